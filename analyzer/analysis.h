@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole analysis of a run: digest each rank, then merge. What the report prints and what the
+// timeline draws come from here, so that a number is computed in one place.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "analyzer/report/report.h"
+#include "analyzer/run.h"
+#include "base/interval.h"
+
+namespace dprof::analyzer {
+
+struct AnalysisOptions {
+  std::optional<std::pair<int64_t, int64_t>> steps;  // half-open; nullopt = all
+  std::vector<int> ranks;                            // empty = all
+};
+
+// A step of one rank on the run's axis.
+struct StepWindow {
+  int64_t index = 0;
+  Interval window;
+};
+
+// A stretch of one rank's time with one category; a rank's pieces are in order and leave no gap
+// within steps.
+struct Piece {
+  Interval span;
+  Category category = Category::kIdle;
+  // For kOverlapped the compute phase that covers it (kForward, kBackward, …); else equal to
+  // category.
+  Category phase = Category::kIdle;
+};
+
+// One rank's part of a collective.
+struct CollectiveMember {
+  int rank = 0;
+  int64_t row = 0;  // id in that rank's `collective` table
+  std::optional<TraceNs> enqueue;
+  std::optional<TraceNs> start;
+  std::optional<TraceNs> end;
+  int64_t wait_ns = 0;  // of end - start, before the last member had arrived
+};
+
+// One collective over all its ranks.
+struct MatchedCollective {
+  std::string communicator;
+  schema::Function function{};
+  int64_t sequence = 0;
+  std::optional<int64_t> bytes;
+  bool complete = false;  // every member is there and has finished
+  int64_t transfer_ns = 0;
+  std::optional<int> last_arriver;
+  std::vector<CollectiveMember> members;  // by rank
+};
+
+struct RankAnalysis {
+  int rank = 0;
+  std::vector<StepWindow> steps;
+  std::vector<Piece> pieces;
+};
+
+struct Analysis {
+  Report report;
+  std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
+  std::vector<MatchedCollective> collectives;
+};
+
+// Called now and then with what is being done and 0…1; may return false to cancel (kUsage error
+// "cancelled").
+using Progress = std::function<bool(std::string_view stage, double share)>;
+
+Result<Analysis> analyze(const Run& run, const AnalysisOptions& options = {},
+                         const Progress& progress = {});
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's events as columns, for drawing: what the timeline loads instead of asking SQL per
+// frame.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/run.h"
+#include "base/result.h"
+#include "schema/generated/rows.h"
+#include "schema/marker_names.h"
+
+namespace dprof::analyzer {
+
+// Slices of one thread at one nesting depth: sorted by start, never overlapping. 25 bytes per
+// slice.
+struct Lane {
+  std::vector<int64_t> start_ns;
+  std::vector<int64_t> duration_ns;  // an open slice reaches to the end of the trace; see open
+  std::vector<int32_t> name;         // index into RankLanes::names
+  std::vector<int64_t> row;          // id in `table`
+  std::vector<uint8_t> phase;        // Category of the slice, as the breakdown colours it
+};
+
+struct ThreadLanes {
+  int64_t thread_id = 0;
+  std::string name;  // "main", "gloo worker 2"
+  schema::ThreadRole role{};
+  std::string table;         // host_range or collective
+  std::vector<Lane> depths;  // 0 = outermost
+};
+
+struct RankLanes {
+  int rank = 0;
+  Interval span;  // first to last event
+  std::vector<std::string> names;
+  std::vector<ThreadLanes> threads;  // main first, then autograd, communication, others
+  int64_t open_slices = 0;
+};
+
+// Loads one rank. O(events); the clock correction of `analysis` is applied.
+Result<RankLanes> load_lanes(const TraceFile& trace);
+
+// Everything about one row, as (field, value) texts: for the details panel.
+Result<std::vector<std::pair<std::string, std::string>>> describe_row(const TraceFile& trace,
+                                                                      std::string_view table,
+                                                                      int64_t row);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The typed result of an analysis, as architecture 4.2 lays it down. Every renderer (text, JSON, …)
+// and the GUI show this and compute nothing. Times are integer ns; std::nullopt = not computed (a
+// diagnostic says why), an empty list = looked, found none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/diagnostics.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer {
+
+struct Diagnostic {
+  std::string code;  // of the catalogue
+  schema::Severity severity = schema::Severity::kInfo;
+  int64_t count = 1;
+  std::string text;  // with file and hint
+};
+[[nodiscard]] Diagnostic make_diagnostic(std::string_view code, std::string text,
+                                         int64_t count = 1);
+
+// The parts of a step's wall time (analysis.md section 4), in the order of the report. Every
+// nanosecond has exactly one.
+enum class Category : uint8_t {
+  kForward,
+  kBackward,
+  kOptimizer,
+  kOtherCompute,
+  kOverlapped,
+  kExposedWait,
+  kExposedTransfer,
+  kCopy,
+  kInputWait,
+  kSyncBubble,
+  kAllocator,
+  kHost,
+  kLaunch,
+  kDependency,
+  kIdle,
+  kProfiler,
+};
+inline constexpr size_t kCategories = 16;
+[[nodiscard]] std::string_view key_of(Category category);    // as in JSON: "exposed_wait"
+[[nodiscard]] std::string_view title_of(Category category);  // for people: "exposed wait"
+using CategoryNs = std::array<int64_t, kCategories>;
+
+struct StepsInfo {
+  int64_t count = 0;
+  int64_t first_steady = 0;  // step indices, both included
+  int64_t last_steady = 0;
+  int64_t median_ns = 0;  // over steady steps, of the longest rank's window
+  schema::StepSource source = schema::StepSource::kMarker;
+};
+
+struct RunInfo {
+  std::string name;
+  std::string command;
+  int64_t ranks = 0;
+  int64_t hosts = 0;
+  std::optional<int64_t> world_size;
+  std::optional<StepsInfo> steps;
+};
+
+struct Loss {
+  int rank = 0;
+  schema::Source source{};
+  schema::LossReason reason{};
+  int64_t count = 0;
+};
+
+struct Overhead {
+  std::optional<double> share;  // of wall time, of the costliest rank
+  std::optional<int64_t> in_process_ns;
+  std::optional<int64_t> recorder_cpu_ns;
+  std::string how;
+};
+
+struct Recording {
+  int64_t events = 0;  // rows in event tables
+  std::vector<Loss> lost;
+  std::vector<Diagnostic> diagnostics;
+  std::optional<Overhead> overhead;
+};
+
+struct HostClock {
+  std::string host;
+  int64_t offset_ns = 0;
+  int64_t drift_ppb = 0;
+  std::optional<int64_t> bound_ns;  // nullopt = no bound can be given
+};
+
+struct Clock {
+  std::string reference;
+  std::vector<HostClock> hosts;
+  int64_t violations = 0;
+};
+
+struct RankBreakdown {
+  int rank = 0;
+  int64_t wall_ns = 0;
+  CategoryNs category_ns{};  // sums to wall_ns exactly
+  std::vector<std::pair<std::string, int64_t>>
+      detail_ns;  // dotted keys, sorted: "host.unattributed"
+};
+
+struct Breakdown {
+  std::vector<RankBreakdown> per_rank;
+};
+
+struct RankOverlap {
+  int rank = 0;
+  int64_t communication_ns = 0;
+  int64_t hidden_ns = 0;
+  int64_t exposed_wait_ns = 0;
+  int64_t exposed_transfer_ns = 0;
+};
+
+struct Overlap {
+  std::vector<RankOverlap> per_rank;
+};
+
+struct LastArriver {
+  int rank = 0;
+  double share = 0;  // of the n instances
+};
+
+struct CollectiveSummary {
+  std::string communicator;
+  schema::Function function{};
+  std::optional<int64_t> bytes;
+  int64_t n = 0;
+  int64_t transfer_ns = 0;      // median
+  int64_t wait_ns = 0;          // median of the longest wait of a member
+  std::optional<double> algbw;  // bytes/s
+  std::optional<double> busbw;
+  std::optional<LastArriver> last_arriver;
+};
+
+struct Evidence {
+  int rank = 0;
+  std::string table;
+  std::vector<int64_t> rows;  // 20 at most
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct Straggler {
+  std::optional<int> rank;   // nullopt when rotating
+  std::string shape;         // persistent, transient, periodic, rotating
+  std::string cause;         // the words of architecture 4.2
+  int64_t own_delay_ns = 0;  // per step, mean over steady steps
+  int64_t cost_ns = 0;       // per step
+  int64_t bound_ns = 0;      // half-width of the 95 % interval of cost_ns
+  int64_t n = 0;             // steady steps that it was computed from
+  double confidence = 0;     // 0…1
+  std::vector<Evidence> evidence;
+};
+
+struct Hang {
+  std::string state;  // waiting, mismatch, deadlock, dead
+  std::vector<int> culprits;
+  std::vector<int> waiting;
+  std::string communicator;
+  schema::Function function{};
+  std::optional<int64_t> sequence;
+};
+
+struct RankMemory {
+  int rank = 0;
+  int device = -1;
+  std::optional<int64_t> peak_allocated;
+  std::optional<int64_t> peak_reserved;
+  std::optional<int64_t> peak_step;
+};
+
+struct Memory {
+  std::vector<RankMemory> per_rank;
+};
+
+struct WhatIf {
+  std::string change;
+  int64_t step_ns = 0;
+  int64_t gain_ns = 0;
+  int64_t bound_ns = 0;
+};
+
+struct Replay {
+  double identity_error =
+      0;  // mean relative error per step of replaying the recorded run unchanged
+  bool accepted = false;
+  std::vector<WhatIf> whatif;
+};
+
+enum class FindingSeverity : uint8_t { kInfo, kWarn, kCritical };
+[[nodiscard]] std::string_view word_of(FindingSeverity severity);
+
+struct Finding {
+  std::string rule;
+  FindingSeverity severity = FindingSeverity::kInfo;
+  std::string title;   // "rank 5 holds everyone up: +46.2 ms per step (15 %), in 98 % of steps"
+  std::string detail;  // one or two sentences with the numbers that decided
+  std::string advice;
+  std::vector<int> ranks;
+  std::optional<int64_t> cost_ns;  // per step
+  std::optional<int64_t> bound_ns;
+  std::string cause;
+  double confidence = 0;
+  std::optional<int> caused_by;  // index of the finding that this is a symptom of
+  std::vector<Evidence> evidence;
+};
+
+struct Report {
+  RunInfo run;
+  Recording recording;
+  std::optional<Clock> clock;
+  std::optional<Breakdown> breakdown;
+  std::optional<Overlap> overlap;
+  std::optional<std::vector<CollectiveSummary>> collectives;
+  std::optional<std::vector<Straggler>> stragglers;
+  std::optional<Hang> hang;
+  std::optional<Memory> memory;
+  std::optional<Replay> replay;
+  std::optional<std::vector<Finding>> findings;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half-open intervals of time [begin, end) and what is computed from sets of them. Exact, in
+// integer nanoseconds.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+
+namespace dprof {
+
+struct Interval {
+  TraceNs begin;
+  TraceNs end;
+
+  [[nodiscard]] constexpr DurationNs length() const { return end - begin; }
+  [[nodiscard]] constexpr bool empty() const { return end <= begin; }
+  friend constexpr bool operator==(const Interval&, const Interval&) = default;
+};
+
+// Sorted, disjoint, none empty: the canonical form that the functions below return and (as
+// IntervalSet) expect.
+using IntervalSet = std::vector<Interval>;
+
+// Brings any intervals into canonical form; touching ones are merged. O(n log n).
+[[nodiscard]] IntervalSet union_of(std::vector<Interval> intervals);
+
+// Set operations on canonical sets. O(n + m).
+[[nodiscard]] IntervalSet union_of(const IntervalSet& a, const IntervalSet& b);
+[[nodiscard]] IntervalSet intersection_of(const IntervalSet& a, const IntervalSet& b);
+[[nodiscard]] IntervalSet difference_of(const IntervalSet& a, const IntervalSet& b);
+[[nodiscard]] IntervalSet clipped(const IntervalSet& set, Interval window);
+
+// Total length of a canonical set.
+[[nodiscard]] DurationNs measure(const IntervalSet& set);
+
+// Length of the common part of two arbitrary collections; every instant counts once.
+[[nodiscard]] int64_t overlap_ns(std::span<const Interval> a, std::span<const Interval> b);
+
+}  // namespace dprof

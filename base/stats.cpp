@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <random>
+
+namespace dprof {
+namespace {
+
+template <typename T>
+T middle(std::vector<T> values) {
+  if (values.empty()) return T{};
+  const auto upper = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), upper, values.end());
+  if (values.size() % 2 == 1) return *upper;
+  const T lower = *std::max_element(values.begin(), upper);
+  return lower + (*upper - lower) / 2;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) { return middle(std::move(values)); }
+int64_t median_ns(std::vector<int64_t> values) { return middle(std::move(values)); }
+
+double mad_n(const std::vector<double>& values) {
+  const double centre = median(values);
+  std::vector<double> distances(values.size());
+  std::ranges::transform(values, distances.begin(), [&](double x) { return std::abs(x - centre); });
+  return 1.4826 * median(std::move(distances));
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (position - static_cast<double>(below));
+}
+
+Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed, int rounds) {
+  if (values.empty()) return {};
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  if (values.size() < 2) return {mean, 0};
+  std::mt19937_64 random(seed);
+  std::vector<double> means(static_cast<size_t>(rounds));
+  for (double& one : means) {
+    double sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) sum += values[random() % values.size()];
+    one = sum / n;
+  }
+  return {mean, (quantile(means, 0.975) - quantile(means, 0.025)) / 2};
+}
+
+}  // namespace dprof

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Robust statistics: medians and the like, which a few wild values do not move.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dprof {
+
+// Median; the lower and upper middle are averaged. 0 for no values: callers check for that first.
+[[nodiscard]] double median(std::vector<double> values);
+[[nodiscard]] int64_t median_ns(std::vector<int64_t> values);
+
+// 1.4826 * median(|x - median|): the standard deviation of a normal distribution, blind to
+// outliers.
+[[nodiscard]] double mad_n(const std::vector<double>& values);
+
+// Linear interpolation between order statistics; q in 0…1. 0 for no values.
+[[nodiscard]] double quantile(std::vector<double> values, double q);
+
+// Half-width of a bootstrap interval of the mean or median.
+struct Estimate {
+  double value = 0;
+  double half_width = 0;  // of the 95 % interval
+};
+
+// 95 % percentile bootstrap of the mean of `values`, deterministic for a given seed. Half-width 0
+// for n < 2.
+[[nodiscard]] Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed = 1,
+                                      int rounds = 400);
+
+}  // namespace dprof

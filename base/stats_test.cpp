@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/stats.h"
+
+#include <gtest/gtest.h>
+
+namespace dprof {
+namespace {
+
+TEST(StatsTest, MedianOfOddEvenAndNone) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median_ns({10, 20}), 15);
+}
+
+TEST(StatsTest, MadIgnoresOneOutlier) {
+  EXPECT_NEAR(mad_n({1, 2, 3, 4, 1e9}), 1.4826, 1e-9);
+  EXPECT_EQ(mad_n({5, 5, 5}), 0);
+}
+
+TEST(StatsTest, QuantileInterpolates) {
+  EXPECT_DOUBLE_EQ(quantile({10, 0}, 0.25), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
+}
+
+TEST(StatsTest, BootstrapIsDeterministicAndCoversASampleMean) {
+  std::vector<double> values;
+  for (int i = 0; i < 100; ++i) values.push_back(i % 10);
+  const Estimate once = bootstrap_mean(values, 3), again = bootstrap_mean(values, 3);
+  EXPECT_EQ(once.half_width, again.half_width);
+  EXPECT_DOUBLE_EQ(once.value, 4.5);
+  EXPECT_NEAR(once.half_width, 1.96 * 2.872 / 10, 0.12);
+  EXPECT_EQ(bootstrap_mean({4}).half_width, 0);
+}
+
+}  // namespace
+}  // namespace dprof

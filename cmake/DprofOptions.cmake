@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# What can be switched, and what was found: ON needs it, OFF leaves it out, AUTO takes it where it is there.
+
+foreach(part TORCH CUDA NCCL QT)
+  set(DPROF_WITH_${part} AUTO CACHE STRING "${part}: ON needs it, OFF leaves it out, AUTO takes it where it is found")
+  set_property(CACHE DPROF_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
+endforeach()
+set(DPROF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…")
+option(DPROF_WERROR "Warnings are errors (CI)" OFF)
+option(DPROF_BENCH "Build the benchmarks" ON)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/archive")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")  # -g1: line tables are enough, and a third of the size
+
+if(DPROF_SANITIZE)
+  add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
+  add_link_options(-fsanitize=${DPROF_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# Decides DPROF_HAVE_<part> from the option and from what was found, and says so.
+function(dprof_decide part found package)
+  set(have OFF)
+  if(DPROF_WITH_${part} STREQUAL "OFF")
+    message(STATUS "dprof: ${part} off (DPROF_WITH_${part}=OFF)")
+  elseif(found)
+    set(have ON)
+    message(STATUS "dprof: ${part} on")
+  elseif(DPROF_WITH_${part} STREQUAL "AUTO")
+    message(STATUS "dprof: ${part} off: not found (needs ${package})")
+  else()
+    message(FATAL_ERROR "DPROF_WITH_${part}=ON, but it was not found.\nhint: install ${package} (scripts/setup does)")
+  endif()
+  set(DPROF_HAVE_${part} ${have} PARENT_SCOPE)
+endfunction()
+
+set(LibTorch_FOUND OFF)
+if(NOT DPROF_WITH_TORCH STREQUAL "OFF")
+  find_package(LibTorch QUIET)
+endif()
+dprof_decide(TORCH "${LibTorch_FOUND}" "the PyPI wheel torch==2.11.0")
+dprof_decide(CUDA "${LibTorch_CUDA_FOUND}" "the PyPI wheels nvidia-cuda-runtime and nvidia-cuda-cupti, or a CUDA toolkit")
+dprof_decide(NCCL "${LibTorch_NCCL_FOUND}" "the PyPI wheel nvidia-nccl-cu13")
+
+if(NOT DPROF_WITH_QT STREQUAL "OFF")
+  find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Test)
+endif()
+dprof_decide(QT "${Qt6_FOUND}" "the Debian package qt6-base-dev")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# One function per kind of target, so that warnings, include roots and test settings are said once.
+
+set(DPROF_WARNINGS -Wall -Wextra -Wconversion -Wshadow=local -Wno-missing-field-initializers)
+if(DPROF_WERROR)
+  list(APPEND DPROF_WARNINGS -Werror)
+endif()
+
+function(dprof_settings target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_compile_options(${target} PRIVATE ${DPROF_WARNINGS})
+endfunction()
+
+# dprof_library(name SOURCES … LINK …): a static library of one module.
+function(dprof_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC ${arg_LINK})
+  dprof_settings(${name})
+endfunction()
+
+# dprof_program(name SOURCES … LINK …): an executable in build/<preset>/bin.
+function(dprof_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  dprof_settings(${name})
+endfunction()
+
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …]): a GoogleTest program; each case is one CTest test.
+function(dprof_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test_bin")
+  dprof_settings(${name})
+  target_compile_definitions(${name} PRIVATE
+    DPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DPROF_BIN_DIR="${CMAKE_BINARY_DIR}/bin" DPROF_LIB_DIR="${CMAKE_BINARY_DIR}/lib")
+  gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one packet that a process sends to its recorder (SOCK_SEQPACKET), with the memfd as
+// SCM_RIGHTS, and the environment variables that led it there.
+#pragma once
+
+#include <cstdint>
+
+#include "collector/wire/layout.h"
+
+namespace dprof::wire {
+
+// Set by `dprof record` for the command that it starts.
+inline constexpr char kSocketVariable[] = "DPROF_SOCKET";  // path of the recorder's socket
+inline constexpr char kClockVariable[] = "DPROF_CLOCK";  // "source tick0 multiplier shift", decimal
+inline constexpr char kDetailVariable[] = "DPROF_DETAIL";  // light | standard | full
+inline constexpr char kRankVariable[] = "DPROF_RANK";      // wins over every launcher's variable
+
+inline constexpr uint32_t kHelloBytes = 32768;  // at most; longer command lines are cut
+
+struct Hello {
+  uint64_t magic;
+  uint32_t wire_version;
+  int32_t pid;           // as the process sees itself; the recorder also asks SO_PEERCRED
+  int32_t error_number;  // errno of what prevented the shared memory; 0 = a descriptor comes along
+  uint32_t text_bytes;
+  uint64_t first_event_ticks;
+  // Then `text_bytes` of "KEY=VALUE\0" entries: rank variables as found in the environment,
+  // "cmdline=…" (arguments separated by spaces), "error=what failed".
+};
+static_assert(sizeof(Hello) == 32);
+
+}  // namespace dprof::wire

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies where in the memfd that a recorded process shares with its recorder. Sparse: pages
+// exist only where used.
+//
+//   header · control page · ring directory · string arena · rings
+//
+// All words that both sides touch are lock-free atomics. The recorder writes the control page and
+// the tails; the process writes everything else. `kWireVersion` changes with any layout here or in
+// record.h.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/wire/record.h"
+
+namespace dprof::wire {
+
+inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
+inline constexpr uint32_t kWireVersion = 1;
+
+inline constexpr uint32_t kMaxRings = 128;
+inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s
+inline constexpr uint64_t kRingBytes = uint64_t{kRingSlots} * kSlotBytes;
+inline constexpr uint64_t kArenaBytes = uint64_t{64} << 20;
+inline constexpr uint32_t kMaxTextBytes = 4096;  // longer texts are cut
+
+inline constexpr uint64_t kHeaderOffset = 0;
+inline constexpr uint64_t kControlOffset = 4096;
+inline constexpr uint64_t kDirectoryOffset = 8192;
+inline constexpr uint64_t kDirectoryEntryBytes = 256;
+inline constexpr uint64_t kArenaOffset = 65536;
+inline constexpr uint64_t kRingsOffset = kArenaOffset + kArenaBytes;
+inline constexpr uint64_t kTotalBytes = kRingsOffset + kMaxRings * kRingBytes;
+static_assert(kDirectoryOffset + kMaxRings * kDirectoryEntryBytes <= kArenaOffset);
+
+enum class ClockSource : uint32_t { kTsc = 1, kMonotonic = 2 };
+enum class DetailLevel : uint32_t { kLight = 1, kStandard = 2, kFull = 3 };
+enum class CaptureState : uint32_t { kOff = 0, kArmed = 1, kRecording = 2, kStop = 3 };
+
+// ns since the recorder's start = ((ticks - tick0) * multiplier) >> shift, in 128-bit arithmetic.
+// Fixed for the run.
+struct TickScale {
+  uint64_t tick0;
+  uint64_t multiplier;
+  uint32_t shift;
+  ClockSource source;
+};
+static_assert(sizeof(TickScale) == 24);
+
+[[nodiscard]] inline int64_t ticks_to_ns(const TickScale& scale, uint64_t ticks) noexcept {
+  const auto distance = static_cast<__int128>(ticks) - static_cast<__int128>(scale.tick0);
+  return static_cast<int64_t>((distance * static_cast<__int128>(scale.multiplier)) >> scale.shift);
+}
+
+// Facts that are known only some time after the start: arena ids, 0 = not known.
+enum class Fact : uint32_t {
+  kTorchVersion,
+  kTorchBuildId,
+  kTorchSource,
+  kNvtxSource,
+  kRankVariables,
+  kCount
+};
+inline constexpr uint32_t kFactCount = 16;  // room
+
+// What the process has to remark; the recorder turns each non-zero count into a diagnostic of that
+// name.
+enum class Remark : uint32_t { kTorchVersionMismatch, kTorchLibraryMissing, kNvtxTaken, kCount };
+inline constexpr uint32_t kRemarkCount = 32;
+
+// Losses that belong to no ring.
+enum class SharedLoss : uint32_t { kNoRing, kArenaFull, kTextCut, kCount };
+inline constexpr uint32_t kSharedLossCount = 8;
+
+struct LossCounter {
+  std::atomic<uint64_t> count;
+  std::atomic<uint64_t> first_ticks;  // 0 = none
+  std::atomic<uint64_t> last_ticks;
+};
+
+struct Header {
+  uint64_t magic;
+  uint32_t wire_version;
+  uint32_t max_rings;
+  uint32_t ring_slots;
+  uint32_t pid;
+  uint64_t arena_bytes;
+  uint64_t total_bytes;
+  uint64_t first_event_ticks;
+  TickScale scale;
+  std::atomic<uint32_t> clean_end;         // 1 once the process ended in good order
+  std::atomic<uint32_t> rings_taken;       // directory entries that were ever used
+  std::atomic<uint64_t> arena_used;        // bytes; may pass arena_bytes when full
+  std::atomic<uint64_t> last_flush_ticks;  // last CUPTI flush
+  std::atomic<uint32_t> facts[kFactCount];
+  std::atomic<uint32_t> remarks[kRemarkCount];
+  LossCounter losses[kSharedLossCount];
+};
+static_assert(sizeof(Header) <= kControlOffset);
+
+// Written by the recorder: the fields first, then `generation` (release), then a futex wake of
+// `generation`.
+struct ControlPage {
+  std::atomic<uint32_t> generation;
+  std::atomic<uint32_t> state;    // CaptureState
+  std::atomic<uint32_t> detail;   // DetailLevel
+  std::atomic<uint32_t> sources;  // bit mask of Source numbers that may record; all ones = all
+  std::atomic<uint32_t> flush_request;
+  alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
+  std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
+};
+static_assert(sizeof(ControlPage) <= kDirectoryOffset - kControlOffset);
+
+enum class RingStatus : uint32_t { kFree = 0, kLive = 1, kClosed = 2 };
+
+// One entry of the ring directory. free → live (a thread took it) → closed (that thread ended) →
+// free (drained).
+struct alignas(64) RingShared {
+  // Written by the producer.
+  std::atomic<uint64_t> head;    // slots ever written
+  std::atomic<uint32_t> status;  // RingStatus; the recorder writes kFree
+  std::atomic<uint32_t> os_tid;
+  LossCounter dropped;
+  // Written by the recorder.
+  alignas(64) std::atomic<uint64_t> tail;  // slots ever read
+};
+static_assert(sizeof(RingShared) <= kDirectoryEntryBytes);
+static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+              std::atomic<uint32_t>::is_always_lock_free);
+
+// The parts of a mapping. `base` is page-aligned and kTotalBytes long.
+struct Mapping {
+  unsigned char* base = nullptr;
+
+  [[nodiscard]] Header* header() const noexcept {
+    return reinterpret_cast<Header*>(base + kHeaderOffset);
+  }
+  [[nodiscard]] ControlPage* control() const noexcept {
+    return reinterpret_cast<ControlPage*>(base + kControlOffset);
+  }
+  [[nodiscard]] RingShared* ring(uint32_t index) const noexcept {
+    return reinterpret_cast<RingShared*>(base + kDirectoryOffset + index * kDirectoryEntryBytes);
+  }
+  [[nodiscard]] Record* slots(uint32_t index) const noexcept {
+    return reinterpret_cast<Record*>(base + kRingsOffset + index * kRingBytes);
+  }
+  [[nodiscard]] unsigned char* arena() const noexcept { return base + kArenaOffset; }
+};
+
+inline void count_loss(LossCounter& loss, uint64_t ticks) noexcept {
+  if (loss.count.fetch_add(1, std::memory_order_relaxed) == 0) {
+    loss.first_ticks.store(ticks, std::memory_order_relaxed);
+  }
+  loss.last_ticks.store(ticks, std::memory_order_relaxed);
+}
+
+}  // namespace dprof::wire

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records that a process writes into its rings. 64 bytes each; larger ones take continuation
+// slots, which hold raw bytes and are published by the same store as the first slot. Fields that
+// come from a recorded process carry no promise: the recorder copies, checks, then uses them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace dprof::wire {
+
+inline constexpr uint32_t kSlotBytes = 64;
+inline constexpr uint32_t kPayloadBytes = 48;
+inline constexpr uint32_t kMaxSlots = 4;  // of one record, the first included
+
+enum class Kind : uint16_t {
+  kNone = 0,               // never written: an all-zero slot is not a record
+  kRangeBegin = 1,         // string = name
+  kRangeEnd = 2,           // string = 0
+  kCollectiveEnqueue = 3,  // string = name of the op ("c10d::allreduce_")
+  kCollectiveBegin = 4,    // string = name of the range ("gloo:all_reduce")
+  kCollectiveEnd = 5,
+  kCommunicator = 6,  // string = name of the process group
+  kThreadName = 7,    // string = name
+  kSchemaEntry = 8,   // string = name of the field
+  kDetail = 9,        // the capture state changed
+};
+
+// What the numbers mean is the trace's enumerations (schema/enums.h: RangeCategory, Function,
+// DataType, Reduction, Backend, PayloadKind, Source); the wire includes nothing of the schema, so
+// they are plain integers here, and a test compares.
+struct RangeBegin {
+  int64_t sequence;  // autograd sequence number, -1 = none
+  uint64_t key;      // 0: nests on its thread. Else what its end will carry, from any thread.
+  uint64_t payload;  // the value; for a payload with a schema its number of bytes in the
+                     // continuation slots
+  uint64_t schema_id;
+  uint32_t domain;  // string id of the NVTX domain, 0 = the default one
+  uint32_t color;   // 0xAARRGGBB
+  uint32_t nvtx_category;
+  uint8_t category;      // RangeCategory
+  uint8_t payload_kind;  // PayloadKind
+  uint8_t has;           // kHasColor, …
+  uint8_t source;        // Source
+};
+inline constexpr uint8_t kHasColor = 1;
+inline constexpr uint8_t kHasNvtxCategory = 2;
+inline constexpr uint8_t kPayloadCut = 4;
+
+struct RangeEnd {
+  uint64_t key;  // 0: the innermost open range of this thread, category and domain
+  uint32_t domain;
+  uint8_t category;  // RangeCategory
+  uint8_t reserved[3];
+  uint64_t reserved_words[4];
+};
+
+struct CollectiveEnqueue {
+  uint64_t group;     // the communicator's hash, as in its Communicator record
+  int64_t bytes;      // of this rank's input, -1 = not known
+  int64_t count;      // elements, -1 = not known
+  int32_t root;       // -1 = none
+  int32_t peer;       // -1 = none
+  uint8_t function;   // Function
+  uint8_t data_type;  // DataType
+  uint8_t reduction;  // Reduction
+  uint8_t backend;    // Backend
+  uint8_t reserved[4];
+  uint64_t reserved_word;
+};
+
+struct CollectiveEdge {  // begin and end
+  uint64_t key;          // equal in both; reused afterwards
+  uint64_t group;        // 0 = not known
+  uint64_t reserved[4];
+};
+
+struct Communicator {
+  uint64_t group;    // hash, equal on all ranks of it
+  int32_t size;      // -1 = not known
+  int32_t own_rank;  // -1 = not known
+  uint8_t backend;   // Backend
+  uint8_t reserved[7];
+  uint64_t reserved_words[3];
+};
+
+struct SchemaEntry {
+  uint64_t schema_id;
+  uint64_t type;
+  uint64_t offset;       // bytes
+  uint32_t domain;       // string id
+  uint32_t schema_name;  // string id
+  uint32_t index;
+  uint32_t reserved;
+  uint64_t reserved_word;
+};
+
+struct Detail {
+  uint32_t state;   // CaptureState
+  uint32_t detail;  // DetailLevel
+  uint64_t reserved[5];
+};
+
+struct Empty {
+  uint64_t reserved[6];
+};
+
+struct Record {
+  Kind kind;
+  uint8_t slots;  // 1…kMaxSlots
+  uint8_t flags;
+  uint32_t string;  // arena id, 0 = none
+  uint64_t ticks;
+  union {
+    RangeBegin range_begin;
+    RangeEnd range_end;
+    CollectiveEnqueue enqueue;
+    CollectiveEdge edge;
+    Communicator communicator;
+    SchemaEntry schema_entry;
+    Detail detail;
+    Empty empty;
+  };
+};
+
+static_assert(sizeof(Record) == kSlotBytes && alignof(Record) == 8);
+static_assert(offsetof(Record, range_begin) == kSlotBytes - kPayloadBytes);
+static_assert(sizeof(RangeBegin) == kPayloadBytes && sizeof(RangeEnd) == kPayloadBytes);
+static_assert(sizeof(CollectiveEnqueue) == kPayloadBytes &&
+              sizeof(CollectiveEdge) == kPayloadBytes);
+static_assert(sizeof(Communicator) == kPayloadBytes && sizeof(SchemaEntry) == kPayloadBytes);
+static_assert(std::is_trivially_copyable_v<Record>);
+
+// A record with its continuation bytes, as the reader hands it out.
+struct ReadRecord {
+  Record record;
+  unsigned char more[(kMaxSlots - 1) * kSlotBytes];
+  uint32_t more_bytes;
+};
+
+}  // namespace dprof::wire

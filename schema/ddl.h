@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SQL that follows from the declarations in tables.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schema/declaration.h"
+
+namespace dprof::schema {
+
+// CREATE TABLE statements of all tables, with application_id and user_version.
+[[nodiscard]] std::string create_tables();
+
+// CREATE VIEW statements: for each table with enumerations or names a view `TABLE_text` that shows
+// words in their place.
+[[nodiscard]] std::string create_views();
+
+// "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes a quoted name that it does not know for a
+// text, and a missing column would go unnoticed.
+[[nodiscard]] std::string column_list(const Table& table);
+
+}  // namespace dprof::schema

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue of diagnostics: everything lossy or doubtful has a row here, with a sentence and a
+// hint. Counts are kept in the trace (table `diagnostic`) or in the report
+// (`recording.diagnostics`).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "schema/generated/rows.h"
+
+namespace dprof::schema {
+
+enum class Scope : uint8_t { kProcess, kRecorder, kAnalysis };
+
+struct DiagnosticKind {
+  std::string_view code;
+  Severity severity;
+  Scope scope;
+  std::string_view sentence;  // what happened, in general
+  std::string_view hint;      // what to do
+};
+
+inline constexpr DiagnosticKind kDiagnostics[] = {
+    // In the recorded process.
+    {"torch_version_mismatch", Severity::kDataLoss, Scope::kProcess,
+     "The process's LibTorch is not the one that libdprof_torch.so was built for; ops and "
+     "collectives are not recorded.",
+     "build dprof against this torch: cmake -DDPROF_TORCH_VENV=…, see docs/user_guide.md"},
+    {"torch_library_missing", Severity::kDataLoss, Scope::kProcess,
+     "libdprof_torch.so could not be loaded; ops and collectives are not recorded.",
+     "it must stand beside libdprof.so; build dprof with LibTorch"},
+    {"nvtx_taken", Severity::kInfo, Scope::kProcess,
+     "NVTX_INJECTION64_PATH was set already; dprof replaced it, so the other tool gets no NVTX "
+     "ranges.",
+     "unset NVTX_INJECTION64_PATH, or run the tools one after the other"},
+    {"memory_limit", Severity::kDataLoss, Scope::kProcess,
+     "The process could not map its rings (RLIMIT_FSIZE, RLIMIT_AS or memory); it recorded "
+     "nothing.",
+     "raise the limit named in the text"},
+    {"wire_version", Severity::kDataLoss, Scope::kProcess,
+     "The process's libdprof.so speaks another version than this recorder; it recorded nothing.",
+     "use dprof and libdprof.so of one build"},
+    // In the recorder.
+    {"no_process", Severity::kError, Scope::kRecorder,
+     "No process of the command recorded anything.",
+     "is it a dynamically linked program that loads torch or NVTX? `dprof doctor` tells what can "
+     "be recorded"},
+    {"missing_rank", Severity::kDataLoss, Scope::kRecorder,
+     "A rank that belongs to the job was never seen by the recorder.",
+     "run `dprof record` on every node, or give the folders of one run together to `dprof report`"},
+    {"process_killed", Severity::kInfo, Scope::kRecorder, "A rank ended without a clean end.",
+     "its records up to that moment are all there; open ranges show what it was doing"},
+    {"records_lost", Severity::kDataLoss, Scope::kRecorder, "Records were dropped.",
+     "record less (--detail light, --steps A:B); the loss table says where and why"},
+    {"damaged_ring", Severity::kDataLoss, Scope::kRecorder,
+     "A process's shared memory held values that make no sense.",
+     "the process may have been writing through a wild pointer; its other rings were read"},
+    {"several_traces", Severity::kInfo, Scope::kRecorder,
+     "A rank has several traces (it was restarted or forked).",
+     "the report uses the last one; name a file to read another"},
+    // In the analysis.
+    {"unreadable_trace", Severity::kError, Scope::kAnalysis, "A file of the run could not be read.",
+     "the report is made from the others; try `dprof recover RUN`"},
+    {"absent_rank", Severity::kDataLoss, Scope::kAnalysis, "The run has no trace of a rank.",
+     "figures are of the ranks that are there; a straggler may be the missing one"},
+    {"no_run_json", Severity::kInfo, Scope::kAnalysis,
+     "The folder has no run.json; the traces themselves were used.", "run.json is only an index"},
+    {"no_steps", Severity::kError, Scope::kAnalysis,
+     "No training step was found; breakdown and stragglers are not computed.",
+     "mark steps with a range named `step`, or let torch.optim mark them (detail standard)"},
+    {"rank_without_steps", Severity::kDataLoss, Scope::kAnalysis,
+     "A rank never reached a step; it is left out.", "look at its last ranges in the timeline"},
+    {"few_steps", Severity::kInfo, Scope::kAnalysis,
+     "There are few steady steps; estimates are coarse.", "record at least 20 steps"},
+    {"no_collectives", Severity::kInfo, Scope::kAnalysis, "No collective was recorded.",
+     "ranks cannot be compared without them; detail light does not record them with Gloo"},
+    {"unmatched_collectives", Severity::kInfo, Scope::kAnalysis,
+     "Some collectives could not be matched across ranks (cut off, missing or different).",
+     "see the text for the numbers; a crash or a hang leaves some"},
+    {"two_ranks", Severity::kInfo, Scope::kAnalysis,
+     "With two ranks there is no majority: 'slower than the other' is all that can be said.",
+     "compare with a run known to be good, or record more ranks"},
+    {"unaligned_clocks", Severity::kInfo, Scope::kAnalysis,
+     "The ranks' hosts have different clocks and no clock probes; times across hosts are not "
+     "comparable.",
+     "verdicts rest on durations only; record the hosts with recorders that meet"},
+    {"open_ranges", Severity::kInfo, Scope::kAnalysis,
+     "Ranges were still open when the trace ended.",
+     "they end at the end of the trace in figures and are marked in the timeline"},
+    {"events_lost", Severity::kDataLoss, Scope::kAnalysis,
+     "Records were lost while recording; figures may be too small.",
+     "record less (--detail light, --steps A:B)"},
+    {"not_computed", Severity::kInfo, Scope::kAnalysis,
+     "A part of the report is not computed from this run.", "the text says which and why"},
+};
+
+// The catalogue's row; asserts that there is one.
+[[nodiscard]] const DiagnosticKind& diagnostic_kind(std::string_view code);
+
+}  // namespace dprof::schema

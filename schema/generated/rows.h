@@ -1,0 +1,989 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by `dprof-schema rows` from schema/tables.h. Do not edit.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "schema/tables.h"
+
+namespace dprof::schema {
+
+// What a thread is for.
+enum class ThreadRole : int64_t {
+  kOther = 0,
+  kMain = 1,
+  kAutograd = 2,
+  kLoader = 3,
+  kCommunication = 4,
+};
+inline std::string_view word_of(ThreadRole value) {
+  switch (value) {
+    case ThreadRole::kOther:
+      return "other";
+    case ThreadRole::kMain:
+      return "main";
+    case ThreadRole::kAutograd:
+      return "autograd";
+    case ThreadRole::kLoader:
+      return "loader";
+    case ThreadRole::kCommunication:
+      return "communication";
+  }
+  return "?";
+}
+
+// Where a host range comes from.
+enum class RangeCategory : int64_t {
+  kOp = 0,
+  kUser = 1,
+  kAutograd = 2,
+  kNvtx = 3,
+  kNvtxProcess = 4,
+  kNvtxMark = 5,
+  kApi = 6,
+};
+inline std::string_view word_of(RangeCategory value) {
+  switch (value) {
+    case RangeCategory::kOp:
+      return "op";
+    case RangeCategory::kUser:
+      return "user";
+    case RangeCategory::kAutograd:
+      return "autograd";
+    case RangeCategory::kNvtx:
+      return "nvtx";
+    case RangeCategory::kNvtxProcess:
+      return "nvtx_process";
+    case RangeCategory::kNvtxMark:
+      return "nvtx_mark";
+    case RangeCategory::kApi:
+      return "api";
+  }
+  return "?";
+}
+
+// What a device did.
+enum class GpuActivityKind : int64_t {
+  kKernel = 0,
+  kMemcpyH2d = 1,
+  kMemcpyD2h = 2,
+  kMemcpyD2d = 3,
+  kMemset = 4,
+  kSync = 5,
+  kGraph = 6,
+};
+inline std::string_view word_of(GpuActivityKind value) {
+  switch (value) {
+    case GpuActivityKind::kKernel:
+      return "kernel";
+    case GpuActivityKind::kMemcpyH2d:
+      return "memcpy_h2d";
+    case GpuActivityKind::kMemcpyD2h:
+      return "memcpy_d2h";
+    case GpuActivityKind::kMemcpyD2d:
+      return "memcpy_d2d";
+    case GpuActivityKind::kMemset:
+      return "memset";
+    case GpuActivityKind::kSync:
+      return "sync";
+    case GpuActivityKind::kGraph:
+      return "graph";
+  }
+  return "?";
+}
+
+// What carries a communicator's data.
+enum class Backend : int64_t {
+  kUnknown = 0,
+  kGloo = 1,
+  kNccl = 2,
+  kMpi = 3,
+  kOther = 4,
+};
+inline std::string_view word_of(Backend value) {
+  switch (value) {
+    case Backend::kUnknown:
+      return "unknown";
+    case Backend::kGloo:
+      return "gloo";
+    case Backend::kNccl:
+      return "nccl";
+    case Backend::kMpi:
+      return "mpi";
+    case Backend::kOther:
+      return "other";
+  }
+  return "?";
+}
+
+// What a collective does; the same word whatever the back end calls it.
+enum class Function : int64_t {
+  kUnknown = 0,
+  kAllReduce = 1,
+  kReduceScatter = 2,
+  kAllGather = 3,
+  kBroadcast = 4,
+  kReduce = 5,
+  kGather = 6,
+  kScatter = 7,
+  kAllToAll = 8,
+  kBarrier = 9,
+  kSend = 10,
+  kRecv = 11,
+};
+inline std::string_view word_of(Function value) {
+  switch (value) {
+    case Function::kUnknown:
+      return "unknown";
+    case Function::kAllReduce:
+      return "all_reduce";
+    case Function::kReduceScatter:
+      return "reduce_scatter";
+    case Function::kAllGather:
+      return "all_gather";
+    case Function::kBroadcast:
+      return "broadcast";
+    case Function::kReduce:
+      return "reduce";
+    case Function::kGather:
+      return "gather";
+    case Function::kScatter:
+      return "scatter";
+    case Function::kAllToAll:
+      return "all_to_all";
+    case Function::kBarrier:
+      return "barrier";
+    case Function::kSend:
+      return "send";
+    case Function::kRecv:
+      return "recv";
+  }
+  return "?";
+}
+
+// Element type of a collective's data.
+enum class DataType : int64_t {
+  kUnknown = 0,
+  kUint8 = 1,
+  kInt8 = 2,
+  kInt16 = 3,
+  kInt32 = 4,
+  kInt64 = 5,
+  kFloat16 = 6,
+  kBfloat16 = 7,
+  kFloat32 = 8,
+  kFloat64 = 9,
+  kBool = 10,
+  kComplex64 = 11,
+  kComplex128 = 12,
+  kFloat8 = 13,
+};
+inline std::string_view word_of(DataType value) {
+  switch (value) {
+    case DataType::kUnknown:
+      return "unknown";
+    case DataType::kUint8:
+      return "uint8";
+    case DataType::kInt8:
+      return "int8";
+    case DataType::kInt16:
+      return "int16";
+    case DataType::kInt32:
+      return "int32";
+    case DataType::kInt64:
+      return "int64";
+    case DataType::kFloat16:
+      return "float16";
+    case DataType::kBfloat16:
+      return "bfloat16";
+    case DataType::kFloat32:
+      return "float32";
+    case DataType::kFloat64:
+      return "float64";
+    case DataType::kBool:
+      return "bool";
+    case DataType::kComplex64:
+      return "complex64";
+    case DataType::kComplex128:
+      return "complex128";
+    case DataType::kFloat8:
+      return "float8";
+  }
+  return "?";
+}
+
+// How a collective combines values.
+enum class Reduction : int64_t {
+  kNone = 0,
+  kSum = 1,
+  kAvg = 2,
+  kProduct = 3,
+  kMin = 4,
+  kMax = 5,
+  kBitwise = 6,
+  kOther = 7,
+};
+inline std::string_view word_of(Reduction value) {
+  switch (value) {
+    case Reduction::kNone:
+      return "none";
+    case Reduction::kSum:
+      return "sum";
+    case Reduction::kAvg:
+      return "avg";
+    case Reduction::kProduct:
+      return "product";
+    case Reduction::kMin:
+      return "min";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kBitwise:
+      return "bitwise";
+    case Reduction::kOther:
+      return "other";
+  }
+  return "?";
+}
+
+// How far a collective got.
+enum class CollectiveState : int64_t {
+  kEnqueued = 0,
+  kRunning = 1,
+  kComplete = 2,
+  kUnobserved = 3,
+};
+inline std::string_view word_of(CollectiveState value) {
+  switch (value) {
+    case CollectiveState::kEnqueued:
+      return "enqueued";
+    case CollectiveState::kRunning:
+      return "running";
+    case CollectiveState::kComplete:
+      return "complete";
+    case CollectiveState::kUnobserved:
+      return "unobserved";
+  }
+  return "?";
+}
+
+// How a step was found.
+enum class StepSource : int64_t {
+  kMarker = 1,
+  kOptimizer = 2,
+  kInferred = 3,
+};
+inline std::string_view word_of(StepSource value) {
+  switch (value) {
+    case StepSource::kMarker:
+      return "marker";
+    case StepSource::kOptimizer:
+      return "optimizer";
+    case StepSource::kInferred:
+      return "inferred";
+  }
+  return "?";
+}
+
+// Which part of dprof recorded it.
+enum class Source : int64_t {
+  kRecorder = 0,
+  kTorch = 1,
+  kNvtx = 2,
+  kNccl = 3,
+  kCuda = 4,
+  kSystem = 5,
+  kImport = 6,
+};
+inline std::string_view word_of(Source value) {
+  switch (value) {
+    case Source::kRecorder:
+      return "recorder";
+    case Source::kTorch:
+      return "torch";
+    case Source::kNvtx:
+      return "nvtx";
+    case Source::kNccl:
+      return "nccl";
+    case Source::kCuda:
+      return "cuda";
+    case Source::kSystem:
+      return "system";
+    case Source::kImport:
+      return "import";
+  }
+  return "?";
+}
+
+// Why something was not recorded.
+enum class LossReason : int64_t {
+  kRingFull = 1,
+  kNoRing = 2,
+  kArenaFull = 3,
+  kUnpairedEnd = 4,
+  kBadRecord = 5,
+  kDisk = 6,
+  kRecorderKilled = 7,
+  kTextCut = 8,
+  kProcessFork = 9,
+  kSkippedRow = 10,
+};
+inline std::string_view word_of(LossReason value) {
+  switch (value) {
+    case LossReason::kRingFull:
+      return "ring_full";
+    case LossReason::kNoRing:
+      return "no_ring";
+    case LossReason::kArenaFull:
+      return "arena_full";
+    case LossReason::kUnpairedEnd:
+      return "unpaired_end";
+    case LossReason::kBadRecord:
+      return "bad_record";
+    case LossReason::kDisk:
+      return "disk";
+    case LossReason::kRecorderKilled:
+      return "recorder_killed";
+    case LossReason::kTextCut:
+      return "text_cut";
+    case LossReason::kProcessFork:
+      return "process_fork";
+    case LossReason::kSkippedRow:
+      return "skipped_row";
+  }
+  return "?";
+}
+
+// How much a diagnostic matters.
+enum class Severity : int64_t {
+  kInfo = 0,
+  kDataLoss = 1,
+  kError = 2,
+};
+inline std::string_view word_of(Severity value) {
+  switch (value) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kDataLoss:
+      return "data_loss";
+    case Severity::kError:
+      return "error";
+  }
+  return "?";
+}
+
+// What happened to memory.
+enum class MemoryEventKind : int64_t {
+  kAlloc = 0,
+  kFree = 1,
+  kSegmentAlloc = 2,
+  kSegmentFree = 3,
+  kOom = 4,
+};
+inline std::string_view word_of(MemoryEventKind value) {
+  switch (value) {
+    case MemoryEventKind::kAlloc:
+      return "alloc";
+    case MemoryEventKind::kFree:
+      return "free";
+    case MemoryEventKind::kSegmentAlloc:
+      return "segment_alloc";
+    case MemoryEventKind::kSegmentFree:
+      return "segment_free";
+    case MemoryEventKind::kOom:
+      return "oom";
+  }
+  return "?";
+}
+
+// Type of an NVTX payload.
+enum class PayloadKind : int64_t {
+  kNone = 0,
+  kUint64 = 1,
+  kInt64 = 2,
+  kDouble = 3,
+  kUint32 = 4,
+  kInt32 = 5,
+  kFloat = 6,
+  kSchema = 7,
+};
+inline std::string_view word_of(PayloadKind value) {
+  switch (value) {
+    case PayloadKind::kNone:
+      return "none";
+    case PayloadKind::kUint64:
+      return "uint64";
+    case PayloadKind::kInt64:
+      return "int64";
+    case PayloadKind::kDouble:
+      return "double";
+    case PayloadKind::kUint32:
+      return "uint32";
+    case PayloadKind::kInt32:
+      return "int32";
+    case PayloadKind::kFloat:
+      return "float";
+    case PayloadKind::kSchema:
+      return "schema";
+  }
+  return "?";
+}
+
+// Facts about the recording: one key, one value.
+struct MetaRow {
+  static constexpr const Table& kTable = kTables[0];
+  std::string key{};
+  std::string value{};
+
+  friend bool operator==(const MetaRow&, const MetaRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, MetaRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.key);
+  visit(row.value);
+}
+
+// Texts, each once.
+struct StringRow {
+  static constexpr const Table& kTable = kTables[1];
+  int64_t id{};
+  std::string value{};
+
+  friend bool operator==(const StringRow&, const StringRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, StringRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.value);
+}
+
+// Threads of the process that recorded something.
+struct ThreadRow {
+  static constexpr const Table& kTable = kTables[2];
+  int64_t id{};
+  int64_t os_tid{};
+  std::optional<int64_t> name_id{};
+  ThreadRole role{};
+
+  friend bool operator==(const ThreadRow&, const ThreadRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, ThreadRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.os_tid);
+  visit(row.name_id);
+  visit(row.role);
+}
+
+// GPUs that the process used.
+struct DeviceRow {
+  static constexpr const Table& kTable = kTables[3];
+  int64_t id{};
+  std::optional<std::string> uuid{};
+  std::optional<int64_t> name_id{};
+  std::optional<int64_t> memory_bytes{};
+
+  friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, DeviceRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.uuid);
+  visit(row.name_id);
+  visit(row.memory_bytes);
+}
+
+// Streams of those GPUs.
+struct StreamRow {
+  static constexpr const Table& kTable = kTables[4];
+  int64_t id{};
+  int64_t device_id{};
+  int64_t cuda_stream{};
+  std::optional<int64_t> name_id{};
+
+  friend bool operator==(const StreamRow&, const StreamRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, StreamRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.device_id);
+  visit(row.cuda_stream);
+  visit(row.name_id);
+}
+
+// What host threads did: ops, user ranges, autograd nodes, NVTX ranges, API calls.
+struct HostRangeRow {
+  static constexpr const Table& kTable = kTables[5];
+  int64_t id{};
+  int64_t thread_id{};
+  int64_t start_ns{};
+  std::optional<int64_t> duration_ns{};
+  int64_t name_id{};
+  RangeCategory category{};
+  std::optional<int64_t> sequence{};
+  std::optional<int64_t> correlation{};
+
+  friend bool operator==(const HostRangeRow&, const HostRangeRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, HostRangeRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.thread_id);
+  visit(row.start_ns);
+  visit(row.duration_ns);
+  visit(row.name_id);
+  visit(row.category);
+  visit(row.sequence);
+  visit(row.correlation);
+}
+
+// What some ranges carry besides: NVTX domain, colour, category and payload.
+struct RangeDetailRow {
+  static constexpr const Table& kTable = kTables[6];
+  int64_t range_id{};
+  std::optional<int64_t> domain_id{};
+  std::optional<int64_t> color{};
+  std::optional<int64_t> nvtx_category{};
+  PayloadKind payload_kind{};
+  std::optional<std::string> payload{};
+  std::optional<int64_t> schema_id{};
+
+  friend bool operator==(const RangeDetailRow&, const RangeDetailRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, RangeDetailRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.range_id);
+  visit(row.domain_id);
+  visit(row.color);
+  visit(row.nvtx_category);
+  visit(row.payload_kind);
+  visit(row.payload);
+  visit(row.schema_id);
+}
+
+// Payload schemas that the program registered with NVTX, one row per field.
+struct NvtxSchemaRow {
+  static constexpr const Table& kTable = kTables[7];
+  std::optional<int64_t> domain_id{};
+  int64_t schema_id{};
+  std::optional<int64_t> name_id{};
+  int64_t entry_index{};
+  std::optional<int64_t> entry_name_id{};
+  int64_t entry_type{};
+  int64_t entry_offset{};
+
+  friend bool operator==(const NvtxSchemaRow&, const NvtxSchemaRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, NvtxSchemaRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.domain_id);
+  visit(row.schema_id);
+  visit(row.name_id);
+  visit(row.entry_index);
+  visit(row.entry_name_id);
+  visit(row.entry_type);
+  visit(row.entry_offset);
+}
+
+// What devices did: kernels, copies, memsets, synchronisations.
+struct GpuActivityRow {
+  static constexpr const Table& kTable = kTables[8];
+  int64_t id{};
+  int64_t device_id{};
+  int64_t stream_id{};
+  int64_t start_ns{};
+  std::optional<int64_t> duration_ns{};
+  int64_t name_id{};
+  GpuActivityKind kind{};
+  std::optional<int64_t> bytes{};
+  std::optional<int64_t> correlation{};
+  std::optional<int64_t> graph_node{};
+
+  friend bool operator==(const GpuActivityRow&, const GpuActivityRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, GpuActivityRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.device_id);
+  visit(row.stream_id);
+  visit(row.start_ns);
+  visit(row.duration_ns);
+  visit(row.name_id);
+  visit(row.kind);
+  visit(row.bytes);
+  visit(row.correlation);
+  visit(row.graph_node);
+}
+
+// Which stream waited for which, through an event.
+struct GpuDependencyRow {
+  static constexpr const Table& kTable = kTables[9];
+  int64_t id{};
+  int64_t event{};
+  std::optional<int64_t> record_stream_id{};
+  std::optional<int64_t> wait_stream_id{};
+  std::optional<int64_t> record_ns{};
+  std::optional<int64_t> wait_ns{};
+  std::optional<int64_t> correlation{};
+
+  friend bool operator==(const GpuDependencyRow&, const GpuDependencyRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, GpuDependencyRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.event);
+  visit(row.record_stream_id);
+  visit(row.wait_stream_id);
+  visit(row.record_ns);
+  visit(row.wait_ns);
+  visit(row.correlation);
+}
+
+// Groups of ranks that this process is in.
+struct CommunicatorRow {
+  static constexpr const Table& kTable = kTables[10];
+  int64_t id{};
+  int64_t hash{};
+  int64_t ordinal{};
+  Backend backend{};
+  std::optional<int64_t> size{};
+  std::optional<int64_t> own_rank{};
+  std::optional<int64_t> name_id{};
+
+  friend bool operator==(const CommunicatorRow&, const CommunicatorRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CommunicatorRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.hash);
+  visit(row.ordinal);
+  visit(row.backend);
+  visit(row.size);
+  visit(row.own_rank);
+  visit(row.name_id);
+}
+
+// Global ranks of a communicator's members, where they are known.
+struct CommunicatorMemberRow {
+  static constexpr const Table& kTable = kTables[11];
+  int64_t communicator_id{};
+  int64_t member{};
+  int64_t rank{};
+
+  friend bool operator==(const CommunicatorMemberRow&, const CommunicatorMemberRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CommunicatorMemberRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.communicator_id);
+  visit(row.member);
+  visit(row.rank);
+}
+
+// This rank's part of each collective.
+struct CollectiveRow {
+  static constexpr const Table& kTable = kTables[12];
+  int64_t id{};
+  std::optional<int64_t> communicator_id{};
+  Function function{};
+  std::optional<int64_t> sequence{};
+  std::optional<int64_t> group_sequence{};
+  std::optional<int64_t> bytes{};
+  std::optional<int64_t> count{};
+  DataType dtype{};
+  std::optional<int64_t> root{};
+  std::optional<int64_t> peer{};
+  Reduction reduction{};
+  std::optional<int64_t> enqueue_ns{};
+  std::optional<int64_t> start_ns{};
+  std::optional<int64_t> end_ns{};
+  CollectiveState state{};
+  std::optional<std::string> algorithm{};
+  std::optional<std::string> protocol{};
+  std::optional<int64_t> channels{};
+  std::optional<int64_t> stream_id{};
+  std::optional<int64_t> bucket{};
+  int64_t captured{};
+  std::optional<int64_t> thread_id{};
+  std::optional<int64_t> enqueue_thread_id{};
+
+  friend bool operator==(const CollectiveRow&, const CollectiveRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CollectiveRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.communicator_id);
+  visit(row.function);
+  visit(row.sequence);
+  visit(row.group_sequence);
+  visit(row.bytes);
+  visit(row.count);
+  visit(row.dtype);
+  visit(row.root);
+  visit(row.peer);
+  visit(row.reduction);
+  visit(row.enqueue_ns);
+  visit(row.start_ns);
+  visit(row.end_ns);
+  visit(row.state);
+  visit(row.algorithm);
+  visit(row.protocol);
+  visit(row.channels);
+  visit(row.stream_id);
+  visit(row.bucket);
+  visit(row.captured);
+  visit(row.thread_id);
+  visit(row.enqueue_thread_id);
+}
+
+// Training steps of this rank, in order; they never overlap.
+struct StepRow {
+  static constexpr const Table& kTable = kTables[13];
+  int64_t step_index{};
+  int64_t start_ns{};
+  std::optional<int64_t> end_ns{};
+  StepSource source{};
+
+  friend bool operator==(const StepRow&, const StepRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, StepRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.step_index);
+  visit(row.start_ns);
+  visit(row.end_ns);
+  visit(row.source);
+}
+
+// Allocations and frees.
+struct MemoryEventRow {
+  static constexpr const Table& kTable = kTables[14];
+  int64_t id{};
+  std::optional<int64_t> thread_id{};
+  int64_t device_id{};
+  int64_t time_ns{};
+  MemoryEventKind kind{};
+  int64_t address{};
+  int64_t bytes{};
+  std::optional<int64_t> stream_id{};
+  std::optional<int64_t> allocated_bytes{};
+  std::optional<int64_t> reserved_bytes{};
+
+  friend bool operator==(const MemoryEventRow&, const MemoryEventRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, MemoryEventRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.thread_id);
+  visit(row.device_id);
+  visit(row.time_ns);
+  visit(row.kind);
+  visit(row.address);
+  visit(row.bytes);
+  visit(row.stream_id);
+  visit(row.allocated_bytes);
+  visit(row.reserved_bytes);
+}
+
+// Memory in use, by time or step.
+struct MemorySampleRow {
+  static constexpr const Table& kTable = kTables[15];
+  int64_t id{};
+  int64_t time_ns{};
+  int64_t device_id{};
+  std::optional<int64_t> step_index{};
+  std::optional<int64_t> allocated_bytes{};
+  std::optional<int64_t> reserved_bytes{};
+
+  friend bool operator==(const MemorySampleRow&, const MemorySampleRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, MemorySampleRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.time_ns);
+  visit(row.device_id);
+  visit(row.step_index);
+  visit(row.allocated_bytes);
+  visit(row.reserved_bytes);
+}
+
+// Waits for a batch of data.
+struct LoaderEventRow {
+  static constexpr const Table& kTable = kTables[16];
+  int64_t id{};
+  int64_t thread_id{};
+  int64_t start_ns{};
+  std::optional<int64_t> duration_ns{};
+  std::optional<int64_t> queue_depth{};
+  std::optional<std::string> batch_shape{};
+  std::optional<int64_t> index_hash{};
+  std::optional<int64_t> epoch{};
+
+  friend bool operator==(const LoaderEventRow&, const LoaderEventRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, LoaderEventRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.thread_id);
+  visit(row.start_ns);
+  visit(row.duration_ns);
+  visit(row.queue_depth);
+  visit(row.batch_shape);
+  visit(row.index_hash);
+  visit(row.epoch);
+}
+
+// One moment on three clocks.
+struct ClockSampleRow {
+  static constexpr const Table& kTable = kTables[17];
+  int64_t id{};
+  int64_t ticks{};
+  int64_t realtime_ns{};
+  int64_t monotonic_raw_ns{};
+  int64_t width_ns{};
+
+  friend bool operator==(const ClockSampleRow&, const ClockSampleRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, ClockSampleRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.ticks);
+  visit(row.realtime_ns);
+  visit(row.monotonic_raw_ns);
+  visit(row.width_ns);
+}
+
+// Four-timestamp probes between the recorders of two hosts.
+struct ClockProbeRow {
+  static constexpr const Table& kTable = kTables[18];
+  int64_t id{};
+  std::string peer{};
+  int64_t send_ns{};
+  int64_t peer_receive_ns{};
+  int64_t peer_reply_ns{};
+  int64_t receive_ns{};
+
+  friend bool operator==(const ClockProbeRow&, const ClockProbeRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, ClockProbeRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.peer);
+  visit(row.send_ns);
+  visit(row.peer_receive_ns);
+  visit(row.peer_reply_ns);
+  visit(row.receive_ns);
+}
+
+// What the recorder read from the system.
+struct SystemSampleRow {
+  static constexpr const Table& kTable = kTables[19];
+  int64_t id{};
+  int64_t time_ns{};
+  int64_t kind_id{};
+  std::optional<int64_t> subject{};
+  int64_t value{};
+
+  friend bool operator==(const SystemSampleRow&, const SystemSampleRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, SystemSampleRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.time_ns);
+  visit(row.kind_id);
+  visit(row.subject);
+  visit(row.value);
+}
+
+// What was not recorded, and why.
+struct LossRow {
+  static constexpr const Table& kTable = kTables[20];
+  Source source{};
+  std::optional<int64_t> thread_id{};
+  LossReason reason{};
+  int64_t count{};
+  std::optional<int64_t> first_ns{};
+  std::optional<int64_t> last_ns{};
+
+  friend bool operator==(const LossRow&, const LossRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, LossRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.source);
+  visit(row.thread_id);
+  visit(row.reason);
+  visit(row.count);
+  visit(row.first_ns);
+  visit(row.last_ns);
+}
+
+// What the recorder had to remark.
+struct DiagnosticRow {
+  static constexpr const Table& kTable = kTables[21];
+  std::string code{};
+  Severity severity{};
+  int64_t count{};
+  int64_t text_id{};
+
+  friend bool operator==(const DiagnosticRow&, const DiagnosticRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, DiagnosticRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.code);
+  visit(row.severity);
+  visit(row.count);
+  visit(row.text_id);
+}
+
+// Calls visit.template operator()<Row>() for each row type, in the order of kTables.
+template <typename Visit>
+void for_each_row_type(Visit&& visit) {
+  visit.template operator()<MetaRow>();
+  visit.template operator()<StringRow>();
+  visit.template operator()<ThreadRow>();
+  visit.template operator()<DeviceRow>();
+  visit.template operator()<StreamRow>();
+  visit.template operator()<HostRangeRow>();
+  visit.template operator()<RangeDetailRow>();
+  visit.template operator()<NvtxSchemaRow>();
+  visit.template operator()<GpuActivityRow>();
+  visit.template operator()<GpuDependencyRow>();
+  visit.template operator()<CommunicatorRow>();
+  visit.template operator()<CommunicatorMemberRow>();
+  visit.template operator()<CollectiveRow>();
+  visit.template operator()<StepRow>();
+  visit.template operator()<MemoryEventRow>();
+  visit.template operator()<MemorySampleRow>();
+  visit.template operator()<LoaderEventRow>();
+  visit.template operator()<ClockSampleRow>();
+  visit.template operator()<ClockProbeRow>();
+  visit.template operator()<SystemSampleRow>();
+  visit.template operator()<LossRow>();
+  visit.template operator()<DiagnosticRow>();
+}
+
+}  // namespace dprof::schema

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of range names that mean something: steps, phases, loader waits. PyTorch emits some
+// of them by itself; a program may mark others with NVTX or record_function.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace dprof::schema {
+
+enum class Marker : uint8_t {
+  kNone,
+  kStep,   // one optimizer update
+  kInput,  // waiting for, or fetching, a batch
+  kForward,
+  kBackward,
+  kOptimizer,  // its end ends a step, where no explicit step is marked
+  kCheckpoint,
+};
+
+struct MarkerName {
+  std::string_view
+      pattern;  // a final '*' stands for any rest; a "#…" rest is a number or class name
+  Marker marker;
+  std::string_view emitted_by;
+};
+
+inline constexpr MarkerName kMarkerNames[] = {
+    {"step", Marker::kStep, "programs, dprof-trainer"},
+    {"ProfilerStep#*", Marker::kStep, "torch.profiler's schedule"},
+    {"input", Marker::kInput, "programs, dprof-trainer"},
+    {"enumerate(DataLoader)#*", Marker::kInput, "torch.utils.data.DataLoader"},
+    {"forward", Marker::kForward, "programs, dprof-trainer"},
+    {"DistributedDataParallel.forward", Marker::kForward,
+     "torch.nn.parallel.DistributedDataParallel"},
+    {"FullyShardedDataParallel.forward", Marker::kForward, "FSDP1"},
+    {"backward", Marker::kBackward, "programs, dprof-trainer"},
+    {"optimizer", Marker::kOptimizer, "programs, dprof-trainer"},
+    {"Optimizer.step#*", Marker::kOptimizer, "torch.optim"},
+    {"checkpoint", Marker::kCheckpoint, "programs, dprof-trainer"},
+};
+
+// What a range of this name marks. O(number of patterns): classify each distinct name once, not
+// each row.
+[[nodiscard]] constexpr Marker marker_of(std::string_view name) {
+  for (const MarkerName& known : kMarkerNames) {
+    if (known.pattern.ends_with('*')) {
+      if (name.starts_with(known.pattern.substr(0, known.pattern.size() - 1))) return known.marker;
+    } else if (name == known.pattern) {
+      return known.marker;
+    }
+  }
+  return Marker::kNone;
+}
+
+}  // namespace dprof::schema

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/trace_reader.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "schema/ddl.h"
+
+namespace dprof::schema {
+namespace {
+
+constexpr std::string_view kWhatATraceIs =
+    "a dprof trace is one rank's file in a run folder: RUN/rank-00000.dprof";
+
+Error not_a_trace(const std::filesystem::path& path, std::string_view why) {
+  return {Code::kNotATrace, fmt::format("{}: {}", path.string(), why), std::string(kWhatATraceIs)};
+}
+
+// Says what the file is before SQLite does: its own messages ("file is not a database") do not
+// help.
+Status check_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    return fail(Code::kNotFound, fmt::format("{}: no such file", path.string()),
+                "is the path right?");
+  }
+  if (!std::filesystem::is_regular_file(status))
+    return fail(not_a_trace(path, "not a regular file"));
+  if (std::filesystem::file_size(path, error) == 0 && !error)
+    return fail(not_a_trace(path, "the file is empty"));
+  return Done{};
+}
+
+Status check_version(const Database& trace) {
+  const std::filesystem::path& path = trace.path();
+  const Result<int64_t> application = trace.query_int("PRAGMA application_id");
+  if (!application.ok()) {
+    return application.error().code == Code::kNotATrace
+               ? fail(not_a_trace(path, "not an SQLite file"))
+               : fail(application.error());
+  }
+  if (*application != kApplicationId) {
+    return fail(not_a_trace(
+        path,
+        fmt::format("an SQLite file of another program (application_id {:#x})", *application)));
+  }
+  const Result<int64_t> version = trace.query_int("PRAGMA user_version");
+  if (!version.ok()) return fail(version.error());
+  if (*version > kUserVersion) {
+    return fail(Code::kTraceTooNew,
+                fmt::format("{}: schema version {}, this dprof reads up to {}", path.string(),
+                            *version, kUserVersion),
+                "open it with the dprof that recorded it (see meta.dprof_version), or upgrade");
+  }
+  return Done{};
+}
+
+// A file can lie about its version: every declared table and column must really be there.
+Status check_columns(const Database& trace) {
+  for (const Table& table : kTables) {
+    const Result<Statement> probe =
+        trace.prepare(fmt::format("SELECT {} FROM \"{}\"", column_list(table), table.name));
+    if (!probe.ok()) {
+      return fail(
+          Code::kDamaged, fmt::format("{} (table {})", probe.error().what, table.name),
+          "the file is damaged or was changed by another program; `dprof recover RUN` may help");
+    }
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<TraceReader> TraceReader::open(const std::filesystem::path& path) {
+  if (const Status good = check_file(path); !good.ok()) return fail(good.error());
+  Result<Database> database = Database::open(path, Database::Mode::kReadOnly);
+  if (!database.ok()) return fail(database.error());
+  if (const Status good = check_version(*database); !good.ok()) return fail(good.error());
+  if (const Status good = check_columns(*database); !good.ok()) return fail(good.error());
+
+  TraceReader reader(*std::move(database));
+  const Status read = reader.for_each<StringRow>([&](const StringRow& row) {
+    if (row.id < 0 || row.id > int64_t{1} << 32) return;  // a damaged id must not size the table
+    const auto index = static_cast<size_t>(row.id);
+    if (index >= reader.strings_.size()) reader.strings_.resize(index + 1);
+    reader.strings_[index] = row.value;
+  });
+  if (!read.ok()) return fail(read.error());
+  if (reader.strings_.empty()) reader.strings_.emplace_back();
+  return reader;
+}
+
+std::optional<std::string> TraceReader::meta(std::string_view key) const {
+  Result<Statement> statement = database_.prepare("SELECT value FROM meta WHERE key = ?");
+  if (!statement.ok()) return std::nullopt;
+  statement->bind(1, key);
+  const Result<bool> row = statement->step();
+  if (!row.ok() || !*row) return std::nullopt;
+  return std::string(statement->text(0));
+}
+
+std::optional<int64_t> TraceReader::meta_int(std::string_view key) const {
+  const std::optional<std::string> text = meta(key);
+  int64_t value = 0;
+  if (!text) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return value;
+}
+
+const std::string& TraceReader::string(int64_t id) const {
+  return id > 0 && static_cast<size_t>(id) < strings_.size() ? strings_[static_cast<size_t>(id)]
+                                                             : strings_[0];
+}
+
+Result<int64_t> TraceReader::count(std::string_view table) const {
+  return database_.query_int(fmt::format("SELECT COUNT(*) FROM \"{}\"", table));
+}
+
+Result<Statement> TraceReader::select(const Table& table, std::string_view where) const {
+  return database_.prepare(fmt::format("SELECT {} FROM \"{}\"{}{}{}", column_list(table),
+                                       table.name, where.empty() ? "" : " WHERE ", where,
+                                       table.name == "meta" ? " ORDER BY key" : " ORDER BY rowid"));
+}
+
+}  // namespace dprof::schema

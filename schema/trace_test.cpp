@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the writer writes the reader reads; and every kind of bad file is refused with the right
+// code.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
+
+#include "schema/trace_reader.h"
+#include "schema/trace_writer.h"
+
+namespace dprof::schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TraceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dprof-trace-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path path(std::string_view name = "rank-00000.dprof") const { return folder_ / name; }
+
+  // A small whole trace.
+  void write_small() {
+    auto writer = *TraceWriter::create(path());
+    writer->set_meta("rank", "0");
+    for (int64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(
+          writer
+              ->append(HostRangeRow{
+                  .id = i, .start_ns = i, .duration_ns = 1, .name_id = writer->intern("op")})
+              .ok());
+    }
+    ASSERT_TRUE(writer->finish().ok());
+  }
+
+  Code open_error(const fs::path& file) const {
+    const Result<TraceReader> reader = TraceReader::open(file);
+    EXPECT_FALSE(reader.ok());
+    if (reader.ok()) return Code::kInternal;
+    EXPECT_NE(reader.error().what.find(file.filename().string()), std::string::npos)
+        << reader.error().what;
+    EXPECT_FALSE(reader.error().hint.empty());
+    return reader.error().code;
+  }
+
+  fs::path folder_;
+};
+
+class RandomFields {
+ public:
+  void operator()(int64_t& field) { field = static_cast<int64_t>(random_()); }
+  void operator()(std::string& field) { field = "text " + std::to_string(random_()); }
+  void operator()(std::optional<int64_t>& field) {
+    if (random_() % 3 != 0) field = static_cast<int64_t>(random_());
+  }
+  void operator()(std::optional<std::string>& field) {
+    if (random_() % 3 != 0) field = std::string("by\0tes", 6) + std::to_string(random_());
+  }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(Enum& field) {
+    field = static_cast<Enum>(1);  // every enumeration has a 1
+  }
+
+ private:
+  std::mt19937_64 random_{11};
+};
+
+// Random rows of every table, more than one INSERT holds and no multiple of it.
+TEST_F(TraceTest, EveryTableRoundTrips) {
+  for_each_row_type([&]<typename Row>() {
+    if constexpr (!std::is_same_v<Row, MetaRow> && !std::is_same_v<Row, StringRow>) {
+      RandomFields fill;
+      std::vector<Row> rows(37);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        for_each_field(rows[i], fill);
+        if constexpr (requires { rows[i].id; }) rows[i].id = static_cast<int64_t>(i);
+      }
+      const fs::path file = path(std::string(Row::kTable.name) + ".dprof");
+      auto writer = *TraceWriter::create(file);
+      for (const Row& row : rows) ASSERT_TRUE(writer->append(row).ok()) << Row::kTable.name;
+      ASSERT_TRUE(writer->finish().ok());
+      const auto reader = TraceReader::open(file);
+      ASSERT_TRUE(reader.ok()) << reader.error().what;
+      const auto read = reader->read_all<Row>();
+      ASSERT_TRUE(read.ok()) << read.error().what;
+      EXPECT_TRUE(*read == rows) << Row::kTable.name;
+    }
+  });
+}
+
+TEST_F(TraceTest, OpenRowsAreCompletedLater) {
+  auto writer = *TraceWriter::create(path());
+  ASSERT_TRUE(writer->append(HostRangeRow{.id = 1, .start_ns = 5}).ok());
+  ASSERT_TRUE(writer->append(CollectiveRow{.id = 1, .enqueue_ns = 7}).ok());
+  ASSERT_TRUE(writer->append(ThreadRow{.id = 1, .os_tid = 42}).ok());
+  ASSERT_TRUE(writer->commit().ok());
+  {
+    const auto live = TraceReader::open(path());  // while it is being written
+    ASSERT_TRUE(live.ok()) << live.error().what;
+    EXPECT_EQ((*live->read_all<HostRangeRow>())[0].duration_ns, std::nullopt);
+  }
+  ASSERT_TRUE(writer->close_range(1, 10).ok());
+  ASSERT_TRUE(writer
+                  ->update_collective(
+                      {.id = 1, .start_ns = 8, .end_ns = 9, .state = CollectiveState::kComplete})
+                  .ok());
+  ASSERT_TRUE(writer->set_thread({.id = 1, .os_tid = 42, .role = ThreadRole::kMain}).ok());
+  ASSERT_TRUE(writer->finish().ok());
+
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader->read_all<HostRangeRow>())[0].duration_ns, 10);
+  const CollectiveRow collective = (*reader->read_all<CollectiveRow>())[0];
+  EXPECT_EQ(collective.enqueue_ns, 7);
+  EXPECT_EQ(collective.end_ns, 9);
+  EXPECT_EQ((*reader->read_all<ThreadRow>())[0].role, ThreadRole::kMain);
+}
+
+TEST_F(TraceTest, TextsMetaAndViews) {
+  auto writer = *TraceWriter::create(path());
+  EXPECT_EQ(writer->intern(""), 0);
+  const int64_t id = writer->intern("gloo:all_reduce");
+  EXPECT_EQ(writer->intern("gloo:all_reduce"), id);
+  writer->set_meta("rank", "3");
+  writer->set_meta("rank", "4");
+  ASSERT_TRUE(writer
+                  ->append(HostRangeRow{
+                      .id = 1, .start_ns = 5, .name_id = id, .category = RangeCategory::kUser})
+                  .ok());
+  ASSERT_TRUE(writer->finish().ok());
+
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->string(id), "gloo:all_reduce");
+  EXPECT_EQ(reader->string(99), "");
+  EXPECT_EQ(reader->meta_int("rank"), 4);
+  EXPECT_EQ(reader->meta("host"), std::nullopt);
+  const auto database = Database::open(path(), Database::Mode::kReadOnly);
+  EXPECT_EQ(*database->query_text("SELECT category || ' ' || name FROM host_range_text"),
+            "user gloo:all_reduce");
+  EXPECT_FALSE(fs::exists(path("rank-00000.dprof-wal"))) << "one plain file must remain";
+}
+
+TEST_F(TraceTest, ReopenedTraceGoesOnAndIsFinished) {
+  {
+    auto writer = *TraceWriter::create(path());
+    writer->intern("first");
+    ASSERT_TRUE(writer->append(HostRangeRow{.id = 1}).ok());
+    ASSERT_TRUE(writer->commit().ok());
+  }
+  auto writer = *TraceWriter::reopen(path());
+  const int64_t first = writer->intern("first");
+  EXPECT_GT(writer->intern("second"), first);
+  writer->set_meta("ended", "recovered");
+  ASSERT_TRUE(writer->finish().ok());
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(*reader->count("host_range"), 1);
+  EXPECT_EQ(reader->string(first), "first");
+}
+
+TEST_F(TraceTest, RefusesToOverwrite) {
+  write_small();
+  EXPECT_FALSE(TraceWriter::create(path()).ok());
+}
+
+TEST_F(TraceTest, BadFilesAreRefusedWithTheRightCode) {
+  EXPECT_EQ(open_error(path("absent.dprof")), Code::kNotFound);
+  std::ofstream(path("empty.dprof"));
+  EXPECT_EQ(open_error(path("empty.dprof")), Code::kNotATrace);
+  std::ofstream(path("text.dprof"))
+      << "this is a text file, long enough to have a header of a hundred bytes or so, "
+         "which SQLite looks at before it says no.\n";
+  EXPECT_EQ(open_error(path("text.dprof")), Code::kNotATrace);
+  EXPECT_EQ(open_error(folder_), Code::kNotATrace);
+
+  auto foreign = *Database::open(path("foreign.dprof"), Database::Mode::kCreate);
+  ASSERT_TRUE(foreign.execute("CREATE TABLE t (x)").ok());
+  EXPECT_EQ(open_error(path("foreign.dprof")), Code::kNotATrace);
+}
+
+TEST_F(TraceTest, NewerDamagedAndTruncatedFilesAreRefused) {
+  write_small();
+  const auto changed = [&](std::string_view name, const std::string& sql) {
+    fs::copy_file(path(), path(name));
+    auto database = *Database::open(path(name), Database::Mode::kReadWrite);
+    EXPECT_TRUE(database.execute(sql).ok());
+    return path(name);
+  };
+  EXPECT_EQ(open_error(changed("newer.dprof", "PRAGMA user_version = 99")), Code::kTraceTooNew);
+  EXPECT_EQ(open_error(changed(
+                "column.dprof",
+                "DROP VIEW host_range_text; ALTER TABLE host_range RENAME COLUMN name_id TO n")),
+            Code::kDamaged);
+  EXPECT_EQ(open_error(changed("table.dprof", "DROP VIEW step_text; DROP TABLE step")),
+            Code::kDamaged);
+  // A column that this dprof does not know is no fault: contracts grow.
+  EXPECT_TRUE(
+      TraceReader::open(changed("more.dprof", "ALTER TABLE step ADD COLUMN later INTEGER")).ok());
+
+  fs::copy_file(path(), path("cut.dprof"));
+  fs::resize_file(path("cut.dprof"), fs::file_size(path()) / 3);
+  EXPECT_EQ(open_error(path("cut.dprof")), Code::kDamaged);
+}
+
+TEST_F(TraceTest, TheFirstFailureStays) {
+  auto writer = *TraceWriter::create(path());
+  Status status = Done{};
+  for (int i = 0; status.ok() && i < 10; ++i) status = writer->append(HostRangeRow{.id = 1});
+  if (status.ok()) status = writer->commit();
+  ASSERT_FALSE(status.ok()) << "the same id twice must fail";
+  EXPECT_FALSE(writer->append(HostRangeRow{.id = 2}).ok());
+  EXPECT_FALSE(writer->commit().ok());
+}
+
+}  // namespace
+}  // namespace dprof::schema

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes one rank's trace.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/database.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::schema {
+
+// Rows are gathered, inserted many at a time, and become durable (against the death of this
+// process) with commit().
+//
+// Invariant  the file has dprof's application_id and user_version from the first moment.
+// Threading  one thread at a time; each trace has its own writer.
+// Errors     the first failure (disk full, …) is kept: later appends return it and write nothing;
+// the caller counts
+//            what it could not write as a loss.
+// Cost       about 0.4 us per row.
+class TraceWriter {
+ public:
+  // Refuses a path that exists.
+  static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path);
+
+  // Opens a trace whose recorder died, to finish it. SQLite brings back what was committed.
+  static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path);
+  ~TraceWriter();
+
+  // Appends one row. Row numbers (`id`) are the caller's. Row: any of generated/rows.h but MetaRow
+  // and StringRow.
+  template <typename Row>
+  Status append(const Row& row);
+
+  // The id of a text, which is written to `string` when it is new. Id 0 is the empty text.
+  int64_t intern(std::string_view text);
+
+  // Sets a key of `meta` (declared in tables.h); the last value counts.
+  void set_meta(std::string_view key, std::string_view value);
+
+  // Completes rows that were written while they were open.
+  Status close_range(int64_t host_range_id, int64_t duration_ns);
+  Status update_collective(const CollectiveRow& row);  // by id: start, end, state, thread
+  Status set_thread(const ThreadRow& row);             // by id: name and role
+  Status set_communicator(const CommunicatorRow& row);
+
+  // Inserts what is gathered and commits. Call each 100 to 250 ms.
+  Status commit();
+
+  // Commits, creates the views, checkpoints, leaves one plain file (journal_mode=DELETE). The
+  // writer is closed then.
+  Status finish();
+
+  [[nodiscard]] int64_t rows() const;  // appended so far, `string` and `meta` apart
+
+ private:
+  struct Impl;
+  static Result<std::unique_ptr<TraceWriter>> adopt(Database database);
+  explicit TraceWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dprof::schema
