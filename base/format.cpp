@@ -48,12 +48,14 @@ std::string format_bytes(int64_t bytes) {
 }
 
 std::string format_count(int64_t count) {
-  std::string digits = fmt::format("{}", count);
-  const ptrdiff_t first = count < 0 ? 1 : 0;
-  for (ptrdiff_t at = static_cast<ptrdiff_t>(digits.size()) - 3; at > first; at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
+  const std::string digits = fmt::format("{}", count);
+  std::string grouped;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const size_t left = digits.size() - i;
+    if (i > 0 && left % 3 == 0 && digits[i - 1] != '-') grouped += ',';
+    grouped += digits[i];
   }
-  return digits;
+  return grouped;
 }
 
 std::string format_share(double share) {

@@ -52,16 +52,17 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::c10 SHARED IMPORTED)
   set_target_properties(LibTorch::c10 PROPERTIES IMPORTED_LOCATION "${LibTorch_C10_LIBRARY}")
   add_library(LibTorch::cpu SHARED IMPORTED)
+  # NDEBUG whatever the build type: the wheel was built with it, and at::RecordFunction has a member more without.
   set_target_properties(LibTorch::cpu PROPERTIES
     IMPORTED_LOCATION "${LibTorch_CPU_LIBRARY}"
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES
+    INTERFACE_INCLUDE_DIRECTORIES
       "${LibTorch_INCLUDE_DIR};${LibTorch_INCLUDE_DIR}/torch/csrc/api/include;${LibTorch_GLOO_INCLUDE_DIR}"
-    INTERFACE_COMPILE_DEFINITIONS "USE_C10D;USE_C10D_GLOO;USE_DISTRIBUTED"
+    INTERFACE_COMPILE_DEFINITIONS "NDEBUG;USE_C10D;USE_C10D_GLOO;USE_DISTRIBUTED"
     INTERFACE_LINK_LIBRARIES "LibTorch::c10"
     INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined")
   if(LibTorch_CUDA_INCLUDE_DIR)
     add_library(LibTorch::nvtx INTERFACE IMPORTED)
-    set_target_properties(LibTorch::nvtx PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${LibTorch_CUDA_INCLUDE_DIR}")
+    set_target_properties(LibTorch::nvtx PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${LibTorch_CUDA_INCLUDE_DIR}")
   endif()
   if(LibTorch_CUDA_FOUND AND LibTorch_NCCL_FOUND)
     add_library(LibTorch::c10_cuda SHARED IMPORTED)
@@ -69,7 +70,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     add_library(LibTorch::nccl SHARED IMPORTED)
     set_target_properties(LibTorch::nccl PROPERTIES
       IMPORTED_LOCATION "${LibTorch_CUDA_LIBRARY}"
-      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${LibTorch_CUDA_INCLUDE_DIR};${LibTorch_NCCL_INCLUDE_DIR}"
+      INTERFACE_INCLUDE_DIRECTORIES "${LibTorch_CUDA_INCLUDE_DIR};${LibTorch_NCCL_INCLUDE_DIR}"
       INTERFACE_COMPILE_DEFINITIONS "USE_C10D_NCCL"
       INTERFACE_LINK_LIBRARIES "LibTorch::cpu;LibTorch::c10_cuda")
   endif()
