@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment by which a command finds its way to the recorder.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collector/wire/layout.h"
+
+namespace dprof::recorder {
+
+// Invariant  names are unique.
+class Environment {
+ public:
+  // This process's own.
+  static Environment current();
+
+  void set(const std::string& name, std::string value) { variables_[name] = std::move(value); }
+  void set_default(const std::string& name, std::string value) {
+    variables_.try_emplace(name, std::move(value));
+  }
+  [[nodiscard]] std::string get(const std::string& name) const;  // "" = not set
+
+  // "NAME=value" strings, as exec wants them.
+  [[nodiscard]] std::vector<std::string> entries() const;
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
+struct CollectorSettings {
+  std::filesystem::path library;  // libdprof.so; empty = preload nothing
+  std::filesystem::path socket;
+  wire::TickScale scale{};
+  std::string detail;
+};
+
+// Adds the collector: LD_PRELOAD (in front of what is there), NVTX_INJECTION64_PATH and the
+// DPROF_* variables. Returns the NVTX_INJECTION64_PATH of another tool that had to go, or "".
+std::string add_collector(Environment& environment, const CollectorSettings& settings);
+
+// Adds the rendezvous variables of one rank of `ranks`, all on this host.
+void add_rank(Environment& environment, int rank, int ranks, int port);
+
+}  // namespace dprof::recorder

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/format.h"
+
+namespace dprof::recorder {
+
+std::string progress_text(const ProgressState& state) {
+  const int64_t seconds = state.since_start.count();
+  return fmt::format("dprof: {} {}  {} events  {} lost  {}  {}:{:02}", state.processes,
+                     state.processes == 1 ? "process" : "processes", format_count(state.events),
+                     format_count(state.lost), format_bytes(state.bytes), seconds / 60,
+                     seconds % 60);
+}
+
+void ProgressLine::show(const ProgressState& state) {
+  if (!enabled_) return;
+  shown_ = progress_text(state);
+  restore();
+}
+
+void ProgressLine::clear() {
+  if (!shown_.empty()) write("\r\x1b[K");
+}
+
+void ProgressLine::restore() {
+  if (!shown_.empty()) write("\r\x1b[K" + shown_);
+}
+
+void ProgressLine::write(const std::string& text) {
+  // A terminal that cannot be written to has nobody who misses the line.
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace dprof::recorder

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/record.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "collector/recorder/environment.h"
+#include "collector/recorder/launcher.h"
+#include "collector/recorder/progress.h"
+#include "collector/recorder/recording_internal.h"
+#include "collector/recorder/server.h"
+
+namespace dprof::recorder {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+constexpr seconds kClockInterval{1};  // of clock_sample, and of the progress line
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// SIGINT, SIGTERM and SIGCHLD as a descriptor, for as long as this lives.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
+    pipe_before_ = signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end the recorder
+  }
+  ~Signals() {
+    signal(SIGPIPE, pipe_before_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] std::optional<signalfd_siginfo> next() const {
+    signalfd_siginfo info{};
+    if (read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return info;
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+  Descriptor fd_;
+  void (*pipe_before_)(int) = nullptr;
+};
+
+// The loop of one recording, in the main thread.
+class Loop {
+ public:
+  Loop(const RecordOptions& options, const RunClock& clock, RunFolder& folder, Server& server,
+       RunFacts facts)
+      : options_(options),
+        folder_(folder),
+        server_(server),
+        progress_(options.show_progress),
+        output_([this] { progress_.clear(); }, [this] { progress_.restore(); }),
+        launcher_({options.command, options.ranks, options.grace}, output_),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {
+  }
+
+  Launcher& launcher() { return launcher_; }
+  Recording& recording() { return recording_; }
+
+  void run(const Signals& signals) {
+    Steady::time_point next_sample = Steady::now() + kClockInterval;
+    // Ends when the command has ended and so has every process of it that was recorded, whoever
+    // its parent is by then.
+    while (!leaving_ && (launcher_.running() || recording_.busy())) {
+      wait(signals, next_sample);
+      while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
+      for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+      launcher_.reap();
+      recording_.watch([this](int pid) { return launcher_.status(pid); });
+      recording_.conclude_done();
+      launcher_.enforce(Steady::now());
+      if (Steady::now() < next_sample) continue;
+      next_sample += kClockInterval;
+      recording_.sample_clock();
+      show_progress();
+    }
+    // A short-lived process may have said hello and gone before anybody looked.
+    for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+    recording_.watch([this](int pid) { return launcher_.status(pid); });
+    if (leaving_) recording_.leave();
+    recording_.finish();
+    output_.finish();
+    output_.locked([this] { progress_.clear(); });
+  }
+
+ private:
+  void wait(const Signals& signals, Steady::time_point until) {
+    if (const auto deadline = launcher_.deadline()) until = std::min(until, *deadline);
+    std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
+    for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(until - Steady::now());
+    poll(polled.data(), polled.size(), static_cast<int>(std::max<int64_t>(0, pause.count() + 1)));
+    eventfd_t wakes = 0;
+    eventfd_read(wake_fd_.get(), &wakes);
+  }
+
+  void on_signal(const signalfd_siginfo& info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) return;
+    // A terminal sends Ctrl-C to the whole foreground group: the ranks have it already.
+    const bool from_terminal = signal == SIGINT && info.ssi_code == SI_KERNEL;
+    if (!from_terminal) launcher_.forward(signal);
+    if (++signals_seen_ < 2) return;
+    if (options_.ranks) launcher_.forward(SIGKILL);
+    leaving_ = true;
+    leaving_signal_ = signal;
+  }
+
+  void show_progress() {
+    if (!options_.show_progress) return;
+    const Recording::Totals totals = recording_.totals();
+    const ProgressState state{
+        totals.processes, totals.events, totals.lost, folder_.bytes(),
+        std::chrono::duration_cast<seconds>(Steady::now() - started_)};
+    output_.locked([&] { progress_.show(state); });
+  }
+
+ public:
+  [[nodiscard]] std::optional<int> leaving_signal() const { return leaving_signal_; }
+
+ private:
+  const RecordOptions& options_;
+  RunFolder& folder_;
+  Server& server_;
+  ProgressLine progress_;
+  OutputLines output_;
+  Launcher launcher_;
+  Descriptor wake_fd_;
+  Recording recording_;
+  Steady::time_point started_ = Steady::now();
+  int signals_seen_ = 0;
+  bool leaving_ = false;
+  std::optional<int> leaving_signal_;
+};
+
+void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
+  if (recording.traces().empty()) {
+    recording.diagnostics().push_back(
+        {"no_process", "no process of the command recorded anything"});
+    return;
+  }
+  // Under `srun dprof record -- CMD` there is one recorder for each rank: the others are not ours.
+  Variables own;
+  for (const std::string& entry : Environment::current().entries()) {
+    const size_t equals = entry.find('=');
+    own.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  if (!options.ranks && find_rank(own).rank) return;
+  const std::vector<int> missing = recording.missing_local_ranks(options.ranks);
+  if (missing.empty()) return;
+  recording.diagnostics().push_back(
+      {"missing_rank", fmt::format("of this host's ranks, {} {} never seen", fmt::join(missing, ", "),
+                                   missing.size() == 1 ? "was" : "were")});
+}
+
+}  // namespace
+
+Result<Recorded> record(const RecordOptions& options) {
+  const Signals signals;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Result<RunFolder> folder = RunFolder::create(
+      options.folder.empty() ? std::filesystem::path(default_run_name()) : options.folder,
+      options.overwrite);
+  if (!folder.ok()) return fail(folder.error());
+  Result<Server> server = Server::open();
+  if (!server.ok()) return fail(server.error());
+  const RunClock clock = RunClock::start();
+
+  Environment environment = Environment::current();
+  RunFacts facts;
+  facts.run_id = random_run_id();
+  facts.host = host_name();
+  facts.detail = options.detail;
+  facts.launcher = options.ranks ? "dprof" : "";
+  facts.record_cost_ns = measure_record_cost(clock);
+  facts.replaced_nvtx = add_collector(
+      environment, {options.library, server->path(), clock.scale(), options.detail});
+
+  RunIndex index{facts.run_id, joined(options.command), options.ranks, {facts.host}, {}, {}};
+  if (const Status written = folder->write_index(index); !written.ok()) {
+    return fail(written.error());
+  }
+  Loop loop(options, clock, *folder, *server, facts);
+  if (const Status started = loop.launcher().start(environment); !started.ok()) {
+    folder->discard();
+    return fail(started.error());
+  }
+  loop.run(signals);
+
+  Recording& recording = loop.recording();
+  tell_missing_ranks(options, recording);
+  if (!index.world_size) index.world_size = recording.world_size();
+  index.traces = recording.traces();
+  index.diagnostics = recording.diagnostics();
+  const Status written = folder->write_index(index);
+  if (!written.ok()) recording.diagnostics().push_back({"records_lost", written.error().what});
+
+  Recorded recorded;
+  recorded.folder = folder->path();
+  recorded.command_code = loop.leaving_signal() ? 128 + *loop.leaving_signal()
+                                                : loop.launcher().exit_code();
+  recorded.traces = static_cast<int64_t>(index.traces.size());
+  for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
+  recorded.events = recording.totals().events;
+  recorded.lost = recording.totals().lost;
+  recorded.bytes = folder->bytes();
+  recorded.diagnostics = recording.diagnostics();
+  return recorded;
+}
+
+}  // namespace dprof::recorder

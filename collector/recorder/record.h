@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dprof record`: starts a command, records every process of it that has something to say, and
+// leaves a finished run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/run_folder.h"
+
+namespace dprof::recorder {
+
+struct RecordOptions {
+  std::vector<std::string> command;
+  std::optional<int> ranks;         // -n
+  std::filesystem::path folder;     // empty = default_run_name()
+  std::filesystem::path library;    // libdprof.so; empty = preload nothing
+  std::string detail = "standard";  // light, standard, full
+  bool overwrite = false;
+  bool show_progress = false;  // a line on stderr, rewritten each second
+  std::chrono::milliseconds grace{5000};  // see LaunchOptions
+};
+
+struct Recorded {
+  std::filesystem::path folder;
+  int command_code = 0;  // of the command, or of the first rank that failed
+  int ranks = 0;
+  int64_t traces = 0;
+  int64_t events = 0;
+  int64_t lost = 0;   // records, and rows that could not be written
+  int64_t bytes = 0;  // of the folder
+  std::vector<RunDiagnostic> diagnostics;
+};
+
+// Blocks until every recorded process has ended (or until a second SIGINT or SIGTERM). Fails when
+// nothing could be started; what goes wrong later is in `diagnostics` and `lost`.
+//
+// Threading  call it from the main thread before other threads exist: it blocks signals.
+Result<Recorded> record(const RecordOptions& options);
+
+}  // namespace dprof::recorder

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/run_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "collector/recorder/test_support/drain_fixture.h"
+
+namespace dprof::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+void touch(const fs::path& file) { std::ofstream(file) << "x"; }
+
+TEST(RunFolderTest, RefusesAnotherRunUnlessToldOtherwise) {
+  const ScratchFolder scratch;
+  touch(scratch.path() / "rank-00000.dprof");
+  touch(scratch.path() / "run.json");
+  touch(scratch.path() / "notes.txt");
+  const Result<RunFolder> refused = RunFolder::create(scratch.path(), false);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUsage);
+  EXPECT_FALSE(refused.error().hint.empty());
+  EXPECT_TRUE(fs::exists(scratch.path() / "rank-00000.dprof"));
+  ASSERT_TRUE(RunFolder::create(scratch.path(), true).ok());
+  EXPECT_FALSE(fs::exists(scratch.path() / "rank-00000.dprof"));
+  EXPECT_TRUE(fs::exists(scratch.path() / "notes.txt")) << "no file of somebody else is deleted";
+}
+
+TEST(RunFolderTest, TakesOneRecorderAtATime) {
+  const ScratchFolder scratch;
+  const Result<RunFolder> first = RunFolder::create(scratch.path() / "r", false);
+  ASSERT_TRUE(first.ok());
+  const Result<RunFolder> second = RunFolder::create(scratch.path() / "r", true);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Code::kUsage);
+}
+
+TEST(RunFolderTest, RefusesAFile) {
+  const ScratchFolder scratch;
+  touch(scratch.path() / "file");
+  const Result<RunFolder> refused = RunFolder::create(scratch.path() / "file", true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUsage);
+}
+
+TEST(RunFolderTest, ASecondTraceOfARankGetsASuffix) {
+  const ScratchFolder scratch;
+  const Result<RunFolder> folder = RunFolder::create(scratch.path() / "r", false);
+  ASSERT_TRUE(folder.ok());
+  const char* names[] = {"rank-00007.dprof", "rank-00007.1.dprof", "rank-00007.2.dprof"};
+  for (const char* name : names) {
+    const fs::path open = folder->path() / "host-1-2.dprof";
+    touch(open);
+    const Result<fs::path> named = folder->name_finished(open, 7);
+    ASSERT_TRUE(named.ok());
+    EXPECT_EQ(named->filename(), name);
+    EXPECT_FALSE(fs::exists(open));
+    EXPECT_EQ(folder->name_finished(*named, 7)->filename(), name) << "has its name already";
+  }
+  EXPECT_EQ(folder->traces().size(), 3u);
+}
+
+TEST(RunFolderTest, WritesTheIndex) {
+  const ScratchFolder scratch;
+  const Result<RunFolder> folder = RunFolder::create(scratch.path() / "r", false);
+  ASSERT_TRUE(folder.ok());
+  RunIndex index;
+  index.id = "abc";
+  index.command = "train \xff";
+  index.world_size = 2;
+  index.recorders = {"node-a"};
+  index.traces = {{"rank-00000.dprof", 0, "node-a", "complete"},
+                  {"node-a-5-6.dprof", std::nullopt, "node-a", "complete"}};
+  ASSERT_TRUE(folder->write_index(index).ok());
+  std::ifstream file(folder->path() / "run.json");
+  const nlohmann::json json = nlohmann::json::parse(file);
+  EXPECT_EQ(json["schema"], "dprof.run/1");
+  EXPECT_EQ(json["id"], "abc");
+  EXPECT_EQ(json["world_size"], 2);
+  EXPECT_EQ(json["recorders"][0]["host"], "node-a");
+  EXPECT_EQ(json["traces"][0]["rank"], 0);
+  EXPECT_TRUE(json["traces"][1]["rank"].is_null());
+  EXPECT_EQ(json["traces"][1]["file"], "node-a-5-6.dprof");
+}
+
+}  // namespace
+}  // namespace dprof::recorder

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The socket at which processes introduce themselves.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/hello.h"
+
+namespace dprof::recorder {
+
+// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// A process that has said hello.
+struct Guest {
+  ParsedHello hello;
+  int pid = 0;        // as the kernel tells; 0 = hidden by a pid namespace
+  Descriptor socket;  // nothing is ever read from it again; its hang-up tells of an end
+  Descriptor process; // pidfd; invalid when the process has gone, or cannot be seen
+  Descriptor memory;  // invalid when the process could not make it
+};
+
+// Invariant  the socket stands in a folder that only this user can enter.
+// Threading  one thread.
+class Server {
+ public:
+  static Result<Server> open();
+  Server(Server&&) noexcept = default;
+  ~Server();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  // Descriptors to poll for input: the socket and the connections that have not said hello.
+  [[nodiscard]] std::vector<int> descriptors() const;
+
+  // Accepts who is there and reads what they sent. Whoever is of another user, or makes no sense,
+  // is turned away.
+  std::vector<Guest> accept_all();
+
+ private:
+  struct Caller {
+    Descriptor socket;
+    int pid;
+  };
+  Server(Descriptor socket, std::filesystem::path folder, std::filesystem::path path)
+      : socket_(std::move(socket)), folder_(std::move(folder)), path_(std::move(path)) {}
+
+  void accept_callers();
+
+  Descriptor socket_;
+  std::filesystem::path folder_, path_;
+  std::vector<Caller> callers_;
+};
+
+}  // namespace dprof::recorder

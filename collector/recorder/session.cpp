@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/session.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "collector/recorder/text.h"
+#include "collector/wire/arena.h"
+#include "schema/diagnostics.h"
+
+namespace dprof::recorder {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+// A ring of 16,384 records holds 16 ms of a million records a second; a sleeping recorder is woken
+// at half full besides (collector.md 8.1).
+constexpr milliseconds kShortestSleep{5};
+constexpr milliseconds kLongestSleep{100};
+// What is lost when recorder and process die together.
+constexpr milliseconds kCommitInterval{200};
+// Below the training threads, where cores are scarce.
+constexpr int kNice = 5;
+
+std::string fact_text(const wire::Mapping& mapping, wire::Fact fact) {
+  const auto index = static_cast<uint32_t>(fact);
+  const uint32_t id = mapping.header()->facts[index].load(std::memory_order_acquire);
+  const wire::ArenaText text = wire::arena_text(mapping, id);
+  return text.text == nullptr ? std::string() : std::string(text.text, text.length);
+}
+
+int64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
+
+std::string_view remark_code(wire::Remark remark) {
+  switch (remark) {
+    case wire::Remark::kTorchVersionMismatch:
+      return "torch_version_mismatch";
+    case wire::Remark::kTorchLibraryMissing:
+      return "torch_library_missing";
+    case wire::Remark::kNvtxTaken:
+    case wire::Remark::kCount:
+      break;
+  }
+  return "nvtx_taken";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const RunFacts& run,
+                                                const ProcessFacts& process, SharedMemory memory,
+                                                const std::filesystem::path& path,
+                                                std::function<void()> on_done) {
+  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path);
+  if (!output.ok()) return fail(output.error());
+  std::unique_ptr<Session> session(new Session(clock, run, process, std::move(memory), path,
+                                               *std::move(output)));
+  session->on_done_ = std::move(on_done);
+  session->write_first_meta();
+  Session* self = session.get();
+  session->thread_ = std::thread([self] { self->run(); });
+  return session;
+}
+
+Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
+                 SharedMemory memory, std::filesystem::path path,
+                 std::unique_ptr<TraceOutput> output)
+    : clock_(clock),
+      run_(run),
+      process_(process),
+      memory_(std::move(memory)),
+      path_(std::move(path)),
+      output_(std::move(output)),
+      drain_(memory_.mapping(), clock_, process_.own_pid, *output_) {}
+
+Session::~Session() {
+  if (!thread_.joinable()) return;
+  end(ProcessEnd::kLeft, std::nullopt);
+  thread_.join();
+}
+
+void Session::add_clock_sample(const ClockReading& reading) {
+  const std::lock_guard lock(mutex_);
+  samples_.push_back(reading);
+}
+
+void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_.load(std::memory_order_relaxed)) return;
+    how_ = how;
+    exit_status_ = std::move(exit_status);
+  }
+  ending_.store(true, std::memory_order_release);
+  wire::ControlPage& control = *memory_.mapping().control();
+  control.wake.fetch_add(1, std::memory_order_release);
+  wire::futex_wake(control.wake);
+}
+
+void Session::run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  write_loop();
+  bool killed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool clean = memory_.mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
+    killed = how_ == ProcessEnd::kEnded && !clean;
+    if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
+      wire::ControlPage& control = *memory_.mapping().control();
+      control.state.store(static_cast<uint32_t>(wire::CaptureState::kStop),
+                          std::memory_order_relaxed);
+      control.generation.fetch_add(1, std::memory_order_release);
+      wire::futex_wake(control.generation);
+    }
+  }
+  ended_ = killed ? "process_killed" : "complete";
+  take_clock_samples();
+  drain_.finish(killed);
+  publish_totals();
+  cpu_ns_ = thread_cpu_ns();
+  done_.store(true, std::memory_order_release);
+  on_done_();
+}
+
+void Session::write_loop() {
+  steady_clock::time_point next_commit = steady_clock::now() + kCommitInterval;
+  milliseconds pause = kShortestSleep;
+  bool dirty = true;  // the first meta
+  while (!ending_.load(std::memory_order_acquire)) {
+    const bool found = drain_.pass() != 0;
+    dirty |= found;
+    if (steady_clock::now() >= next_commit && dirty) {
+      take_clock_samples();
+      write_facts();
+      drain_.flush();
+      publish_totals();
+      next_commit = steady_clock::now() + kCommitInterval;
+      // Ordered records are one pass behind: a quiet process's last ones need one more flush.
+      dirty = found;
+    }
+    pause = found ? kShortestSleep : std::min(pause * 2, kLongestSleep);
+    sleep(pause);
+  }
+}
+
+// A process whose ring is half full ends the sleep. The control page is shared with it: a wrong
+// value there costs wake-ups, never more.
+void Session::sleep(nanoseconds at_most) {
+  wire::ControlPage& control = *memory_.mapping().control();
+  const uint32_t seen = control.wake.load(std::memory_order_acquire);
+  control.recorder_asleep.store(1, std::memory_order_seq_cst);
+  if (!ending_.load(std::memory_order_acquire)) {
+    const timespec time{0, static_cast<long>(at_most.count())};
+    syscall(SYS_futex, &control.wake, FUTEX_WAIT, seen, &time, nullptr, 0);
+  }
+  control.recorder_asleep.store(0, std::memory_order_relaxed);
+}
+
+void Session::take_clock_samples() {
+  std::vector<ClockReading> samples;
+  {
+    const std::lock_guard lock(mutex_);
+    samples.swap(samples_);
+  }
+  for (const ClockReading& reading : samples) {
+    output_->append(schema::ClockSampleRow{
+        .id = next_sample_id_++,
+        .ticks = static_cast<int64_t>(reading.ticks),
+        .realtime_ns = reading.realtime_ns,
+        .monotonic_raw_ns = reading.monotonic_raw_ns,
+        .width_ns = reading.width_ns,
+    });
+  }
+}
+
+void Session::publish_totals() {
+  const DrainTotals totals = drain_.totals();
+  records_.store(totals.records, std::memory_order_relaxed);
+  events_.store(totals.events, std::memory_order_relaxed);
+  lost_.store(totals.lost + output_->unwritten(), std::memory_order_relaxed);
+}
+
+void Session::write_first_meta() {
+  TraceOutput& out = *output_;
+  const bool tsc = clock_.scale().source == wire::ClockSource::kTsc;
+  out.set_meta("dprof_version", DPROF_VERSION);
+  out.set_meta("run_id", run_.run_id);
+  out.set_meta("host", run_.host);
+  out.set_meta("boot_id", boot_id());
+  out.set_meta("clock_id", clock_id());
+  out.set_meta("pid", std::to_string(process_.pid));
+  out.set_meta("command", process_.command);
+  out.set_meta("detail", run_.detail);
+  out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
+  out.set_meta("ticks_per_second", std::to_string(std::llround(clock_.ticks_per_second())));
+  out.set_meta("origin_realtime_ns", std::to_string(clock_.origin().realtime_ns));
+  out.set_meta("origin_monotonic_raw_ns", std::to_string(clock_.origin().monotonic_raw_ns));
+  write_facts();
+  if (!run_.replaced_nvtx.empty()) {
+    write_diagnostic("nvtx_taken", 1, fmt::format("it was {}", clean_text(run_.replaced_nvtx)));
+  }
+  add_clock_sample(clock_.origin());
+  take_clock_samples();
+}
+
+// What the process says about itself may come, and change, while it runs: a program can choose its
+// rank by itself (mp.spawn).
+void Session::write_facts() {
+  TraceOutput& out = *output_;
+  const wire::Mapping& mapping = memory_.mapping();
+  const Variables later = parse_variables(fact_text(mapping, wire::Fact::kRankVariables), '\n');
+  if (!later.empty()) {
+    const RankInfo found = find_rank(later);
+    if (found.rank) process_.rank = found;
+  }
+  const RankInfo& rank = process_.rank;
+  const auto set_number = [&](std::string_view key, std::optional<int> value) {
+    if (value) out.set_meta(key, std::to_string(*value));
+  };
+  set_number("rank", rank.rank);
+  set_number("local_rank", rank.local_rank);
+  set_number("world_size", rank.world_size);
+  set_number("node_rank", rank.node_rank);
+  set_number("restart_count", rank.restart_count);
+  out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
+  constexpr std::pair<wire::Fact, std::string_view> kFacts[] = {
+      {wire::Fact::kTorchVersion, "torch_version"},
+      {wire::Fact::kTorchBuildId, "torch_build_id"},
+      {wire::Fact::kTorchSource, "torch_source"},
+      {wire::Fact::kNvtxSource, "nvtx_source"},
+  };
+  for (const auto& [fact, key] : kFacts) {
+    const std::string text = fact_text(mapping, fact);
+    if (!text.empty()) out.set_meta(key, clean_text(text));
+  }
+}
+
+void Session::write_diagnostic(std::string_view code, int64_t count, const std::string& text) {
+  const schema::DiagnosticKind& kind = schema::diagnostic_kind(code);
+  output_->append(schema::DiagnosticRow{std::string(code), kind.severity, count,
+                                        output_->intern(text)});
+}
+
+void Session::write_remarks() {
+  const wire::Mapping& mapping = memory_.mapping();
+  for (uint32_t i = 0; i < static_cast<uint32_t>(wire::Remark::kCount); ++i) {
+    const uint32_t count = mapping.header()->remarks[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    const std::string_view code = remark_code(static_cast<wire::Remark>(i));
+    const std::string source = fact_text(mapping, wire::Fact::kTorchSource);
+    write_diagnostic(code, count,
+                     source.empty() ? std::string(schema::diagnostic_kind(code).sentence)
+                                    : clean_text(source));
+  }
+}
+
+Status Session::conclude(std::optional<int> rank) {
+  DPROF_CHECK(done());
+  thread_.join();
+  if (rank) process_.rank.rank = rank;
+  const bool failed = output_->failure().has_value();
+  if (failed) {
+    if (const Status again = output_->reopen(path_); !again.ok()) return fail(again.error());
+    output_->append(schema::LossRow{schema::Source::kRecorder, std::nullopt,
+                                    schema::LossReason::kDisk, output_->unwritten(), std::nullopt,
+                                    std::nullopt});
+    write_first_meta();
+  }
+  TraceOutput& out = *output_;
+  write_facts();
+  write_remarks();
+  const DrainTotals totals = drain_.totals();
+  const int64_t lost = totals.lost + out.unwritten();
+  if (lost != 0) {
+    write_diagnostic("records_lost", lost, fmt::format("{} records were lost", lost));
+  }
+  if (ended_ == "process_killed") {
+    write_diagnostic("process_killed", 1,
+                     exit_status_ ? fmt::format("it ended with {}", *exit_status_)
+                                  : std::string("how it ended could not be seen"));
+  }
+  if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
+  if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));
+  out.set_meta("records", std::to_string(totals.records));
+  out.set_meta("in_process_ns", std::to_string(std::llround(static_cast<double>(totals.records) *
+                                                            run_.record_cost_ns)));
+  out.set_meta("recorder_cpu_ns", std::to_string(cpu_ns_));
+  if (exit_status_) out.set_meta("exit_status", *exit_status_);
+  out.set_meta("ended", ended_);
+  return out.finish();
+}
+
+SessionTotals Session::totals() const {
+  return {drain_.totals(), output_->unwritten(), ended_, process_.rank};
+}
+
+double measure_record_cost(const RunClock& clock) {
+  constexpr int kRecords = 8192;  // half a ring: no wake-up
+  std::vector<wire::Record> slots(wire::kRingSlots);
+  wire::RingShared shared{};
+  wire::ControlPage control{};
+  wire::RingWriter writer(&shared, slots.data(), &control);
+  wire::Record record{};
+  record.kind = wire::Kind::kRangeBegin;
+  record.slots = 1;
+  const int64_t begin_ns = clock.now().ns;
+  for (int i = 0; i < kRecords / 2; ++i) {
+    record.ticks = clock.now_ticks();
+    writer.push(record);
+  }
+  return static_cast<double>(clock.now().ns - begin_ns) / (kRecords / 2);
+}
+
+}  // namespace dprof::recorder
