@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer_harness/distributed.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include "trainer_harness/nccl/nccl_module.h"
+
+namespace dprof::trainer_harness {
+namespace {
+
+using c10d::PrefixStore;
+using c10d::ProcessGroup;
+using c10d::ProcessGroupGloo;
+using c10d::TCPStore;
+
+constexpr size_t kBroadcastBytes = size_t{250} << 20;
+constexpr double kBytesPerMiB = 1 << 20;
+constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication starts early
+
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                            const Rendezvous& rendezvous,
+                                            std::chrono::milliseconds timeout) {
+  auto options = ProcessGroupGloo::Options::create(timeout);
+  // One host: the loopback interface, whatever the machine's name resolves to.
+  const bool local =
+      rendezvous.master_address == "127.0.0.1" || rendezvous.master_address == "localhost";
+  const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+  if (interface != nullptr) {
+    options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(interface));
+  } else if (local) {
+    options->devices.push_back(ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+  } else {
+    options->devices.push_back(ProcessGroupGloo::createDefaultDevice());
+  }
+  return c10::make_intrusive<ProcessGroupGloo>(store, rendezvous.rank, rendezvous.world_size,
+                                               options);
+}
+
+}  // namespace
+
+Job Job::join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s) {
+  const auto timeout = std::chrono::milliseconds(std::chrono::seconds(timeout_s));
+  Job job(rendezvous.rank, rendezvous.world_size);
+
+  c10d::TCPStoreOptions options;
+  options.port = rendezvous.master_port;
+  options.numWorkers = static_cast<size_t>(rendezvous.world_size);
+  options.isServer = rendezvous.rank == 0 && !rendezvous.agent_serves;
+  options.timeout = timeout;
+  // torchrun's agent is a worker of its store as well: only the ranks' own barrier counts.
+  options.waitWorkers = !rendezvous.agent_serves;
+  try {
+    job.store_ = c10::make_intrusive<TCPStore>(rendezvous.master_address, options);
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(
+        "could not meet the others at " + rendezvous.master_address + ":" +
+        std::to_string(rendezvous.master_port) + ": " + error.what_without_backtrace() +
+        "\nhint: all " + std::to_string(job.world_size_) +
+        " ranks must be started, with the same MASTER_ADDR and a free MASTER_PORT");
+  }
+
+  auto prefixed = c10::make_intrusive<PrefixStore>("default_pg", job.store_);
+  job.group_ = c10::make_intrusive<ProcessGroup>(prefixed, job.rank_, job.world_size_);
+  job.group_->setDefaultBackend(backend == Backend::kNccl ? ProcessGroup::NCCL
+                                                          : ProcessGroup::GLOO);
+  job.group_->setBackend(at::kCPU, ProcessGroup::GLOO, make_gloo(prefixed, rendezvous, timeout));
+  if (backend == Backend::kNccl) {
+    job.group_->setBackend(at::kCUDA, ProcessGroup::NCCL,
+                           load_nccl().make_backend(prefixed, job.rank_, job.world_size_,
+                                                    rendezvous.local_rank, timeout));
+  }
+  job.group_->setGroupName("default_pg");
+  job.group_->setGroupDesc("default_pg");
+  return job;
+}
+
+void Job::publish(const std::string& key, const std::string& text) {
+  store_->set("dprof-trainer/" + key + "/" + std::to_string(rank_), text);
+}
+
+std::string Job::read(const std::string& key, int rank) {
+  return store_->get_to_str("dprof-trainer/" + key + "/" + std::to_string(rank));
+}
+
+void Job::leave() {
+  publish("left", "1");
+  for (int rank = 0; rank_ == 0 && rank < world_size_; ++rank) (void)read("left", rank);
+  group_->shutdown();
+  group_.reset();
+  store_.reset();
+}
+
+DataParallel::DataParallel(Job& job, Model& model, double bucket_mb)
+    : job_(job), buffers_(model.buffers()) {
+  std::vector<torch::Tensor> parameters = model.parameters();
+  std::unordered_map<size_t, std::string> names;
+  for (const auto& item : model.named_parameters()) names.emplace(names.size(), item.key());
+
+  c10d::verify_params_across_processes(job.group(), parameters, std::nullopt);
+  std::vector<torch::Tensor> state = parameters;
+  state.insert(state.end(), buffers_.begin(), buffers_.end());
+  {
+    const torch::NoGradGuard no_grad;
+    c10d::broadcast_coalesced(job.group(), state, kBroadcastBytes, 0);
+  }
+
+  const auto cap = static_cast<int64_t>(bucket_mb * kBytesPerMiB);
+  const int64_t first = std::min(cap, kFirstBucketBytes);
+  const std::vector<bool> sparse(parameters.size(), false);
+  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
+      parameters, {static_cast<size_t>(first), static_cast<size_t>(cap)}, sparse);
+  std::ranges::reverse(buckets);  // gradients come in the reverse order of the parameters
+  reducer_.emplace(std::move(parameters), std::move(buckets), job.group(), sparse, cap,
+                   /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false,
+                   std::move(names), first, /*skip_all_reduce_unused_params=*/false,
+                   /*use_python_reducer=*/false, std::vector<int64_t>{});
+}
+
+void DataParallel::before_forward() {
+  // In every iteration: only this call notices a gradient that never came in the one before.
+  reducer_->rebuild_buckets();
+  if (!buffers_.empty()) {
+    const torch::NoGradGuard no_grad;
+    c10d::broadcast_coalesced(job_.group(), buffers_, kBroadcastBytes, 0);
+  }
+  reducer_->prepare_for_forward();
+}
+
+void DataParallel::before_backward() { reducer_->prepare_for_backward({}); }
+
+}  // namespace dprof::trainer_harness

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks that train together: how they meet, average their gradients and part.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <vector>
+
+#include "trainer_harness/models/model.h"
+#include "trainer_harness/options.h"
+#include "trainer_harness/rendezvous.h"
+
+namespace dprof::trainer_harness {
+
+// The process group and its store. Every rank makes one, and ends it by leave().
+class Job {
+ public:
+  // Waits for all ranks, at most `timeout_s`. Throws.
+  static Job join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s);
+
+  [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int world_size() const { return world_size_; }
+
+  // Texts from rank to rank through the store, without a collective.
+  void publish(const std::string& key, const std::string& text);
+  [[nodiscard]] std::string read(const std::string& key, int rank);
+
+  // Ends the process group. The store's server is in rank 0, which waits until the others need it
+  // no more.
+  void leave();
+
+ private:
+  Job(int rank, int world_size) : rank_(rank), world_size_(world_size) {}
+
+  int rank_;
+  int world_size_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+};
+
+// Distributed data parallelism on c10d's own Reducer: what
+// torch.nn.parallel.DistributedDataParallel is in Python.
+//
+// Construction makes the parameters and buffers equal to rank 0's. Then, in each iteration:
+// before_forward(), forward, before_backward(), backward, within which each bucket of gradients is
+// averaged as soon as it is complete. An iteration without the two calls only accumulates
+// gradients.
+class DataParallel {
+ public:
+  DataParallel(Job& job, Model& model, double bucket_mb);
+
+  // Sends rank 0's buffers; in the second iteration also rebuilds the buckets by the order in which
+  // gradients came.
+  void before_forward();
+  void before_backward();
+
+ private:
+  Job& job_;
+  std::vector<torch::Tensor> buffers_;
+  std::optional<c10d::Reducer> reducer_;
+};
+
+}  // namespace dprof::trainer_harness

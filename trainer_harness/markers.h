@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranges that the trainer marks itself with, and their names: the only place where they are
+// written.
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <optional>
+
+#include "trainer_harness/options.h"
+
+#ifdef DPROF_TRAINER_HAS_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+namespace dprof::trainer_harness {
+
+inline constexpr const char* kStepMark = "step";
+inline constexpr const char* kInputMark = "input";
+inline constexpr const char* kForwardMark = "forward";
+inline constexpr const char* kBackwardMark = "backward";
+inline constexpr const char* kOptimizerMark = "optimizer";
+inline constexpr const char* kCheckpointMark = "checkpoint";
+
+#ifdef DPROF_TRAINER_HAS_NVTX
+inline constexpr bool kHasNvtx = true;
+#else
+inline constexpr bool kHasNvtx = false;
+#endif
+
+// A range from construction to destruction, on the thread that holds it; ranges nest. `name` must
+// outlive it.
+class Mark {
+ public:
+  Mark(MarkKind kind, const char* name) : kind_(kind) {
+    if (kind_ == MarkKind::kUserScope) {
+      range_.emplace(at::RecordScope::USER_SCOPE);
+      if (range_->isActive()) range_->before(name);
+    }
+#ifdef DPROF_TRAINER_HAS_NVTX
+    if (kind_ == MarkKind::kNvtx) nvtxRangePushA(name);
+#endif
+  }
+
+  ~Mark() {
+#ifdef DPROF_TRAINER_HAS_NVTX
+    if (kind_ == MarkKind::kNvtx) nvtxRangePop();
+#endif
+  }
+
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+ private:
+  MarkKind kind_;
+  std::optional<at::RecordFunction> range_;
+};
+
+}  // namespace dprof::trainer_harness

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's whole life: meet the others, train, compare, part.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer_harness/options.h"
+
+namespace dprof::trainer_harness {
+
+// The names that --model takes.
+[[nodiscard]] std::vector<std::string> trainable_models();
+
+// Throws std::exception when it cannot train, and when the ranks end with different parameters.
+void run_trainer(const Options& options);
+
+}  // namespace dprof::trainer_harness
