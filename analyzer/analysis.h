@@ -67,6 +67,7 @@ struct Analysis {
   Report report;
   std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
   std::vector<MatchedCollective> collectives;
+  bool damaged = false;  // run.damaged, or a trace proved unreadable while it was read: exit code 3
 };
 
 // Called now and then with what is being done and 0…1; may return false to cancel (kUsage error

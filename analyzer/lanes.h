@@ -41,7 +41,8 @@ struct RankLanes {
   int64_t open_slices = 0;
 };
 
-// Loads one rank. O(events); the clock correction of `analysis` is applied.
+// Loads one rank. O(events). Times are on the recording host's clock; collectives that never began
+// are not drawn.
 Result<RankLanes> load_lanes(const TraceFile& trace);
 
 // Everything about one row, as (field, value) texts: for the details panel.

@@ -2,6 +2,7 @@
 // A run: a folder of traces, or single traces, opened for reading.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ struct TraceFile {
   std::string host;
   std::string clock_id;  // equal clock ids share one clock
   std::string ended;     // complete, process_killed, recovered; "" = still open
+  std::string run_id;
+  std::string exit_status;  // exit:N or signal:N; "" = unknown
+  std::string detail;       // light, standard, full; "" = unknown
+  int64_t shift_ns = 0;     // added to the trace's times, gives the run's time axis
 };
 
 // Invariant  traces are sorted by rank, one for each rank; every one of them could be opened.

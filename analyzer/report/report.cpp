@@ -35,12 +35,19 @@ constexpr std::array<CategoryName, kCategories> kCategoryNames = {{
 
 Diagnostic make_diagnostic(std::string_view code, std::string text, int64_t count) {
   const schema::DiagnosticKind& kind = schema::diagnostic_kind(code);
-  return {.code = std::string(code), .severity = kind.severity, .count = count, .text = std::move(text)};
+  return {.code = std::string(code),
+          .severity = kind.severity,
+          .count = count,
+          .text = std::move(text)};
 }
 
-std::string_view key_of(Category category) { return kCategoryNames.at(static_cast<size_t>(category)).key; }
+std::string_view key_of(Category category) {
+  return kCategoryNames.at(static_cast<size_t>(category)).key;
+}
 
-std::string_view title_of(Category category) { return kCategoryNames.at(static_cast<size_t>(category)).title; }
+std::string_view title_of(Category category) {
+  return kCategoryNames.at(static_cast<size_t>(category)).title;
+}
 
 std::string_view word_of(FindingSeverity severity) {
   switch (severity) {

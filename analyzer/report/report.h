@@ -161,6 +161,10 @@ struct Straggler {
   std::vector<Evidence> evidence;
 };
 
+// Share of the median step that a culprit costs at least, beyond what any rank's fluctuation costs.
+// With two ranks no third one tells which difference is usual.
+[[nodiscard]] constexpr double straggler_floor(size_t ranks) { return ranks == 2 ? 0.05 : 0.03; }
+
 struct Hang {
   std::string state;  // waiting, mismatch, deadlock, dead
   std::vector<int> culprits;

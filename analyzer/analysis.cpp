@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyzer/breakdown/breakdown.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/match/hang.h"
+#include "analyzer/match/match.h"
+#include "analyzer/match/summary.h"
+#include "analyzer/rules/rules.h"
+#include "analyzer/steps/steps.h"
+#include "analyzer/stragglers/stragglers.h"
+
+namespace dprof::analyzer {
+namespace {
+
+class Analyst {
+ public:
+  Analyst(const Run& run, const AnalysisOptions& options, const Progress& progress)
+      : run_(run), options_(options), progress_(progress) {}
+
+  Result<Analysis> run() {
+    if (const Status good = select_traces(); !good.ok()) return fail(good.error());
+    if (const Status good = digest_traces(); !good.ok()) return fail(good.error());
+    if (const Status good = tell("match", 0.8); !good.ok()) return fail(good.error());
+    aligned_ = one_clock();
+    matching_ = match_collectives(digests_, aligned_);
+    steps_ = align_steps(digests_, options_.steps, notes());
+    if (const Status good = tell("breakdown", 0.85); !good.ok()) return fail(good.error());
+    for (size_t d = 0; d < digests_.size(); ++d)
+      pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
+    fill_run();
+    fill_recording();
+    fill_clock();
+    report().collectives = summarise(digests_, matching_);
+    append(match_diagnostics(digests_, matching_));
+    report().hang = find_hang(
+        {.digests = digests_,
+         .traces = traces_,
+         .matching = matching_,
+         .aligned = aligned_,
+         .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
+    if (steps_) fill_breakdown();
+    if (const Status good = tell("stragglers", 0.9); !good.ok()) return fail(good.error());
+    const std::vector<Verdict> verdicts = compare_ranks();
+    note_not_computed();
+    std::vector<Finding> findings = find_all(report(), verdicts);
+    // Without steps little could be looked for: an empty list would say too much.
+    if (steps_ || !findings.empty()) report().findings = std::move(findings);
+    fill_ranks();
+    if (const Status good = tell("done", 1); !good.ok()) return fail(good.error());
+    return std::move(analysis_);
+  }
+
+ private:
+  Report& report() { return analysis_.report; }
+  std::vector<Diagnostic>& notes() { return analysis_.report.recording.diagnostics; }
+  void note(std::string_view code, std::string text, int64_t count = 1) {
+    notes().push_back(make_diagnostic(code, std::move(text), count));
+  }
+  void append(std::vector<Diagnostic> more) {
+    notes().insert(notes().end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+  }
+
+  Status tell(std::string_view stage, double share) const {
+    if (!progress_ || progress_(stage, share)) return Done{};
+    return fail(Code::kUsage, "cancelled");
+  }
+
+  Status select_traces() {
+    for (const int rank : options_.ranks) {
+      if (std::ranges::count(run_.traces, rank, &TraceFile::rank) != 0) continue;
+      return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run_.name, rank),
+                  "`dprof report` without --ranks lists the ranks that are there");
+    }
+    for (const TraceFile& trace : run_.traces) {
+      if (options_.ranks.empty() || std::ranges::count(options_.ranks, trace.rank) != 0)
+        traces_.push_back(trace);
+    }
+    return Done{};
+  }
+
+  // A trace that proves unreadable on the way is left out and named; only if none is left, it
+  // fails.
+  Status digest_traces() {
+    notes() = run_.diagnostics;
+    analysis_.damaged = run_.damaged;
+    std::vector<TraceFile> readable;
+    std::optional<Error> first_error;
+    for (size_t i = 0; i < traces_.size(); ++i) {
+      const double share = 0.8 * static_cast<double>(i) / static_cast<double>(traces_.size());
+      if (const Status good = tell(fmt::format("rank {}", traces_[i].rank), share); !good.ok())
+        return fail(good.error());
+      Result<RankDigest> digest = digest_rank(traces_[i]);
+      if (digest.ok()) {
+        digests_.push_back(*std::move(digest));
+        readable.push_back(traces_[i]);
+        continue;
+      }
+      const Error& error = digest.error();
+      if (!first_error) first_error = error;
+      analysis_.damaged = true;
+      note("unreadable_trace",
+           error.hint.empty() ? error.what : fmt::format("{}; hint: {}", error.what, error.hint));
+    }
+    traces_ = std::move(readable);
+    if (digests_.empty() && first_error) return fail(*first_error);
+    return Done{};
+  }
+
+  [[nodiscard]] bool one_clock() const {
+    return std::ranges::all_of(traces_, [&](const TraceFile& trace) {
+      return trace.clock_id == traces_.front().clock_id;
+    });
+  }
+
+  void fill_run() {
+    RunInfo& info = report().run;
+    info.name = run_.name;
+    info.command = run_.command;
+    info.ranks = static_cast<int64_t>(traces_.size());
+    std::set<std::string> hosts;
+    for (const TraceFile& trace : traces_) hosts.insert(trace.host);
+    info.hosts = static_cast<int64_t>(hosts.size());
+    if (run_.world_size) info.world_size = *run_.world_size;
+    if (steps_) info.steps = steps_->info;
+  }
+
+  void fill_recording() {
+    Recording& recording = report().recording;
+    Overhead overhead;
+    for (size_t d = 0; d < digests_.size(); ++d) {
+      const RankDigest& digest = digests_[d];
+      recording.events += digest.events;
+      for (const LossRecord& loss : digest.losses)
+        recording.lost.push_back({digest.rank, loss.source, loss.reason, loss.count});
+      for (const Diagnostic& remark : digest.remarks) {
+        notes().push_back(remark);
+        notes().back().text = fmt::format("rank {}: {}", digest.rank, remark.text);
+      }
+      note_rank(d);
+      add_overhead(overhead, digest);
+    }
+    int64_t lost = 0;
+    for (const Loss& loss : recording.lost) lost += loss.count;
+    if (lost > 0) note("events_lost", fmt::format("{} records were lost", lost), lost);
+    if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
+      overhead.how =
+          "in the process: records times their measured cost; beside it: CPU time of the writers";
+      recording.overhead = std::move(overhead);
+    }
+  }
+
+  void note_rank(size_t d) {
+    const RankDigest& digest = digests_[d];
+    if (digest.open_ranges > 0) {
+      note("open_ranges", fmt::format("rank {}: {} ranges", digest.rank, digest.open_ranges),
+           digest.open_ranges);
+    }
+    const bool remarked = std::ranges::any_of(
+        digest.remarks, [](const Diagnostic& remark) { return remark.code == "process_killed"; });
+    if (traces_[d].ended == "process_killed" && !remarked) {
+      note("process_killed",
+           fmt::format("rank {} was ended by force ({})", digest.rank,
+                       traces_[d].exit_status.empty() ? "unknown how" : traces_[d].exit_status));
+    }
+  }
+
+  static void add_overhead(Overhead& overhead, const RankDigest& digest) {
+    if (digest.recorder_cpu_ns)
+      overhead.recorder_cpu_ns = overhead.recorder_cpu_ns.value_or(0) + *digest.recorder_cpu_ns;
+    if (!digest.in_process_ns) return;
+    overhead.in_process_ns = overhead.in_process_ns.value_or(0) + *digest.in_process_ns;
+    if (digest.span.empty()) return;
+    const double share =
+        static_cast<double>(*digest.in_process_ns) / static_cast<double>(digest.span.length().ns);
+    overhead.share = std::max(overhead.share.value_or(0), share);
+  }
+
+  void fill_clock() {
+    Clock clock;
+    std::map<std::string, std::string>
+        clock_of_host;  // a host has one clock, but for test switches
+    for (const TraceFile& trace : traces_) {
+      if (clock.reference.empty()) clock.reference = trace.host;
+      const auto [entry, is_new] = clock_of_host.try_emplace(trace.host, trace.clock_id);
+      if (!is_new) continue;
+      HostClock host{.host = trace.host};
+      if (trace.clock_id == traces_.front().clock_id) host.bound_ns = 0;
+      clock.hosts.push_back(std::move(host));
+    }
+    report().clock = std::move(clock);
+    if (aligned_) return;
+    note("unaligned_clocks",
+         fmt::format("{} hosts; ranks are compared by durations only", clock_of_host.size()));
+  }
+
+  void fill_breakdown() {
+    StepSums sums;
+    for (size_t r = 0; r < steps_->ranks.size(); ++r) {
+      std::vector<Interval> windows;
+      for (const AlignedStep& step : steps_->steps) windows.push_back(step.windows[r]);
+      sums.push_back(sum_over(pieces_[steps_->ranks[r]], windows));
+    }
+    report().breakdown = breakdown_of(digests_, *steps_, sums);
+    report().overlap = overlap_of(digests_, *steps_, sums);
+  }
+
+  std::vector<Verdict> compare_ranks() {
+    if (!steps_) return {};
+    if (steps_->ranks.size() < 2) {
+      note("not_computed",
+           "stragglers: there is one rank with steps, and nothing to compare it with");
+      return {};
+    }
+    std::vector<OwnClock> clocks;
+    std::vector<std::span<const LatticePiece>> pieces;
+    for (const size_t rank : steps_->ranks) {
+      clocks.emplace_back(pieces_[rank]);
+      pieces.emplace_back(pieces_[rank]);
+    }
+    const std::vector<Meeting> meetings = meetings_of(digests_, *steps_, matching_, clocks);
+    if (meetings.empty()) {
+      note("not_computed",
+           "stragglers: no collective of all ranks in the steady steps, in which they would meet");
+      return {};
+    }
+    if (steps_->ranks.size() == 2) {
+      note("two_ranks",
+           "which of two ranks is the slow one is only relative: one rank slower than usual and "
+           "one faster "
+           "than usual look the same");
+    }
+    const OwnWork work = own_work_of(meetings, pieces);
+    std::vector<Verdict> verdicts = judge({digests_, *steps_, matching_, meetings, work});
+    report().stragglers.emplace();
+    for (const Verdict& verdict : verdicts) {
+      if (verdict.named) report().stragglers->push_back(verdict.straggler);
+    }
+    return verdicts;
+  }
+
+  void note_not_computed() {
+    note("not_computed", "memory: allocations are not analysed");
+    note("not_computed", "replay: what-if questions beyond the stragglers' cost are not analysed");
+  }
+
+  void fill_ranks() {
+    for (size_t d = 0; d < digests_.size(); ++d) {
+      RankAnalysis rank{.rank = digests_[d].rank, .steps = {}, .pieces = {}};
+      for (const StepRecord& step : digests_[d].steps)
+        rank.steps.push_back({step.index, step.window});
+      rank.pieces.reserve(pieces_[d].size());
+      for (const LatticePiece& piece : pieces_[d]) rank.pieces.push_back(piece.piece);
+      analysis_.ranks.push_back(std::move(rank));
+    }
+    analysis_.collectives = matched_collectives(digests_, matching_);
+  }
+
+  const Run& run_;
+  const AnalysisOptions& options_;
+  const Progress& progress_;
+  Analysis analysis_;
+  std::vector<TraceFile> traces_;  // those analysed; the following are by the same position
+  std::vector<RankDigest> digests_;
+  std::vector<std::vector<LatticePiece>> pieces_;
+  Matching matching_;
+  std::optional<Steps> steps_;
+  bool aligned_ = true;
+};
+
+}  // namespace
+
+Result<Analysis> analyze(const Run& run, const AnalysisOptions& options, const Progress& progress) {
+  return Analyst(run, options, progress).run();
+}
+
+}  // namespace dprof::analyzer

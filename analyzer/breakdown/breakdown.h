@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report's tables of time: where each rank's steady steps went, and how much of its
+// communication was hidden.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/breakdown/sums.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+// `sums`: for each entry of steps.ranks one Sums per step of `steps`.
+using StepSums = std::vector<std::vector<Sums>>;
+
+Breakdown breakdown_of(std::span<const RankDigest> digests, const Steps& steps,
+                       const StepSums& sums);
+Overlap overlap_of(std::span<const RankDigest> digests, const Steps& steps, const StepSums& sums);
+
+}  // namespace dprof::analyzer

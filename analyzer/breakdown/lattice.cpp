@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/breakdown/lattice.h"
+
+#include <algorithm>
+
+#include "analyzer/breakdown/phases.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Marker;
+
+// Walks a canonical set along with a sweep.
+class Cursor {
+ public:
+  explicit Cursor(const IntervalSet& set) : set_(set) {}
+
+  bool covers(TraceNs at) {
+    while (next_ < set_.size() && set_[next_].end <= at) ++next_;
+    return next_ < set_.size() && set_[next_].begin <= at;
+  }
+
+ private:
+  const IntervalSet& set_;
+  size_t next_ = 0;
+};
+
+class PhaseCursor {
+ public:
+  explicit PhaseCursor(const std::vector<PhasePiece>& pieces) : pieces_(pieces) {}
+
+  Marker at(TraceNs time) {
+    while (next_ < pieces_.size() && pieces_[next_].span.end <= time) ++next_;
+    return next_ < pieces_.size() && pieces_[next_].span.begin <= time ? pieces_[next_].marker
+                                                                       : Marker::kNone;
+  }
+
+ private:
+  const std::vector<PhasePiece>& pieces_;
+  size_t next_ = 0;
+};
+
+class CommCursor {
+ public:
+  explicit CommCursor(const std::vector<CommSpan>& spans) : spans_(spans) {}
+
+  // Of the collectives that run at `time`, the one that ends last; null = none.
+  const CommSpan* at(TraceNs time) {
+    std::erase_if(active_, [&](const CommSpan* s) { return s->span.end <= time; });
+    for (; next_ < spans_.size() && spans_[next_].span.begin <= time; ++next_) {
+      if (spans_[next_].span.end > time) active_.push_back(&spans_[next_]);
+    }
+    const auto last =
+        std::ranges::max_element(active_, {}, [](const CommSpan* s) { return s->span.end; });
+    return last == active_.end() ? nullptr : *last;
+  }
+
+ private:
+  const std::vector<CommSpan>& spans_;
+  size_t next_ = 0;
+  std::vector<const CommSpan*> active_;
+};
+
+Category compute_of(Marker phase, bool in_node) {
+  if (in_node) return Category::kBackward;
+  switch (phase) {
+    case Marker::kForward:
+      return Category::kForward;
+    case Marker::kBackward:
+      return Category::kBackward;
+    case Marker::kOptimizer:
+      return Category::kOptimizer;
+    default:
+      return Category::kOtherCompute;
+  }
+}
+
+struct Moment {
+  Marker phase;
+  bool in_node;
+  bool in_op;
+  bool blocked;
+  bool named;
+  const CommSpan* comm;
+};
+
+bool computes(const Moment& m) {
+  if (m.blocked) return false;
+  if (m.in_node) return true;
+  // Operators of the loader are the loader's.
+  if (m.phase == Marker::kInput || m.phase == Marker::kCheckpoint) return false;
+  return m.in_op || compute_of(m.phase, false) != Category::kOtherCompute;
+}
+
+LatticePiece plain(Category category, HostDetail detail = HostDetail::kNone) {
+  return {{{}, category, category}, detail};
+}
+
+LatticePiece classify(const Moment& m, TraceNs at) {
+  const Category compute = compute_of(m.phase, m.in_node);
+  if (m.comm != nullptr) {
+    if (computes(m)) return {{{}, Category::kOverlapped, compute}, HostDetail::kNone};
+    return plain(at < m.comm->arrive ? Category::kExposedWait : Category::kExposedTransfer);
+  }
+  if (computes(m)) return plain(compute);
+  if (m.blocked) return plain(Category::kDependency);
+  if (m.phase == Marker::kInput) return plain(Category::kInputWait);
+  if (m.phase == Marker::kCheckpoint) return plain(Category::kHost, HostDetail::kCheckpoint);
+  return plain(Category::kHost, m.named ? HostDetail::kRange : HostDetail::kUnattributed);
+}
+
+void add_borders(std::vector<TraceNs>& borders, const IntervalSet& set) {
+  for (const Interval& interval : set) {
+    borders.push_back(interval.begin);
+    borders.push_back(interval.end);
+  }
+}
+
+}  // namespace
+
+std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
+  if (digest.span.empty()) return {};
+  const std::vector<PhaseRange> ranges = with_inferred_backward(digest);
+  const std::vector<PhasePiece> phases = innermost(ranges);
+  const IntervalSet blocked = blocked_times(digest, ranges);
+  const IntervalSet nodes = union_of(digest.autograd, digest.autograd_elsewhere);
+
+  std::vector<TraceNs> borders = {digest.span.begin, digest.span.end};
+  for (const PhasePiece& piece : phases) {
+    borders.push_back(piece.span.begin);
+    borders.push_back(piece.span.end);
+  }
+  for (const IntervalSet* set : {&blocked, &nodes, &digest.ops, &digest.named})
+    add_borders(borders, *set);
+  for (const CommSpan& span : comm) {
+    borders.push_back(span.span.begin);
+    borders.push_back(span.span.end);
+    borders.push_back(span.arrive);
+  }
+  std::ranges::sort(borders);
+
+  PhaseCursor phase(phases);
+  Cursor node(nodes);
+  Cursor op(digest.ops);
+  Cursor block(blocked);
+  Cursor name(digest.named);
+  CommCursor collective(comm);
+  std::vector<LatticePiece> pieces;
+  for (size_t b = 0; b + 1 < borders.size(); ++b) {
+    const TraceNs at = borders[b];
+    const TraceNs end = std::min(borders[b + 1], digest.span.end);
+    if (at < digest.span.begin || end <= at) continue;
+    LatticePiece next = classify({.phase = phase.at(at),
+                                  .in_node = node.covers(at),
+                                  .in_op = op.covers(at),
+                                  .blocked = block.covers(at),
+                                  .named = name.covers(at),
+                                  .comm = collective.at(at)},
+                                 at);
+    next.piece.span = {at, end};
+    if (!pieces.empty() && pieces.back().piece.category == next.piece.category &&
+        pieces.back().piece.phase == next.piece.phase && pieces.back().detail == next.detail) {
+      pieces.back().piece.span.end = end;
+    } else {
+      pieces.push_back(next);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace dprof::analyzer

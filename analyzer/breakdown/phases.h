@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the training thread was about at each moment: its phase, and whether it was held up by a
+// collective. Both are partly inferred: without every operator recorded, a wait leaves no range.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+
+namespace dprof::analyzer {
+
+// The innermost phase over a stretch of time.
+struct PhasePiece {
+  Interval span;
+  schema::Marker marker = schema::Marker::kNone;
+};
+
+// The recorded phases and, where autograd nodes ran outside of any marked backward, a backward for
+// each run of nodes. It reaches to the end of the collectives that it called, for there backward()
+// waits.
+std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest);
+
+// Sorted, disjoint; where phases nest, the one that began last.
+std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases);
+
+// When the training thread waited for a collective:
+//   - in backward from its last autograd node or call of a collective, until the last of them ended
+//     (DDP's finalize waits there; before it a collective runs beside the backward);
+//   - in another phase, and inside an autograd node, from the call of a collective until its end;
+//   - in ranges that say so.
+// Operators recorded within show that it was not waiting then.
+IntervalSet blocked_times(const RankDigest& digest, const std::vector<PhaseRange>& phases);
+
+}  // namespace dprof::analyzer

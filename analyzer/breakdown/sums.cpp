@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/breakdown/sums.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dprof::analyzer {
+namespace {
+
+bool holds_up(Category category) {
+  return category == Category::kExposedWait || category == Category::kExposedTransfer ||
+         category == Category::kDependency;
+}
+
+void add(Sums& sums, const LatticePiece& piece, int64_t ns) {
+  sums.category_ns[static_cast<size_t>(piece.piece.category)] += ns;
+  if (piece.piece.category == Category::kOverlapped)
+    sums.overlapped_ns[static_cast<size_t>(piece.piece.phase)] += ns;
+  if (piece.piece.category == Category::kHost)
+    sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
+}
+
+}  // namespace
+
+int64_t Sums::total() const {
+  return std::accumulate(category_ns.begin(), category_ns.end(), int64_t{0});
+}
+
+Sums& Sums::operator+=(const Sums& other) {
+  const auto plus = [](auto& to, const auto& from) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  plus(category_ns, other.category_ns);
+  plus(overlapped_ns, other.overlapped_ns);
+  plus(host_ns, other.host_ns);
+  return *this;
+}
+
+std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
+                           std::span<const Interval> windows) {
+  std::vector<Sums> sums(windows.size());
+  size_t first = 0;
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const Interval& window = windows[w];
+    if (window.empty()) continue;
+    while (first < pieces.size() && pieces[first].piece.span.end <= window.begin) ++first;
+    int64_t covered = 0;
+    for (size_t p = first; p < pieces.size() && pieces[p].piece.span.begin < window.end; ++p) {
+      const Interval& span = pieces[p].piece.span;
+      const int64_t ns = (std::min(span.end, window.end) - std::max(span.begin, window.begin)).ns;
+      add(sums[w], pieces[p], ns);
+      covered += ns;
+    }
+    sums[w].category_ns[static_cast<size_t>(Category::kIdle)] += window.length().ns - covered;
+  }
+  return sums;
+}
+
+OwnClock::OwnClock(std::span<const LatticePiece> pieces)
+    : begin_(pieces.empty() ? TraceNs{} : pieces.front().piece.span.begin) {
+  std::vector<Interval> stops;
+  for (const LatticePiece& piece : pieces) {
+    if (holds_up(piece.piece.category)) stops.push_back(piece.piece.span);
+  }
+  stops_ = union_of(std::move(stops));
+  int64_t before = 0;
+  for (const Interval& stop : stops_) {
+    stopped_before_.push_back(before);
+    before += stop.length().ns;
+  }
+}
+
+int64_t OwnClock::at(TraceNs time) const {
+  const auto next = std::ranges::upper_bound(stops_, time, {}, &Interval::begin);
+  if (next == stops_.begin()) return (time - begin_).ns;
+  const auto index = static_cast<size_t>(next - stops_.begin()) - 1;
+  const Interval& stop = stops_[index];
+  const int64_t stopped = stopped_before_[index] + (std::min(time, stop.end) - stop.begin).ns;
+  return (time - begin_).ns - stopped;
+}
+
+std::optional<TraceNs> OwnClock::first_stop(TraceNs from, TraceNs to) const {
+  const auto next = std::ranges::upper_bound(stops_, from, {}, &Interval::end);
+  if (next == stops_.end() || next->begin >= to) return std::nullopt;
+  return std::max(next->begin, from);
+}
+
+}  // namespace dprof::analyzer

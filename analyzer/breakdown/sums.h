@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Category totals over windows, and the clock of a rank's own work.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/breakdown/lattice.h"
+
+namespace dprof::analyzer {
+
+inline constexpr size_t kHostDetails = 4;
+
+struct Sums {
+  CategoryNs category_ns{};
+  std::array<int64_t, kCategories> overlapped_ns{};  // kOverlapped, by the phase that covers it
+  std::array<int64_t, kHostDetails> host_ns{};       // kHost, by HostDetail
+
+  [[nodiscard]] int64_t of(Category category) const {
+    return category_ns[static_cast<size_t>(category)];
+  }
+  [[nodiscard]] int64_t of(HostDetail detail) const { return host_ns[static_cast<size_t>(detail)]; }
+  // A phase's computation, whether or not a collective ran beside it.
+  [[nodiscard]] int64_t compute_of(Category phase) const {
+    return of(phase) + overlapped_ns[static_cast<size_t>(phase)];
+  }
+  [[nodiscard]] int64_t total() const;
+  Sums& operator+=(const Sums& other);
+};
+
+// One entry per window. Windows are sorted and disjoint; what lies outside of every piece counts as
+// idle, so that each entry's categories sum to its window exactly. O(pieces + windows).
+std::vector<Sums> sum_over(std::span<const LatticePiece> pieces, std::span<const Interval> windows);
+
+// Own work is all time in which the rank was not held up by a collective: a clock that stands still
+// while the rank waits. Differences of it are what a rank itself did, whatever the others did.
+class OwnClock {
+ public:
+  explicit OwnClock(std::span<const LatticePiece> pieces);
+
+  // Own work from the first piece until `time`. O(log n).
+  [[nodiscard]] int64_t at(TraceNs time) const;
+  // The first moment in [from, to) at which the rank is held up; nullopt = none.
+  [[nodiscard]] std::optional<TraceNs> first_stop(TraceNs from, TraceNs to) const;
+
+ private:
+  IntervalSet stops_;
+  std::vector<int64_t> stopped_before_;  // total length of earlier stops
+  TraceNs begin_;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/digest/digest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "analyzer/digest/thread_sketch.h"
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Marker;
+
+// Beyond these a time makes no sense, and sums of two could overflow.
+constexpr int64_t kTimeLimit = int64_t{1} << 60;
+
+bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
+
+class Digester {
+ public:
+  Digester(const TraceFile& trace, const schema::TraceReader& reader)
+      : trace_(trace), reader_(reader) {
+    digest_.rank = trace.rank;
+  }
+
+  Result<RankDigest> run() {
+    for (const auto stage :
+         {&Digester::read_threads, &Digester::read_ranges, &Digester::read_loader,
+          &Digester::read_communicators, &Digester::read_collectives, &Digester::read_remarks,
+          &Digester::read_end}) {
+      if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
+    }
+    close_open_ranges();
+    choose_training_thread();
+    if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
+    mark_callers();
+    if (bad_rows_ > 0) {
+      digest_.losses.push_back(
+          {schema::Source::kRecorder, schema::LossReason::kBadRecord, bad_rows_});
+    }
+    if (!any_time_) digest_.span = {};
+    digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
+    return std::move(digest_);
+  }
+
+ private:
+  [[nodiscard]] TraceNs on_axis(int64_t time) const { return {time + trace_.shift_ns}; }
+
+  std::optional<TraceNs> moment(const std::optional<int64_t>& time) {
+    if (!time) return std::nullopt;
+    if (!sensible(*time)) {
+      ++bad_rows_;
+      return std::nullopt;
+    }
+    const TraceNs at = on_axis(*time);
+    see(at);
+    return at;
+  }
+
+  void see(TraceNs at) {
+    digest_.span.begin = any_time_ ? std::min(digest_.span.begin, at) : at;
+    digest_.span.end = any_time_ ? std::max(digest_.span.end, at) : at;
+    any_time_ = true;
+  }
+
+  ThreadSketch& thread(int64_t id) {
+    // Thread ids count from 0 in a sound trace: a short table beats a map.
+    if (id >= 0 && id < 4096) {
+      const auto index = static_cast<size_t>(id);
+      if (index >= threads_.size()) threads_.resize(index + 1);
+      return threads_[index];
+    }
+    return far_threads_[id];
+  }
+
+  Status read_threads() {
+    return reader_.for_each<schema::ThreadRow>(
+        [&](const schema::ThreadRow& row) { thread(row.id).role = row.role; });
+  }
+
+  struct OpenRange {
+    int64_t thread_id;
+    int64_t start_ns;
+    RangeKind kind;
+    int64_t name_id;
+    int64_t row;
+  };
+
+  const RangeKind& kind(schema::RangeCategory category, int64_t name_id) {
+    const auto slot = static_cast<size_t>(category) & 7U;
+    std::vector<std::optional<RangeKind>>& known = kinds_[slot];
+    const auto index = static_cast<size_t>(name_id);
+    if (index >= reader_.strings().size()) return kind(category, 0);
+    if (known.empty()) known.resize(std::max<size_t>(1, reader_.strings().size()));
+    if (!known[index]) known[index] = kind_of(category, reader_.string(name_id));
+    return *known[index];
+  }
+
+  Status read_ranges() {
+    return reader_.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
+      ++digest_.events;
+      if (!sensible(row.start_ns) ||
+          (row.duration_ns && (*row.duration_ns < 0 || !sensible(*row.duration_ns)))) {
+        ++bad_rows_;
+        return;
+      }
+      const RangeKind& what = kind(row.category, std::max<int64_t>(0, row.name_id));
+      const TraceNs begin = on_axis(row.start_ns);
+      see(begin);
+      if (!row.duration_ns) {
+        open_.push_back({row.thread_id, row.start_ns, what, row.name_id, row.id});
+        return;
+      }
+      const Interval span{begin, {begin.ns + *row.duration_ns}};
+      see(span.end);
+      ThreadSketch& sketch = thread(row.thread_id);
+      ++sketch.ranges;
+      sketch.add(what, reader_.string(row.name_id), span, row.id, false);
+    });
+  }
+
+  Status read_loader() {
+    return reader_.for_each<schema::LoaderEventRow>([&](const schema::LoaderEventRow& row) {
+      ++digest_.events;
+      const std::optional<TraceNs> begin = moment(row.start_ns);
+      if (!begin || !row.duration_ns || *row.duration_ns < 0 || !sensible(*row.duration_ns)) return;
+      thread(row.thread_id)
+          .phases.push_back({{*begin, {begin->ns + *row.duration_ns}}, Marker::kInput, 0});
+    });
+  }
+
+  Status read_communicators() {
+    const Status read =
+        reader_.for_each<schema::CommunicatorRow>([&](const schema::CommunicatorRow& row) {
+          communicator_of_[row.id] = digest_.communicators.size();
+          std::string name = row.name_id ? reader_.string(*row.name_id) : std::string();
+          if (name.empty()) name = fmt::format("{:#x}", row.hash);
+          digest_.communicators.push_back({row.hash, row.ordinal, std::move(name), row.size, {}});
+        });
+    if (!read.ok()) return fail(read.error());
+    return reader_.for_each<schema::CommunicatorMemberRow>(
+        [&](const schema::CommunicatorMemberRow& row) {
+          const auto known = communicator_of_.find(row.communicator_id);
+          if (known == communicator_of_.end() || row.rank < 0 || row.rank > INT32_MAX) return;
+          digest_.communicators[known->second].members.push_back(static_cast<int>(row.rank));
+        });
+  }
+
+  size_t communicator(const std::optional<int64_t>& id) {
+    const int64_t key = id.value_or(-1);
+    const auto [entry, is_new] = communicator_of_.try_emplace(key, digest_.communicators.size());
+    if (is_new)
+      digest_.communicators.push_back(
+          {.hash = 0, .ordinal = 0, .name = "unknown", .size = {}, .members = {}});
+    return entry->second;
+  }
+
+  Status read_collectives() {
+    std::map<std::pair<size_t, schema::Function>, int64_t> next;
+    return reader_.for_each<schema::CollectiveRow>([&](const schema::CollectiveRow& row) {
+      ++digest_.events;
+      CollectiveRecord record;
+      record.row = row.id;
+      record.communicator = communicator(row.communicator_id);
+      record.function = row.function;
+      int64_t& ordinal = next[{record.communicator, row.function}];
+      if (!row.sequence) digest_.sequences_inferred = true;
+      record.sequence = row.sequence.value_or(ordinal);
+      ordinal = record.sequence < kTimeLimit ? record.sequence + 1 : 0;
+      record.group_sequence = row.group_sequence;
+      record.bytes = row.bytes;
+      record.dtype = row.dtype;
+      record.root = row.root;
+      record.enqueue = moment(row.enqueue_ns);
+      record.start = moment(row.start_ns);
+      record.end = moment(row.end_ns);
+      if (record.end && record.start && *record.end < *record.start) record.end.reset();
+      callers_.push_back(row.enqueue_thread_id);
+      digest_.collectives.push_back(record);
+    });
+  }
+
+  Status read_remarks() {
+    for (const std::string_view table : {"gpu_activity", "gpu_dependency", "memory_event"}) {
+      const Result<int64_t> count = reader_.count(table);
+      if (!count.ok()) return fail(count.error());
+      digest_.events += *count;
+    }
+    const Status losses = reader_.for_each<schema::LossRow>([&](const schema::LossRow& row) {
+      digest_.losses.push_back({row.source, row.reason, row.count});
+    });
+    if (!losses.ok()) return fail(losses.error());
+    return reader_.for_each<schema::DiagnosticRow>([&](const schema::DiagnosticRow& row) {
+      digest_.remarks.push_back({row.code, row.severity, row.count, reader_.string(row.text_id)});
+    });
+  }
+
+  // The recorder's clock samples go on while the ranks stand still: they tell how long a hang was.
+  Status read_end() {
+    digest_.in_process_ns = reader_.meta_int("in_process_ns");
+    digest_.recorder_cpu_ns = reader_.meta_int("recorder_cpu_ns");
+    digest_.last_sign = {INT64_MIN};
+    const auto sign_at = [&](int64_t time) {
+      if (sensible(time)) digest_.last_sign = std::max(digest_.last_sign, on_axis(time));
+    };
+    if (const auto last = reader_.meta_int("last_event_ns")) sign_at(*last);
+    const auto origin = reader_.meta_int("origin_monotonic_raw_ns");
+    return reader_.for_each<schema::ClockSampleRow>([&](const schema::ClockSampleRow& row) {
+      if (origin && sensible(*origin) && sensible(row.monotonic_raw_ns))
+        sign_at(row.monotonic_raw_ns - *origin);
+    });
+  }
+
+  void close_open_ranges() {
+    digest_.open_ranges = static_cast<int64_t>(open_.size());
+    for (const OpenRange& range : open_) {
+      const Interval span{on_axis(range.start_ns), digest_.span.end};
+      thread(range.thread_id).add(range.kind, reader_.string(range.name_id), span, range.row, true);
+    }
+  }
+
+  void choose_training_thread() {
+    std::vector<std::pair<int64_t, ThreadSketch*>> all;
+    for (size_t id = 0; id < threads_.size(); ++id)
+      all.emplace_back(static_cast<int64_t>(id), &threads_[id]);
+    for (auto& [id, sketch] : far_threads_) all.emplace_back(id, &sketch);
+    const auto likelihood = [](const auto& entry) {
+      const ThreadSketch& t = *entry.second;
+      return std::make_tuple(t.phases.size() + t.step_marks.size(),
+                             t.role == schema::ThreadRole::kMain,
+                             t.role == schema::ThreadRole::kCommunication ? 0 : t.ranges);
+    };
+    if (all.empty()) return;
+    const auto chosen = *std::ranges::max_element(all, {}, likelihood);
+    training_thread_ = chosen.first;
+    std::vector<Interval> elsewhere;
+    for (auto& [id, sketch] : all) {
+      if (id == chosen.first) continue;
+      const IntervalSet nodes = sketch->autograd.take();
+      elsewhere.insert(elsewhere.end(), nodes.begin(), nodes.end());
+    }
+    ThreadSketch& t = *chosen.second;
+    digest_.autograd_elsewhere = union_of(std::move(elsewhere));
+    digest_.autograd = t.autograd.take();
+    digest_.ops = t.ops.take();
+    digest_.waits = t.waits.take();
+    digest_.named = t.named.take();
+    digest_.phases = std::move(t.phases);
+    std::ranges::stable_sort(digest_.phases, {}, [](const PhaseRange& p) { return p.span.begin; });
+    step_marks_ = std::move(t.step_marks);
+  }
+
+  Status settle_steps() {
+    const Status read = reader_.for_each<schema::StepRow>([&](const schema::StepRow& row) {
+      ++digest_.steps_begun;
+      digest_.step_source = row.source;
+      if (!row.end_ns || !sensible(row.start_ns) || !sensible(*row.end_ns)) return;
+      digest_.steps.push_back({row.step_index, {on_axis(row.start_ns), on_axis(*row.end_ns)}});
+    });
+    if (!read.ok()) return fail(read.error());
+    if (digest_.steps_begun > 0) return Done{};
+    std::vector<StepMark> found = steps_from_marks(std::move(step_marks_));
+    digest_.step_source = schema::StepSource::kMarker;
+    if (found.empty()) {
+      found = steps_from_optimizer(digest_.phases, digest_.autograd);
+      digest_.step_source = schema::StepSource::kOptimizer;
+    }
+    digest_.steps_begun = static_cast<int64_t>(found.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (!found[i].open) digest_.steps.push_back({static_cast<int64_t>(i), found[i].span});
+    }
+    return Done{};
+  }
+
+  void mark_callers() {
+    for (size_t i = 0; i < callers_.size(); ++i) {
+      digest_.collectives[i].by_training_thread = !callers_[i] || *callers_[i] == training_thread_;
+    }
+    std::ranges::stable_sort(digest_.collectives, {}, [](const CollectiveRecord& c) {
+      return c.arrival().value_or(TraceNs{INT64_MAX});
+    });
+  }
+
+  const TraceFile& trace_;
+  const schema::TraceReader& reader_;
+  RankDigest digest_;
+  bool any_time_ = false;
+  int64_t bad_rows_ = 0;
+  std::vector<ThreadSketch> threads_;
+  std::map<int64_t, ThreadSketch> far_threads_;
+  std::vector<OpenRange> open_;
+  std::vector<std::optional<RangeKind>> kinds_[8];  // by category, then by name
+  std::unordered_map<int64_t, size_t> communicator_of_;
+  std::vector<std::optional<int64_t>> callers_;
+  std::vector<StepMark> step_marks_;
+  int64_t training_thread_ = -1;
+};
+
+}  // namespace
+
+Result<RankDigest> digest_rank(const TraceFile& trace) {
+  const Result<schema::TraceReader> reader = schema::TraceReader::open(trace.path);
+  if (!reader.ok()) return fail(reader.error());
+  return Digester(trace, *reader).run();
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one pass over a rank's trace leaves for the merge across ranks: its phases, its computation,
+// its part of each collective, its steps and what was lost. Raw events are not kept.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/run.h"
+#include "base/interval.h"
+#include "schema/generated/rows.h"
+#include "schema/marker_names.h"
+
+namespace dprof::analyzer {
+
+// A phase of the training thread: a range with a meaning (marker_names.h), or a backward that was
+// found by its autograd nodes.
+struct PhaseRange {
+  Interval span;
+  schema::Marker marker = schema::Marker::kNone;
+  int64_t row = 0;  // id in host_range, for evidence
+};
+
+struct CommunicatorInfo {
+  int64_t hash = 0;
+  int64_t ordinal = 0;
+  std::string name;  // PyTorch's, else the hash in hexadecimal
+  std::optional<int64_t> size;
+  std::vector<int> members;  // global ranks; empty = unknown
+};
+
+// This rank's part of one collective, on the run's axis.
+struct CollectiveRecord {
+  int64_t row = 0;
+  size_t communicator = 0;  // index into RankDigest::communicators
+  schema::Function function{};
+  int64_t sequence = 0;
+  std::optional<int64_t> group_sequence;
+  std::optional<int64_t> bytes;
+  schema::DataType dtype{};
+  std::optional<int64_t> root;
+  std::optional<TraceNs> enqueue;
+  std::optional<TraceNs> start;
+  std::optional<TraceNs> end;
+  bool by_training_thread = true;  // called by the thread whose steps these are, as far as is known
+
+  // When the rank came to it: its call, or where that was not recorded, its beginning.
+  [[nodiscard]] std::optional<TraceNs> arrival() const { return enqueue ? enqueue : start; }
+};
+
+struct StepRecord {
+  int64_t index = 0;
+  Interval window;
+};
+
+struct LossRecord {
+  schema::Source source{};
+  schema::LossReason reason{};
+  int64_t count = 0;
+};
+
+// Invariant  sets are canonical (sorted, disjoint); phases, steps and collectives are in order of
+// their
+//            begin, collectives in that of their call.
+struct RankDigest {
+  int rank = 0;
+  Interval span;       // first to last moment of any event
+  TraceNs last_sign;   // last moment of which the trace tells anything
+  int64_t events = 0;  // rows in event tables
+  int64_t open_ranges = 0;
+
+  std::vector<PhaseRange> phases;  // of the training thread; may nest
+  IntervalSet autograd;            // autograd nodes of the training thread
+  IntervalSet autograd_elsewhere;  // and of autograd's own threads
+  IntervalSet ops;                 // other operators of the training thread, calls into c10d apart
+  IntervalSet waits;  // ranges of the training thread that say they wait for a collective
+  IntervalSet named;  // other ranges of the training thread (user, NVTX)
+
+  std::vector<CommunicatorInfo> communicators;
+  std::vector<CollectiveRecord> collectives;
+  bool sequences_inferred = false;  // some sequence numbers are by order of call
+
+  std::vector<StepRecord> steps;  // complete ones
+  schema::StepSource step_source = schema::StepSource::kMarker;
+  int64_t steps_begun = 0;
+
+  std::vector<LossRecord> losses;
+  std::vector<Diagnostic> remarks;  // the recorder's own diagnostics
+  std::optional<int64_t> in_process_ns;
+  std::optional<int64_t> recorder_cpu_ns;
+};
+
+// Reads one trace. O(rows) time; memory O(phases + outermost operators + collectives).
+Result<RankDigest> digest_rank(const TraceFile& trace);
+
+}  // namespace dprof::analyzer

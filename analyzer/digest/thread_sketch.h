@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of one thread's ranges while they stream by, before it is known which thread trains.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/digest/range_names.h"
+
+namespace dprof::analyzer {
+
+// Gathers intervals that mostly come in order of their begin; nested and touching ones are merged
+// at once, so that memory follows the outermost ones.
+class IntervalGatherer {
+ public:
+  void add(Interval interval);
+  [[nodiscard]] IntervalSet take();
+
+ private:
+  std::vector<Interval> intervals_;
+  bool ordered_ = true;
+};
+
+// A range that marks a step, and who marked it: steps of several sources are not mixed.
+struct StepMark {
+  Interval span;
+  std::string source;  // the name up to a '#'
+  bool open = false;
+};
+
+struct ThreadSketch {
+  schema::ThreadRole role = schema::ThreadRole::kOther;
+  int64_t ranges = 0;
+  std::vector<PhaseRange> phases;
+  std::vector<StepMark> step_marks;
+  IntervalGatherer autograd;
+  IntervalGatherer ops;
+  IntervalGatherer waits;
+  IntervalGatherer named;
+
+  void add(const RangeKind& kind, std::string_view name, Interval span, int64_t row, bool open);
+};
+
+// Steps from explicit marks: those of the source that marked most. Nested or overlapping ones of
+// that source count once.
+std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks);
+
+// Steps from the end of one optimizer range to the end of the next. Ranges with no computation of a
+// forward or backward between them (several optimizers) belong to one step.
+std::vector<StepMark> steps_from_optimizer(const std::vector<PhaseRange>& phases,
+                                           const IntervalSet& autograd);
+
+}  // namespace dprof::analyzer

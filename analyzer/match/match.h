@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which record of which rank belongs to the same collective, and how its time divides into waiting
+// for the last member and transfer.
+#pragma once
+
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+
+namespace dprof::analyzer {
+
+enum class MatchState : uint8_t {
+  kMatched,    // every member is there and has finished
+  kTruncated,  // outside what all members recorded: the trace of one begins later or ends earlier
+  kMissing,    // inside it, and a member has no record
+  kMismatch,   // the members do different things
+  kInFlight,   // a member had not finished when its trace ended
+};
+inline constexpr size_t kMatchStates = 5;
+
+// A communicator of the run: the same on all its ranks.
+struct Group {
+  int64_t hash = 0;
+  int64_t ordinal = 0;
+  std::string name;
+  std::vector<int> members;       // global ranks, by number within the communicator
+  bool members_inferred = false;  // from the ranks that were seen
+};
+
+struct Member {
+  size_t digest = 0;  // position of the rank's digest
+  size_t record = 0;  // position in its collectives
+  int64_t wait_ns = 0;
+};
+
+struct Instance {
+  size_t group = 0;
+  schema::Function function{};
+  int64_t sequence = 0;
+  std::optional<int64_t> bytes;
+  MatchState state = MatchState::kMatched;
+  // All members that left a trace have finished it: its durations can be compared.
+  bool comparable = false;
+  int64_t transfer_ns = 0;             // where comparable
+  std::optional<size_t> last_arriver;  // position in members
+  std::vector<Member> members;         // by digest
+};
+
+// Where a rank's record stands.
+inline constexpr size_t kNoInstance = SIZE_MAX;
+
+struct Matching {
+  std::vector<Group> groups;
+  std::vector<Instance> instances;               // by first arrival
+  std::vector<std::vector<size_t>> instance_of;  // [digest][record]; kNoInstance for send and recv
+  std::array<int64_t, kMatchStates> count{};
+  int64_t point_to_point = 0;  // records that are not matched
+};
+
+// No member can finish before every member has begun.
+[[nodiscard]] bool is_synchronising(schema::Function function);
+
+// `aligned`: the digests' times are on one clock. Without, only durations are compared.
+[[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests, bool aligned);
+
+// What one rank's lattice needs of a collective: when it ran here, and from when on all were there.
+struct CommSpan {
+  Interval span;
+  TraceNs arrive;  // of the last member; >= span.end: never within it
+};
+
+// By begin. For collectives that cannot be compared across ranks the transfer is taken to be the
+// best one of the same group, function and size. Those that never finished reach to the end of the
+// trace.
+[[nodiscard]] std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests,
+                                               const Matching& matching, size_t digest);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matched collectives as the report and the timeline show them.
+#pragma once
+
+#include "analyzer/analysis.h"
+#include "analyzer/match/match.h"
+
+namespace dprof::analyzer {
+
+// One entry per (communicator, function, bytes), sorted by these. Only comparable instances count.
+std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
+                                         const Matching& matching);
+
+// Every instance, also those that never finished.
+std::vector<MatchedCollective> matched_collectives(std::span<const RankDigest> digests,
+                                                   const Matching& matching);
+
+// What could not be matched, in words; nothing if all is well.
+std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
+                                          const Matching& matching);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/render/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dprof::analyzer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <typename List, typename Convert>
+Json array_of(const List& list, Convert&& convert) {
+  Json array = Json::array();
+  for (const auto& item : list) array.push_back(convert(item));
+  return array;
+}
+
+// What converts an optional part: null where it was not computed.
+template <typename T, typename Convert>
+Json part(const std::optional<T>& value, Convert&& convert) {
+  return value ? convert(*value) : Json(nullptr);
+}
+
+Json json_of(const StepsInfo& steps) {
+  return {{"count", steps.count},
+          {"first_steady", steps.first_steady},
+          {"last_steady", steps.last_steady},
+          {"median_ns", steps.median_ns},
+          {"source", word_of(steps.source)}};
+}
+
+Json json_of(const RunInfo& run) {
+  return {{"name", run.name},
+          {"command", run.command},
+          {"ranks", run.ranks},
+          {"hosts", run.hosts},
+          {"world_size", or_null(run.world_size)},
+          {"steps", part(run.steps, [](const StepsInfo& s) { return json_of(s); })}};
+}
+
+Json json_of(const Loss& loss) {
+  return {{"rank", loss.rank},
+          {"source", word_of(loss.source)},
+          {"reason", word_of(loss.reason)},
+          {"count", loss.count}};
+}
+
+Json json_of(const Diagnostic& diagnostic) {
+  return {{"code", diagnostic.code},
+          {"severity", word_of(diagnostic.severity)},
+          {"count", diagnostic.count},
+          {"text", diagnostic.text}};
+}
+
+Json json_of(const Overhead& overhead) {
+  return {{"share", or_null(overhead.share)},
+          {"in_process_ns", or_null(overhead.in_process_ns)},
+          {"recorder_cpu_ns", or_null(overhead.recorder_cpu_ns)},
+          {"how", overhead.how}};
+}
+
+Json json_of(const Recording& recording) {
+  return {{"events", recording.events},
+          {"lost", array_of(recording.lost, [](const Loss& l) { return json_of(l); })},
+          {"diagnostics",
+           array_of(recording.diagnostics, [](const Diagnostic& d) { return json_of(d); })},
+          {"overhead", part(recording.overhead, [](const Overhead& o) { return json_of(o); })}};
+}
+
+Json json_of(const Clock& clock) {
+  return {{"reference", clock.reference},
+          {"hosts", array_of(clock.hosts,
+                             [](const HostClock& h) {
+                               return Json{{"host", h.host},
+                                           {"offset_ns", h.offset_ns},
+                                           {"drift_ppb", h.drift_ppb},
+                                           {"bound_ns", or_null(h.bound_ns)}};
+                             })},
+          {"violations", clock.violations}};
+}
+
+Json json_of(const RankBreakdown& rank) {
+  Json categories = Json::object();
+  for (size_t c = 0; c < kCategories; ++c) {
+    categories[std::string(key_of(static_cast<Category>(c)))] = rank.category_ns[c];
+  }
+  Json details = Json::object();
+  for (const auto& [key, ns] : rank.detail_ns) details[key] = ns;
+  return {{"rank", rank.rank},
+          {"wall_ns", rank.wall_ns},
+          {"category_ns", categories},
+          {"detail_ns", details}};
+}
+
+Json json_of(const Breakdown& breakdown) {
+  Json keys = Json::array();
+  for (size_t c = 0; c < kCategories; ++c) keys.push_back(key_of(static_cast<Category>(c)));
+  return {{"categories", keys},
+          {"per_rank",
+           array_of(breakdown.per_rank, [](const RankBreakdown& r) { return json_of(r); })}};
+}
+
+Json json_of(const Overlap& overlap) {
+  return {{"per_rank", array_of(overlap.per_rank, [](const RankOverlap& r) {
+             return Json{{"rank", r.rank},
+                         {"communication_ns", r.communication_ns},
+                         {"hidden_ns", r.hidden_ns},
+                         {"exposed_wait_ns", r.exposed_wait_ns},
+                         {"exposed_transfer_ns", r.exposed_transfer_ns}};
+           })}};
+}
+
+Json json_of(const CollectiveSummary& c) {
+  return {{"communicator", c.communicator},
+          {"function", word_of(c.function)},
+          {"bytes", or_null(c.bytes)},
+          {"n", c.n},
+          {"transfer_ns", c.transfer_ns},
+          {"wait_ns", c.wait_ns},
+          {"algbw", or_null(c.algbw)},
+          {"busbw", or_null(c.busbw)},
+          {"last_arriver", part(c.last_arriver, [](const LastArriver& last) {
+             return Json{{"rank", last.rank}, {"share", last.share}};
+           })}};
+}
+
+Json json_of(const Evidence& e) {
+  return {{"rank", e.rank},
+          {"table", e.table},
+          {"rows", e.rows},
+          {"start_ns", e.start_ns},
+          {"end_ns", e.end_ns}};
+}
+
+Json json_of(const std::vector<Evidence>& evidence) {
+  return array_of(evidence, [](const Evidence& e) { return json_of(e); });
+}
+
+Json json_of(const Straggler& s) {
+  return {{"rank", or_null(s.rank)},
+          {"shape", s.shape},
+          {"cause", s.cause},
+          {"own_delay_ns", s.own_delay_ns},
+          {"cost_ns", s.cost_ns},
+          {"bound_ns", s.bound_ns},
+          {"n", s.n},
+          {"confidence", s.confidence},
+          {"evidence", json_of(s.evidence)}};
+}
+
+Json json_of(const Hang& hang) {
+  return {{"state", hang.state},
+          {"culprits", hang.culprits},
+          {"waiting", hang.waiting},
+          {"collective",
+           {{"communicator", hang.communicator},
+            {"function", word_of(hang.function)},
+            {"sequence", or_null(hang.sequence)}}}};
+}
+
+// Leaks, categories and fragmentation are not computed yet: null.
+Json json_of(const Memory& memory) {
+  return {{"per_rank", array_of(memory.per_rank,
+                                [](const RankMemory& r) {
+                                  return Json{{"rank", r.rank},
+                                              {"device", r.device},
+                                              {"peak_allocated", or_null(r.peak_allocated)},
+                                              {"peak_reserved", or_null(r.peak_reserved)},
+                                              {"peak_step", or_null(r.peak_step)},
+                                              {"by_category", nullptr}};
+                                })},
+          {"leaks", nullptr},
+          {"fragmentation", nullptr}};
+}
+
+Json json_of(const Replay& replay) {
+  return {{"identity_error", replay.identity_error},
+          {"accepted", replay.accepted},
+          {"whatif", array_of(replay.whatif, [](const WhatIf& w) {
+             return Json{{"change", w.change},
+                         {"step_ns", w.step_ns},
+                         {"gain_ns", w.gain_ns},
+                         {"bound_ns", w.bound_ns}};
+           })}};
+}
+
+Json json_of(const Finding& f) {
+  return {{"rule", f.rule},
+          {"severity", word_of(f.severity)},
+          {"title", f.title},
+          {"detail", f.detail},
+          {"advice", f.advice},
+          {"ranks", f.ranks},
+          {"cost_ns", or_null(f.cost_ns)},
+          {"bound_ns", or_null(f.bound_ns)},
+          {"cause", f.cause},
+          {"confidence", f.confidence},
+          {"caused_by", or_null(f.caused_by)},
+          {"evidence", json_of(f.evidence)}};
+}
+
+template <typename T>
+Json list_part(const std::optional<std::vector<T>>& list) {
+  return part(list, [](const std::vector<T>& items) {
+    return array_of(items, [](const T& item) { return json_of(item); });
+  });
+}
+
+template <typename T>
+Json object_part(const std::optional<T>& value) {
+  return part(value, [](const T& v) { return json_of(v); });
+}
+
+}  // namespace
+
+std::string render_json(const Report& report) {
+  const Json json = {{"schema", "dprof.report/1"},
+                     {"run", json_of(report.run)},
+                     {"recording", json_of(report.recording)},
+                     {"clock", object_part(report.clock)},
+                     {"breakdown", object_part(report.breakdown)},
+                     {"gpu_rows", nullptr},
+                     {"overlap", object_part(report.overlap)},
+                     {"collectives", list_part(report.collectives)},
+                     {"stragglers", list_part(report.stragglers)},
+                     {"hang", object_part(report.hang)},
+                     {"memory", object_part(report.memory)},
+                     {"replay", object_part(report.replay)},
+                     {"findings", list_part(report.findings)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace dprof::analyzer

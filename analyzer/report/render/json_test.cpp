@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/render/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analyzer/report/render/sample_report_internal.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::ElementsAre;
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  return keys;
+}
+
+Json rendered(const Report& report) { return Json::parse(render_json(report)); }
+
+TEST(RenderJson, HasEveryTopLevelKeyAlways) {
+  for (const Report& report : {Report(), sample_report()}) {
+    EXPECT_THAT(
+        keys_of(rendered(report)),
+        ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
+                    "collectives", "stragglers", "hang", "memory", "replay", "findings"));
+  }
+}
+
+TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
+  Report report;
+  const Json nothing = rendered(report);
+  for (const char* key : {"clock", "breakdown", "gpu_rows", "overlap", "collectives", "stragglers",
+                          "hang", "memory", "replay", "findings"}) {
+    EXPECT_TRUE(nothing[key].is_null()) << key;
+  }
+  EXPECT_TRUE(nothing["run"]["steps"].is_null());
+  EXPECT_TRUE(nothing["run"]["world_size"].is_null());
+  EXPECT_TRUE(nothing["recording"]["overhead"].is_null());
+  EXPECT_EQ(nothing["recording"]["lost"], Json::array());
+
+  report.stragglers.emplace();
+  report.findings.emplace();
+  report.collectives.emplace();
+  const Json none = rendered(report);
+  for (const char* key : {"collectives", "stragglers", "findings"})
+    EXPECT_EQ(none[key], Json::array()) << key;
+}
+
+TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
+  const Json json = rendered(sample_report());
+  EXPECT_EQ(json["schema"], "dprof.report/1");
+  EXPECT_THAT(keys_of(json["run"]),
+              ElementsAre("name", "command", "ranks", "hosts", "world_size", "steps"));
+  EXPECT_EQ(json["run"]["steps"],
+            Json::parse(R"({"count": 120, "first_steady": 8, "last_steady": 117,
+                                                  "median_ns": 311400000, "source": "marker"})"));
+  const Json& recording = json["recording"];
+  EXPECT_THAT(keys_of(recording), ElementsAre("events", "lost", "diagnostics", "overhead"));
+  EXPECT_EQ(recording["lost"][0],
+            Json::parse(R"({"rank": 1, "source": "torch", "reason": "ring_full", "count": 1204})"));
+  EXPECT_THAT(keys_of(recording["diagnostics"][0]),
+              ElementsAre("code", "severity", "count", "text"));
+  EXPECT_EQ(recording["diagnostics"][1]["severity"], "data_loss");
+  EXPECT_THAT(keys_of(recording["overhead"]),
+              ElementsAre("share", "in_process_ns", "recorder_cpu_ns", "how"));
+  EXPECT_TRUE(recording["overhead"]["recorder_cpu_ns"].is_null());
+  EXPECT_THAT(keys_of(json["clock"]), ElementsAre("reference", "hosts", "violations"));
+  EXPECT_THAT(keys_of(json["clock"]["hosts"][1]),
+              ElementsAre("host", "offset_ns", "drift_ppb", "bound_ns"));
+}
+
+TEST(RenderJson, BreakdownOfEachRankHasAllCategoriesAndSumsToWall) {
+  const Json breakdown = rendered(sample_report())["breakdown"];
+  EXPECT_THAT(keys_of(breakdown), ElementsAre("categories", "per_rank"));
+  ASSERT_EQ(breakdown["categories"].size(), kCategories);
+  ASSERT_EQ(breakdown["per_rank"].size(), 2u);
+  for (const Json& rank : breakdown["per_rank"]) {
+    EXPECT_THAT(keys_of(rank), ElementsAre("rank", "wall_ns", "category_ns", "detail_ns"));
+    EXPECT_EQ(keys_of(rank["category_ns"]),
+              breakdown["categories"].get<std::vector<std::string>>());
+    int64_t sum = 0;
+    for (const Json& ns : rank["category_ns"]) {
+      EXPECT_TRUE(ns.is_number_integer());
+      sum += ns.get<int64_t>();
+    }
+    EXPECT_EQ(sum, rank["wall_ns"].get<int64_t>());
+  }
+}
+
+TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
+  const Json json = rendered(sample_report());
+  EXPECT_THAT(keys_of(json["overlap"]["per_rank"][0]),
+              ElementsAre("rank", "communication_ns", "hidden_ns", "exposed_wait_ns",
+                          "exposed_transfer_ns"));
+  EXPECT_THAT(keys_of(json["collectives"][0]),
+              ElementsAre("communicator", "function", "bytes", "n", "transfer_ns", "wait_ns",
+                          "algbw", "busbw", "last_arriver"));
+  EXPECT_EQ(json["collectives"][0]["function"], "all_reduce");
+  EXPECT_EQ(json["collectives"][0]["last_arriver"], Json::parse(R"({"rank": 1, "share": 0.98})"));
+  EXPECT_THAT(keys_of(json["stragglers"][0]),
+              ElementsAre("rank", "shape", "cause", "own_delay_ns", "cost_ns", "bound_ns", "n",
+                          "confidence", "evidence"));
+  EXPECT_EQ(json["hang"],
+            Json::parse(R"({"state": "dead", "culprits": [1], "waiting": [0], "collective":
+                           {"communicator": "default_pg", "function": "all_reduce", "sequence": 219}})"));
+  EXPECT_THAT(keys_of(json["memory"]), ElementsAre("per_rank", "leaks", "fragmentation"));
+  EXPECT_THAT(keys_of(json["replay"]), ElementsAre("identity_error", "accepted", "whatif"));
+  const Json& finding = json["findings"][0];
+  EXPECT_THAT(keys_of(finding),
+              ElementsAre("rule", "severity", "title", "detail", "advice", "ranks", "cost_ns",
+                          "bound_ns", "cause", "confidence", "caused_by", "evidence"));
+  EXPECT_EQ(finding["severity"], "critical");
+  EXPECT_TRUE(finding["caused_by"].is_null());
+  EXPECT_EQ(finding["evidence"][0],
+            Json::parse(R"({"rank": 1, "table": "host_range", "rows": [17, 18],
+                                                    "start_ns": 100, "end_ns": 900})"));
+  EXPECT_TRUE(json["findings"][1]["cost_ns"].is_null());
+  EXPECT_EQ(json["findings"][1]["caused_by"], 0);
+}
+
+TEST(RenderJson, ARotatingStragglerHasNoRank) {
+  Report report = sample_report();
+  report.stragglers->front().rank.reset();
+  EXPECT_TRUE(rendered(report)["stragglers"][0]["rank"].is_null());
+}
+
+TEST(RenderJson, BrokenTextsGiveValidJson) {
+  Report report;
+  report.run.name = "caf\xe9\x01";
+  EXPECT_TRUE(Json::accept(render_json(report)));
+}
+
+}  // namespace
+}  // namespace dprof::analyzer

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The breakdown as it is shown: per step, averaged over ranks and steady steps, in one unit for the
+// whole report.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analyzer/report/report.h"
+
+namespace dprof::analyzer {
+
+struct MeanStep {
+  double wall_ns = 0;
+  std::array<double, kCategories> category_ns{};
+  std::map<std::string, double> detail_ns;
+};
+
+// Steady steps of the run; nullopt if none was found.
+[[nodiscard]] std::optional<int64_t> steady_steps(const Report& report);
+
+// nullopt: no breakdown was computed, or it covers no time.
+[[nodiscard]] std::optional<MeanStep> mean_step(const Report& report);
+[[nodiscard]] std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank);
+
+// The unit in which times of a report are shown, so that they compare: chosen by the length of a
+// step.
+class StepUnit {
+ public:
+  explicit StepUnit(double step_ns);
+
+  [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] std::string number(
+      double ns) const;  // "82.1"; "<0.1" for what would show as 0 and is not
+  [[nodiscard]] std::string text(double ns) const;  // "82.1 ms"
+
+ private:
+  double size_;
+  int decimals_;
+  std::string_view name_;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report in which every part is there, for the renderers' tests.
+#pragma once
+
+#include "analyzer/report/report.h"
+#include "base/time.h"
+
+namespace dprof::analyzer {
+
+inline RankBreakdown sample_breakdown(int rank, int64_t forward_ms, int64_t wait_ms) {
+  constexpr int64_t kSteps = 110;
+  const auto total = [](int64_t ms) { return ms * kNsPerMs * kSteps; };
+  RankBreakdown b{.rank = rank};
+  const auto set = [&](Category c, int64_t ms) {
+    b.category_ns[static_cast<size_t>(c)] = total(ms);
+  };
+  set(Category::kForward, forward_ms);
+  set(Category::kBackward, 130);
+  set(Category::kOptimizer, 10);
+  set(Category::kOverlapped, 12);
+  set(Category::kExposedWait, wait_ms);
+  set(Category::kExposedTransfer, 15);
+  set(Category::kInputWait, 7);
+  set(Category::kHost, 5);
+  for (const int64_t ns : b.category_ns) b.wall_ns += ns;
+  b.detail_ns = {{"host.checkpoint", total(2)},
+                 {"host.unattributed", total(3)},
+                 {"overlapped.backward", total(12)}};
+  return b;
+}
+
+inline Report sample_report() {
+  const Evidence evidence{
+      .rank = 1, .table = "host_range", .rows = {17, 18}, .start_ns = 100, .end_ns = 900};
+  Report r;
+  r.run = {.name = "ddp-resnet",
+           .command = "dprof-trainer --model convnet --steps 120",
+           .ranks = 2,
+           .hosts = 2,
+           .world_size = 2,
+           .steps = StepsInfo{
+               .count = 120, .first_steady = 8, .last_steady = 117, .median_ns = 311'400'000}};
+  r.recording.events = 4'812'331;
+  r.recording.lost = {{.rank = 1,
+                       .source = schema::Source::kTorch,
+                       .reason = schema::LossReason::kRingFull,
+                       .count = 1204}};
+  r.recording.diagnostics = {make_diagnostic("two_ranks", "With two ranks there is no majority."),
+                             make_diagnostic("events_lost", "rank 1: 1,204 records were lost", 3)};
+  r.recording.overhead = Overhead{
+      .share = 0.004, .in_process_ns = 1000, .recorder_cpu_ns = {}, .how = "counted records"};
+  r.clock = Clock{.reference = "node-a",
+                  .hosts = {{.host = "node-a", .bound_ns = 0},
+                            {.host = "node-b", .offset_ns = -12, .bound_ns = 14'000}}};
+  r.breakdown = Breakdown{{sample_breakdown(0, 82, 46), sample_breakdown(1, 128, 0)}};
+  r.overlap = Overlap{{{.rank = 0,
+                        .communication_ns = 10,
+                        .hidden_ns = 4,
+                        .exposed_wait_ns = 3,
+                        .exposed_transfer_ns = 3}}};
+  r.collectives = {{.communicator = "default_pg",
+                    .function = schema::Function::kAllReduce,
+                    .bytes = 25'000'000,
+                    .n = 110,
+                    .transfer_ns = 14'800'000,
+                    .wait_ns = 46'000'000,
+                    .algbw = 1.69e9,
+                    .busbw = 1.69e9,
+                    .last_arriver = LastArriver{.rank = 1, .share = 0.98}}};
+  r.stragglers = {{.rank = 1,
+                   .shape = "persistent",
+                   .cause = "compute",
+                   .own_delay_ns = 46'000'000,
+                   .cost_ns = 45'500'000,
+                   .bound_ns = 1'200'000,
+                   .n = 110,
+                   .confidence = 0.98,
+                   .evidence = {evidence}}};
+  r.hang = Hang{.state = "dead",
+                .culprits = {1},
+                .waiting = {0},
+                .communicator = "default_pg",
+                .function = schema::Function::kAllReduce,
+                .sequence = 219};
+  r.memory = Memory{{{.rank = 0, .peak_allocated = 1 << 20}}};
+  r.replay = Replay{.identity_error = 0.008,
+                    .accepted = true,
+                    .whatif = {{.change = "rank 1 as fast as the others"}}};
+  r.findings = {{.rule = "straggler.compute",
+                 .severity = FindingSeverity::kCritical,
+                 .title = "rank 1 holds everyone up: +45.5 ms per step (15 %), in 98 % of steps",
+                 .detail = "Its forward takes 128 ms, the other rank's 82.1 ms.",
+                 .advice = "look at what rank 1 computes more, or what else runs on its host",
+                 .ranks = {1},
+                 .cost_ns = 45'500'000,
+                 .bound_ns = 1'200'000,
+                 .cause = "compute",
+                 .confidence = 0.98,
+                 .evidence = {evidence}},
+                {.rule = "comm.exposed",
+                 .severity = FindingSeverity::kInfo,
+                 .title = "rank 0 waits in all_reduce",
+                 .cause = "synchronisation",
+                 .caused_by = 0}};
+  return r;
+}
+
+}  // namespace dprof::analyzer

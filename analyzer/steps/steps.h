@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that all ranks have, which of them are steady, and which carry something extra.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/digest/digest.h"
+
+namespace dprof::analyzer {
+
+struct AlignedStep {
+  int64_t index = 0;
+  std::vector<Interval> windows;  // one per entry of Steps::ranks
+  int64_t longest_ns = 0;         // the longest rank's window
+  bool outer = false;             // holds a checkpoint: in totals, but not in the median
+};
+
+// Invariant  steps are in order of index, each with a window on every rank of `ranks`;
+//            first_steady <= last_steady are positions in `steps`.
+struct Steps {
+  std::vector<size_t> ranks;  // positions of the digests that have steps
+  std::vector<AlignedStep> steps;
+  size_t first_steady = 0;
+  size_t last_steady = 0;
+  StepsInfo info;
+
+  [[nodiscard]] std::span<const AlignedStep> steady() const {
+    return std::span(steps).subspan(first_steady, last_steady - first_steady + 1);
+  }
+};
+
+// Where the warm-up ends: the first two steps never count; after them, those before the running
+// median of five comes within three MADn of the median of the last half. A position in
+// `lengths_ns`.
+[[nodiscard]] size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns);
+
+// Aligns by index. nullopt = no step that is complete on all ranks that have any; `diagnostics`
+// says why. With `chosen` (half-open indices) those steps are the steady ones.
+std::optional<Steps> align_steps(std::span<const RankDigest> digests,
+                                 const std::optional<std::pair<int64_t, int64_t>>& chosen,
+                                 std::vector<Diagnostic>& diagnostics);
+
+}  // namespace dprof::analyzer

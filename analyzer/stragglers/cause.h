@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of work a rank's own delay consists of (analysis.md 6.4).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/stragglers/segments.h"
+
+namespace dprof::analyzer {
+
+struct Cause {
+  std::string word;      // of architecture 4.2
+  std::string kind;      // the dominant kind of time, for people; empty = several
+  int64_t own_ns = 0;    // of that kind per step
+  int64_t peers_ns = 0;  // the peers' median
+  schema::Marker phase = schema::Marker::kNone;  // where to look for evidence
+};
+
+// `when`: entries of work.steps in which the delay shows. `rank` nullopt: the slowest rank of each
+// step.
+Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vector<size_t>& when);
+
+}  // namespace dprof::analyzer
