@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/beside.h"
+
+namespace dprof::cli {
+
+std::filesystem::path program_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path();
+}
+
+}  // namespace dprof::cli

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands beside the dprof program.
+#pragma once
+
+#include <filesystem>
+
+namespace dprof::cli {
+
+// The folder of the running program; "" where /proc cannot tell.
+[[nodiscard]] std::filesystem::path program_folder();
+
+}  // namespace dprof::cli

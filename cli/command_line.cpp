@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cli/subcommand.h"
+
+namespace dprof::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "dprof records a distributed training run, finds what makes it slow, and shows it.\n";
+
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  dprof record -n 2 -- ./train --epochs 3     record two ranks on this machine\n"
+    "  dprof record -- torchrun --nproc-per-node=8 train.py\n"
+    "  dprof report ./dprof-20260131-235959        what happened, ranked by the time to be won\n"
+    "  dprof gui ./dprof-20260131-235959           the timeline\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 good   2 usage   3 input unreadable or damaged   5 recorded, but something was lost\n"
+    "  125 dprof itself failed; `dprof record` else returns the command's own code\n"
+    "\n"
+    "`dprof VERB --help` tells more about each.\n";
+
+int fail_usage(const std::string& what, const std::string& hint, Console& console) {
+  console.error({Code::kUsage, what, hint});
+  return code_of(ExitCode::kUsage);
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv, Console& console) {
+  CLI::App app(kAbout, "dprof");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "dprof " DPROF_VERSION);
+  app.require_subcommand(0, 1);
+  const std::vector<std::unique_ptr<Subcommand>> verbs = all_subcommands();
+  std::map<const CLI::App*, Subcommand*> by_app;
+  for (const std::unique_ptr<Subcommand>& verb : verbs) {
+    CLI::App* part = app.add_subcommand(std::string(verb->name()), std::string(verb->summary()));
+    part->footer(std::string(verb->details()));
+    verb->declare(*part);
+    by_app[part] = verb.get();
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    std::ostringstream text;
+    app.exit(asked, text, text);
+    console.print(text.str());
+    return code_of(ExitCode::kGood);
+  } catch (const CLI::Error& error) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return fail_usage(error.what(),
+                      chosen.empty() ? "dprof --help"
+                                     : fmt::format("dprof {} --help", chosen.front()->get_name()),
+                      console);
+  }
+  if (app.get_subcommands().empty()) {
+    console.print(app.help());
+    return code_of(ExitCode::kUsage);
+  }
+  const Result<int> code = by_app.at(app.get_subcommands().front())->run(console);
+  if (code.ok()) return *code;
+  console.error(code.error());
+  return code_of(exit_code_of(code.error().code));
+}
+
+}  // namespace dprof::cli

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole command line: which verb, with which options.
+#pragma once
+
+#include "cli/console.h"
+
+namespace dprof::cli {
+
+// Runs `dprof ARGS…`; returns the exit code (architecture 4.3). Whatever the parser objects to is 2.
+int run_command_line(int argc, const char* const* argv, Console& console);
+
+}  // namespace dprof::cli

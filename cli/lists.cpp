@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/lists.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace dprof::cli {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view first = text.substr(0, colon);
+    const std::string_view second = text.substr(colon + 1);
+    const std::optional<int64_t> from = first.empty() ? 0 : number(first);
+    const std::optional<int64_t> to = second.empty() ? INT64_MAX : number(second);
+    if (from && to && *from < *to) return std::pair(*from, *to);
+  }
+  return fail(Code::kUsage, fmt::format("'{}' is no range of steps", text),
+              "A:B means steps A to B, B not included: --steps 20:120");
+}
+
+Result<std::vector<int>> parse_rank_list(std::string_view text) {
+  std::vector<int> ranks;
+  const Failure bad = fail(Code::kUsage, fmt::format("'{}' is no list of ranks", text),
+                           "ranks are separated by commas, ranges have a dash: --ranks 0,4-7");
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const size_t dash = part.find('-');
+    const std::optional<int64_t> first = number(part.substr(0, dash));
+    const std::optional<int64_t> last =
+        dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    if (!first || !last || *first > *last || *last >= kMostRanks) return bad;
+    for (int64_t rank = *first; rank <= *last; ++rank) ranks.push_back(static_cast<int>(rank));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  return ranks;
+}
+
+}  // namespace dprof::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists and ranges as people write them on a command line.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dprof::cli {
+
+// "A:B", half-open; A defaults to 0, B to no end. kUsage for anything else, or an empty range.
+Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text);
+
+// "0,4-7": sorted, each once. kUsage for anything else.
+Result<std::vector<int>> parse_rank_list(std::string_view text);
+
+}  // namespace dprof::cli

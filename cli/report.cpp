@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "analyzer/analysis.h"
+#include "analyzer/report/render/json.h"
+#include "analyzer/report/render/text.h"
+#include "analyzer/run.h"
+#include "cli/lists.h"
+#include "cli/subcommand.h"
+
+namespace dprof::cli {
+namespace {
+
+constexpr char kDetails[] =
+    "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). Several\n"
+    "folders of one run (one of each host) are read together.\n"
+    "\n"
+    "Examples:\n"
+    "  dprof report run1\n"
+    "  dprof report run1 --format json -o report.json\n"
+    "  dprof report run1 --steps 20:120 --ranks 0,4-7\n"
+    "\n"
+    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
+    "read is made all the same); 125 dprof itself failed.\n";
+
+// Written beside and renamed, so that no half of a report is left.
+Status write_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (written && closed && std::rename(part.c_str(), path.c_str()) == 0) return Done{};
+  std::remove(part.c_str());
+  return fail(Code::kIo, fmt::format("{}: cannot be written", path),
+              "is the folder there, and is there room on the disk?");
+}
+
+class Report final : public Subcommand {
+ public:
+  std::string_view name() const override { return "report"; }
+  std::string_view summary() const override { return "say what happened, and what to do about it"; }
+  std::string_view details() const override { return kDetails; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("RUN", paths_, "run folders, or traces")->required();
+    app.add_option("--format", format_, "text for people, json for programs")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
+    app.add_option("--steps", steps_, "only steps A to B, B not included")->type_name("A:B");
+    app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
+    app.add_option("--top", top_, "how many findings and collectives to show (text)")
+        ->type_name("K")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+  }
+
+  Result<int> run(Console& console) override {
+    analyzer::AnalysisOptions options;
+    if (!steps_.empty()) {
+      const Result<std::pair<int64_t, int64_t>> steps = parse_half_open(steps_);
+      if (!steps.ok()) return fail(steps.error());
+      options.steps = *steps;
+    }
+    if (!ranks_.empty()) {
+      Result<std::vector<int>> ranks = parse_rank_list(ranks_);
+      if (!ranks.ok()) return fail(ranks.error());
+      options.ranks = *std::move(ranks);
+    }
+    const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
+    if (!run.ok()) return fail(run.error());
+    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, options);
+    if (!analysis.ok()) return fail(analysis.error());
+    const Status shown = show(analysis->report, console);
+    if (!shown.ok()) return fail(shown.error());
+    return code_of(run->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+  }
+
+ private:
+  Status show(const analyzer::Report& report, Console& console) const {
+    const bool to_terminal = file_.empty();
+    const analyzer::TextOptions text{.width = console.width(),
+                                     .colour = to_terminal && console.colour(),
+                                     .top = top_};
+    const std::string rendered = format_ == "json" ? analyzer::render_json(report)
+                                                   : analyzer::render_text(report, text);
+    if (!to_terminal) return write_file(file_, rendered);
+    console.print(rendered);
+    return Done{};
+  }
+
+  std::vector<std::string> paths_;
+  std::string format_ = "text";
+  std::string file_;
+  std::string steps_;
+  std::string ranks_;
+  int top_ = analyzer::TextOptions{}.top;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_report() { return std::make_unique<Report>(); }
+
+}  // namespace dprof::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/subcommand.h"
+
+namespace dprof::cli {
+
+std::vector<std::unique_ptr<Subcommand>> all_subcommands() {
+  std::vector<std::unique_ptr<Subcommand>> all;
+  all.push_back(make_record());
+  all.push_back(make_report());
+  all.push_back(make_gui());
+  all.push_back(make_recover());
+  return all;
+}
+
+}  // namespace dprof::cli

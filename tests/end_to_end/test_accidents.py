@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks and recorders that are killed or stopped: what was written stays, training is not harmed."""
+import os
+import signal
+import sys
+import time
+
+import support
+from support import DPROF, HERE, MS, TRAINER, EndToEnd, Trace
+
+ENDLESS = 1_000_000  # steps; the case ends it
+
+
+class Accidents(EndToEnd):
+    def open_traces(self):
+        """The traces as they are called while they are recorded."""
+        return [path for path in self.run_folder.glob("*.dprof")]
+
+    def steps_so_far(self):
+        """The smallest number of steps in any of the two traces; 0 while one is missing."""
+        counts = []
+        for path in self.open_traces():
+            try:
+                trace = Trace(path)
+                counts.append(trace.value("SELECT count(*) FROM step"))
+                trace.close()
+            except support.sqlite3.Error:
+                return 0
+        return min(counts) if len(counts) == 2 else 0
+
+    def start_training(self, *options, steps=ENDLESS):
+        self.need_trainer()
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, *options, "--", TRAINER, "--steps", steps,
+                              "--timeout", 10)
+        support.wait_until(lambda: self.steps_so_far() > 20 or recorder.poll() is not None, 30, "20 recorded steps")
+        self.assertIsNone(recorder.poll(), "the recorder ended by itself")
+        return recorder
+
+    def test_killed_rank_loses_nothing(self):
+        recorder = self.start_training()
+        victim = support.rank_process(recorder.pid, "dprof-trainer", 1)
+        self.assertIsNotNone(victim)
+        os.kill(victim, signal.SIGKILL)
+        killed_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 128 + signal.SIGKILL, "the first failing rank's code")
+
+        trace = self.trace(1)
+        self.check_whole(trace)
+        self.assertEqual(trace.meta["ended"], "process_killed")
+        self.assertEqual(trace.losses(), [])
+        last_ns = trace.value("SELECT max(start_ns + ifnull(duration_ns, 0)) FROM host_range")
+        silence_ns = killed_ns - (last_ns + int(trace.meta["origin_monotonic_raw_ns"]))
+        self.assertLess(silence_ns, 200 * MS, "records up to the kill are there")
+        self.check_whole(self.trace(0))
+        report = self.report()
+        self.check_breakdown(report, ranks=2)
+        self.assertIn("process_killed", [d["code"] for d in report["recording"]["diagnostics"]])
+
+    def test_killed_recorder_does_not_end_training(self):
+        """The job is the recorder's child; it goes on without it and ends well. `recover` finishes the traces."""
+        self.need_trainer()
+        codes = self.folder / "codes.txt"
+        recorder = self.start(DPROF, "record", "-o", self.run_folder, "--", sys.executable, HERE / "two_ranks.py", codes,
+                              TRAINER, "--steps", 200)
+        support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
+        job = support.descendants(recorder.pid)
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait(timeout=10)
+        self.assertFalse(codes.exists(), "the job must outlive the recorder for this to be a test")
+        support.wait_until(codes.exists, 60, f"the job {job} ends by itself")
+        self.assertEqual(codes.read_text().split(), ["0", "0"])
+
+        self.assertEqual(self.command(DPROF, "report", self.run_folder).returncode, 0, "readable as it is")
+        recovered = self.command(DPROF, "recover", self.run_folder)
+        self.assertIn(recovered.returncode, (0, 5), recovered.stderr)
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            self.check_whole(trace)
+            self.assertEqual(trace.meta["ended"], "recovered")
+            self.assertGreater(trace.value("SELECT count(*) FROM step"), 20)
+        self.check_breakdown(self.report(), ranks=2)
+
+    def test_stopped_recorder_counts_what_it_lost(self):
+        """Rings fill while the recorder stands still: training goes on, the losses are counted and told."""
+        self.need_trainer()
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--detail", "full", "--", TRAINER,
+                              "--model", "toy", "--steps", 6000, "--log-every", 100000)
+        support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        recorder.send_signal(signal.SIGCONT)
+        _, messages = recorder.communicate(timeout=90)
+        self.assertEqual(recorder.returncode, 5, messages)
+        self.assertIn("lost", messages)
+        lost = 0
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            self.check_whole(trace)
+            lost += sum(count for _, reason, count in trace.losses() if reason == "ring_full")
+        self.assertGreater(lost, 0)
+        report = self.report()
+        self.assertEqual(sum(entry["count"] for entry in report["recording"]["lost"] if entry["reason"] == "ring_full"),
+                         lost)

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the cases of tests/golden: a folder per area, a folder per case, input and expected output
+// as files.
+//
+//   report/CASE/spec.json                 the run, and the report's options
+//              /report.txt, report.json   what `dprof report` must give, one or both
+//   sql/CASE/spec.json                    the run, and the rank whose trace is queried
+//           /query.sql, expected.txt      the query, and its rows
+//
+// `golden_test --update` (or DPROF_UPDATE_GOLDEN=1) rewrites the expectations: look at the
+// difference before you commit it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analyzer/analysis.h"
+#include "analyzer/report/render/json.h"
+#include "analyzer/report/render/text.h"
+#include "schema/database.h"
+#include "tests/support/run_builder.h"
+#include "tests/support/spec_json.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof {
+namespace {
+
+using Json = nlohmann::json;
+using std::filesystem::path;
+
+bool update_expectations = false;  // set by main, once
+
+Result<std::string> read_file(const path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (!stream) return fail(Code::kNotFound, file.string() + ": cannot be read");
+  return content.str();
+}
+
+// What depends on the machine is replaced, so that expectations hold everywhere.
+std::string stable(std::string text, const path& run) {
+  const std::string place = run.string();
+  for (size_t at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+    text.replace(at, place.size(), "RUN");
+  }
+  return text;
+}
+
+void compare(const path& expectation, const std::string& got) {
+  if (update_expectations) {
+    std::ofstream file(expectation, std::ios::binary);
+    file << got;
+    ASSERT_TRUE(file.good()) << expectation;
+    return;
+  }
+  const Result<std::string> want = read_file(expectation);
+  ASSERT_TRUE(want.ok()) << want.error().what << "\nhint: golden_test --update writes it";
+  EXPECT_EQ(got, *want) << expectation
+                        << "\nhint: if this is the better output, golden_test --update";
+}
+
+class GoldenCase : public ::testing::Test {
+ public:
+  explicit GoldenCase(path folder) : folder_(std::move(folder)) {}
+
+  void TestBody() override {
+    const Result<std::string> text = read_file(folder_ / "spec.json");
+    ASSERT_TRUE(text.ok()) << text.error().what;
+    const Json json = Json::parse(*text, nullptr, false);
+    ASSERT_TRUE(json.is_object() && json.contains("run")) << folder_;
+    const Result<test_support::RunSpec> spec = test_support::spec_from_json(json["run"]);
+    ASSERT_TRUE(spec.ok()) << folder_ << ": " << spec.error().what;
+
+    const test_support::TemporaryFolder temporary;
+    const path run = temporary.path() / "run";
+    const Result<test_support::RunTimes> written = test_support::write_run(run, *spec);
+    ASSERT_TRUE(written.ok()) << written.error().what;
+    const std::string area = folder_.parent_path().filename().string();
+    if (area == "report") return check_report(run, json);
+    if (area == "sql") return check_query(run, json);
+    FAIL() << "there is no area " << area;
+  }
+
+ private:
+  void check_report(const path& folder, const Json& json) {
+    const Result<analyzer::Run> run = analyzer::open_run({folder});
+    ASSERT_TRUE(run.ok()) << run.error().what;
+    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run);
+    ASSERT_TRUE(analysis.ok()) << analysis.error().what;
+    analyzer::Report report = analysis->report;
+    for (analyzer::Diagnostic& d : report.recording.diagnostics) d.text = stable(d.text, folder);
+    const Json options = json.value("report", Json::object());
+    const path text = folder_ / "report.txt";
+    const path program = folder_ / "report.json";
+    const bool neither = !exists(text) && !exists(program);
+    ASSERT_TRUE(update_expectations || !neither) << "nothing is expected of " << folder_;
+    if (neither || exists(text)) {
+      compare(text, analyzer::render_text(report, {.width = options.value("width", 100),
+                                                   .top = options.value("top", 8)}));
+    }
+    if (exists(program)) compare(program, analyzer::render_json(report));
+  }
+
+  void check_query(const path& folder, const Json& json) {
+    const Result<std::string> query = read_file(folder_ / "query.sql");
+    ASSERT_TRUE(query.ok()) << query.error().what;
+    const path trace = folder / test_support::trace_file_name(json.value("rank", 0));
+    const Result<schema::Database> database =
+        schema::Database::open(trace, schema::Database::Mode::kReadOnly);
+    ASSERT_TRUE(database.ok()) << database.error().what;
+    Result<schema::Statement> statement = database->prepare(*query);
+    ASSERT_TRUE(statement.ok()) << statement.error().what;
+    std::string rows;
+    const auto line = [&](auto&& cell) {
+      for (int c = 0; c < statement->column_count(); ++c)
+        rows += fmt::format("{}{}", c > 0 ? "|" : "", cell(c));
+      rows += '\n';
+    };
+    line([&](int c) { return statement->column_name(c); });
+    while (true) {
+      const Result<bool> more = statement->step();
+      ASSERT_TRUE(more.ok()) << more.error().what;
+      if (!*more) break;
+      line([&](int c) {
+        return statement->is_null(c) ? std::string_view("NULL") : statement->text(c);
+      });
+    }
+    compare(folder_ / "expected.txt", rows);
+  }
+
+  path folder_;
+};
+
+void register_cases() {
+  std::vector<path> cases;
+  const path root = path(DPROF_SOURCE_DIR) / "tests" / "golden";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().filename() == "spec.json") cases.push_back(entry.path().parent_path());
+  }
+  std::ranges::sort(cases);
+  for (const path& folder : cases) {
+    const std::string area = "Golden_" + folder.parent_path().filename().string();
+    ::testing::RegisterTest(area.c_str(), folder.filename().c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__,
+                            [folder]() -> ::testing::Test* { return new GoldenCase(folder); });
+  }
+}
+
+}  // namespace
+}  // namespace dprof
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  const char* update = std::getenv("DPROF_UPDATE_GOLDEN");
+  dprof::update_expectations = (update != nullptr && std::string_view(update) == "1") ||
+                               std::count(argv, argv + argc, std::string_view("--update")) > 0;
+  dprof::register_cases();
+  return RUN_ALL_TESTS();
+}

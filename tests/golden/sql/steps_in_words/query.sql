@@ -1,0 +1,1 @@
+SELECT * FROM step_text ORDER BY step_index
