@@ -116,7 +116,7 @@ static_assert(sizeof(ControlPage) <= kDirectoryOffset - kControlOffset);
 enum class RingStatus : uint32_t { kFree = 0, kLive = 1, kClosed = 2 };
 
 // One entry of the ring directory. free → live (a thread took it) → closed (that thread ended) →
-// free (drained).
+// free (drained). `os_tid` is set before `live`; head and tail go on counting from owner to owner.
 struct alignas(64) RingShared {
   // Written by the producer.
   std::atomic<uint64_t> head;    // slots ever written

@@ -17,7 +17,7 @@ inline constexpr uint32_t kMaxSlots = 4;  // of one record, the first included
 
 enum class Kind : uint16_t {
   kNone = 0,               // never written: an all-zero slot is not a record
-  kRangeBegin = 1,         // string = name
+  kRangeBegin = 1,         // string = name; of category nvtx_mark it is a moment and has no end
   kRangeEnd = 2,           // string = 0
   kCollectiveEnqueue = 3,  // string = name of the op ("c10d::allreduce_")
   kCollectiveBegin = 4,    // string = name of the range ("gloo:all_reduce")
@@ -52,9 +52,13 @@ inline constexpr uint8_t kPayloadCut = 4;
 struct RangeEnd {
   uint64_t key;  // 0: the innermost open range of this thread, category and domain
   uint32_t domain;
-  uint8_t category;  // RangeCategory
-  uint8_t reserved[3];
-  uint64_t reserved_words[4];
+  uint8_t category;      // RangeCategory
+  uint8_t payload_kind;  // PayloadKind: NCCL gives some payloads at the end only
+  uint8_t has;
+  uint8_t reserved;
+  uint64_t payload;  // as in RangeBegin
+  uint64_t schema_id;
+  uint64_t reserved_words[2];
 };
 
 struct CollectiveEnqueue {
@@ -86,15 +90,21 @@ struct Communicator {
   uint64_t reserved_words[3];
 };
 
+struct ThreadName {
+  uint32_t os_tid;  // 0 = the thread that owns the ring
+  uint32_t reserved;
+  uint64_t reserved_words[5];
+};
+
 struct SchemaEntry {
   uint64_t schema_id;
   uint64_t type;
-  uint64_t offset;       // bytes
+  uint64_t offset;       // bytes; natural alignment is worked out already
   uint32_t domain;       // string id
   uint32_t schema_name;  // string id
   uint32_t index;
-  uint32_t reserved;
-  uint64_t reserved_word;
+  uint32_t flags;   // NVTX_PAYLOAD_ENTRY_FLAG_*
+  uint64_t detail;  // array length, string length or union selector
 };
 
 struct Detail {
@@ -119,6 +129,7 @@ struct Record {
     CollectiveEnqueue enqueue;
     CollectiveEdge edge;
     Communicator communicator;
+    ThreadName thread_name;
     SchemaEntry schema_entry;
     Detail detail;
     Empty empty;
@@ -131,6 +142,7 @@ static_assert(sizeof(RangeBegin) == kPayloadBytes && sizeof(RangeEnd) == kPayloa
 static_assert(sizeof(CollectiveEnqueue) == kPayloadBytes &&
               sizeof(CollectiveEdge) == kPayloadBytes);
 static_assert(sizeof(Communicator) == kPayloadBytes && sizeof(SchemaEntry) == kPayloadBytes);
+static_assert(sizeof(ThreadName) == kPayloadBytes && sizeof(Detail) == kPayloadBytes);
 static_assert(std::is_trivially_copyable_v<Record>);
 
 // A record with its continuation bytes, as the reader hands it out.

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "collector/wire/layout.h"
 
 namespace dprof::wire {
@@ -14,9 +16,16 @@ namespace dprof::wire {
 inline constexpr uint64_t kRingMask = kRingSlots - 1;
 static_assert((kRingSlots & kRingMask) == 0);
 
+// The last slots of a ring are for ends: whatever could be begun can also be ended, so that a full
+// ring never leaves an end to be taken for that of another range.
+inline constexpr uint32_t kEndReserve = 256;
+inline constexpr uint64_t kGiveBackSlots = 1024;  // a reader returns room this often
+
+// Not PRIVATE: it crosses processes. errno stays the caller's: hooks run inside any code.
 inline void futex_wake(std::atomic<uint32_t>& word) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr,
-          0);  // not PRIVATE: it crosses processes
+  const int kept = errno;
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  errno = kept;
 }
 
 // Invariant  head_ == shared_->head; nobody else writes it.
@@ -34,11 +43,12 @@ class RingWriter {
 
   // HOT PATH, on the training thread. Budget: p50 <= 60 ns (bench/ring_write.cpp), the rdtsc of the
   // caller included. No allocation, lock, system call or log (but for the wake-up of a sleeping
-  // recorder at half full). A full ring drops the new record and counts it. `tail` is written by
-  // another process: a wrong value costs records, never memory.
-  [[gnu::always_inline]] inline bool push(const Record& record) noexcept {
-    if (head_ - tail_seen_ >= kRingSlots) [[unlikely]] {
-      if (!make_room(1, record.ticks)) return false;
+  // recorder at half full). A full ring drops the new record and counts it; with a `reserve` it
+  // counts as full that much earlier. `tail` is written by another process: a wrong value costs
+  // records, never memory.
+  [[gnu::always_inline]] inline bool push(const Record& record, uint32_t reserve = 0) noexcept {
+    if (head_ + reserve - tail_seen_ >= kRingSlots) [[unlikely]] {
+      if (!make_room(1 + reserve, record.ticks)) return false;
     }
     slots_[head_ & kRingMask] = record;
     publish(1);
@@ -46,10 +56,14 @@ class RingWriter {
   }
 
   // The same for a record with `more_bytes` of continuation, at most (kMaxSlots - 1) * kSlotBytes.
-  inline bool push(Record record, const void* more, uint32_t more_bytes) noexcept {
+  inline bool push(Record record, const void* more, uint32_t more_bytes,
+                   uint32_t reserve = 0) noexcept {
     const uint32_t slots = 1 + (more_bytes + kSlotBytes - 1) / kSlotBytes;
     if (slots > kMaxSlots) return false;
-    if (head_ + slots - tail_seen_ > kRingSlots && !make_room(slots, record.ticks)) return false;
+    if (head_ + slots + reserve - tail_seen_ > kRingSlots &&
+        !make_room(slots + reserve, record.ticks)) {
+      return false;
+    }
     record.slots = static_cast<uint8_t>(slots);
     slots_[head_ & kRingMask] = record;
     const auto* from = static_cast<const unsigned char*>(more);
@@ -108,7 +122,8 @@ class RingReader {
   RingReader(RingShared* shared, const Record* slots) noexcept
       : shared_(shared), slots_(slots), tail_(shared->tail.load(std::memory_order_relaxed)) {}
 
-  // Hands every record that is there to visit(const ReadRecord&), then gives the slots back.
+  // Hands every record that is there to visit(const ReadRecord&) and gives the slots back as it
+  // goes, so that a slow visitor does not hold the whole ring.
   // Returns how many. A head that is out of range is taken for damage: everything up to it is
   // skipped and damaged() is set.
   template <typename Visit>
@@ -121,6 +136,7 @@ class RingReader {
       return 0;
     }
     uint64_t count = 0;
+    uint64_t given_back = tail_;
     ReadRecord read;
     while (tail_ != head_untrusted) {
       std::memcpy(&read.record, static_cast<const void*>(&slots_[tail_ & kRingMask]), kSlotBytes);
@@ -138,6 +154,10 @@ class RingReader {
       tail_ += slots;
       ++count;
       visit(static_cast<const ReadRecord&>(read));
+      if (tail_ - given_back >= kGiveBackSlots) {
+        given_back = tail_;
+        shared_->tail.store(tail_, std::memory_order_release);
+      }
     }
     shared_->tail.store(tail_, std::memory_order_release);
     return count;

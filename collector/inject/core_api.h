@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libdprof.so lends to libdprof_torch.so: a table of C functions, so that neither links the
+// other. Both come from one build; `version` guards against a stray old file.
+//
+// Threading  every function may be called by any thread, within a RecordFunction callback.
+// Cost       one indirect call; budgets in docs/hot_path.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "collector/wire/record.h"
+
+namespace dprof::inject {
+
+inline constexpr uint32_t kCoreApiVersion = 1;
+
+struct CoreApi {
+  uint32_t version;
+  uint32_t bytes;                     // of this struct
+  const std::atomic<uint32_t>* mask;  // HotPage::mask
+
+  // Writes a nesting range's begin. `id` names it to end_range. Sets name, ticks and key.
+  void (*begin_range)(const char* name, uint64_t id, wire::Record* record);
+  // Writes the end of the range `id`, if its begin was written by this thread.
+  void (*end_range)(uint64_t id, uint8_t category);
+  // Writes a record of any other kind, with its ticks; false when it was dropped. `name` may be
+  // null. An opening record leaves room for ends.
+  bool (*write)(const char* name, wire::Record* record, bool opening);
+  // A record that must not be lost to a paused source (communicators): written while there is a
+  // session. Also looks again at the rank variables.
+  void (*define)(const char* name, wire::Record* record);
+};
+
+// Of libdprof_torch.so. Registers the callbacks for `detail` (wire::DetailLevel) and returns 0, or
+// a number that says what failed. Called again when the detail level rises.
+inline constexpr char kTorchEntry[] = "dprof_torch_start";
+using TorchEntry = int (*)(const CoreApi* core, uint32_t detail);
+
+}  // namespace dprof::inject

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/helper.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "collector/inject/session.h"
+#include "collector/inject/strings.h"
+#include "collector/inject/threads.h"
+#include "collector/inject/torch_gate.h"
+
+namespace dprof::inject {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kSleepNs = 100 * kMs;
+constexpr uint64_t kTorchSleepNs = 3 * kMs;          // while a torch is expected
+constexpr uint64_t kTorchExpectedNs = 60'000 * kMs;  // then it is looked for less often
+constexpr uint64_t kBusySleepNs = 10 * kMs;          // the recorder's backlog was full
+constexpr uint64_t kBusyLimitNs = 1'000 * kMs;
+constexpr uint64_t kArenaAheadBytes = 128 << 10;
+constexpr size_t kStackBytes = 1 << 20;  // libdprof_torch's static constructors run on it
+
+void pause_ns(uint64_t ns) noexcept {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000u),
+                      static_cast<long>(ns % 1'000'000'000u)};
+  nanosleep(&time, nullptr);
+}
+
+// Sleeps until the recorder changes the control page, or for `ns`.
+void wait_for_control(uint32_t generation_seen, uint64_t ns) noexcept {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000u),
+                      static_cast<long>(ns % 1'000'000'000u)};
+  syscall(SYS_futex, &runtime.mapping.control()->generation, FUTEX_WAIT, generation_seen, &time,
+          nullptr, 0);
+}
+
+// Tells the trace what is recorded from now on.
+void write_detail(uint32_t state, uint32_t detail) noexcept {
+  ThreadState* thread = current_thread();
+  if (thread == nullptr) return;
+  wire::Record record{};
+  record.kind = wire::Kind::kDetail;
+  record.slots = 1;
+  record.ticks = ticks();
+  record.detail = {};
+  record.detail.state = state;
+  record.detail.detail = detail;
+  thread->writer.push(record);
+}
+
+// What the recorder asks for, turned into the mask. False when it says stop.
+bool apply_control() noexcept {
+  wire::ControlPage& control = *runtime.mapping.control();
+  const uint32_t state = control.state.load(std::memory_order_relaxed);
+  const uint32_t asked = control.detail.load(std::memory_order_relaxed);
+  if (state == static_cast<uint32_t>(wire::CaptureState::kStop)) return false;
+  const bool known = asked >= static_cast<uint32_t>(wire::DetailLevel::kLight) &&
+                     asked <= static_cast<uint32_t>(wire::DetailLevel::kFull);
+  const auto detail = known ? static_cast<wire::DetailLevel>(asked) : runtime.default_detail;
+  const bool on = state == static_cast<uint32_t>(wire::CaptureState::kRecording);
+  const uint32_t sources = control.sources.load(std::memory_order_relaxed);
+  const uint32_t bits = mask_of(detail) & ((sources & kMaskSources) | ~kMaskSources);
+  set_torch_detail(detail);
+  write_detail(state, static_cast<uint32_t>(detail));
+  set_mask(on ? bits : 0);
+  return true;
+}
+
+// Brings the hello to a recorder whose backlog was full. False when it stays so.
+bool finish_connecting() noexcept {
+  for (uint64_t waited = 0; !runtime.hello_sent; waited += kBusySleepNs) {
+    const Connection::Connect connect = runtime.connection.connect(runtime.socket_path);
+    if (connect == Connection::Connect::kDone) return send_hello();
+    if (connect == Connection::Connect::kRefused || waited >= kBusyLimitNs) return false;
+    pause_ns(kBusySleepNs);
+  }
+  return true;
+}
+
+void serve() noexcept {
+  if (!finish_connecting()) return;
+  const uint64_t started = monotonic_ns();
+  uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
+  bool go_on = apply_control();
+  while (go_on) {
+    keep_spare_rings();
+    populate_arena(runtime.mapping, kArenaAheadBytes);
+    const bool settled = look_for_torch();
+    if (runtime.connection.peer() == Connection::Peer::kGone) return;
+    const bool eager = !settled && monotonic_ns() - started < kTorchExpectedNs;
+    wait_for_control(applied, eager ? kTorchSleepNs : kSleepNs);
+    const uint32_t generation =
+        runtime.mapping.control()->generation.load(std::memory_order_acquire);
+    if (generation != applied) go_on = apply_control();
+    applied = generation;
+  }
+}
+
+void* helper_main(void*) noexcept {
+  pthread_setname_np(pthread_self(), "dprof");
+  while (!runtime.helper_may_run.load(std::memory_order_acquire)) pause_ns(kMs / 4);
+  if (runtime.state.load(std::memory_order_acquire) == SessionState::kActive) {
+    serve();
+    disable_session();
+    runtime.connection.close();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int start_helper() noexcept {
+  pthread_attr_t attributes;
+  if (const int error = pthread_attr_init(&attributes); error != 0) return error;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, &helper_main, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace dprof::inject

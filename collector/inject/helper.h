@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one thread that the library starts, in a process that has a recorder: it looks for torch,
+// applies the control page, keeps spare rings and arena pages ready, and switches everything off
+// when the recorder is gone. It sleeps on the control page's generation, with a timeout.
+//
+// Threading  nothing ever waits for it: the caller of a door may hold the loader's lock while the
+//            helper is in dlopen.
+#pragma once
+
+namespace dprof::inject {
+
+// Starts it, with all signals blocked; errno of what failed, else 0. It does nothing before
+// Runtime::helper_may_run.
+[[nodiscard]] int start_helper() noexcept;
+
+}  // namespace dprof::inject

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What LD_PRELOAD brings: the constructor, a wrapped dlopen (`import torch` calls it, and in a
+// CPU-only Python job that is the only sign of torch), and _exit/_Exit, which run no exit handler.
+//
+// glibc searches the RUNPATH of the object that *calls* dlopen, found by the return address. So the
+// wrapper must end in a tail call: this file is compiled with -O2 in every build, and a test loads
+// a library through its caller's $ORIGIN.
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "collector/inject/exit.h"
+#include "collector/inject/export.h"
+#include "collector/inject/session.h"
+#include "collector/inject/torch_gate.h"
+#include "collector/wire/hello.h"
+
+namespace dprof::inject {
+namespace {
+
+using Dlopen = void* (*)(const char*, int);
+using Exit = void (*)(int);
+
+template <typename Function>
+Function next(const char* name) noexcept {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+constinit std::atomic<Dlopen> real_dlopen = nullptr;
+constinit std::atomic<Exit> real_exit = nullptr;
+
+// The wrapped function, looked up at its first call when that comes before our constructor.
+[[gnu::noinline]] Dlopen before_dlopen(const char* file) noexcept {
+  Dlopen real = real_dlopen.load(std::memory_order_acquire);
+  if (real == nullptr) {
+    real = next<Dlopen>("dlopen");
+    real_dlopen.store(real, std::memory_order_release);
+  }
+  if (file != nullptr && (strstr(file, "libtorch") != nullptr || strstr(file, "torch/_C."))) {
+    start_session();
+  }
+  return real;
+}
+
+[[noreturn]] void leave(int status) noexcept {
+  mark_clean_end();
+  if (const Exit real = real_exit.load(std::memory_order_acquire)) real(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+// Reads the environment, and starts only what is recorded from its first instruction on.
+[[gnu::constructor]] void on_load() noexcept {
+  if (real_dlopen.load(std::memory_order_acquire) == nullptr) {
+    real_dlopen.store(next<Dlopen>("dlopen"), std::memory_order_release);
+  }
+  real_exit.store(next<Exit>("_exit"), std::memory_order_release);
+  if (getenv(wire::kSocketVariable) != nullptr && torch_is_mapped()) {
+    start_session();
+  }
+}
+
+}  // namespace
+}  // namespace dprof::inject
+
+DPROF_EXPORT void* dlopen(const char* file, int mode) noexcept {
+  return dprof::inject::before_dlopen(file)(file, mode);
+}
+
+DPROF_EXPORT [[noreturn]] void _exit(int status) { dprof::inject::leave(status); }
+
+DPROF_EXPORT [[noreturn]] void _Exit(int status) noexcept { dprof::inject::leave(status); }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// libdprof.so as a file, and what it does to programs that it is preloaded into.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "collector/inject/test_support/mini_recorder.h"
+#include "collector/inject/torch_build.h"
+#include "collector/wire/enum_values.h"
+
+namespace dprof::inject {
+namespace {
+
+const std::string kLibrary = DPROF_LIB_DIR "/libdprof.so";
+const std::string kBin = DPROF_TEST_BIN_DIR;
+
+std::vector<std::string> lines_of(const std::string& command) {
+  std::vector<std::string> lines;
+  FILE* pipe = popen(command.c_str(), "r");
+  char line[1024];
+  while (pipe != nullptr && fgets(line, sizeof line, pipe) != nullptr) lines.emplace_back(line);
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return lines;
+}
+
+template <typename Condition>
+bool soon(Condition&& condition) {
+  for (int i = 0; i < 500 && !condition(); ++i) usleep(10'000);
+  return condition();
+}
+
+TEST(PreloadFile, NeedsLibcOnly) {
+  size_t needed = 0;
+  for (const std::string& line : lines_of("readelf -dW " + kLibrary)) {
+    if (line.find("(NEEDED)") == std::string::npos) continue;
+    ++needed;
+    EXPECT_THAT(line, ::testing::AnyOf(::testing::HasSubstr("[libc.so.6]"),
+                                       ::testing::HasSubstr("[ld-linux")));
+  }
+  EXPECT_GE(needed, 1u);
+}
+
+TEST(PreloadFile, ShowsItsDoorsAndNothingElse) {
+  std::set<std::string> names;
+  for (const std::string& line : lines_of("nm -D --defined-only " + kLibrary)) {
+    std::string name = line.substr(line.rfind(' ') + 1);
+    name.pop_back();
+    names.insert(name);
+  }
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
+                                     "_Exit", "_exit", "dlopen"));
+}
+
+TEST(PreloadFile, StaysLoadedAndHasStaticThreadStorage) {
+  bool no_delete = false;
+  bool static_tls = false;
+  for (const std::string& line : lines_of("readelf -dW " + kLibrary)) {
+    no_delete |= line.find("NODELETE") != std::string::npos;
+    static_tls |= line.find("STATIC_TLS") != std::string::npos;
+  }
+  EXPECT_TRUE(no_delete);
+  EXPECT_TRUE(static_tls);
+}
+
+TEST(Preload, DlopenKeepsTheCallersRunpath) {
+  EXPECT_EQ(Child({kBin + "/origin/origin_probe"}, {}).wait(), 0) << "the test itself";
+  EXPECT_EQ(Child({kBin + "/origin/origin_probe"}, {{"LD_PRELOAD", kLibrary}}).wait(), 0);
+}
+
+TEST(Preload, ShellsStayUntouched) {
+  const MiniRecorder recorder;
+  Child child({"/bin/sh", "-c", "ls /proc/self/task | wc -l; ls /proc/$$/task | wc -l"},
+              {{"LD_PRELOAD", kLibrary}, {wire::kSocketVariable, recorder.path()}});
+  EXPECT_EQ(child.hear(), "1");
+  EXPECT_EQ(child.hear(), "1");
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_EQ(recorder.accept(100), nullptr) << "no torch, no NVTX: no session";
+}
+
+TEST(Preload, ForeignTorchIsLeftAloneAndNamed) {
+  const MiniRecorder recorder;
+  Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},
+              {{"LD_PRELOAD", kLibrary}, {wire::kSocketVariable, recorder.path()}});
+  const auto session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(soon([&] { return !session->fact(wire::Fact::kTorchSource).empty(); }));
+  EXPECT_EQ(session->fact(wire::Fact::kTorchBuildId), "1234abcd");
+  EXPECT_EQ(session->fact(wire::Fact::kTorchVersion), "2.12.3");
+  EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::StartsWith("off: "));
+  const bool built = kTorchBuildId[0] != '\0';
+  EXPECT_EQ(session->remarks(wire::Remark::kTorchVersionMismatch), built ? 1u : 0u);
+  EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), built ? 0u : 1u);
+  if (built) {
+    EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(kTorchVersion));
+  }
+}
+
+TEST(Preload, RealNcclsRangesComeWithPayloads) {
+  const std::string nccl = DPROF_NCCL_LIBRARY;
+  if (nccl.empty() || !std::filesystem::exists(nccl)) {
+    GTEST_SKIP() << "libnccl.so.2 is not here (the wheel nvidia-nccl-cu13 has it)";
+  }
+  const MiniRecorder recorder;
+  Child child({kBin + "/loader_probe", nccl, "all_reduce"},
+              {{"NVTX_INJECTION64_PATH", kLibrary}, {wire::kSocketVariable, recorder.path()}});
+  const auto session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(child.hear(), "ready");
+  const std::vector<SeenRecord> seen = session->drain();
+  const auto begin = std::find_if(seen.begin(), seen.end(), [](const SeenRecord& one) {
+    return one.record.kind == wire::Kind::kRangeBegin && one.text == "ncclAllReduce";
+  });
+  ASSERT_NE(begin, seen.end());
+  EXPECT_EQ(begin->domain, "NCCL");
+  EXPECT_EQ(begin->record.range_begin.payload_kind, wire::payload_kind::kSchema);
+  constexpr uint64_t kAllReduceSchema = (1 << 24) + 5;
+  EXPECT_EQ(begin->record.range_begin.schema_id, kAllReduceSchema);
+  ASSERT_EQ(begin->record.range_begin.payload, 24u);
+  uint64_t payload[3];
+  memcpy(payload, begin->more.data(), sizeof payload);
+  EXPECT_EQ(payload[0], 0u) << "no communicator";
+  EXPECT_EQ(payload[1], 4096u) << "bytes";
+
+  std::vector<std::string> fields;
+  for (const SeenRecord& one : seen) {
+    if (one.record.kind == wire::Kind::kSchemaEntry && one.domain == "NCCL" &&
+        one.record.schema_entry.schema_id == kAllReduceSchema) {
+      fields.push_back(std::to_string(one.record.schema_entry.offset));
+      EXPECT_FALSE(one.text.empty());
+    }
+  }
+  EXPECT_THAT(fields, ::testing::ElementsAre("0", "8", "16"));
+  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const SeenRecord& one) {
+    return one.record.kind == wire::Kind::kRangeEnd && one.domain == "NCCL";
+  }));
+  EXPECT_EQ(session->fact(wire::Fact::kNvtxSource), "on");
+}
+
+}  // namespace
+}  // namespace dprof::inject

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording session of this process: found or refused once, at the first event, then for good.
+// A process without a recorder has no thread, no descriptor and no hook of ours.
+//
+//   Unknown ─ first event ─▶ Starting ─▶ Active ─ recorder gone, fork child ─▶ Disabled
+//                                  └──── no recorder ────────────────────────▶ Disabled
+//
+// Threading  start_session() by any door; one wins, the others return at once and record nothing
+//            until it is done. Hooks do not look here but at the hot page.
+#pragma once
+
+#include <atomic>
+
+#include "collector/inject/clock.h"
+#include "collector/inject/connection.h"
+#include "collector/inject/hot_page.h"
+#include "collector/wire/layout.h"
+
+namespace dprof::inject {
+
+enum class SessionState : uint32_t { kUnknown, kStarting, kActive, kDisabled };
+
+inline constexpr uint32_t kMaxPath = 4096;
+
+// The one object of the injected library. Zero until the session starts; everything but `state` is
+// written before it becomes Active, or by the helper.
+struct Runtime {
+  std::atomic<SessionState> state;
+  wire::Mapping mapping;
+  wire::TickScale scale;
+  Connection connection;
+  int memory_descriptor;  // kept until the hello is sent, else -1
+  bool hello_sent;
+  std::atomic<bool> helper_may_run;
+  uint32_t default_mask;  // from the environment
+  wire::DetailLevel default_detail;
+  uint64_t first_event_ticks;
+  char socket_path[108];
+  char own_folder[kMaxPath];  // where this library lies; "" = not known
+};
+extern Runtime runtime;
+
+[[nodiscard]] inline uint64_t ticks() noexcept { return read_ticks(runtime.scale.source); }
+
+// A door was opened: starts the session if there is a recorder. True when hooks should be put in
+// place (there is a session, or one is about to be). Never waits for another thread. Keeps errno.
+bool start_session() noexcept;
+
+// Sends the hello, once. False when the recorder is gone.
+bool send_hello() noexcept;
+
+// Switches everything off for the rest of the process. What was written stays for the recorder.
+void disable_session() noexcept;
+
+// Sets the mask that hooks test.
+void set_mask(uint32_t bits) noexcept;
+
+// The mask for a detail level, with all sources.
+[[nodiscard]] uint32_t mask_of(wire::DetailLevel detail) noexcept;
+
+void set_fact(wire::Fact fact, const char* text) noexcept;
+void add_remark(wire::Remark remark) noexcept;
+
+}  // namespace dprof::inject

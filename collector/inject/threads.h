@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// One ring per recording thread: taken at its first event, given back when it ends. A thread that
+// finds none records nothing, and each of its events is counted.
+//
+// Threading  current_thread() and what it returns belong to the calling thread; claiming is
+//            lock-free. The states lie in static memory, so a hook never allocates.
+#pragma once
+
+#include "collector/inject/hot_page.h"
+#include "collector/inject/session.h"
+#include "collector/inject/strings.h"
+#include "collector/wire/ring.h"
+
+namespace dprof::inject {
+
+// Which nesting ranges of this thread were written, so that ends are written for those only: a
+// range may begin while its source is off, or be dropped by a full ring.
+//
+// Cost  a compare with the top, as a rule.
+class OpenRanges {
+ public:
+  static constexpr uint32_t kDepth = 128;
+
+  // Deeper than kDepth the outermost entry is forgotten: its end will not be written.
+  void push(uint64_t what, bool written) noexcept {
+    if (depth_ == kDepth) [[unlikely]]
+      forget_outermost();
+    entries_[depth_++] = {what, written};
+  }
+  // Takes out the innermost entry of `what`; true if its begin was written.
+  bool pop(uint64_t what) noexcept {
+    for (uint32_t at = depth_; at-- > 0;) {
+      if (entries_[at].what != what) continue;
+      const bool written = entries_[at].written;
+      --depth_;
+      for (uint32_t i = at; i < depth_; ++i) entries_[i] = entries_[i + 1];
+      return written;
+    }
+    return false;
+  }
+  // Forgets everything when the source was off in between: what ended meanwhile is not known.
+  void follow(uint32_t mask) noexcept {
+    const uint32_t epoch = mask >> kMaskEpochShift;
+    if (epoch == epoch_) return;
+    epoch_ = epoch;
+    depth_ = 0;
+  }
+  void clear() noexcept { depth_ = 0; }
+
+ private:
+  struct Entry {
+    uint64_t what = 0;
+    bool written = false;
+  };
+
+  [[gnu::noinline, gnu::cold]] void forget_outermost() noexcept {
+    for (uint32_t i = 1; i < depth_; ++i) entries_[i - 1] = entries_[i];
+    --depth_;
+  }
+
+  Entry entries_[kDepth] = {};
+  uint32_t depth_ = 0;
+  uint32_t epoch_ = 0;
+};
+
+struct ThreadState {
+  wire::RingWriter writer;
+  TextCache texts;
+  OpenRanges nvtx_open;   // by domain
+  OpenRanges torch_open;  // by address of the RecordFunction
+  uint32_t ring = 0;
+  uint64_t ranges = 0;  // NVTX start/end ranges that this ring ever numbered
+};
+
+extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-exec")));
+
+// Takes a ring for the calling thread; null (and counted) when there is none.
+[[gnu::noinline, gnu::cold]] ThreadState* claim_thread() noexcept;
+
+[[nodiscard]] inline ThreadState* current_thread() noexcept {
+  ThreadState* state = thread_state;
+  return state != nullptr ? state : claim_thread();
+}
+
+// Once, before the session is active: what runs when a recording thread ends.
+[[nodiscard]] bool prepare_threads() noexcept;
+
+// Keeps two free rings populated, so that a thread's first event only takes one. By the helper.
+void keep_spare_rings() noexcept;
+
+}  // namespace dprof::inject

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The identity of a process group: a hash that is equal on all of its ranks, told to the recorder
+// once per group.
+//
+// Threading  any; lock-free.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "collector/inject/core_api.h"
+
+namespace dprof::inject::torch_source {
+
+struct GroupInfo {
+  uint64_t hash = 0;  // of name and size; 0 = not known
+  int32_t size = -1;
+  int32_t own_rank = -1;
+  uint8_t backend = 0;
+};
+
+// Reads the group and, the first time that its hash is seen, writes a Communicator record. May
+// throw what torch throws.
+[[nodiscard]] GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group);
+
+}  // namespace dprof::inject::torch_source

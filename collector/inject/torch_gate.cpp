@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/torch_gate.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "collector/inject/core_table.h"
+#include "collector/inject/session.h"
+#include "collector/inject/torch_build.h"
+
+namespace dprof::inject {
+namespace {
+
+constexpr uint32_t kBuildIdHex = 2 * 64 + 1;
+
+// What dl_iterate_phdr shows of torch.
+struct Sight {
+  bool torch_cpu = false;
+  bool torch_python = false;
+  bool python = false;  // an interpreter: torch is ready only once libtorch_python is mapped
+  unsigned long long objects_added = 0;
+  char path[kMaxPath] = {};  // of libtorch_cpu
+  char build_id[kBuildIdHex] = {};
+};
+
+bool named(const char* path, const char* name) noexcept {
+  const char* slash = strrchr(path, '/');
+  return strncmp(slash != nullptr ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
+void note_torch_cpu(const dl_phdr_info& info, Sight& sight) noexcept {
+  sight.torch_cpu = true;
+  snprintf(sight.path, sizeof sight.path, "%s", info.dlpi_name);
+  for (int i = 0; i < info.dlpi_phnum && sight.build_id[0] == '\0'; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    read_build_id(reinterpret_cast<const unsigned char*>(info.dlpi_addr + segment.p_vaddr),
+                  segment.p_memsz, sight.build_id, sizeof sight.build_id);
+  }
+}
+
+int look_at_object(dl_phdr_info* info, size_t, void* data) noexcept {
+  Sight& sight = *static_cast<Sight*>(data);
+  sight.objects_added = info->dlpi_adds;
+  const char* name = info->dlpi_name;
+  if (name == nullptr) return 0;
+  if (named(name, "libtorch_cpu.so")) note_torch_cpu(*info, sight);
+  if (named(name, "libtorch_python.so")) sight.torch_python = true;
+  if (named(name, "libpython")) sight.python = true;
+  return 0;
+}
+
+int look_at_counter(dl_phdr_info* info, size_t, void* data) noexcept {
+  *static_cast<unsigned long long*>(data) = info->dlpi_adds;
+  return 1;
+}
+
+void look(Sight& sight) noexcept {
+  dl_iterate_phdr(&look_at_object, &sight);
+  char program[kMaxPath];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length > 0) {
+    program[length] = '\0';
+    if (named(program, "python")) sight.python = true;
+  }
+}
+
+// Owned by the helper thread.
+struct Gate {
+  unsigned long long objects_seen = 0;
+  wire::DetailLevel detail = wire::DetailLevel::kStandard;
+  TorchEntry entry = nullptr;
+  bool settled = false;
+};
+constinit Gate gate;
+
+// "2.11.0" from the C function that libtorch exports for this; the build id tells it apart from
+// other builds of that release.
+void note_version(void* torch_cpu) noexcept {
+  using AbiVersion = uint64_t (*)();
+  const auto abi_version = reinterpret_cast<AbiVersion>(dlsym(torch_cpu, "aoti_torch_abi_version"));
+  if (abi_version == nullptr) return;
+  const uint64_t version = abi_version();
+  char text[32];
+  snprintf(text, sizeof text, "%u.%u.%u", static_cast<unsigned>(version >> 56),
+           static_cast<unsigned>(version >> 48 & 0xff),
+           static_cast<unsigned>(version >> 40 & 0xff));
+  set_fact(wire::Fact::kTorchVersion, text);
+}
+
+void refuse(wire::Remark remark, const char* why) noexcept {
+  add_remark(remark);
+  set_fact(wire::Fact::kTorchSource, why);
+}
+
+void load(const Sight& sight) noexcept {
+  char text[kMaxPath + 64];
+  set_fact(wire::Fact::kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "none");
+  // Through dlopen: it waits until torch's static constructors are done.
+  void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
+  if (torch_cpu != nullptr) note_version(torch_cpu);
+  if (kTorchBuildId[0] == '\0') {
+    refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
+    return;
+  }
+  if (strcmp(sight.build_id, kTorchBuildId) != 0) {
+    snprintf(text, sizeof text, "off: libdprof_torch.so is for LibTorch %s (build id %s)",
+             kTorchVersion, kTorchBuildId);
+    refuse(wire::Remark::kTorchVersionMismatch, text);
+    return;
+  }
+  char path[kMaxPath + 32];
+  snprintf(path, sizeof path, "%s/libdprof_torch.so", runtime.own_folder);
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    snprintf(text, sizeof text, "off: %s", why != nullptr ? why : path);
+    refuse(wire::Remark::kTorchLibraryMissing, text);
+    return;
+  }
+  gate.entry = reinterpret_cast<TorchEntry>(dlsym(library, kTorchEntry));
+  const int failed =
+      gate.entry != nullptr ? gate.entry(&core_table(), static_cast<uint32_t>(gate.detail)) : -1;
+  if (failed != 0) {
+    gate.entry = nullptr;
+    snprintf(text, sizeof text, "off: %s could not start (%d)", path, failed);
+    refuse(wire::Remark::kTorchLibraryMissing, text);
+    return;
+  }
+  set_fact(wire::Fact::kTorchSource, "on");
+}
+
+}  // namespace
+
+void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
+                   uint32_t hex_bytes) noexcept {
+  hex[0] = '\0';
+  uint64_t at = 0;
+  while (at + sizeof(ElfW(Nhdr)) <= bytes) {
+    ElfW(Nhdr) note;
+    memcpy(&note, notes + at, sizeof note);
+    const uint64_t name = at + sizeof note;
+    const uint64_t value = name + ((uint64_t{note.n_namesz} + 3) & ~uint64_t{3});
+    const uint64_t end = value + ((uint64_t{note.n_descsz} + 3) & ~uint64_t{3});
+    if (value > bytes || value + note.n_descsz > bytes) return;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        memcmp(notes + name, "GNU", 4) == 0 && 2 * uint64_t{note.n_descsz} + 1 <= hex_bytes) {
+      static constexpr char kDigits[] = "0123456789abcdef";
+      for (uint32_t i = 0; i < note.n_descsz; ++i) {
+        hex[2 * i] = kDigits[notes[value + i] >> 4];
+        hex[2 * i + 1] = kDigits[notes[value + i] & 15];
+      }
+      hex[2 * note.n_descsz] = '\0';
+      return;
+    }
+    at = end;
+  }
+}
+
+bool torch_is_mapped() noexcept {
+  // Without Sight's buffers: this runs in the constructor of every preloaded process.
+  bool found = false;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) noexcept {
+        if (info->dlpi_name == nullptr || !named(info->dlpi_name, "libtorch_cpu.so")) return 0;
+        *static_cast<bool*>(data) = true;
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+bool look_for_torch() noexcept {
+  if (gate.settled) return true;
+  unsigned long long objects_added = 0;
+  dl_iterate_phdr(&look_at_counter, &objects_added);
+  if (objects_added == gate.objects_seen) return false;
+  gate.objects_seen = objects_added;
+  static Sight sight;  // 4 KiB: not on a small stack
+  sight = Sight{};
+  look(sight);
+  if (!sight.torch_cpu || (sight.python && !sight.torch_python)) return false;
+  load(sight);
+  gate.settled = true;
+  return true;
+}
+
+void set_torch_detail(wire::DetailLevel detail) noexcept {
+  gate.detail = detail;
+  if (gate.entry != nullptr) gate.entry(&core_table(), static_cast<uint32_t>(detail));
+}
+
+}  // namespace dprof::inject

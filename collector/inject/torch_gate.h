@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices LibTorch in the process and loads libdprof_torch.so beside this library, if it was built
+// for exactly that LibTorch: RecordFunction and c10d are C++ interfaces that change from release to
+// release. Else it leaves torch alone and says why in the header's facts and remarks.
+//
+// Threading  the helper only, but for torch_is_mapped().
+// Cost       a look at the loader's counter of added objects when nothing was loaded since.
+#pragma once
+
+#include <cstdint>
+
+#include "collector/wire/layout.h"
+
+namespace dprof::inject {
+
+// libtorch_cpu is mapped now. For the preload constructor: C++ programs have it from the start.
+[[nodiscard]] bool torch_is_mapped() noexcept;
+
+// Loads libdprof_torch.so when torch is there and ready. True when no more looking is needed soon:
+// it is loaded, or it never will be.
+bool look_for_torch() noexcept;
+
+// The detail level that is asked for; takes effect when torch is there.
+void set_torch_detail(wire::DetailLevel detail) noexcept;
+
+// The NT_GNU_BUILD_ID in a note segment, as hex digits; "" when there is none. For untrusted sizes.
+void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
+                   uint32_t hex_bytes) noexcept;
+
+}  // namespace dprof::inject

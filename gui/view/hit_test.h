@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is under the mouse.
+#pragma once
+
+#include <optional>
+
+#include "gui/view/layout.h"
+#include "gui/view/time_scale.h"
+
+namespace dprof::view {
+
+// One slice of a thread's lane.
+struct SlicePlace {
+  int rank_index = 0;
+  int thread_index = 0;
+  int depth = 0;
+  uint32_t slice = 0;
+  friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
+};
+
+struct Hit {
+  const Row* row = nullptr;  // into the layout
+  TraceNs time;
+  std::optional<SlicePlace> slice;  // the longest, where several share the pixel
+  uint32_t folded = 0;              // how many share it; 0 = none but this one
+  std::optional<uint32_t> piece;    // of the rank's summary
+};
+
+// `x`, `y` in the coordinates of scale and layout. O(log slices).
+[[nodiscard]] Hit hit_test(const Model& model, const Layout& layout, const TimeScale& scale, int x,
+                           int y);
+
+// Where a depth's bars are, relative to its row.
+[[nodiscard]] inline int depth_top(int depth) { return kThreadPadding + depth * kDepthPitch; }
+
+}  // namespace dprof::view

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "gui/view/timeline_view.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kCalloutPadding = 10;
+constexpr int kCalloutLine = 18;
+
+struct Callout {
+  std::string title;
+  std::vector<std::string> lines;
+};
+
+// Paints the box near a point, inside the canvas, above the point if there is room.
+void draw_callout(const Callout& callout, Point at, int width, int height,
+                  const TextMeasure& measure, DrawList& list) {
+  int text_width = measure.width(callout.title, Font::kBold);
+  for (const std::string& line : callout.lines) {
+    text_width = std::max(text_width, measure.width(line, Font::kSmall));
+  }
+  const int w = std::min(text_width + 2 * kCalloutPadding + 2, std::max(width - 8, 60));
+  const int h =
+      kCalloutLine * static_cast<int>(1 + callout.lines.size()) + 2 * (kCalloutPadding - 3);
+  const int x = std::clamp(at.x + 14, 4, std::max(width - w - 4, 4));
+  int y = at.y - h - 10;
+  if (y < 4) y = at.y + 16;
+  y = std::clamp(y, 0, std::max(height - h - 2, 0));
+  list.rect({x, y + 1, w, h + 1}, Role::kShadow, {}, 0, 6);
+  list.rect({x, y, w, h}, Role::kCard, {}, 0, 6);
+  list.frame({x, y, w, h}, Role::kBorder, 6);
+  const int room = w - 2 * kCalloutPadding;
+  int line_y = y + kCalloutPadding - 3;
+  list.text({x + kCalloutPadding, line_y, room, kCalloutLine},
+            elided(callout.title, room, Font::kBold, measure), {.font = Font::kBold});
+  for (const std::string& line : callout.lines) {
+    line_y += kCalloutLine;
+    list.text({x + kCalloutPadding, line_y, room, kCalloutLine},
+              elided(line, room, Font::kSmall, measure),
+              {.role = Role::kTextDim, .font = Font::kSmall});
+  }
+}
+
+Callout callout_of(const analyzer::MatchedCollective& collective) {
+  Callout callout;
+  callout.title = fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence);
+  if (collective.bytes) callout.title += fmt::format(" · {}", format_bytes(*collective.bytes));
+  if (collective.last_arriver) {
+    callout.title += fmt::format(" · last: rank {}", *collective.last_arriver);
+  }
+  if (!collective.complete) {
+    callout.lines.push_back("not completed by all its ranks");
+    return callout;
+  }
+  int64_t wait_ns = 0;
+  for (const analyzer::CollectiveMember& member : collective.members) {
+    wait_ns = std::max(wait_ns, member.wait_ns);
+  }
+  callout.lines.push_back(fmt::format("others waited up to {}, transfer {}",
+                                      format_duration({wait_ns}),
+                                      format_duration({collective.transfer_ns})));
+  return callout;
+}
+
+// A line through the moments at which the ranks arrived, and what the last one cost.
+void draw_arrivals(const Session& session, int width, int height, const TextMeasure& measure,
+                   DrawList& list) {
+  const Model& model = session.model();
+  const analyzer::MatchedCollective& collective =
+      model.collectives[*session.selection().collective];
+  const TimeScale scale = session.scale();
+  std::vector<Point> points;
+  std::optional<Point> last;
+  for (const Row& row : session.layout().rows) {
+    if (row.kind != RowKind::kRank) continue;
+    const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
+    for (const analyzer::CollectiveMember& member : collective.members) {
+      const std::optional<TraceNs> arrival = arrival_of(member);
+      if (member.rank != rank || !arrival) continue;
+      const Point at{scale.pixel_of(*arrival), row.y - session.scroll() + kBarTop + kBarHeight / 2};
+      points.push_back(at);
+      if (collective.last_arriver == rank) last = at;
+    }
+  }
+  const bool visible = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+    return point.x >= 0 && point.x < width;
+  });
+  if (!visible) return;
+  if (points.size() > 1) list.polyline(points, Role::kProblem, true, 2);
+  for (const Point& point : points) {
+    const bool is_last = last && point.x == last->x && point.y == last->y;
+    const int radius = is_last ? 6 : 3;
+    list.rect({point.x - radius, point.y - radius, 2 * radius, 2 * radius}, Role::kProblem, {}, 0,
+              static_cast<uint8_t>(radius));
+    if (is_last) {
+      list.frame({point.x - radius - 1, point.y - radius - 1, 2 * radius + 2, 2 * radius + 2},
+                 Role::kCanvas, static_cast<uint8_t>(radius + 1));
+    }
+  }
+  if (!session.hover()) {
+    draw_callout(callout_of(collective), last ? *last : points.front(), width, height, measure,
+                 list);
+  }
+}
+
+const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
+  return model.ranks[static_cast<size_t>(place.rank_index)]
+      .lanes.threads[static_cast<size_t>(place.thread_index)]
+      .depths[static_cast<size_t>(place.depth)];
+}
+
+// Where the slice is on the screen, if its row is shown.
+std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
+  for (const Row& row : session.layout().rows) {
+    if (row.kind != RowKind::kThread || row.rank_index != place.rank_index ||
+        row.thread_index != place.thread_index) {
+      continue;
+    }
+    const analyzer::Lane& lane = lane_of(session.model(), place);
+    const TimeScale scale = session.scale();
+    const TraceNs begin{lane.start_ns[place.slice]};
+    const int x0 = scale.pixel_of(begin);
+    const int x1 = scale.pixel_of(begin + DurationNs{lane.duration_ns[place.slice]});
+    return Box{x0, row.y - session.scroll() + depth_top(place.depth), std::max(x1 - x0, 2),
+               kDepthHeight};
+  }
+  return std::nullopt;
+}
+
+Callout callout_of(const Session& session, const Hover& hover) {
+  const Model& model = session.model();
+  const RankModel& rank = model.ranks[static_cast<size_t>(hover.rank_index)];
+  const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
+  Callout callout;
+  if (hover.slice) {
+    const analyzer::ThreadLanes& thread =
+        rank.lanes.threads[static_cast<size_t>(hover.slice->thread_index)];
+    const analyzer::Lane& lane = lane_of(model, *hover.slice);
+    const uint32_t slice = hover.slice->slice;
+    callout.title = rank.lanes.names[static_cast<size_t>(lane.name[slice])];
+    callout.lines.push_back(
+        fmt::format("{} · {} · rank {}, {}", format_duration({lane.duration_ns[slice]}),
+                    analyzer::title_of(static_cast<analyzer::Category>(lane.phase[slice])),
+                    rank.rank, thread.name));
+    callout.lines.push_back(
+        fmt::format("at {}", format_moment(TraceNs{lane.start_ns[slice]}, resolution)));
+  } else if (hover.piece) {
+    const uint32_t piece = *hover.piece;
+    const auto category = static_cast<analyzer::Category>(rank.summary.category[piece]);
+    callout.title = std::string(analyzer::title_of(category));
+    if (rank.summary.overlapped[piece] != 0) callout.title += ", overlaps communication";
+    callout.lines.push_back(
+        fmt::format("{} · rank {}", format_duration({rank.summary.duration_ns[piece]}), rank.rank));
+  }
+  if (hover.folded > 1) {
+    callout.lines.push_back(fmt::format("the longest of {} here: zoom in to tell them apart",
+                                        format_count(hover.folded)));
+  }
+  return callout;
+}
+
+}  // namespace
+
+DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
+  DrawList list;
+  if (session.selection().collective) draw_arrivals(session, width, height, measure, list);
+  if (session.selection().slice) {
+    if (const std::optional<Box> box = box_of(session, *session.selection().slice)) {
+      list.frame({box->x - 1, box->y - 1, box->w + 2, box->h + 2}, Role::kText, 0, 2);
+    }
+  }
+  const std::optional<Hover>& hover = session.hover();
+  if (hover && (hover->slice || hover->piece)) {
+    if (hover->slice) {
+      if (const std::optional<Box> box = box_of(session, *hover->slice)) {
+        list.frame(*box, Role::kTextDim);
+      }
+    }
+    draw_callout(callout_of(session, *hover), hover->at, width, height, measure, list);
+  }
+  return list;
+}
+
+}  // namespace dprof::view

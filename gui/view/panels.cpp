@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/panels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/format.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr int kPadding = 14;
+constexpr int kLine = 18;
+
+struct SeverityLook {
+  Role stripe;
+  Role text;
+};
+
+SeverityLook look_of(analyzer::FindingSeverity severity) {
+  switch (severity) {
+    case analyzer::FindingSeverity::kCritical:
+      return {Role::kProblem, Role::kProblem};
+    case analyzer::FindingSeverity::kWarn:
+      return {Role::kWarn, Role::kWarnText};
+    case analyzer::FindingSeverity::kInfo:
+      break;
+  }
+  return {Role::kInfo, Role::kInfoText};
+}
+
+std::string capitalised(std::string_view text) {
+  std::string out(text);
+  if (!out.empty()) {
+    out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+  }
+  return out;
+}
+
+// "rank 5 holds everyone up: +46.2 ms per step …" is a heading and a line below it.
+std::pair<std::string, std::string> parts_of(const std::string& title) {
+  const size_t colon = title.find(": ");
+  if (colon == std::string::npos) return {capitalised(title), {}};
+  return {capitalised(std::string_view(title).substr(0, colon)), title.substr(colon + 2)};
+}
+
+struct Line {
+  std::string text;
+  TextStyle style;
+};
+
+class CardPainter {
+ public:
+  CardPainter(const analyzer::Finding& finding, bool selected, int width,
+              const TextMeasure& measure)
+      : look_(look_of(finding.severity)), selected_(selected), width_(width), measure_(measure) {
+    if (finding.cost_ns) cost_ = fmt::format("+{}", format_duration({*finding.cost_ns}));
+    const int cost_width = cost_.empty() ? 0 : measure.width(cost_, Font::kTitle) + 14;
+    auto [heading, rest] = parts_of(finding.title);
+    for (std::string& line : wrapped(heading, room() - cost_width, Font::kTitle, measure)) {
+      headings_.push_back(std::move(line));
+    }
+    if (!finding.cause.empty()) rest = rest.empty() ? finding.cause : rest + " · " + finding.cause;
+    add(rest, Role::kTextDim);
+    add(finding.detail, Role::kTextDim);
+    if (!finding.advice.empty()) add("→ " + finding.advice, Role::kText);
+  }
+
+  [[nodiscard]] int height() const {
+    return 2 * kPadding + kLine * static_cast<int>(headings_.size() + lines_.size()) +
+           (lines_.empty() ? 0 : 4);
+  }
+
+  void paint(int y, DrawList& list) const {
+    const Box card{kMargin, y, width_ - 2 * kMargin, height()};
+    list.rect(card, Role::kCard, {}, 0, 8);
+    list.frame(card, selected_ ? Role::kAccent : Role::kBorder, 8,
+               selected_ ? uint8_t{2} : uint8_t{1});
+    list.rect({card.x + 1, y + 10, 4, card.h - 20}, look_.stripe);
+    int line_y = y + kPadding;
+    list.text({card.x + kPadding, line_y, card.w - 2 * kPadding, kLine}, cost_,
+              {.role = look_.text, .font = Font::kTitle, .align = Align::kRight});
+    for (const std::string& heading : headings_) {
+      list.text({card.x + kPadding, line_y, room(), kLine}, heading, {.font = Font::kTitle});
+      line_y += kLine;
+    }
+    line_y += 4;
+    for (const Line& line : lines_) {
+      list.text({card.x + kPadding, line_y, room(), kLine}, line.text, line.style);
+      line_y += kLine;
+    }
+  }
+
+ private:
+  [[nodiscard]] int room() const { return width_ - 2 * kMargin - 2 * kPadding; }
+
+  void add(const std::string& text, Role role) {
+    for (std::string& line : wrapped(text, room(), Font::kBody, measure_)) {
+      lines_.push_back({std::move(line), {.role = role}});
+    }
+  }
+
+  SeverityLook look_;
+  bool selected_;
+  int width_;
+  const TextMeasure& measure_;
+  std::string cost_;
+  std::vector<std::string> headings_;
+  std::vector<Line> lines_;
+};
+
+int draw_wrapped(const std::string& text, int y, int width, TextStyle style,
+                 const TextMeasure& measure, DrawList& list) {
+  for (std::string& line : wrapped(text, width - 2 * kMargin - 4, style.font, measure)) {
+    list.text({kMargin + 4, y, width - 2 * kMargin - 4, kLine}, std::move(line), style);
+    y += kLine;
+  }
+  return y;
+}
+
+Fields fields_of_selection(const Session& session) {
+  Fields fields;
+  const Selection& selection = session.selection();
+  const Model& model = session.model();
+  if (selection.step) fields.emplace_back("step", std::to_string(*selection.step));
+  const Interval range = session.selected_range();
+  const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
+  fields.emplace_back("from", format_moment(range.begin, resolution));
+  fields.emplace_back("to", format_moment(range.end, resolution));
+  fields.emplace_back("length", format_duration(range.length()));
+  if (selection.collective) {
+    const analyzer::MatchedCollective& collective = model.collectives[*selection.collective];
+    fields.emplace_back("collective", fmt::format("{} #{}", schema::word_of(collective.function),
+                                                  collective.sequence));
+    fields.emplace_back("communicator", collective.communicator);
+    for (const analyzer::CollectiveMember& member : collective.members) {
+      fields.emplace_back(fmt::format("rank {} waited", member.rank),
+                          format_duration({member.wait_ns}));
+    }
+  }
+  fields.emplace_back("events", format_count(events_in(model, selection.ranks, range)));
+  return fields;
+}
+
+std::string plural(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", format_count(count), count == 1 ? one : many);
+}
+
+// Texts side by side, with a gap; right-aligned ones end at `x`.
+int text_at(int x, int height, std::string text, TextStyle style, const TextMeasure& measure,
+            DrawList& list) {
+  constexpr int kGap = 18;
+  const int width = measure.width(text, style.font) + 2;
+  const int left = style.align == Align::kRight ? x - width : x;
+  list.text({left, 0, width, height}, std::move(text), style);
+  return style.align == Align::kRight ? left - kGap : left + width + kGap;
+}
+
+}  // namespace
+
+FindingsPanel draw_findings(const Session& session, int width, int height,
+                            const TextMeasure& measure) {
+  FindingsPanel out;
+  DrawList cards;
+  int y = 6;
+  const std::vector<analyzer::Finding>& findings = session.model().findings();
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const CardPainter card(findings[i], session.selection().finding == i, width, measure);
+    card.paint(y, cards);
+    out.cards.push_back({kMargin, y, width - 2 * kMargin, card.height()});
+    y += card.height() + 10;
+  }
+  std::string last = "Nothing else above 1 % of a step.";
+  if (findings.empty()) {
+    last = session.model().report.findings
+               ? "No finding: no rank holds the others up, and no rule applies."
+               : "Findings were not computed from this run; the diagnostics say why.";
+  }
+  y = draw_wrapped(last, y + 6, width, {.role = Role::kTextDim}, measure, cards);
+  out.panel.height = y + 8;
+  out.panel.list.rect({0, 0, width, std::max(height, out.panel.height)}, Role::kWindow);
+  out.panel.list.append(cards);
+  return out;
+}
+
+Panel draw_details(const Session& session, const Fields& fields, int width, int height,
+                   const TextMeasure& measure) {
+  constexpr int kKeyWidth = 118;
+  const Fields shown = fields.empty() ? fields_of_selection(session) : fields;
+  DrawList body;
+  int y = 8;
+  for (const auto& [key, value] : shown) {
+    body.text({kMargin + 4, y, kKeyWidth, kLine + 2},
+              elided(key, kKeyWidth - 6, Font::kBody, measure), {.role = Role::kTextDim});
+    const int room = width - 2 * kMargin - 4 - kKeyWidth;
+    for (std::string& line : wrapped(value, room, Font::kMono, measure)) {
+      body.text({kMargin + 4 + kKeyWidth, y, room, kLine + 2}, std::move(line),
+                {.font = Font::kMono});
+      y += kLine;
+    }
+    y += 6;
+    body.line({kMargin, y - 2}, {width - kMargin, y - 2}, Role::kBorder);
+  }
+  Panel panel{.height = y + 8};
+  panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
+  panel.list.append(body);
+  return panel;
+}
+
+Panel draw_diagnostics(const Session& session, int width, int height, const TextMeasure& measure) {
+  DrawList body;
+  int y = 8;
+  for (const analyzer::Diagnostic& diagnostic : session.model().report.recording.diagnostics) {
+    const bool info = diagnostic.severity == schema::Severity::kInfo;
+    std::string head = diagnostic.code;
+    if (diagnostic.count != 1) head += fmt::format(" × {}", format_count(diagnostic.count));
+    y = draw_wrapped(head, y, width,
+                     {.role = info ? Role::kText : Role::kProblem, .font = Font::kBold}, measure,
+                     body);
+    y = draw_wrapped(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
+  }
+  if (session.model().report.recording.diagnostics.empty()) {
+    y = draw_wrapped("No diagnostics: all was recorded and read.", y, width,
+                     {.role = Role::kTextDim}, measure, body);
+  }
+  Panel panel{.height = y + 8};
+  panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
+  panel.list.append(body);
+  return panel;
+}
+
+DrawList draw_top_bar(const Session& session, int width, int height, const TextMeasure& measure) {
+  DrawList list;
+  list.rect({0, 0, width, height}, Role::kWindow);
+  list.line({0, height - 1}, {width, height - 1}, Role::kBorder);
+  int x = text_at(16, height, "dprof", {.font = Font::kTitle}, measure, list) - 4;
+  if (!session.is_open()) return list;
+  const analyzer::RunInfo& run = session.model().report.run;
+  std::string text =
+      fmt::format("{} · {} on {}", session.model().run.name, plural(run.ranks, "rank", "ranks"),
+                  plural(run.hosts, "host", "hosts"));
+  if (run.steps) {
+    text += fmt::format(" · {} · median {}", plural(run.steps->count, "step", "steps"),
+                        format_duration({run.steps->median_ns}));
+  }
+  x = text_at(x, height, std::move(text), {.role = Role::kTextDim}, measure, list);
+  return list;
+}
+
+DrawList draw_status_bar(const Session& session, const std::string& pending, int width, int height,
+                         const TextMeasure& measure) {
+  DrawList list;
+  list.rect({0, 0, width, height}, Role::kWindow);
+  list.line({0, 0}, {width, 0}, Role::kBorder);
+  const TextStyle left{.role = Role::kTextDim, .font = Font::kSmall};
+  const TextStyle right{.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight};
+  if (!session.is_open()) {
+    text_at(14, height, pending, left, measure, list);
+    return list;
+  }
+  const Model& model = session.model();
+  const Interval range = session.range();
+  const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
+  int x = text_at(14, height,
+                  fmt::format("{} – {}", format_moment(range.begin, resolution),
+                              format_moment(range.end, resolution)),
+                  left, measure, list);
+  size_t shown = 0;
+  for (const Row& row : session.layout().rows) shown += row.kind == RowKind::kRank ? 1 : 0;
+  x = text_at(x, height, fmt::format("{} of {} ranks", shown, model.ranks.size()), left, measure,
+              list);
+  text_at(x, height, pending.empty() ? "idle" : pending, left, measure, list);
+
+  x = width - 14;
+  if (model.report.recording.overhead && model.report.recording.overhead->share) {
+    const double share = *model.report.recording.overhead->share;
+    x = text_at(x, height, fmt::format("recording cost {}", format_share(share)), right, measure,
+                list);
+  }
+  const std::optional<DurationNs> bound = model.clock_bound();
+  x = text_at(x, height,
+              bound ? fmt::format("clock ± {}", format_duration(*bound))
+                    : std::string("clock bound unknown"),
+              right, measure, list);
+  const int64_t lost = model.lost();
+  TextStyle lost_style = right;
+  if (lost > 0) lost_style.role = Role::kProblem;
+  x = text_at(x, height, fmt::format("{} lost", format_count(lost)), lost_style, measure, list);
+  text_at(x, height, plural(model.report.recording.events, "event", "events"), right, measure,
+          list);
+  return list;
+}
+
+DrawList draw_message(const std::string& title, const std::string& text,
+                      std::optional<double> progress, int width, int height,
+                      const TextMeasure& measure) {
+  DrawList list;
+  list.rect({0, 0, width, height}, Role::kCanvas);
+  const int room = std::min(width - 40, 640);
+  const int x = (width - room) / 2;
+  int y = height / 2 - 60;
+  for (std::string& line : wrapped(title, room, Font::kTitle, measure)) {
+    list.text({x, y, room, 22}, std::move(line), {.font = Font::kTitle, .align = Align::kCentre});
+    y += 22;
+  }
+  for (std::string& line : wrapped(text, room, Font::kBody, measure)) {
+    list.text({x, y + 6, room, kLine}, std::move(line),
+              {.role = Role::kTextDim, .align = Align::kCentre});
+    y += kLine;
+  }
+  if (progress) {
+    const int bar = std::min(room, 280);
+    const int left = (width - bar) / 2;
+    const int done = static_cast<int>(std::clamp(*progress, 0.0, 1.0) * bar);
+    list.rect({left, y + 18, bar, 4}, Role::kBorder, {}, 0, 2);
+    if (done > 0) list.rect({left, y + 18, done, 4}, Role::kAccent, {}, 0, 2);
+  }
+  return list;
+}
+
+}  // namespace dprof::view

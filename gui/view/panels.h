@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The panels beside the timeline, as draw lists: findings, details of what is selected,
+// diagnostics, the top bar and the status bar.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gui/view/draw_list.h"
+#include "gui/view/selection_table.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+struct FindingsPanel {
+  Panel panel;
+  std::vector<Box> cards;  // by finding, for clicks
+};
+[[nodiscard]] FindingsPanel draw_findings(const Session& session, int width, int height,
+                                          const TextMeasure& measure);
+
+// `fields` describe the selected row (analyzer::describe_row); empty = none is selected.
+[[nodiscard]] Panel draw_details(const Session& session, const Fields& fields, int width,
+                                 int height, const TextMeasure& measure);
+
+[[nodiscard]] Panel draw_diagnostics(const Session& session, int width, int height,
+                                     const TextMeasure& measure);
+
+[[nodiscard]] DrawList draw_top_bar(const Session& session, int width, int height,
+                                    const TextMeasure& measure);
+
+// `pending` says what is being done; "" = nothing.
+[[nodiscard]] DrawList draw_status_bar(const Session& session, const std::string& pending,
+                                       int width, int height, const TextMeasure& measure);
+
+// In place of the timeline: an error with its hint, progress, or what to do with no run.
+[[nodiscard]] DrawList draw_message(const std::string& title, const std::string& text,
+                                    std::optional<double> progress, int width, int height,
+                                    const TextMeasure& measure);
+
+}  // namespace dprof::view

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace dprof::view {
+namespace {
+
+constexpr std::string_view kGrammar =
+    "selectors are rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or "
+    "s), "
+    "collective:COMMUNICATOR/FUNCTION/SEQUENCE";
+
+Failure bad_selector(std::string_view text) {
+  return fail(Code::kUsage, fmt::format("'{}' is no selector", text), std::string(kGrammar));
+}
+
+std::optional<int64_t> read_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<TraceNs> read_moment(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  double factor = 0;
+  if (unit == "ns") factor = 1;
+  if (unit == "us") factor = kNsPerUs;
+  if (unit == "ms") factor = kNsPerMs;
+  if (unit == "s") factor = kNsPerSecond;
+  const double ns = value * factor;
+  if (factor == 0 || std::abs(ns) > 9e18) return std::nullopt;
+  return TraceNs{std::llround(ns)};
+}
+
+// Cuts off what stands before the first `separator`.
+std::string_view take(std::string_view& text, std::string_view separator) {
+  const size_t at = text.find(separator);
+  const std::string_view head = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view{} : text.substr(at + separator.size());
+  return head;
+}
+
+std::optional<SlicePlace> find_row(const RankModel& rank, int rank_index, std::string_view table,
+                                   int64_t row) {
+  for (size_t t = 0; t < rank.lanes.threads.size(); ++t) {
+    const analyzer::ThreadLanes& thread = rank.lanes.threads[t];
+    if (thread.table != table) continue;
+    for (size_t d = 0; d < thread.depths.size(); ++d) {
+      const std::vector<int64_t>& rows = thread.depths[d].row;
+      const auto found = std::find(rows.begin(), rows.end(), row);
+      if (found == rows.end()) continue;
+      return SlicePlace{rank_index, static_cast<int>(t), static_cast<int>(d),
+                        static_cast<uint32_t>(found - rows.begin())};
+    }
+  }
+  return std::nullopt;
+}
+
+Status apply_row(const Model& model, const Selector& selector, Selection& selection) {
+  const std::optional<size_t> index = model.index_of_rank(static_cast<int>(selector.number));
+  const auto place =
+      index ? find_row(model.ranks[*index], static_cast<int>(*index), selector.table, selector.row)
+            : std::nullopt;
+  if (!place) {
+    return fail(Code::kUsage,
+                fmt::format("rank {} has no row {} in table {}", selector.number, selector.row,
+                            selector.table),
+                "rows that the timeline shows are those of host_range and collective");
+  }
+  selection.slice = place;
+  selection.ranks = {model.ranks[*index].rank};
+  if (selector.table == "collective") {
+    const auto& members = model.ranks[*index].collective_of_row;
+    if (const auto member = members.find(selector.row); member != members.end()) {
+      selection.collective = member->second.collective;
+    }
+  }
+  return Done{};
+}
+
+Status apply_collective(const Model& model, const Selector& selector, Selection& selection) {
+  for (size_t i = 0; i < model.collectives.size(); ++i) {
+    const analyzer::MatchedCollective& collective = model.collectives[i];
+    if (collective.communicator == selector.communicator &&
+        schema::word_of(collective.function) == selector.table &&
+        collective.sequence == selector.number) {
+      selection.collective = i;
+      return Done{};
+    }
+  }
+  return fail(Code::kUsage,
+              fmt::format("the run has no collective {}/{}/{}", selector.communicator,
+                          selector.table, selector.number),
+              "`dprof report --format json` lists communicators and functions");
+}
+
+}  // namespace
+
+bool Selection::has_rank(int rank) const {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+Result<Selector> parse_selector(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view kind = take(rest, ":");
+  Selector selector;
+  std::optional<int64_t> number;
+  if (kind == "rank" || kind == "step" || kind == "finding") {
+    selector.kind = kind == "rank"   ? SelectorKind::kRank
+                    : kind == "step" ? SelectorKind::kStep
+                                     : SelectorKind::kFinding;
+    number = read_number(rest);
+  } else if (kind == "row") {
+    selector.kind = SelectorKind::kRow;
+    number = read_number(take(rest, "/"));
+    selector.table = take(rest, "/");
+    const std::optional<int64_t> row = read_number(rest);
+    if (!row) return bad_selector(text);
+    selector.row = *row;
+  } else if (kind == "collective") {
+    selector.kind = SelectorKind::kCollective;
+    // A communicator's name may contain slashes; function and sequence are the last two parts.
+    const size_t sequence = rest.rfind('/');
+    if (sequence == std::string_view::npos || sequence == 0) return bad_selector(text);
+    const size_t function = rest.rfind('/', sequence - 1);
+    if (function == std::string_view::npos) return bad_selector(text);
+    selector.communicator = rest.substr(0, function);
+    selector.table = rest.substr(function + 1, sequence - function - 1);
+    number = read_number(rest.substr(sequence + 1));
+  } else if (kind == "range") {
+    selector.kind = SelectorKind::kRange;
+    const std::optional<TraceNs> begin = read_moment(take(rest, ".."));
+    const std::optional<TraceNs> end = read_moment(rest);
+    if (!begin || !end || *end <= *begin) return bad_selector(text);
+    selector.range = {*begin, *end};
+    number = 0;
+  }
+  if (!number) return bad_selector(text);
+  selector.number = *number;
+  return selector;
+}
+
+Status apply(const Model& model, const Selector& selector, Selection& selection) {
+  switch (selector.kind) {
+    case SelectorKind::kRank: {
+      const auto rank = static_cast<int>(selector.number);
+      if (model.rank(rank) == nullptr) {
+        return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
+      }
+      if (!selection.has_rank(rank)) selection.ranks.push_back(rank);
+      return Done{};
+    }
+    case SelectorKind::kStep:
+      if (!model.index_of_step(selector.number)) {
+        return fail(Code::kUsage, fmt::format("the run has no step {}", selector.number));
+      }
+      selection.step = selector.number;
+      return Done{};
+    case SelectorKind::kFinding: {
+      const auto count = static_cast<int64_t>(model.findings().size());
+      if (selector.number < 1 || selector.number > count) {
+        return fail(Code::kUsage, fmt::format("the report has no finding {}", selector.number),
+                    count == 0 ? "there are none" : fmt::format("it has 1 to {}", count));
+      }
+      selection.finding = static_cast<size_t>(selector.number - 1);
+      selection.ranks = model.findings()[*selection.finding].ranks;
+      return Done{};
+    }
+    case SelectorKind::kRow:
+      return apply_row(model, selector, selection);
+    case SelectorKind::kRange:
+      selection.range = selector.range;
+      return Done{};
+    case SelectorKind::kCollective:
+      return apply_collective(model, selector, selection);
+  }
+  return Done{};
+}
+
+std::vector<std::string> selectors_of(const Model& model, const Selection& selection) {
+  std::vector<std::string> out;
+  if (selection.finding) out.push_back(fmt::format("finding:{}", *selection.finding + 1));
+  if (selection.step) out.push_back(fmt::format("step:{}", *selection.step));
+  if (selection.range) {
+    out.push_back(
+        fmt::format("range:{}ns..{}ns", selection.range->begin.ns, selection.range->end.ns));
+  }
+  if (selection.collective) {
+    const analyzer::MatchedCollective& collective = model.collectives[*selection.collective];
+    out.push_back(fmt::format("collective:{}/{}/{}", collective.communicator,
+                              schema::word_of(collective.function), collective.sequence));
+  }
+  if (selection.slice) {
+    const RankModel& rank = model.ranks[static_cast<size_t>(selection.slice->rank_index)];
+    const analyzer::ThreadLanes& thread =
+        rank.lanes.threads[static_cast<size_t>(selection.slice->thread_index)];
+    const analyzer::Lane& lane = thread.depths[static_cast<size_t>(selection.slice->depth)];
+    out.push_back(
+        fmt::format("row:{}/{}/{}", rank.rank, thread.table, lane.row[selection.slice->slice]));
+  }
+  if (!selection.finding && !selection.slice) {
+    for (const int rank : selection.ranks) out.push_back(fmt::format("rank:{}", rank));
+  }
+  return out;
+}
+
+int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval range) {
+  int64_t events = 0;
+  for (const RankModel& rank : model.ranks) {
+    if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), rank.rank) == ranks.end()) continue;
+    for (const analyzer::ThreadLanes& thread : rank.lanes.threads) {
+      for (const analyzer::Lane& lane : thread.depths) {
+        events += static_cast<int64_t>(count_in(slices_of(lane), range));
+      }
+    }
+  }
+  return events;
+}
+
+}  // namespace dprof::view

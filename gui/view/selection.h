@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selectors: texts that name a thing in a run (`rank:5`, `step:42`, `finding:1`,
+// `row:5/host_range/81234`, `range:41.2s..41.3s`, `collective:0x9f3a/all_reduce/1187`), and what
+// they select.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gui/view/hit_test.h"
+#include "gui/view/model.h"
+
+namespace dprof::view {
+
+struct Selection {
+  std::optional<size_t> finding;     // index into the findings (selectors count from 1)
+  std::optional<int64_t> step;       // its index, as in the trace
+  std::optional<Interval> range;     // chosen by hand
+  std::optional<size_t> collective;  // index into Model::collectives
+  std::optional<SlicePlace> slice;
+  std::vector<int> ranks;  // that the selection is about
+
+  [[nodiscard]] bool has_rank(int rank) const;
+};
+
+enum class SelectorKind : uint8_t { kRank, kStep, kFinding, kRow, kRange, kCollective };
+
+struct Selector {
+  SelectorKind kind = SelectorKind::kRank;
+  int64_t number = 0;  // rank, step, finding (from 1), sequence
+  int64_t row = 0;
+  std::string table;  // or a collective's function
+  std::string communicator;
+  Interval range;
+};
+
+// Reads a selector's text; says what the grammar is when it cannot.
+Result<Selector> parse_selector(std::string_view text);
+
+// Checks that the run has what the selector names, and adds it to the selection.
+Status apply(const Model& model, const Selector& selector, Selection& selection);
+
+// The selectors that make this selection.
+[[nodiscard]] std::vector<std::string> selectors_of(const Model& model, const Selection& selection);
+
+// How many events (slices of thread lanes) the selection's ranks have in `range`.
+[[nodiscard]] int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval range);
+
+}  // namespace dprof::view

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/selection_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/stats.h"
+
+namespace dprof::view {
+namespace {
+
+using analyzer::Category;
+
+constexpr int kMargin = 16;
+constexpr int kTitleHeight = 26;
+constexpr int kLineHeight = 24;
+constexpr int kNameWidth = 190;
+constexpr int kCellWidth = 98;
+
+// The window that counts for one rank; nullopt if it has none of the selected step.
+std::optional<Interval> window_of(const Session& session, const RankModel& rank) {
+  const Selection& selection = session.selection();
+  if (selection.range || !selection.step) return session.selected_range();
+  for (const analyzer::StepWindow& step : rank.steps) {
+    if (step.index == *selection.step) return step.window;
+  }
+  return std::nullopt;
+}
+
+// Time of each category in the window. O(log pieces + pieces in the window).
+analyzer::CategoryNs category_ns_in(const RankModel& rank, Interval window) {
+  analyzer::CategoryNs sums{};
+  auto piece = std::partition_point(
+      rank.pieces.begin(), rank.pieces.end(),
+      [&](const analyzer::Piece& candidate) { return candidate.span.end <= window.begin; });
+  for (; piece != rank.pieces.end() && piece->span.begin < window.end; ++piece) {
+    const TraceNs begin = std::max(piece->span.begin, window.begin);
+    const TraceNs end = std::min(piece->span.end, window.end);
+    sums[static_cast<size_t>(piece->category)] += (end - begin).ns;
+  }
+  return sums;
+}
+
+int64_t mean_of(const std::vector<int64_t>& values) {
+  int64_t sum = 0;
+  for (const int64_t value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<int64_t>(values.size());
+}
+
+// The selected finding's rank's cell with the largest excess over the other ranks' median: what
+// makes it the culprit. Waiting is never a cause.
+void mark_standing_out(const Selection& selection, SelectionTable& table) {
+  if (!selection.finding || selection.ranks.size() != 1 || table.ranks.size() < 2) return;
+  const auto found = std::find(table.ranks.begin(), table.ranks.end(), selection.ranks.front());
+  if (found == table.ranks.end()) return;
+  const auto column = static_cast<size_t>(found - table.ranks.begin());
+  SelectionTable::Line* most = nullptr;
+  int64_t largest = mean_of(table.wall_ns) / 50;  // 2 % of the step is worth a mark
+  for (SelectionTable::Line& line : table.lines) {
+    if (line.category == Category::kExposedWait) continue;
+    std::vector<int64_t> others = line.ns;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(column));
+    const int64_t excess = line.ns[column] - median_ns(others);
+    if (excess <= largest) continue;
+    largest = excess;
+    most = &line;
+  }
+  if (most != nullptr) most->standing_out = column;
+}
+
+std::string title_of(const Session& session, size_t ranks) {
+  const Interval range = session.selected_range();
+  const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
+  std::string title =
+      fmt::format("{} – {} · {}", format_moment(range.begin, resolution),
+                  format_moment(range.end, resolution), format_duration(range.length()));
+  const Selection& selection = session.selection();
+  if (selection.step && !selection.range) {
+    title += fmt::format(" · step {}", *selection.step);
+  } else if (!selection.range) {
+    title += " · what is visible";
+  }
+  return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
+}
+
+class TablePainter {
+ public:
+  TablePainter(const SelectionTable& table, const Selection& selection, int width,
+               const TextMeasure& measure)
+      : table_(table), selection_(selection), measure_(measure) {
+    const auto columns = static_cast<int>(table.ranks.size()) + 1;
+    content_width_ = std::max(width, 2 * kMargin + kNameWidth + columns * kCellWidth);
+  }
+
+  Panel paint(int height) && {
+    Panel panel;
+    DrawList& list = panel.list;
+    const auto lines = static_cast<int>(table_.lines.size());
+    panel.height = kTitleHeight + kLineHeight * (lines + 2) + 8;
+    panel.width = content_width_;
+    list.rect({0, 0, content_width_, std::max(height, panel.height)}, Role::kWindow);
+    list.text({kMargin, 0, content_width_ - 2 * kMargin, kTitleHeight}, table_.title,
+              {.role = Role::kTextDim});
+    if (!table_.why_empty.empty()) {
+      list.text({kMargin, kTitleHeight, content_width_ - 2 * kMargin, kLineHeight},
+                elided(table_.why_empty, content_width_ - 2 * kMargin, Font::kBody, measure_));
+      return panel;
+    }
+    paint_head(list);
+    int y = kTitleHeight + kLineHeight;
+    for (const SelectionTable::Line& line : table_.lines) {
+      paint_line(line, y, list);
+      y += kLineHeight;
+    }
+    paint_wall(y, list);
+    return panel;
+  }
+
+ private:
+  [[nodiscard]] Box cell(size_t column, int y) const {
+    return {kMargin + kNameWidth + static_cast<int>(column) * kCellWidth, y, kCellWidth - 8,
+            kLineHeight};
+  }
+
+  void rule(int y, DrawList& list) const {
+    list.line({kMargin, y}, {content_width_ - kMargin, y}, Role::kBorder);
+  }
+
+  void paint_head(DrawList& list) const {
+    for (size_t i = 0; i < table_.ranks.size(); ++i) {
+      const bool problem = selection_.finding && selection_.has_rank(table_.ranks[i]);
+      list.text(cell(i, kTitleHeight), fmt::format("rank {}", table_.ranks[i]),
+                {.role = problem ? Role::kProblem : Role::kTextDim,
+                 .font = problem ? Font::kBold : Font::kBody,
+                 .align = Align::kRight});
+    }
+    list.text(cell(table_.ranks.size(), kTitleHeight), "mean",
+              {.role = Role::kTextDim, .align = Align::kRight});
+  }
+
+  void paint_line(const SelectionTable::Line& line, int y, DrawList& list) const {
+    rule(y, list);
+    const Box swatch{kMargin, y + 6, 12, 12};
+    const bool hatched =
+        line.category == Category::kExposedWait || line.category == Category::kSyncBubble;
+    if (hatched) {
+      list.hatch(swatch, role_of(line.category));
+    } else {
+      list.rect(swatch, role_of(line.category));
+    }
+    if (line.category == Category::kOverlapped) {
+      list.rect({swatch.x, swatch.y + 8, swatch.w, 4}, role_of(Category::kExposedTransfer));
+    }
+    list.text({kMargin + 22, y, kNameWidth - 22, kLineHeight},
+              std::string(analyzer::title_of(line.category)));
+    for (size_t i = 0; i < line.ns.size(); ++i) {
+      const bool marked = line.standing_out == i;
+      const Box box = cell(i, y);
+      if (marked) list.rect({box.x + 14, y + 3, box.w - 8, kLineHeight - 5}, Role::kProblemSoft);
+      list.text(box, format_ms({line.ns[i]}),
+                {.role = marked ? Role::kProblem : Role::kText,
+                 .font = marked ? Font::kMonoBold : Font::kMono,
+                 .align = Align::kRight});
+    }
+    list.text(cell(line.ns.size(), y), format_ms({line.mean_ns}),
+              {.font = Font::kMonoBold, .align = Align::kRight});
+  }
+
+  void paint_wall(int y, DrawList& list) const {
+    rule(y, list);
+    list.text({kMargin + 22, y, kNameWidth - 22, kLineHeight}, "wall", {.font = Font::kBold});
+    for (size_t i = 0; i < table_.wall_ns.size(); ++i) {
+      list.text(cell(i, y), format_ms({table_.wall_ns[i]}),
+                {.font = Font::kMonoBold, .align = Align::kRight});
+    }
+    list.text(cell(table_.wall_ns.size(), y), format_ms({table_.mean_wall_ns}),
+              {.font = Font::kMonoBold, .align = Align::kRight});
+  }
+
+  const SelectionTable& table_;
+  const Selection& selection_;
+  const TextMeasure& measure_;
+  int content_width_ = 0;
+};
+
+}  // namespace
+
+SelectionTable selection_table(const Session& session) {
+  SelectionTable table;
+  std::vector<analyzer::CategoryNs> columns;
+  for (const RankModel& rank : session.model().ranks) {
+    const std::optional<Interval> window = window_of(session, rank);
+    if (!window || rank.pieces.empty()) continue;
+    table.ranks.push_back(rank.rank);
+    columns.push_back(category_ns_in(rank, *window));
+  }
+  table.title = title_of(session, table.ranks.size());
+  if (table.ranks.empty()) {
+    table.why_empty = session.model().steps.empty()
+                          ? "No training step was found, so time cannot be divided among "
+                            "categories; the diagnostics say why."
+                          : "No rank has this step.";
+    return table;
+  }
+  table.wall_ns.assign(table.ranks.size(), 0);
+  for (size_t c = 0; c < analyzer::kCategories; ++c) {
+    SelectionTable::Line line{.category = static_cast<Category>(c)};
+    bool any = false;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      line.ns.push_back(columns[i][c]);
+      table.wall_ns[i] += columns[i][c];
+      any = any || columns[i][c] > 0;
+    }
+    if (!any) continue;
+    line.mean_ns = mean_of(line.ns);
+    table.lines.push_back(std::move(line));
+  }
+  table.mean_wall_ns = mean_of(table.wall_ns);
+  mark_standing_out(session.selection(), table);
+  return table;
+}
+
+Panel draw_selection_table(const Session& session, int width, int height,
+                           const TextMeasure& measure) {
+  const SelectionTable table = selection_table(session);
+  return TablePainter(table, session.selection(), width, measure).paint(height);
+}
+
+}  // namespace dprof::view

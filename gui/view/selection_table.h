@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of the selection went: categories × ranks, from the analyser's pieces. Pieces of a
+// rank never overlap, so sums are exact.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/view/draw_list.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+struct SelectionTable {
+  struct Line {
+    analyzer::Category category{};
+    std::vector<int64_t> ns;             // by rank
+    int64_t mean_ns = 0;                 // over the ranks
+    std::optional<size_t> standing_out;  // the column that a culprit's rank exceeds the others in
+  };
+  std::string title;  // "41.231 s – 41.543 s · 311.4 ms · step 43 · 8 ranks"
+  std::vector<int> ranks;
+  std::vector<Line> lines;       // categories that some rank has time in, in report order
+  std::vector<int64_t> wall_ns;  // by rank: the sum of all lines
+  int64_t mean_wall_ns = 0;
+  std::string why_empty;  // instead of lines
+};
+
+// For a selected step each rank's own window of that step counts, as in the report; for a range,
+// the range.
+[[nodiscard]] SelectionTable selection_table(const Session& session);
+
+struct Panel {
+  DrawList list;
+  int height = 0;  // of the content
+  int width = 0;   // of the content; 0 = as wide as the panel
+};
+
+[[nodiscard]] Panel draw_selection_table(const Session& session, int width, int height,
+                                         const TextMeasure& measure);
+
+}  // namespace dprof::view

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/session.h"
+
+#include <algorithm>
+
+namespace dprof::view {
+namespace {
+
+constexpr size_t kHistory = 100;
+
+Interval padded(Interval range, int per_thousand) {
+  const DurationNs by{range.length().ns * per_thousand / 1000};
+  return {range.begin - by, range.end + by};
+}
+
+int64_t longest_wait(const analyzer::MatchedCollective& collective) {
+  int64_t longest = 0;
+  for (const analyzer::CollectiveMember& member : collective.members) {
+    longest = std::max(longest, member.wait_ns);
+  }
+  return longest;
+}
+
+Interval extent_of(const analyzer::MatchedCollective& collective) {
+  Interval extent;
+  bool any = false;
+  for (const analyzer::CollectiveMember& member : collective.members) {
+    const std::optional<TraceNs> begin = arrival_of(member);
+    if (!begin) continue;
+    const TraceNs end = member.end.value_or(*begin);
+    extent = any ? Interval{std::min(extent.begin, *begin), std::max(extent.end, end)}
+                 : Interval{*begin, end};
+    any = true;
+  }
+  return extent;
+}
+
+}  // namespace
+
+std::optional<TraceNs> arrival_of(const analyzer::CollectiveMember& member) {
+  return member.start ? member.start : member.enqueue;
+}
+
+std::vector<const analyzer::CollectiveMember*> arrivals_of(
+    const analyzer::MatchedCollective& collective) {
+  std::vector<const analyzer::CollectiveMember*> members;
+  for (const analyzer::CollectiveMember& member : collective.members) {
+    if (arrival_of(member)) members.push_back(&member);
+  }
+  std::stable_sort(members.begin(), members.end(),
+                   [](const auto* a, const auto* b) { return *arrival_of(*a) < *arrival_of(*b); });
+  return members;
+}
+
+void Session::open(std::shared_ptr<const Model> model) {
+  model_ = std::move(model);
+  selection_ = {};
+  folds_ = {};
+  hover_.reset();
+  back_.clear();
+  forward_.clear();
+  scroll_ = 0;
+  range_ = whole();
+  relayout();
+  if (!model_->findings().empty()) {
+    select_finding(0);
+  } else {
+    if (!model_->ranks.empty()) folds_.unfolded_ranks.insert(model_->ranks.front().rank);
+    if (const std::optional<int64_t> step = typical_step(nullptr)) select_step(*step);
+    relayout();
+  }
+  scroll_ = 0;
+  back_.clear();
+}
+
+void Session::set_viewport(int width, int height) {
+  width_ = std::max(width, 1);
+  height_ = std::max(height, 1);
+  keep_scroll_inside();
+}
+
+Interval Session::whole() const { return padded(model_->span, 5); }
+
+void Session::set_range(Interval range) {
+  const Interval bounds = whole();
+  range_ = kept_inside(range, bounds);
+  hover_.reset();
+}
+
+void Session::remember(bool continuous) {
+  if (!(continuous && zooming_)) {
+    back_.push_back(range_);
+    if (back_.size() > kHistory) back_.erase(back_.begin());
+    forward_.clear();
+  }
+  zooming_ = continuous;
+}
+
+void Session::zoom(int pixel, int numerator, int denominator) {
+  remember(true);
+  set_range(zoomed(scale(), pixel, numerator, denominator, whole()));
+}
+
+void Session::pan(int pixels) {
+  remember(true);
+  set_range(panned(scale(), pixels, whole()));
+}
+
+void Session::show(Interval range) {
+  remember(false);
+  set_range(range);
+}
+
+void Session::back() {
+  if (back_.empty()) return;
+  forward_.push_back(range_);
+  const Interval range = back_.back();
+  back_.pop_back();
+  zooming_ = false;
+  set_range(range);
+}
+
+void Session::forward() {
+  if (forward_.empty()) return;
+  back_.push_back(range_);
+  const Interval range = forward_.back();
+  forward_.pop_back();
+  zooming_ = false;
+  set_range(range);
+}
+
+void Session::go_to_start() {
+  const Interval bounds = whole();
+  show({bounds.begin, bounds.begin + range_.length()});
+}
+
+void Session::go_to_end() {
+  const Interval bounds = whole();
+  show({bounds.end - range_.length(), bounds.end});
+}
+
+std::optional<Interval> Session::extent_of_selection() const {
+  if (selection_.slice) {
+    const SlicePlace& place = *selection_.slice;
+    const RankModel& rank = model_->ranks[static_cast<size_t>(place.rank_index)];
+    const analyzer::Lane& lane = rank.lanes.threads[static_cast<size_t>(place.thread_index)]
+                                     .depths[static_cast<size_t>(place.depth)];
+    const TraceNs begin{lane.start_ns[place.slice]};
+    return Interval{begin, begin + DurationNs{lane.duration_ns[place.slice]}};
+  }
+  if (selection_.range) return selection_.range;
+  if (selection_.step) {
+    if (const auto index = model_->index_of_step(*selection_.step)) {
+      return model_->steps[*index].window;
+    }
+  }
+  if (selection_.collective) return extent_of(model_->collectives[*selection_.collective]);
+  return std::nullopt;
+}
+
+void Session::focus() {
+  const std::optional<Interval> extent = extent_of_selection();
+  if (!extent) return;
+  if (extent->begin >= range_.begin && extent->end <= range_.end) {
+    const DurationNs least{static_cast<int64_t>(width_)};
+    const DurationNs length = std::max(extent->length(), least);
+    show(padded({extent->begin, extent->begin + length}, 50));
+    return;
+  }
+  const DurationNs length = std::max(range_.length(), extent->length());
+  const DurationNs before{(length.ns - extent->length().ns) / 2};
+  show({extent->begin - before, extent->begin - before + length});
+}
+
+void Session::relayout() {
+  layout_ = make_layout(*model_, folds_);
+  hover_.reset();
+  keep_scroll_inside();
+}
+
+void Session::keep_scroll_inside() {
+  constexpr int kBelowLastRow = 12;
+  const int most = std::max(layout_.height + kBelowLastRow - height_, 0);
+  scroll_ = std::clamp(scroll_, 0, most);
+}
+
+void Session::scroll_by(int pixels) {
+  scroll_ += pixels;
+  hover_.reset();
+  keep_scroll_inside();
+}
+
+void Session::scroll_to(const Row& row) {
+  if (row.y < scroll_) scroll_ = row.y;
+  if (row.y + row.height > scroll_ + height_) scroll_ = row.y + row.height - height_;
+  keep_scroll_inside();
+}
+
+void Session::toggle(const Row& row) {
+  if (row.kind == RowKind::kHost) {
+    const std::string host = row.track.substr(std::string_view("host:").size());
+    if (folds_.folded_hosts.erase(host) == 0) folds_.folded_hosts.insert(host);
+  } else {
+    const int rank = model_->ranks[static_cast<size_t>(row.rank_index)].rank;
+    if (folds_.unfolded_ranks.erase(rank) == 0) folds_.unfolded_ranks.insert(rank);
+  }
+  relayout();
+}
+
+void Session::toggle_selected() {
+  for (const int rank : selection_.ranks) {
+    if (const auto index = model_->index_of_rank(rank)) {
+      if (const Row* row = layout_.of_rank(static_cast<int>(*index))) {
+        toggle(*row);
+        return;
+      }
+    }
+  }
+}
+
+void Session::set_filter(std::string filter) {
+  folds_.filter = std::move(filter);
+  relayout();
+}
+
+int64_t Session::step_at(TraceNs time) const {
+  int64_t nearest = model_->steps.front().index;
+  for (const analyzer::StepWindow& step : model_->steps) {
+    if (step.window.begin <= time) nearest = step.index;
+  }
+  return nearest;
+}
+
+std::optional<int64_t> Session::typical_step(const analyzer::Finding* finding) const {
+  if (model_->steps.empty()) return std::nullopt;
+  int64_t step = model_->steps[model_->steps.size() / 2].index;
+  if (model_->report.run.steps) {
+    const analyzer::StepsInfo& info = *model_->report.run.steps;
+    step = (info.first_steady + info.last_steady) / 2;
+  }
+  if (finding != nullptr && !finding->evidence.empty()) {
+    const analyzer::Evidence& evidence = finding->evidence.front();
+    step = std::clamp(step, step_at(TraceNs{evidence.start_ns}), step_at(TraceNs{evidence.end_ns}));
+  }
+  return model_->index_of_step(step) ? step : model_->steps[model_->steps.size() / 2].index;
+}
+
+void Session::show_steps_around(int64_t step) {
+  const std::optional<size_t> index = model_->index_of_step(step);
+  if (!index) return;
+  const size_t first = *index == 0 ? 0 : *index - 1;
+  const size_t last = std::min(*index + 1, model_->steps.size() - 1);
+  show(padded({model_->steps[first].window.begin, model_->steps[last].window.end}, 10));
+}
+
+void Session::choose_collective(int64_t step) {
+  selection_.collective.reset();
+  const std::optional<size_t> index = model_->index_of_step(step);
+  if (!index) return;
+  const Interval window = model_->steps[*index].window;
+  int64_t longest = 0;
+  for (size_t i = 0; i < model_->collectives.size(); ++i) {
+    const analyzer::MatchedCollective& collective = model_->collectives[i];
+    if (!collective.last_arriver || !selection_.has_rank(*collective.last_arriver)) continue;
+    const Interval extent = extent_of(collective);
+    if (extent.end <= window.begin || extent.begin >= window.end) continue;
+    const int64_t wait = longest_wait(collective);
+    if (wait <= longest) continue;
+    longest = wait;
+    selection_.collective = i;
+  }
+}
+
+void Session::select_finding(size_t index) {
+  const analyzer::Finding& finding = model_->findings()[index];
+  selection_ = {};
+  selection_.finding = index;
+  selection_.ranks = finding.ranks;
+  constexpr size_t kUnfoldAtMost = 2;  // of more, the summary rows tell the story
+  for (size_t i = 0; i < std::min(finding.ranks.size(), kUnfoldAtMost); ++i) {
+    folds_.unfolded_ranks.insert(finding.ranks[i]);
+  }
+  relayout();
+  if (const std::optional<int64_t> step = typical_step(&finding)) {
+    selection_.step = *step;
+    show_steps_around(*step);
+    choose_collective(*step);
+  } else if (!finding.evidence.empty()) {
+    const analyzer::Evidence& evidence = finding.evidence.front();
+    show(padded({TraceNs{evidence.start_ns}, TraceNs{evidence.end_ns}}, 100));
+  }
+  for (const int rank : finding.ranks) {
+    const auto place = model_->index_of_rank(rank);
+    const Row* row = place ? layout_.of_rank(static_cast<int>(*place)) : nullptr;
+    if (row != nullptr) {
+      scroll_to(*row);
+      break;
+    }
+  }
+}
+
+void Session::select_step(int64_t step) {
+  selection_.step = step;
+  selection_.range.reset();
+  selection_.slice.reset();
+  show_steps_around(step);
+  choose_collective(step);
+}
+
+void Session::select_range(std::optional<Interval> range) {
+  selection_.range = range;
+  if (range) {
+    selection_.step.reset();
+    selection_.slice.reset();
+  }
+}
+
+void Session::clear_selection() { selection_ = {}; }
+
+Status Session::select(std::string_view text, bool keep) {
+  const Result<Selector> selector = parse_selector(text);
+  if (!selector.ok()) return fail(selector.error());
+  Selection chosen = keep ? selection_ : Selection{};
+  const Status applied = apply(*model_, *selector, chosen);
+  if (!applied.ok()) return applied;
+  switch (selector->kind) {
+    case SelectorKind::kFinding:
+      select_finding(*chosen.finding);
+      return Done{};
+    case SelectorKind::kStep:
+      select_step(*chosen.step);
+      return Done{};
+    case SelectorKind::kRange:
+      select_range(chosen.range);
+      show(padded(*chosen.range, 50));
+      return Done{};
+    case SelectorKind::kRank:
+    case SelectorKind::kRow:
+    case SelectorKind::kCollective:
+      break;
+  }
+  selection_ = chosen;
+  for (const int rank : chosen.ranks) folds_.unfolded_ranks.insert(rank);
+  relayout();
+  for (const int rank : chosen.ranks) {
+    const auto index = model_->index_of_rank(rank);
+    if (const Row* row = layout_.of_rank(static_cast<int>(*index))) scroll_to(*row);
+  }
+  if (const std::optional<Interval> extent = extent_of_selection()) {
+    const bool visible = extent->begin >= range_.begin && extent->end <= range_.end;
+    if (!visible) focus();
+  }
+  return Done{};
+}
+
+void Session::click(const Hit& hit) {
+  const std::optional<size_t> finding = selection_.finding;
+  selection_ = {};
+  if (hit.row == nullptr) return;
+  if (hit.row->rank_index >= 0) {
+    const RankModel& rank = model_->ranks[static_cast<size_t>(hit.row->rank_index)];
+    selection_.ranks = {rank.rank};
+    if (finding && *finding < model_->findings().size()) {
+      // The finding stays chosen while its own ranks are looked at.
+      const std::vector<int>& ranks = model_->findings()[*finding].ranks;
+      if (std::find(ranks.begin(), ranks.end(), rank.rank) != ranks.end()) {
+        selection_.finding = finding;
+      }
+    }
+    for (const analyzer::StepWindow& step : rank.steps) {
+      if (step.window.begin <= hit.time && hit.time < step.window.end) selection_.step = step.index;
+    }
+    if (hit.slice) {
+      selection_.slice = hit.slice;
+      const analyzer::ThreadLanes& thread =
+          rank.lanes.threads[static_cast<size_t>(hit.slice->thread_index)];
+      if (thread.table == "collective") {
+        const int64_t row =
+            thread.depths[static_cast<size_t>(hit.slice->depth)].row[hit.slice->slice];
+        const auto member = rank.collective_of_row.find(row);
+        if (member != rank.collective_of_row.end()) {
+          selection_.collective = member->second.collective;
+        }
+      }
+    }
+  }
+}
+
+bool Session::next_finding(int by) {
+  const auto count = static_cast<int>(model_->findings().size());
+  if (count == 0) return false;
+  const int current = selection_.finding ? static_cast<int>(*selection_.finding) : -1;
+  const int next = current < 0 ? (by > 0 ? 0 : count - 1) : current + by;
+  if (next < 0 || next >= count) return false;
+  select_finding(static_cast<size_t>(next));
+  return true;
+}
+
+bool Session::next_step(int by) {
+  if (model_->steps.empty()) return false;
+  const TraceNs middle = range_.begin + DurationNs{range_.length().ns / 2};
+  const int64_t current = selection_.step ? *selection_.step : step_at(middle);
+  const std::optional<size_t> index = model_->index_of_step(current);
+  if (!index) return false;
+  const int64_t next = static_cast<int64_t>(*index) + by;
+  if (next < 0 || next >= static_cast<int64_t>(model_->steps.size())) return false;
+  select_step(model_->steps[static_cast<size_t>(next)].index);
+  return true;
+}
+
+bool Session::next_arrival(int by) {
+  if (!selection_.collective) return false;
+  const analyzer::MatchedCollective& collective = model_->collectives[*selection_.collective];
+  const auto members = arrivals_of(collective);
+  if (members.empty()) return false;
+  const auto current = std::find_if(members.begin(), members.end(), [&](const auto* member) {
+    return selection_.slice && selection_.has_rank(member->rank);
+  });
+  int64_t next = by > 0 ? 0 : static_cast<int64_t>(members.size()) - 1;
+  if (current != members.end()) next = (current - members.begin()) + by;
+  if (next < 0 || next >= static_cast<int64_t>(members.size())) return false;
+  const analyzer::CollectiveMember& member = *members[static_cast<size_t>(next)];
+  const size_t kept = *selection_.collective;
+  const std::optional<size_t> finding = selection_.finding;
+  const std::optional<int64_t> step = selection_.step;
+  const Status found =
+      select("row:" + std::to_string(member.rank) + "/collective/" + std::to_string(member.row));
+  selection_.collective = kept;
+  selection_.finding = finding;
+  selection_.step = step;
+  return found.ok();
+}
+
+bool Session::next_slice(int by) {
+  if (!selection_.slice) return false;
+  SlicePlace place = *selection_.slice;
+  const RankModel& rank = model_->ranks[static_cast<size_t>(place.rank_index)];
+  const analyzer::Lane& lane = rank.lanes.threads[static_cast<size_t>(place.thread_index)]
+                                   .depths[static_cast<size_t>(place.depth)];
+  const int64_t next = static_cast<int64_t>(place.slice) + by;
+  if (next < 0 || next >= static_cast<int64_t>(lane.start_ns.size())) return false;
+  place.slice = static_cast<uint32_t>(next);
+  selection_.slice = place;
+  const TraceNs begin{lane.start_ns[place.slice]};
+  const TraceNs end = begin + DurationNs{lane.duration_ns[place.slice]};
+  if (begin < range_.begin || end > range_.end) focus();
+  return true;
+}
+
+Interval Session::selected_range() const {
+  if (selection_.range) return *selection_.range;
+  if (selection_.step) {
+    if (const auto index = model_->index_of_step(*selection_.step)) {
+      return model_->steps[*index].window;
+    }
+  }
+  return range_;
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One open run and how it is looked at: visible range, rows, selection, history. Every command of
+// keyboard and mouse is one call here; widgets only pass events in and paint what comes out.
+//
+// Threading  the user interface's thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gui/view/draw_list.h"
+#include "gui/view/hit_test.h"
+#include "gui/view/layout.h"
+#include "gui/view/model.h"
+#include "gui/view/selection.h"
+#include "gui/view/time_scale.h"
+
+namespace dprof::view {
+
+struct Hover {
+  Point at;  // in the rows' area
+  std::optional<SlicePlace> slice;
+  std::optional<uint32_t> piece;
+  int rank_index = -1;
+  uint32_t folded = 0;
+};
+
+class Session {
+ public:
+  // Shows the run as it opens: about three steady steps, the dearest finding selected.
+  void open(std::shared_ptr<const Model> model);
+
+  [[nodiscard]] bool is_open() const { return model_ != nullptr; }
+  [[nodiscard]] const Model& model() const { return *model_; }
+  [[nodiscard]] std::shared_ptr<const Model> shared_model() const { return model_; }
+  [[nodiscard]] Interval range() const { return range_; }
+  [[nodiscard]] TimeScale scale() const { return {range_, width_}; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] const Folds& folds() const { return folds_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] const std::optional<Hover>& hover() const { return hover_; }
+  [[nodiscard]] int scroll() const { return scroll_; }
+  // Size of the area that shows rows, in pixels.
+  void set_viewport(int width, int height);
+
+  // The visible range.
+  void zoom(int pixel, int numerator, int denominator);
+  void pan(int pixels);
+  void show(Interval range);
+  void show_all() { show(whole()); }
+  void back();
+  void forward();
+  // Brings what is selected into view; if it is in view already, fits it.
+  void focus();
+  void go_to_start();
+  void go_to_end();
+  [[nodiscard]] Interval whole() const;
+
+  // Rows.
+  void scroll_by(int pixels);
+  void scroll_to(const Row& row);
+  void toggle(const Row& row);
+  void toggle_selected();
+  void set_filter(std::string filter);
+
+  // The selection. select() understands selectors, and moves the view to what it selected. With
+  // `keep`, ranks, rows and collectives are added to what is selected.
+  Status select(std::string_view selector, bool keep = false);
+  void select_finding(size_t index);
+  void select_step(int64_t step);
+  void select_range(std::optional<Interval> range);
+  void clear_selection();
+  void click(const Hit& hit);
+  // False if there is none in that direction.
+  bool next_finding(int by);
+  bool next_step(int by);
+  // Along the selected collective's members in the order of their arrival.
+  bool next_arrival(int by);
+  // To a neighbouring slice of the selected one's lane.
+  bool next_slice(int by);
+
+  void set_hover(std::optional<Hover> hover) { hover_ = std::move(hover); }
+
+  // What the selection is about: the chosen range or step, else what is visible.
+  [[nodiscard]] Interval selected_range() const;
+
+ private:
+  void set_range(Interval range);
+  void remember(bool continuous);
+  void relayout();
+  void show_steps_around(int64_t step);
+  void choose_collective(int64_t step);
+  [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;
+  [[nodiscard]] std::optional<Interval> extent_of_selection() const;
+  [[nodiscard]] int64_t step_at(TraceNs time) const;
+  void keep_scroll_inside();
+
+  std::shared_ptr<const Model> model_;
+  Interval range_;
+  int width_ = 1000;
+  int height_ = 500;
+  int scroll_ = 0;
+  Folds folds_;
+  Layout layout_;
+  Selection selection_;
+  std::optional<Hover> hover_;
+  std::vector<Interval> back_;
+  std::vector<Interval> forward_;
+  bool zooming_ = false;  // consecutive zooms and pans are one step of history
+};
+
+// The members of a collective that arrived, earliest first.
+[[nodiscard]] std::vector<const analyzer::CollectiveMember*> arrivals_of(
+    const analyzer::MatchedCollective& collective);
+
+// When a member was there: its start, or its enqueue where the start was not seen.
+[[nodiscard]] std::optional<TraceNs> arrival_of(const analyzer::CollectiveMember& member);
+
+}  // namespace dprof::view

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/state_dump.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dprof::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json row_json(const Session& session, const Row& row) {
+  const Model& model = session.model();
+  const TimeScale scale = session.scale();
+  int64_t items = 0;
+  int64_t folded = 0;
+  std::vector<SliceBox> boxes;
+  const auto count = [&](const Slices& slices, const LodIndex& lod) {
+    items += static_cast<int64_t>(count_in(slices, scale.range()));
+    boxes_of(slices, lod, scale, boxes);
+    for (const SliceBox& box : boxes) folded += box.count > 1 ? 1 : 0;
+  };
+  if (row.kind == RowKind::kRank) {
+    const SummaryLane& summary = model.ranks[static_cast<size_t>(row.rank_index)].summary;
+    count(summary.slices(), summary.lod);
+  } else if (row.kind == RowKind::kThread) {
+    const RankModel& rank = model.ranks[static_cast<size_t>(row.rank_index)];
+    const auto thread = static_cast<size_t>(row.thread_index);
+    for (size_t depth = 0; depth < rank.lods[thread].size(); ++depth) {
+      count(slices_of(rank.lanes.threads[thread].depths[depth]), rank.lods[thread][depth]);
+    }
+  }
+  return {{"track", row.track}, {"y", row.y},       {"height", row.height}, {"items", items},
+          {"folded", folded},   {"note", row.note}, {"closed", row.folded}};
+}
+
+}  // namespace
+
+std::string dump_state(const Session& session, int pending,
+                       const std::vector<std::string>& messages) {
+  Json out;
+  out["schema"] = "dprof.gui_state/1";
+  out["page"] = "timeline";
+  out["range_ns"] = {session.range().begin.ns, session.range().end.ns};
+  out["pending"] = pending;
+  out["rows"] = Json::array();
+  for (const Row& row : session.layout().rows) out["rows"].push_back(row_json(session, row));
+  const Selection& selection = session.selection();
+  const Interval selected = session.selected_range();
+  out["selection"] = {{"selectors", selectors_of(session.model(), selection)},
+                      {"ranks", selection.ranks},
+                      {"range_ns", {selected.begin.ns, selected.end.ns}},
+                      {"events", events_in(session.model(), selection.ranks, selected)}};
+  out["hover"] = nullptr;
+  if (session.hover()) out["hover"] = {{"x", session.hover()->at.x}, {"y", session.hover()->at.y}};
+  out["messages"] = messages;
+  Json bound = nullptr;
+  if (const auto known = session.model().clock_bound()) bound = known->ns;
+  out["badges"] = {{"lost", session.model().lost()}, {"clock_bound_ns", bound}};
+  out["findings"] = Json::array();
+  for (const analyzer::Finding& finding : session.model().findings()) {
+    out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
+  }
+  out["memory_bytes"] = session.model().memory_bytes;
+  return out.dump(2) + "\n";
+}
+
+}  // namespace dprof::view

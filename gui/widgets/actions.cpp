@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window's commands: each is a QAction, so that the list of keys is made from them.
+#include <QAction>
+#include <QApplication>
+#include <QDialog>
+#include <QGridLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QScrollArea>
+#include <array>
+
+#include "gui/widgets/main_window.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr int kPanPart = 8;  // of the width
+
+// Keys that are meant by their place on the keyboard. Codes as X11 and Wayland count them.
+struct PhysicalKey {
+  quint32 scan_code;
+  int key;
+};
+constexpr PhysicalKey kW{25, Qt::Key_W};
+constexpr PhysicalKey kA{38, Qt::Key_A};
+constexpr PhysicalKey kS{39, Qt::Key_S};
+constexpr PhysicalKey kD{40, Qt::Key_D};
+
+// Where the platform tells no scan code (offscreen, made events), by the letter.
+bool is_key(const QKeyEvent& event, PhysicalKey key) {
+  if (event.nativeScanCode() != 0) return event.nativeScanCode() == key.scan_code;
+  return event.key() == key.key;
+}
+
+}  // namespace
+
+void MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys,
+                            std::function<void()> run) {
+  auto* action = new QAction(text, this);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WindowShortcut);
+  connect(action, &QAction::triggered, this, [this, run = std::move(run)] {
+    if (!session_.is_open()) return;
+    set_message({});
+    run();
+    refresh();
+  });
+  addAction(action);
+}
+
+void MainWindow::zoom(bool in, int anchor) {
+  if (in) {
+    session_.zoom(anchor, 2, 3);
+  } else {
+    session_.zoom(anchor, 3, 2);
+  }
+}
+
+void MainWindow::add_actions() {
+  const auto middle = [this] { return canvas_->width() / 2; };
+  const auto page = [this] { return canvas_->height() * 3 / 4; };
+  add_action(tr("Zoom in"), {Qt::Key_Plus, Qt::Key_Equal}, [=, this] { zoom(true, middle()); });
+  add_action(tr("Zoom out"), {Qt::Key_Minus}, [=, this] { zoom(false, middle()); });
+  add_action(tr("The whole run"), {Qt::Key_0}, [this] { session_.show_all(); });
+  add_action(tr("Earlier"), {Qt::Key_Left}, [this] { session_.pan(-canvas_->width() / kPanPart); });
+  add_action(tr("Later"), {Qt::Key_Right}, [this] { session_.pan(canvas_->width() / kPanPart); });
+  add_action(tr("Scroll up"), {Qt::Key_Up}, [this] { session_.scroll_by(-view::kRowHeight); });
+  add_action(tr("Scroll down"), {Qt::Key_Down}, [this] { session_.scroll_by(view::kRowHeight); });
+  add_action(tr("Page up"), {Qt::Key_PageUp}, [=, this] { session_.scroll_by(-page()); });
+  add_action(tr("Page down"), {Qt::Key_PageDown}, [=, this] { session_.scroll_by(page()); });
+  add_action(tr("Start of the run"), {Qt::Key_Home}, [this] { session_.go_to_start(); });
+  add_action(tr("End of the run"), {Qt::Key_End}, [this] { session_.go_to_end(); });
+  add_action(tr("Bring the selection into view; again: fit it"), {Qt::Key_F},
+             [this] { session_.focus(); });
+  add_action(tr("Selection becomes the range"), {Qt::Key_R},
+             [this] { session_.select_range(session_.selected_range()); });
+  add_action(tr("Back in the history of zoom"), {Qt::Key_Backspace, QKeySequence("Alt+Left")},
+             [this] { session_.back(); });
+  add_action(tr("Forward in the history of zoom"), {QKeySequence("Alt+Right")},
+             [this] { session_.forward(); });
+  add_action(tr("Next finding"), {Qt::Key_N}, [this] {
+    if (session_.next_finding(1)) right_tabs_->setCurrentIndex(0);
+  });
+  add_action(tr("Previous finding"), {QKeySequence("Shift+N")}, [this] {
+    if (session_.next_finding(-1)) right_tabs_->setCurrentIndex(0);
+  });
+  add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.next_step(1); });
+  add_action(tr("Previous step"), {QKeySequence("Shift+T")}, [this] { session_.next_step(-1); });
+  add_action(tr("Next rank to arrive at the collective"), {Qt::Key_BracketRight},
+             [this] { session_.next_arrival(1); });
+  add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
+             [this] { session_.next_arrival(-1); });
+  add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
+             [this] { session_.next_slice(1); });
+  add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
+             [this] { session_.next_slice(-1); });
+  add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
+             [this] { session_.toggle_selected(); });
+  add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
+  add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
+  add_action(tr("Findings"), {QKeySequence("Alt+2")}, [this] { right_tabs_->setCurrentIndex(0); });
+  add_action(tr("Details"), {QKeySequence("Alt+3")}, [this] { right_tabs_->setCurrentIndex(1); });
+  add_action(tr("Selection"), {QKeySequence("Alt+4")},
+             [this] { bottom_tabs_->setCurrentIndex(0); });
+  add_action(tr("Diagnostics"), {QKeySequence("Alt+9")},
+             [this] { bottom_tabs_->setCurrentIndex(1); });
+  add_action(tr("Leave the field; clear the selection"), {Qt::Key_Escape}, [this] {
+    if (canvas_->hasFocus()) {
+      session_.clear_selection();
+    } else {
+      canvas_->setFocus();
+    }
+  });
+  add_action(tr("All keys"), {Qt::Key_Question, Qt::Key_F1}, [this] { show_keys(); });
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!session_.is_open() ||
+      (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0) {
+    QMainWindow::keyPressEvent(event);
+    return;
+  }
+  const int times = event->modifiers().testFlag(Qt::ShiftModifier) ? 4 : 1;
+  const bool in = is_key(*event, kW);
+  const bool out = is_key(*event, kS);
+  const bool earlier = is_key(*event, kA);
+  const bool later = is_key(*event, kD);
+  if (!in && !out && !earlier && !later) {
+    QMainWindow::keyPressEvent(event);
+    return;
+  }
+  for (int i = 0; i < times; ++i) {
+    if (in || out) {
+      zoom(in, canvas_->anchor());
+    } else {
+      session_.pan((earlier ? -1 : 1) * canvas_->width() / kPanPart);
+    }
+  }
+  refresh();
+}
+
+void MainWindow::show_keys() {
+  auto* dialog = new QDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Keys"));
+  auto* grid = new QGridLayout(dialog);
+  grid->setHorizontalSpacing(24);
+  grid->setContentsMargins(24, 18, 24, 18);
+  int row = 0;
+  const auto add = [&](const QString& keys, const QString& text) {
+    auto* key_label = new QLabel(keys, dialog);
+    key_label->setFont(look_.font(view::Font::kMono));
+    grid->addWidget(key_label, row, 0);
+    grid->addWidget(new QLabel(text, dialog), row, 1);
+    ++row;
+  };
+  add(QStringLiteral("W  S"), tr("Zoom in, out at the mouse (with Shift: faster)"));
+  add(QStringLiteral("A  D"), tr("Earlier, later (with Shift: faster)"));
+  const QList<QAction*> all = actions();
+  for (const QAction* action : all) {
+    QStringList keys;
+    const QList<QKeySequence> shortcuts = action->shortcuts();
+    for (const QKeySequence& key : shortcuts) keys << key.toString(QKeySequence::NativeText);
+    add(keys.join(QStringLiteral("  ")), action->text());
+  }
+  add(tr("Ctrl+wheel"), tr("Zoom at the mouse; Shift+wheel: earlier, later"));
+  add(tr("drag"), tr("Select a range; with the middle button: move"));
+  dialog->show();
+}
+
+}  // namespace dprof::widgets

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// dprof-gui as a program: with a window, or writing outputs without one.
+#pragma once
+
+namespace dprof::widgets {
+
+// Returns the process's exit code (architecture 4.3).
+int run_application(int argc, char** argv);
+
+}  // namespace dprof::widgets

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/canvas.h"
+
+#include <QMouseEvent>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "gui/view/overview.h"
+#include "gui/view/timeline_view.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr int kDragFrom = 4;  // pixels; less is a click
+constexpr int kWheelNotch = 120;
+constexpr int kFoldMarkWidth = 40;
+
+// The list, moved down below the header.
+view::DrawList below_header(const view::DrawList& rows, int width, int height) {
+  view::DrawList list;
+  list.clip({0, view::kHeaderHeight, width, height - view::kHeaderHeight});
+  list.append(rows, {0, view::kHeaderHeight});
+  list.unclip();
+  return list;
+}
+
+int wheel_delta(const QWheelEvent& event) {
+  // Shift or Alt turn the wheel sideways on some platforms.
+  const QPoint angle = event.angleDelta();
+  return angle.y() != 0 ? angle.y() : angle.x();
+}
+
+// One notch zooms by 4 : 5.
+void zoom_by_wheel(view::Session& session, int x, int delta) {
+  const int notches = std::max(std::abs(delta) / kWheelNotch, 1);
+  for (int i = 0; i < notches; ++i) {
+    if (delta > 0) {
+      session.zoom(x, 4, 5);
+    } else {
+      session.zoom(x, 5, 4);
+    }
+  }
+}
+
+}  // namespace
+
+Canvas::Canvas(view::Session& session, Look& look, QWidget* parent)
+    : Pane(
+          look,
+          [&session, &look](int width, int height) {
+            view::DrawList list;
+            if (!session.is_open()) return list;
+            const int rows = height - view::kHeaderHeight;
+            list =
+                below_header(view::draw_rows(session, width, rows, look.measure()), width, height);
+            list.append(view::draw_header(session, width, look.measure()));
+            return list;
+          },
+          parent),
+      session_(session) {
+  set_overlay([&session, &look](int width, int height) {
+    if (!session.is_open()) return view::DrawList();
+    const int rows = height - view::kHeaderHeight;
+    return below_header(view::draw_overlay(session, width, rows, look.measure()), width, height);
+  });
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Timeline"));
+}
+
+int Canvas::anchor() const {
+  const QPoint at = mapFromGlobal(QCursor::pos());
+  return underMouse() && rect().contains(at) ? at.x() : width() / 2;
+}
+
+view::Hit Canvas::hit_at(QPoint at) const {
+  return view::hit_test(session_.model(), session_.layout(), session_.scale(), at.x(),
+                        at.y() - view::kHeaderHeight + session_.scroll());
+}
+
+void Canvas::resizeEvent(QResizeEvent* event) {
+  session_.set_viewport(width(), height() - view::kHeaderHeight);
+  Pane::resizeEvent(event);
+}
+
+void Canvas::mousePressEvent(QMouseEvent* event) {
+  setFocus();
+  if (!session_.is_open()) return;
+  const QPoint at = event->position().toPoint();
+  if (event->button() == Qt::LeftButton) {
+    pressed_ = at;
+    dragging_ = false;
+  } else if (event->button() == Qt::MiddleButton) {
+    panning_ = at;
+  } else if (event->button() == Qt::BackButton) {
+    session_.back();
+    emit changed();
+  } else if (event->button() == Qt::ForwardButton) {
+    session_.forward();
+    emit changed();
+  }
+}
+
+void Canvas::hover_at(QPoint at) {
+  std::optional<view::Hover> hover;
+  if (at.y() >= view::kHeaderHeight) {
+    const view::Hit hit = hit_at(at);
+    if (hit.slice || hit.piece) {
+      hover = view::Hover{.at = {at.x(), at.y() - view::kHeaderHeight},
+                          .slice = hit.slice,
+                          .piece = hit.piece,
+                          .rank_index = hit.row->rank_index,
+                          .folded = hit.folded};
+    }
+  }
+  if (!hover && !session_.hover()) return;
+  session_.set_hover(std::move(hover));
+  emit hover_changed();
+}
+
+void Canvas::mouseMoveEvent(QMouseEvent* event) {
+  if (!session_.is_open()) return;
+  const QPoint at = event->position().toPoint();
+  if (panning_) {
+    session_.pan(panning_->x() - at.x());
+    session_.scroll_by(panning_->y() - at.y());
+    panning_ = at;
+    emit changed();
+    return;
+  }
+  if (pressed_) {
+    dragging_ = dragging_ || std::abs(at.x() - pressed_->x()) >= kDragFrom;
+    if (dragging_) {
+      const view::TimeScale scale = session_.scale();
+      session_.select_range(Interval{scale.time_of(std::min(at.x(), pressed_->x())),
+                                     scale.time_of(std::max(at.x(), pressed_->x()) + 1)});
+      emit changed();
+    }
+    return;
+  }
+  hover_at(at);
+}
+
+void Canvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::MiddleButton) panning_.reset();
+  if (event->button() != Qt::LeftButton || !pressed_) return;
+  const QPoint at = *pressed_;
+  pressed_.reset();
+  if (dragging_ || !session_.is_open()) return;
+  if (at.y() < view::kHeaderHeight) {
+    const TraceNs time = session_.scale().time_of(at.x());
+    for (const analyzer::StepWindow& step : session_.model().steps) {
+      if (step.window.begin <= time && time < step.window.end) {
+        (void)session_.select("step:" + std::to_string(step.index));
+        break;
+      }
+    }
+  } else {
+    session_.click(hit_at(at));
+  }
+  emit changed();
+}
+
+void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (!session_.is_open() || event->button() != Qt::LeftButton) return;
+  const QPoint at = event->position().toPoint();
+  if (at.y() < view::kHeaderHeight) return;
+  const view::Hit hit = hit_at(at);
+  if (!hit.slice) return;
+  session_.click(hit);
+  session_.focus();
+  emit changed();
+}
+
+void Canvas::wheelEvent(QWheelEvent* event) {
+  if (!session_.is_open()) return;
+  const int delta = wheel_delta(*event);
+  const auto x = static_cast<int>(event->position().x());
+  if (event->modifiers().testFlag(Qt::ControlModifier)) {
+    zoom_by_wheel(session_, x, delta);
+  } else if (event->modifiers().testFlag(Qt::ShiftModifier)) {
+    session_.pan(-delta * width() / (10 * kWheelNotch));
+  } else {
+    session_.scroll_by(-delta * view::kRowHeight * 2 / kWheelNotch);
+  }
+  event->accept();
+  emit changed();
+}
+
+void Canvas::leaveEvent(QEvent*) {
+  if (!session_.hover()) return;
+  session_.set_hover(std::nullopt);
+  emit hover_changed();
+}
+
+Overview::Overview(view::Session& session, Look& look, QWidget* parent)
+    : Pane(
+          look,
+          [&session](int width, int) {
+            return session.is_open() ? view::draw_overview(session, width) : view::DrawList();
+          },
+          parent),
+      session_(session) {
+  set_overlay([&session](int width, int) {
+    return session.is_open() ? view::draw_brush(session, width) : view::DrawList();
+  });
+  setFixedHeight(view::kOverviewHeight);
+  setAccessibleName(tr("Time bar"));
+}
+
+void Overview::centre_at(int x) {
+  if (!session_.is_open()) return;
+  const TraceNs middle = view::TimeScale(session_.whole(), width()).time_of(x);
+  const DurationNs length = session_.range().length();
+  const TraceNs begin = middle - DurationNs{length.ns / 2};
+  session_.show({begin, begin + length});
+  emit changed();
+}
+
+void Overview::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) centre_at(static_cast<int>(event->position().x()));
+}
+
+void Overview::mouseMoveEvent(QMouseEvent* event) {
+  if (event->buttons().testFlag(Qt::LeftButton)) {
+    centre_at(static_cast<int>(event->position().x()));
+  }
+}
+
+void Overview::wheelEvent(QWheelEvent* event) {
+  if (!session_.is_open()) return;
+  const TraceNs at =
+      view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(event->position().x()));
+  zoom_by_wheel(session_, session_.scale().pixel_of(at), wheel_delta(*event));
+  event->accept();
+  emit changed();
+}
+
+Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
+    : Pane(
+          look,
+          [&session, &look](int width, int height) {
+            if (session.is_open()) {
+              return view::draw_tracks(session, width, height, look.measure());
+            }
+            view::DrawList list;
+            list.rect({0, 0, width, height}, view::Role::kWindow);
+            return list;
+          },
+          parent),
+      session_(session) {
+  setAccessibleName(tr("Tracks"));
+}
+
+void Tracks::mousePressEvent(QMouseEvent* event) {
+  if (!session_.is_open()) return;
+  const QPoint at = event->position().toPoint();
+  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  if (row == nullptr) return;
+  if (row->kind == view::RowKind::kHost ||
+      (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
+    session_.toggle(*row);
+  } else {
+    session_.click({.row = row, .time = session_.selected_range().begin});
+  }
+  emit changed();
+}
+
+void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (!session_.is_open()) return;
+  const QPoint at = event->position().toPoint();
+  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  if (row == nullptr || row->kind != view::RowKind::kRank) return;
+  session_.toggle(*row);
+  emit changed();
+}
+
+void Tracks::wheelEvent(QWheelEvent* event) {
+  if (!session_.is_open()) return;
+  session_.scroll_by(-wheel_delta(*event) * view::kRowHeight * 2 / kWheelNotch);
+  event->accept();
+  emit changed();
+}
+
+}  // namespace dprof::widgets

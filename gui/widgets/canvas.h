@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline's picture with its mouse: header and rows, wheel, drags, clicks, hover. The time bar
+// above it.
+#pragma once
+
+#include <optional>
+
+#include "gui/view/session.h"
+#include "gui/widgets/panes.h"
+
+namespace dprof::widgets {
+
+class Canvas : public Pane {
+  Q_OBJECT
+
+ public:
+  Canvas(view::Session& session, Look& look, QWidget* parent = nullptr);
+  // Where the mouse is, or the middle: the pixel that stays when zooming.
+  [[nodiscard]] int anchor() const;
+
+ signals:
+  void changed();        // the session has changed
+  void hover_changed();  // only what is under the mouse
+
+ protected:
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  [[nodiscard]] view::Hit hit_at(QPoint at) const;
+  void hover_at(QPoint at);
+
+  view::Session& session_;
+  std::optional<QPoint> pressed_;
+  std::optional<QPoint> panning_;
+  bool dragging_ = false;
+};
+
+class Overview : public Pane {
+  Q_OBJECT
+
+ public:
+  Overview(view::Session& session, Look& look, QWidget* parent = nullptr);
+
+ signals:
+  void changed();
+
+ protected:
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  void centre_at(int x);
+
+  view::Session& session_;
+};
+
+// The list of tracks beside the canvas: a click selects a rank, on its mark folds it.
+class Tracks : public Pane {
+  Q_OBJECT
+
+ public:
+  Tracks(view::Session& session, Look& look, QWidget* parent = nullptr);
+
+ signals:
+  void changed();
+
+ protected:
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  view::Session& session_;
+};
+
+}  // namespace dprof::widgets

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/main_window.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QVBoxLayout>
+
+#include "gui/view/overview.h"
+#include "gui/view/state_dump.h"
+#include "gui/view/timeline_view.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr int kTopHeight = 45;
+constexpr int kStatusHeight = 25;
+constexpr int kLeftWidth = 240;
+constexpr int kRightWidth = 380;
+constexpr int kNarrowRightWidth = 300;
+constexpr int kNarrow = 1500;
+constexpr int kGoToWidth = 360;
+
+QVBoxLayout* column(QWidget* parent) {
+  auto* layout = new QVBoxLayout(parent);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  return layout;
+}
+
+QString to_qstring(const std::string& text) { return QString::fromStdString(text); }
+
+}  // namespace
+
+MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_(look) {
+  setWindowTitle(QStringLiteral("dprof"));
+  setStyleSheet(look_.style_sheet());
+  setFont(look_.font(view::Font::kBody));
+  build();
+  add_actions();
+  connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
+    stage_ = stage;
+    share_ = share;
+    message_->refresh();
+    status_->refresh();
+  });
+  connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {
+    show_model(std::move(model));
+    emit settled();
+  });
+  connect(&worker_, &Worker::failed, this, [this](const Error& error) {
+    error_ = error;
+    stage_.clear();
+    refresh();
+    emit settled();
+  });
+  connect(&worker_, &Worker::described, this, [this](const view::Fields& fields) {
+    fields_ = fields;
+    details_->refresh();
+  });
+  connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
+}
+
+void MainWindow::build() {
+  auto* all = new QWidget(this);
+  auto* rows = column(all);
+  rows->addWidget(build_top());
+  columns_ = new QSplitter(Qt::Horizontal, all);
+  columns_->setHandleWidth(1);
+  columns_->setChildrenCollapsible(false);
+  columns_->addWidget(build_left());
+  columns_->addWidget(build_centre());
+  columns_->addWidget(build_right());
+  columns_->setStretchFactor(0, 0);
+  columns_->setStretchFactor(1, 1);
+  columns_->setStretchFactor(2, 0);
+  rows->addWidget(columns_, 1);
+  status_ = new Pane(look_, [this](int width, int height) {
+    std::string pending = message_text_.toStdString();
+    if (!stage_.isEmpty()) pending = stage_.toStdString() + "…";
+    return view::draw_status_bar(session_, pending, width, height, look_.measure());
+  });
+  status_->setFixedHeight(kStatusHeight);
+  rows->addWidget(status_);
+  setCentralWidget(all);
+}
+
+QWidget* MainWindow::build_top() {
+  top_ = new Pane(look_, [this](int width, int height) {
+    return view::draw_top_bar(session_, width, height, look_.measure());
+  });
+  top_->setFixedHeight(kTopHeight);
+  auto* layout = new QHBoxLayout(top_);
+  layout->setContentsMargins(0, 8, 12, 9);
+  layout->addStretch(1);
+  go_to_ = new QLineEdit(top_);
+  go_to_->setPlaceholderText(tr("go to   rank:5   step:42   finding:1   range:1.2s..1.4s"));
+  go_to_->setFixedSize(kGoToWidth, kTopHeight - 17);
+  go_to_->setFont(look_.font(view::Font::kSmall));
+  go_to_->setAccessibleName(tr("Go to"));
+  connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
+  layout->addWidget(go_to_);
+  return top_;
+}
+
+QWidget* MainWindow::build_left() {
+  auto* left = new QWidget;
+  auto* rows = column(left);
+  auto* head = new Pane(look_, [this](int width, int height) {
+    view::DrawList list;
+    list.rect({0, 0, width, height}, view::Role::kWindow);
+    list.text({14, 8, width, 24}, "TRACKS",
+              {.role = view::Role::kTextDim, .font = view::Font::kHeading});
+    return list;
+  });
+  // As high as time bar and header, so that tracks and rows line up.
+  head->setFixedHeight(view::kOverviewHeight + view::kHeaderHeight);
+  filter_ = new QLineEdit(head);
+  filter_->setPlaceholderText(tr("filter by rank, host, thread"));
+  filter_->setFont(look_.font(view::Font::kSmall));
+  filter_->setGeometry(12, 36, kLeftWidth - 24, 26);
+  filter_->setAccessibleName(tr("Filter tracks"));
+  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    if (!session_.is_open()) return;
+    session_.set_filter(text.trimmed().toStdString());
+    refresh();
+  });
+  rows->addWidget(head);
+  tracks_ = new Tracks(session_, look_);
+  connect(tracks_, &Tracks::changed, this, &MainWindow::refresh);
+  rows->addWidget(tracks_, 1);
+  left->setMinimumWidth(160);
+  return left;
+}
+
+QWidget* MainWindow::build_centre() {
+  auto* upper = new QWidget;
+  auto* rows = column(upper);
+  overview_ = new Overview(session_, look_);
+  canvas_ = new Canvas(session_, look_);
+  connect(overview_, &Overview::changed, this, &MainWindow::refresh);
+  connect(canvas_, &Canvas::changed, this, &MainWindow::refresh);
+  connect(canvas_, &Canvas::hover_changed, canvas_, &Pane::update_overlay);
+  rows->addWidget(overview_);
+  rows->addWidget(canvas_, 1);
+
+  auto* lower = new QWidget;
+  auto* lower_rows = column(lower);
+  bottom_tabs_ = make_tabs({tr("SELECTION"), tr("DIAGNOSTICS")});
+  lower_rows->addWidget(bottom_tabs_);
+  bottom_stack_ = new QStackedWidget;
+  table_ = new ScrollPane(look_, [this](int width, int height) {
+    if (!session_.is_open()) return view::Panel();
+    return view::draw_selection_table(session_, width, height, look_.measure());
+  });
+  diagnostics_ = new ScrollPane(look_, [this](int width, int height) {
+    if (!session_.is_open()) return view::Panel();
+    return view::draw_diagnostics(session_, width, height, look_.measure());
+  });
+  bottom_stack_->addWidget(table_);
+  bottom_stack_->addWidget(diagnostics_);
+  connect(bottom_tabs_, &QTabBar::currentChanged, bottom_stack_, &QStackedWidget::setCurrentIndex);
+  lower_rows->addWidget(bottom_stack_, 1);
+
+  centre_ = new QSplitter(Qt::Vertical);
+  centre_->setHandleWidth(1);
+  centre_->setChildrenCollapsible(false);
+  centre_->addWidget(upper);
+  centre_->addWidget(lower);
+  centre_->setStretchFactor(0, 1);
+  centre_->setStretchFactor(1, 0);
+
+  message_ = new Pane(look_, [this](int width, int height) {
+    if (error_) {
+      return view::draw_message(error_->what, error_->hint, std::nullopt, width, height,
+                                look_.measure());
+    }
+    if (stage_.isEmpty()) {
+      return view::draw_message("No run is open", "record one: dprof record -n 2 -- ./train",
+                                std::nullopt, width, height, look_.measure());
+    }
+    return view::draw_message("Opening the run", stage_.toStdString(), share_, width, height,
+                              look_.measure());
+  });
+  centre_stack_ = new QStackedWidget;
+  centre_stack_->addWidget(centre_);
+  centre_stack_->addWidget(message_);
+  centre_stack_->setCurrentWidget(message_);
+  return centre_stack_;
+}
+
+QWidget* MainWindow::build_right() {
+  auto* right = new QWidget;
+  auto* rows = column(right);
+  right_tabs_ = make_tabs({tr("FINDINGS"), tr("DETAILS")});
+  rows->addWidget(right_tabs_);
+  right_stack_ = new QStackedWidget;
+  findings_ = new ScrollPane(look_, [this](int width, int height) {
+    if (!session_.is_open()) return view::Panel();
+    view::FindingsPanel drawn = view::draw_findings(session_, width, height, look_.measure());
+    cards_ = std::move(drawn.cards);
+    return std::move(drawn.panel);
+  });
+  connect(findings_, &ScrollPane::clicked, this, [this](int x, int y) {
+    for (size_t i = 0; i < cards_.size(); ++i) {
+      if (!cards_[i].contains(x, y)) continue;
+      session_.select_finding(i);
+      refresh();
+      return;
+    }
+  });
+  details_ = new ScrollPane(look_, [this](int width, int height) {
+    if (!session_.is_open()) return view::Panel();
+    return view::draw_details(session_, fields_, width, height, look_.measure());
+  });
+  right_stack_->addWidget(findings_);
+  right_stack_->addWidget(details_);
+  connect(right_tabs_, &QTabBar::currentChanged, right_stack_, &QStackedWidget::setCurrentIndex);
+  rows->addWidget(right_stack_, 1);
+  right->setMinimumWidth(220);
+  return right;
+}
+
+QTabBar* MainWindow::make_tabs(const QStringList& names) {
+  auto* tabs = new QTabBar;
+  tabs->setFont(look_.font(view::Font::kHeading));
+  tabs->setDrawBase(false);
+  tabs->setExpanding(false);
+  for (const QString& name : names) tabs->addTab(name);
+  tabs->setFixedHeight(38);
+  return tabs;
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  arrange();
+}
+
+// The sizes of the picture in the design; on small screens the side panes give way first.
+void MainWindow::arrange() {
+  const int right = width() < kNarrow ? kNarrowRightWidth : kRightWidth;
+  const int left = width() < kNarrow ? 200 : kLeftWidth;
+  filter_->setGeometry(12, 36, left - 24, 26);
+  columns_->setSizes({left, width() - left - right - 2, right});
+  const int below = height() - kTopHeight - kStatusHeight;
+  const int bottom = below * 3 / 10;
+  centre_->setSizes({below - bottom - 1, bottom});
+}
+
+void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+  error_.reset();
+  stage_ = tr("opening");
+  share_ = 0;
+  worker_.open(std::move(paths), std::move(options));
+  refresh();
+}
+
+void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
+  error_.reset();
+  stage_.clear();
+  session_ = view::Session();
+  centre_stack_->setCurrentWidget(centre_);
+  session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
+  session_.open(std::move(model));
+  setWindowTitle(to_qstring(session_.model().run.name) + QStringLiteral(" – dprof"));
+  canvas_->setFocus();
+  refresh();
+}
+
+Status MainWindow::select(const std::string& selector, bool keep) {
+  const Status selected = session_.select(selector, keep);
+  if (selected.ok()) refresh();
+  return selected;
+}
+
+void MainWindow::refresh() {
+  centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
+  if (session_.is_open()) describe_selection();
+  for (Pane* pane : {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
+                     static_cast<Pane*>(canvas_), message_, status_}) {
+    pane->refresh();
+  }
+  for (ScrollPane* pane : {findings_, details_, table_, diagnostics_}) pane->refresh();
+  const std::optional<size_t> finding =
+      session_.is_open() ? session_.selection().finding : std::nullopt;
+  if (finding && *finding < cards_.size()) findings_->reveal(cards_[*finding]);
+}
+
+void MainWindow::describe_selection() {
+  const std::optional<view::SlicePlace>& place = session_.selection().slice;
+  if (place == described_) return;
+  described_ = place;
+  fields_.clear();
+  worker_.forget_description();
+  if (!place) return;
+  const view::Model& model = session_.model();
+  const view::RankModel& rank = model.ranks[static_cast<size_t>(place->rank_index)];
+  const analyzer::ThreadLanes& thread =
+      rank.lanes.threads[static_cast<size_t>(place->thread_index)];
+  const analyzer::Lane& lane = thread.depths[static_cast<size_t>(place->depth)];
+  for (const analyzer::TraceFile& trace : model.run.traces) {
+    if (trace.rank == rank.rank) worker_.describe(trace, thread.table, lane.row[place->slice]);
+  }
+  right_tabs_->setCurrentIndex(1);
+}
+
+view::DrawList MainWindow::draw_list() const {
+  view::DrawList list;
+  if (!session_.is_open()) return list;
+  const int width = canvas_->width();
+  const int height = canvas_->height() - view::kHeaderHeight;
+  list.append(view::draw_header(session_, width, look_.measure()));
+  list.append(view::draw_rows(session_, width, height, look_.measure()), {0, view::kHeaderHeight});
+  list.append(view::draw_overlay(session_, width, height, look_.measure()),
+              {0, view::kHeaderHeight});
+  return list;
+}
+
+std::string MainWindow::state() const {
+  std::vector<std::string> messages;
+  if (!message_text_.isEmpty()) messages.push_back(message_text_.toStdString());
+  return view::dump_state(session_, worker_.pending(), messages);
+}
+
+void MainWindow::set_message(const QString& text) {
+  message_text_ = text;
+  status_->refresh();
+}
+
+void MainWindow::go_to() {
+  if (!session_.is_open()) return;
+  const Status selected = select(go_to_->text().trimmed().toStdString(), false);
+  if (selected.ok()) {
+    go_to_->clear();
+    set_message({});
+    canvas_->setFocus();
+  } else {
+    set_message(to_qstring(selected.error().what + ": " + selected.error().hint));
+  }
+}
+
+}  // namespace dprof::widgets

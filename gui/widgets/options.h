@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of dprof-gui.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "base/exit_code.h"
+
+namespace dprof::widgets {
+
+struct Options {
+  std::vector<std::filesystem::path> runs;
+  analyzer::AnalysisOptions analysis;
+  std::vector<std::string> selectors;
+  std::optional<std::filesystem::path> screenshot;
+  std::optional<std::filesystem::path> state;
+  std::optional<std::filesystem::path> draw_list;
+  int width = 1920;
+  int height = 1080;
+  bool dark = false;
+  bool theme_given = false;
+  std::string scale = "1";
+  std::chrono::milliseconds timeout{60'000};
+
+  // With an output no window shows.
+  [[nodiscard]] bool has_output() const { return screenshot || state || draw_list; }
+};
+
+// nullopt: help was printed, or a message; the process ends with `exit_code`.
+[[nodiscard]] std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code);
+
+}  // namespace dprof::widgets

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/panes.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+
+namespace dprof::widgets {
+
+Pane::Pane(Look& look, Draw draw, QWidget* parent)
+    : QWidget(parent), look_(look), draw_(std::move(draw)) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+}
+
+void Pane::refresh() {
+  stale_ = true;
+  update();
+}
+
+void Pane::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  refresh();
+}
+
+void Pane::paintEvent(QPaintEvent*) {
+  const qreal ratio = devicePixelRatioF();
+  if (stale_ || picture_.devicePixelRatio() != ratio) {
+    const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    if (picture_.size() != pixels) picture_ = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
+    picture_.setDevicePixelRatio(ratio);
+    picture_.fill(look_.colour(view::Role::kCanvas));
+    QPainter painter(&picture_);
+    look_.play(draw_(width(), height()), painter);
+    stale_ = false;
+  }
+  QPainter painter(this);
+  painter.drawImage(0, 0, picture_);
+  if (overlay_) look_.play(overlay_(width(), height()), painter);
+}
+
+ScrollPane::ScrollPane(Look& look, Draw draw, QWidget* parent)
+    : QAbstractScrollArea(parent), look_(look), draw_(std::move(draw)) {
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
+  constexpr int kWheelStep = 24;
+  verticalScrollBar()->setSingleStep(kWheelStep);
+  horizontalScrollBar()->setSingleStep(kWheelStep);
+}
+
+void ScrollPane::refresh() {
+  redraw();
+  viewport()->update();
+}
+
+void ScrollPane::redraw() {
+  const QSize shown = viewport()->size();
+  panel_ = draw_(shown.width(), shown.height());
+  verticalScrollBar()->setPageStep(shown.height());
+  verticalScrollBar()->setRange(0, std::max(panel_.height - shown.height(), 0));
+  horizontalScrollBar()->setPageStep(shown.width());
+  horizontalScrollBar()->setRange(0, std::max(panel_.width - shown.width(), 0));
+}
+
+void ScrollPane::reveal(const view::Box& box) {
+  QScrollBar* bar = verticalScrollBar();
+  constexpr int kMargin = 8;
+  if (box.y < bar->value()) bar->setValue(box.y - kMargin);
+  const int below = box.y + box.h - viewport()->height();
+  if (below > bar->value()) bar->setValue(below + kMargin);
+}
+
+void ScrollPane::paintEvent(QPaintEvent*) {
+  QPainter painter(viewport());
+  painter.fillRect(viewport()->rect(), look_.colour(view::Role::kWindow));
+  painter.translate(-horizontalScrollBar()->value(), -verticalScrollBar()->value());
+  look_.play(panel_.list, painter);
+}
+
+void ScrollPane::resizeEvent(QResizeEvent*) { refresh(); }
+
+void ScrollPane::mousePressEvent(QMouseEvent* event) {
+  const QPoint at = event->position().toPoint();
+  emit clicked(at.x() + horizontalScrollBar()->value(), at.y() + verticalScrollBar()->value());
+}
+
+}  // namespace dprof::widgets

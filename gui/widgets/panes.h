@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Widgets that show draw lists: a plain pane with a kept picture and an overlay, and one that
+// scrolls.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QImage>
+#include <QWidget>
+#include <functional>
+
+#include "gui/view/selection_table.h"
+#include "gui/widgets/look.h"
+
+namespace dprof::widgets {
+
+// Keeps the static layer as a picture; update_overlay() repaints only what lies above it.
+class Pane : public QWidget {
+  Q_OBJECT
+
+ public:
+  using Draw = std::function<view::DrawList(int width, int height)>;
+
+  Pane(Look& look, Draw draw, QWidget* parent = nullptr);
+  void set_overlay(Draw overlay) { overlay_ = std::move(overlay); }
+  // The static layer has changed.
+  void refresh();
+  void update_overlay() { update(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  Look& look_;
+  Draw draw_;
+  Draw overlay_;
+  QImage picture_;
+  bool stale_ = true;
+};
+
+// Content that may be higher or wider than the pane.
+class ScrollPane : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  using Draw = std::function<view::Panel(int width, int height)>;
+
+  ScrollPane(Look& look, Draw draw, QWidget* parent = nullptr);
+  void refresh();
+  // Scrolls as little as needed to show a box of the content.
+  void reveal(const view::Box& box);
+
+ signals:
+  void clicked(int x, int y);  // in the content
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+
+ private:
+  void redraw();
+
+  Look& look_;
+  Draw draw_;
+  view::Panel panel_;
+};
+
+}  // namespace dprof::widgets

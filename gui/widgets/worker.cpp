@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/worker.h"
+
+#include <QString>
+
+namespace dprof::widgets {
+
+Worker::Worker(QObject* parent)
+    : QObject(parent), open_generation_(std::make_shared<std::atomic<uint64_t>>(0)) {
+  pool_.setMaxThreadCount(1);
+}
+
+Worker::~Worker() {
+  ++*open_generation_;
+  pool_.clear();
+  pool_.waitForDone();
+}
+
+// `job` runs on the worker thread and returns what is to be done with its result here.
+void Worker::start(std::function<std::function<void()>()> job) {
+  ++pending_;
+  pool_.start([this, job = std::move(job)] {
+    std::function<void()> finish = job();
+    QMetaObject::invokeMethod(
+        this,
+        [this, finish = std::move(finish)] {
+          --pending_;
+          finish();
+          if (pending_ == 0) emit idle();
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+  const uint64_t generation = ++*open_generation_;
+  ++describe_generation_;
+  const auto current = open_generation_;
+  start([this, generation, current, paths = std::move(paths),
+         options = std::move(options)]() -> std::function<void()> {
+    const auto progress = [&](std::string_view stage, double share) {
+      const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
+      QMetaObject::invokeMethod(
+          this,
+          [this, generation, current, text, share] {
+            if (*current == generation) emit progressed(text, share);
+          },
+          Qt::QueuedConnection);
+      return *current == generation;
+    };
+    auto model = std::make_shared<Result<std::shared_ptr<const view::Model>>>(
+        view::load_model(paths, options, progress));
+    return [this, generation, current, model] {
+      if (*current != generation) return;
+      if (model->ok()) {
+        emit opened(**model);
+      } else {
+        emit failed(model->error());
+      }
+    };
+  });
+}
+
+void Worker::describe(analyzer::TraceFile trace, std::string table, int64_t row) {
+  const uint64_t generation = ++describe_generation_;
+  start([this, generation, trace = std::move(trace), table = std::move(table),
+         row]() -> std::function<void()> {
+    Result<view::Fields> fields = analyzer::describe_row(trace, table, row);
+    view::Fields shown;
+    if (fields.ok()) {
+      shown = std::move(*fields);
+    } else {
+      shown = {{"error", fields.error().what}, {"hint", fields.error().hint}};
+    }
+    return [this, generation, shown = std::move(shown)] {
+      if (generation == describe_generation_) emit described(shown);
+    };
+  });
+}
+
+}  // namespace dprof::widgets

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work off the user interface's thread: opening a run, describing a row.
+#pragma once
+
+#include <QObject>
+#include <QThreadPool>
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "analyzer/analysis.h"
+#include "gui/view/model.h"
+#include "gui/view/panels.h"
+
+namespace dprof::widgets {
+
+// Runs one job after the other. Each kind of job has a generation: a result that has been asked for
+// anew meanwhile, or of a run that is no longer open, is dropped.
+//
+// Threading  called on the user interface's thread, which gets the signals too. The destructor
+//            cancels and waits.
+class Worker : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Worker(QObject* parent = nullptr);
+  ~Worker() override;
+
+  void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options);
+  void describe(analyzer::TraceFile trace, std::string table, int64_t row);
+  // Results of describe() that are still to come are not wanted.
+  void forget_description() { ++describe_generation_; }
+
+  // Jobs begun and not finished, dropped ones included.
+  [[nodiscard]] int pending() const { return pending_; }
+
+ signals:
+  void progressed(const QString& stage, double share);
+  void opened(std::shared_ptr<const dprof::view::Model> model);
+  void failed(const dprof::Error& error);
+  void described(const dprof::view::Fields& fields);
+  void idle();
+
+ private:
+  void start(std::function<std::function<void()>()> job);
+
+  QThreadPool pool_;
+  std::shared_ptr<std::atomic<uint64_t>> open_generation_;  // read by the job to cancel itself
+  uint64_t describe_generation_ = 0;
+  int pending_ = 0;
+};
+
+}  // namespace dprof::widgets
