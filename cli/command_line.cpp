@@ -61,7 +61,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
                       console);
   }
   if (app.get_subcommands().empty()) {
-    console.print(app.help());
+    console.print_error(app.help());
     return code_of(ExitCode::kUsage);
   }
   const Result<int> code = by_app.at(app.get_subcommands().front())->run(console);

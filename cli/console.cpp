@@ -28,6 +28,8 @@ void Console::print(std::string_view text) {
   std::fflush(out_);
 }
 
+void Console::print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), err_); }
+
 void Console::message(std::string_view line) { fmt::print(err_, "dprof: {}\n", line); }
 
 void Console::error(const Error& error) {

@@ -18,9 +18,10 @@ class Console {
   // Of any two streams, without colour, for tests.
   Console(std::FILE* out, std::FILE* err) : out_(out), err_(err) {}
 
-  void print(std::string_view text);    // to stdout, as it is
-  void message(std::string_view line);  // to stderr: "dprof: LINE"
-  void error(const Error& error);       // "dprof: WHAT", then "hint: …"
+  void print(std::string_view text);        // to stdout, as it is
+  void print_error(std::string_view text);  // the same to stderr
+  void message(std::string_view line);      // to stderr: "dprof: LINE"
+  void error(const Error& error);           // "dprof: WHAT", then "hint: …"
 
   [[nodiscard]] bool out_is_terminal() const { return out_is_terminal_; }
   [[nodiscard]] bool error_is_terminal() const { return error_is_terminal_; }

@@ -18,7 +18,8 @@ constexpr int kCommandNotFound = 127;
 constexpr int kCommandNotExecutable = 126;
 
 constexpr char kDetails[] =
-    "\nWithout -n the command runs once and its output is left alone: use it in front of torchrun or\n"
+    "\nWithout -n the command runs once and its output is left alone: use it in front of torchrun "
+    "or\n"
     "mpirun. With -n N it runs N times on this machine, as ranks 0 to N-1, with MASTER_ADDR,\n"
     "MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE set; output lines begin with\n"
     "`[rank] `, and the first rank that fails ends the others.\n"
@@ -27,9 +28,9 @@ constexpr char kDetails[] =
     "  dprof record -n 2 -- ./train --epochs 3\n"
     "  dprof record -o run1 -- torchrun --nproc-per-node=8 train.py\n"
     "  dprof record --detail full -- python train.py\n"
-    "  srun --ntasks-per-node=1 dprof record -o run1 -- torchrun … train.py\n"
     "\n"
-    "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank that\n"
+    "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank "
+    "that\n"
     "failed. 2 usage; 5 the command ended with 0, but something was lost; 126 and 127 the command\n"
     "cannot be executed, is not there; 125 dprof itself failed.\n";
 
@@ -40,8 +41,9 @@ Result<fs::path> find_library() {
   const fs::path library = (program_folder() / "../lib/libdprof.so").lexically_normal();
   std::error_code error;
   if (fs::exists(library, error)) return library;
-  return fail(Code::kInternal, fmt::format("{}: no such file", library.string()),
-              "libdprof.so belongs into ../lib beside the dprof program: build or install it whole");
+  return fail(
+      Code::kInternal, fmt::format("{}: no such file", library.string()),
+      "libdprof.so belongs into ../lib beside the dprof program: build or install it whole");
 #endif
 }
 
@@ -51,16 +53,15 @@ std::string plural(int64_t count, std::string_view thing) {
 
 void tell(const recorder::Recorded& recorded, Console& console) {
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
-    console.message(fmt::format("{}: {}", diagnostic.code, diagnostic.text));
-    console.message(
-        fmt::format("  hint: {}", schema::diagnostic_kind(diagnostic.code).hint));
+    console.error({Code::kInternal, fmt::format("{}: {}", diagnostic.code, diagnostic.text),
+                   std::string(schema::diagnostic_kind(diagnostic.code).hint)});
   }
   const int64_t others = recorded.traces - recorded.ranks;
-  console.message(fmt::format(
-      "recorded {}{}, {}, {} lost, {} in {}", plural(recorded.ranks, "rank"),
-      others > 0 ? fmt::format(" and {} without a rank", others) : std::string(),
-      plural(recorded.events, "event"), format_count(recorded.lost), format_bytes(recorded.bytes),
-      recorded.folder.string()));
+  console.message(
+      fmt::format("recorded {}{}, {}, {} lost, {} in {}", plural(recorded.ranks, "rank"),
+                  others > 0 ? fmt::format(" and {} without a rank", others) : std::string(),
+                  plural(recorded.events, "event"), format_count(recorded.lost),
+                  format_bytes(recorded.bytes), recorded.folder.string()));
   if (recorded.traces > 0) {
     console.message(fmt::format("next: dprof report {}", recorded.folder.string()));
   }
@@ -78,8 +79,9 @@ class Record final : public Subcommand {
         ->check(CLI::Range(1, kMaxRanks));
     app.add_option("-o", folder_, "run folder (default: ./dprof-YYYYMMDD-HHMMSS)")
         ->type_name("RUN");
-    app.add_option("--detail", options_.detail,
-                   "light: marked ranges, NVTX, autograd; standard: collectives too; full: every op")
+    app.add_option(
+           "--detail", options_.detail,
+           "light: marked ranges, NVTX, autograd; standard: collectives too; full: every op")
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"light", "standard", "full"}))
         ->capture_default_str();
@@ -101,8 +103,8 @@ class Record final : public Subcommand {
     if (!recorded.ok()) return report_failure(recorded.error(), console);
     tell(*recorded, console);
     if (recorded->command_code != 0) return recorded->command_code;
-    const bool missing = std::ranges::any_of(
-        recorded->diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
+    const bool missing =
+        std::ranges::any_of(recorded->diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
           return schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
     return code_of(recorded->lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);

@@ -9,14 +9,16 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kDetails[] =
-    "\nWhat the recorder had committed is kept (it commits five times a second); what came later is\n"
+    "\nWhat the recorder had committed is kept (it commits five times a second); what came later "
+    "is\n"
     "lost, and the trace says so. A run that is whole already is left as it is.\n"
     "\n"
     "Examples:\n"
     "  dprof recover run1\n"
     "\n"
     "Exit codes: 0 nothing had to be done; 5 traces were finished, and miss what came after the\n"
-    "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
+    "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is "
+    "damaged;\n"
     "125 dprof itself failed.\n";
 
 class Recover final : public Subcommand {
@@ -25,17 +27,14 @@ class Recover final : public Subcommand {
   std::string_view summary() const override { return "finish a run whose recorder was killed"; }
   std::string_view details() const override { return kDetails; }
 
-  void declare(CLI::App& app) override {
-    app.add_option("RUN", run_, "run folder")->required();
-  }
+  void declare(CLI::App& app) override { app.add_option("RUN", run_, "run folder")->required(); }
 
   Result<int> run(Console& console) override {
     const Result<recorder::Recovered> recovered = recorder::recover_run(run_);
     if (!recovered.ok()) return fail(recovered.error());
     for (const Error& damage : recovered->damaged) console.error(damage);
     console.message(fmt::format("{}: {} finished, {} whole already, {} damaged", run_,
-                                recovered->finished, recovered->whole,
-                                recovered->damaged.size()));
+                                recovered->finished, recovered->whole, recovered->damaged.size()));
     if (!recovered->damaged.empty()) return code_of(ExitCode::kUnreadable);
     return code_of(recovered->finished > 0 ? ExitCode::kSomethingLost : ExitCode::kGood);
   }

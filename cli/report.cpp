@@ -15,7 +15,8 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kDetails[] =
-    "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). Several\n"
+    "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). "
+    "Several\n"
     "folders of one run (one of each host) are read together.\n"
     "\n"
     "Examples:\n"
@@ -23,7 +24,8 @@ constexpr char kDetails[] =
     "  dprof report run1 --format json -o report.json\n"
     "  dprof report run1 --steps 20:120 --ranks 0,4-7\n"
     "\n"
-    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
+    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could "
+    "be\n"
     "read is made all the same); 125 dprof itself failed.\n";
 
 // Written beside and renamed, so that no half of a report is left.
@@ -83,11 +85,10 @@ class Report final : public Subcommand {
  private:
   Status show(const analyzer::Report& report, Console& console) const {
     const bool to_terminal = file_.empty();
-    const analyzer::TextOptions text{.width = console.width(),
-                                     .colour = to_terminal && console.colour(),
-                                     .top = top_};
-    const std::string rendered = format_ == "json" ? analyzer::render_json(report)
-                                                   : analyzer::render_text(report, text);
+    const analyzer::TextOptions text{
+        .width = console.width(), .colour = to_terminal && console.colour(), .top = top_};
+    const std::string rendered =
+        format_ == "json" ? analyzer::render_json(report) : analyzer::render_text(report, text);
     if (!to_terminal) return write_file(file_, rendered);
     console.print(rendered);
     return Done{};

@@ -16,8 +16,8 @@ namespace dprof::schema {
 // words in their place.
 [[nodiscard]] std::string create_views();
 
-// "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes a quoted name that it does not know for a
-// text, and a missing column would go unnoticed.
+// "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes a quoted name that
+// it does not know for a text, and a missing column would go unnoticed.
 [[nodiscard]] std::string column_list(const Table& table);
 
 }  // namespace dprof::schema

@@ -44,8 +44,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     // In the recorder.
     {"no_process", Severity::kError, Scope::kRecorder,
      "No process of the command recorded anything.",
-     "is it a dynamically linked program that loads torch or NVTX? `dprof doctor` tells what can "
-     "be recorded"},
+     "is it a dynamically linked program that loads torch or uses NVTX, on this machine?"},
     {"missing_rank", Severity::kDataLoss, Scope::kRecorder,
      "A rank that belongs to the job was never seen by the recorder.",
      "run `dprof record` on every node, or give the folders of one run together to `dprof report`"},

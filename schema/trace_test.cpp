@@ -149,6 +149,25 @@ TEST_F(TraceTest, TextsMetaAndViews) {
   EXPECT_FALSE(fs::exists(path("rank-00000.dprof-wal"))) << "one plain file must remain";
 }
 
+TEST_F(TraceTest, AReaderDoesNotKeepTheTraceFromBeingFinished) {
+  auto writer = *TraceWriter::create(path());
+  ASSERT_TRUE(writer->append(HostRangeRow{.id = 1}).ok());
+  ASSERT_TRUE(writer->commit().ok());
+  {
+    const auto reader = *Database::open(path(), Database::Mode::kReadOnly);
+    Statement reading = *reader.prepare("SELECT id FROM host_range");
+    ASSERT_TRUE(*reading.step()) << "a read transaction is open from here on";
+    writer->set_meta("ended", "complete");
+    const Result<bool> plain = writer->finish();
+    ASSERT_TRUE(plain.ok()) << plain.error().what;
+    EXPECT_FALSE(*plain);
+  }
+  writer.reset();
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().what;
+  EXPECT_EQ(reader->meta("ended"), "complete");
+}
+
 TEST_F(TraceTest, ReopenedTraceGoesOnAndIsFinished) {
   {
     auto writer = *TraceWriter::create(path());

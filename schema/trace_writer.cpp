@@ -337,10 +337,13 @@ Status TraceWriter::commit() {
   return impl_->note(impl_->database.execute("COMMIT"));
 }
 
-Status TraceWriter::finish() {
+Result<bool> TraceWriter::finish() {
   if (const Status done = commit(); !done.ok()) return fail(done.error());
-  return impl_->note(impl_->database.execute(
-      create_views() + "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;"));
+  if (const Status done = impl_->note(impl_->database.execute(create_views())); !done.ok()) {
+    return fail(done.error());
+  }
+  const Result<std::string> mode = impl_->database.query_text("PRAGMA journal_mode = DELETE");
+  return mode.ok() && *mode == "delete";
 }
 
 int64_t TraceWriter::rows() const { return impl_->rows; }

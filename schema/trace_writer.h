@@ -53,8 +53,9 @@ class TraceWriter {
   Status commit();
 
   // Commits, creates the views, checkpoints, leaves one plain file (journal_mode=DELETE). The
-  // writer is closed then.
-  Status finish();
+  // writer is closed then. False: all is written, but somebody has the trace open, so that its
+  // journal stays beside it until the last reader leaves; such a file must not be renamed.
+  Result<bool> finish();
 
   [[nodiscard]] int64_t rows() const;  // appended so far, `string` and `meta` apart
 

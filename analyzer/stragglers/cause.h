@@ -16,10 +16,18 @@ struct Cause {
   int64_t own_ns = 0;    // of that kind per step
   int64_t peers_ns = 0;  // the peers' median
   schema::Marker phase = schema::Marker::kNone;  // where to look for evidence
+  // All computation is slower in about the same ratio: rather a slow or shared core than other
+  // work.
+  bool uniform = false;
 };
+
+// Typical steps count for what lasts (medians, which a few disturbed steps do not move), all of
+// them for what comes now and then (means).
+enum class Over : uint8_t { kTypical, kAll };
 
 // `when`: entries of work.steps in which the delay shows. `rank` nullopt: the slowest rank of each
 // step.
-Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vector<size_t>& when);
+Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vector<size_t>& when,
+               Over over);
 
 }  // namespace dprof::analyzer

@@ -22,6 +22,8 @@ constexpr double kSpikeSigmas = 6;
 constexpr double kSpikeShareOfStep = 0.05;  // of the median step
 constexpr double kTransientShare = 0.1;     // of steps
 constexpr size_t kLeastSpikes = 4;
+constexpr double kAlike = 0.15;        // spread of the spikes' size, of their median
+constexpr double kChance = 0.005;      // that spikes of unequal size are one rank's by luck
 constexpr double kSameInterval = 0.8;  // of the spikes' distances, for a periodic one
 constexpr double kRotatingEntropy = 0.7;
 constexpr double kRotatingShare = 0.3;  // of the steps have a spike, of any rank
@@ -59,8 +61,9 @@ bool stands_out(const OwnWork& work, size_t rank) {
   return median(doubles(work.own_ns[rank])) - centre > kLeastZ * scale;
 }
 
-// Two ranks have no spread among peers: the difference must stand out of its own fluctuation. Steps
-// that follow each other fluctuate together, so only each fifth counts as an observation.
+// The difference must also stand out of its own fluctuation: few peers can be close to each other
+// by luck. Steps that follow each other fluctuate together, so only each fifth counts as an
+// observation.
 bool stands_out_of_itself(const Series& excess) {
   const std::vector<double> values = doubles(excess);
   const double observations = std::max(1.0, static_cast<double>(values.size()) / 5);
@@ -74,7 +77,7 @@ bool is_persistent(const OwnWork& work, size_t rank, const Series& excess, doubl
   const size_t windows = excess.size() >= 4 * kWindows ? kWindows : kLeastWindows;
   return share_above(excess, threshold) >= kPersistentShare &&
          windows_above(excess, threshold, windows) >= kLeastWindows &&
-         (work.own_ns.size() > 2 ? stands_out(work, rank) : stands_out_of_itself(excess));
+         stands_out_of_itself(excess) && (work.own_ns.size() == 2 || stands_out(work, rank));
 }
 
 std::vector<size_t> spikes_of(const Series& excess, double threshold) {
@@ -105,17 +108,43 @@ bool is_concentrated(const Series& excess, const std::vector<size_t>& spikes) {
   return 2 * in_spikes > positive;
 }
 
+// Spikes of one size have one origin; those of a busy machine differ.
+bool are_alike(const Series& excess, const std::vector<size_t>& spikes) {
+  std::vector<double> sizes;
+  for (const size_t s : spikes) sizes.push_back(static_cast<double>(excess[s]));
+  return mad_n(sizes) <= kAlike * median(sizes);
+}
+
+// Probability that chance gives one of `ranks` at least `own` of `all` spikes, if it favours none.
+double chance_of(size_t own, size_t all, size_t ranks) {
+  const double p = 1.0 / static_cast<double>(ranks);
+  double tail = 0;
+  for (size_t k = own; k <= all; ++k) {
+    const auto n = static_cast<double>(all);
+    const auto x = static_cast<double>(k);
+    const double ways = std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1);
+    tail += std::exp(ways + x * std::log(p) + (n - x) * std::log1p(-p));
+  }
+  return std::min(1.0, tail * static_cast<double>(ranks));
+}
+
 std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes, size_t rank,
                                   const Series& excess) {
   const std::vector<size_t>& own = spikes[rank];
   if (own.size() < kLeastSpikes || !is_concentrated(excess, own)) return std::nullopt;
+  size_t all = 0;
   for (size_t r = 0; r < spikes.size(); ++r) {
+    all += spikes[r].size();
     if (r != rank && 4 * spikes[r].size() > own.size()) return std::nullopt;
   }
-  const double share = static_cast<double>(own.size()) / static_cast<double>(excess.size());
   const bool periodic = is_periodic(own);
+  const bool one_origin = periodic || (own.size() > kLeastSpikes && are_alike(excess, own));
+  if (!one_origin && chance_of(own.size(), all, spikes.size()) > kChance) return std::nullopt;
+  const double share = static_cast<double>(own.size()) / static_cast<double>(excess.size());
   if (!periodic && share >= kTransientShare) {
-    // Neither rare nor regular: only a stretch of time, such as a fault that came and went.
+    // Neither rare nor regular: only a stretch of time, such as a fault that came and went. Against
+    // one other rank only, a busy machine looks the same.
+    if (spikes.size() == 2) return std::nullopt;
     const size_t stretch = own.back() - own.front() + 1;
     if (static_cast<double>(own.size()) < kPersistentShare * static_cast<double>(stretch))
       return std::nullopt;

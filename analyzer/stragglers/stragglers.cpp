@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNamedShare = 0.03;  // of the median step
 constexpr double kInfoShare = 0.01;
-// Two ranks: no third says which difference between machines or cores is usual.
+// With two ranks no third says which difference between machines or cores is usual.
 constexpr double kNamedShareOfTwo = 0.05;
 constexpr size_t kEvidenceRows = 20;
 
@@ -62,7 +62,8 @@ class Judge {
   Verdict judge_one(const Suspect& suspect) {
     const Replacement replacement{.rank = suspect.rank, .all = !suspect.rank};
     const std::vector<int64_t> gain = gain_of(c_.meetings, recorded_, replacement);
-    const Cause cause = cause_of(c_.work, suspect.rank, suspect.when);
+    const Cause cause = cause_of(c_.work, suspect.rank, suspect.when,
+                                 suspect.shape == Shape::kPersistent ? Over::kTypical : Over::kAll);
     Verdict verdict;
     Straggler& s = verdict.straggler;
     if (suspect.rank) s.rank = rank_of(*suspect.rank);
@@ -81,10 +82,19 @@ class Judge {
     verdict.kind = cause.kind;
     verdict.kind_ns = cause.own_ns;
     verdict.peers_kind_ns = cause.peers_ns;
-    const double needed = c_.work.own_ns.size() == 2 ? kNamedShareOfTwo : kNamedShare;
-    const int64_t beyond_usual = s.cost_ns - (suspect.rank ? usual_cost(*suspect.rank) : 0);
-    verdict.named = share(s.cost_ns) >= kNamedShare && share(beyond_usual) >= needed;
+    verdict.named = is_culprit(suspect, s, cause);
     return verdict;
+  }
+
+  // Two ranks that share cores differ by chance for longer than a short run: computation that is
+  // slower as a whole, against one other rank only, accuses nobody.
+  [[nodiscard]] bool is_culprit(const Suspect& suspect, const Straggler& s,
+                                const Cause& cause) const {
+    const bool two = c_.work.own_ns.size() == 2;
+    if (two && cause.uniform) return false;
+    const int64_t usual = suspect.rank ? usual_cost(*suspect.rank) : 0;
+    return share(s.cost_ns) >= kNamedShare &&
+           share(s.cost_ns - usual) >= (two ? kNamedShareOfTwo : kNamedShare);
   }
 
   [[nodiscard]] int rank_of(size_t entry) const { return c_.digests[c_.steps.ranks[entry]].rank; }

@@ -84,7 +84,9 @@ Connection::Peer Connection::peer() const noexcept {
   if (!still_ours()) return Peer::kUnknown;
   pollfd watch{descriptor_, POLLIN | POLLRDHUP, 0};
   if (poll(&watch, 1, 0) <= 0) return Peer::kThere;
-  return (watch.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0 ? Peer::kGone : Peer::kThere;
+  if ((watch.revents & (POLLHUP | POLLRDHUP | POLLERR)) == 0) return Peer::kThere;
+  // The number may have got another owner between the two calls: then it was not our peer's end.
+  return still_ours() ? Peer::kGone : Peer::kUnknown;
 }
 
 void Connection::close() noexcept {

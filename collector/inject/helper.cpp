@@ -40,10 +40,19 @@ void wait_for_control(uint32_t generation_seen, uint64_t ns) noexcept {
           nullptr, 0);
 }
 
-// Tells the trace what is recorded from now on.
-void write_detail(uint32_t state, uint32_t detail) noexcept {
+// What is recorded, as the trace was told last. Owned by the helper.
+struct Told {
+  uint32_t state = 0;
+  uint32_t detail = 0;
+};
+constinit Told told;
+
+// Tells the trace what is recorded from now on, if it does not know.
+void tell(uint32_t state, uint32_t detail) noexcept {
+  if (told.state == state && told.detail == detail) return;
   ThreadState* thread = current_thread();
   if (thread == nullptr) return;
+  told = {state, detail};
   wire::Record record{};
   record.kind = wire::Kind::kDetail;
   record.slots = 1;
@@ -67,7 +76,7 @@ bool apply_control() noexcept {
   const uint32_t sources = control.sources.load(std::memory_order_relaxed);
   const uint32_t bits = mask_of(detail) & ((sources & kMaskSources) | ~kMaskSources);
   set_torch_detail(detail);
-  write_detail(state, static_cast<uint32_t>(detail));
+  tell(state, static_cast<uint32_t>(detail));
   set_mask(on ? bits : 0);
   return true;
 }
@@ -86,6 +95,8 @@ bool finish_connecting() noexcept {
 void serve() noexcept {
   if (!finish_connecting()) return;
   const uint64_t started = monotonic_ns();
+  tell(static_cast<uint32_t>(wire::CaptureState::kRecording),
+       static_cast<uint32_t>(runtime.default_detail));
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
   bool go_on = apply_control();
   while (go_on) {
@@ -107,8 +118,9 @@ void* helper_main(void*) noexcept {
   while (!runtime.helper_may_run.load(std::memory_order_acquire)) pause_ns(kMs / 4);
   if (runtime.state.load(std::memory_order_acquire) == SessionState::kActive) {
     serve();
+    // The descriptor stays: closing a number that the program may be reusing is worse than one
+    // dead socket.
     disable_session();
-    runtime.connection.close();
   }
   return nullptr;
 }

@@ -432,8 +432,10 @@ TEST_P(SessionTest, CaptureFollowsTheControlPage) {
     details.emplace_back(one.record.detail.state, one.record.detail.detail);
   }
   const auto recording = static_cast<uint32_t>(wire::CaptureState::kRecording);
-  EXPECT_EQ(details.front(), std::make_pair(recording, 2u));
-  EXPECT_EQ(details.back(), std::make_pair(recording, 3u));
+  const auto armed = static_cast<uint32_t>(wire::CaptureState::kArmed);
+  EXPECT_THAT(details,
+              ::testing::ElementsAre(::testing::Pair(recording, 2u), ::testing::Pair(armed, 2u),
+                                     ::testing::Pair(recording, 3u)));
 }
 
 TEST_P(SessionTest, DeadRecorderSwitchesEverythingOff) {

@@ -98,7 +98,8 @@ bool tsc_is_usable(const std::string& cpuinfo, const std::string& clocksource) {
 RunClock RunClock::start() {
   const ClockSource source = choose_source();
   if (source == ClockSource::kMonotonic) {
-    RunClock clock({.tick0 = 0, .multiplier = uint64_t{1} << kShift, .shift = kShift, .source = source});
+    RunClock clock(
+        {.tick0 = 0, .multiplier = uint64_t{1} << kShift, .shift = kShift, .source = source});
     clock.origin_ = clock.read();
     clock.scale_.tick0 = clock.origin_.ticks;
     return clock;
@@ -110,7 +111,8 @@ RunClock RunClock::start() {
   const auto ns = static_cast<double>(second.monotonic_raw_ns - first.monotonic_raw_ns);
   const double ns_per_tick = ns / static_cast<double>(second.ticks - first.ticks);
   const auto multiplier = static_cast<uint64_t>(ns_per_tick * static_cast<double>(1ULL << kShift));
-  RunClock clock({.tick0 = second.ticks, .multiplier = multiplier, .shift = kShift, .source = source});
+  RunClock clock(
+      {.tick0 = second.ticks, .multiplier = multiplier, .shift = kShift, .source = source});
   clock.origin_ = clock.read();
   clock.scale_.tick0 = clock.origin_.ticks;
   return clock;
@@ -120,9 +122,7 @@ RunClock::RunClock(const wire::TickScale& scale) : scale_(scale) {}
 
 uint64_t RunClock::now_ticks() const { return read_ticks(scale_.source); }
 
-ClockReading RunClock::read() const {
-  return read_clocks(scale_.source, 1e9 / ticks_per_second());
-}
+ClockReading RunClock::read() const { return read_clocks(scale_.source, 1e9 / ticks_per_second()); }
 
 double RunClock::ticks_per_second() const {
   const double ns_per_tick =

@@ -31,8 +31,7 @@ bool can_be(Function called, Function seen) {
 
 }  // namespace
 
-void Communicators::announce(const wire::Communicator& said, int64_t name_id,
-                             TraceOutput& output) {
+void Communicators::announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output) {
   const int64_t id = find(said.group, static_cast<Backend>(said.backend), output);
   schema::CommunicatorRow row = by_hash_.at(said.group);
   row.id = id;
@@ -98,8 +97,7 @@ void Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& 
     entry.done = true;
     return;
   }
-  std::deque<Pending>& queue =
-      is_point_to_point(function) ? point_to_point_ : queues_[call.group];
+  std::deque<Pending>& queue = is_point_to_point(function) ? point_to_point_ : queues_[call.group];
   queue.push_back({row.id, function, thread.os_tid});
   if (queue.size() <= kMaxPending) return;
   settle(queue.front().id, CollectiveState::kUnobserved);
@@ -113,9 +111,9 @@ void Collectives::begin(const wire::CollectiveEdge& edge, Function function,
     settle(open->second, CollectiveState::kUnobserved);
     running_.erase(open);
   }
-  const std::optional<int64_t> joined =
-      is_point_to_point(function) ? take_point_to_point(function, thread.os_tid)
-                                  : take_queued(edge.group, function, thread.os_tid);
+  const std::optional<int64_t> joined = is_point_to_point(function)
+                                            ? take_point_to_point(function, thread.os_tid)
+                                            : take_queued(edge.group, function, thread.os_tid);
   Entry& entry = joined ? live_.at(*joined) : new_entry();
   if (!joined) {
     entry.row.function = function;

@@ -91,11 +91,11 @@ class Collectives {
   int64_t next_id_ = 1;
   std::map<int64_t, Entry> live_;  // rows that are not written, or may still change
   std::vector<int64_t> unwritten_, changed_;
-  std::unordered_map<uint64_t, Counters> counters_;          // by group
-  std::map<uint64_t, std::deque<Pending>> queues_;           // by group: enqueued, not begun
+  std::unordered_map<uint64_t, Counters> counters_;  // by group
+  std::map<uint64_t, std::deque<Pending>> queues_;   // by group: enqueued, not begun
   std::deque<Pending> point_to_point_;
-  std::unordered_map<uint32_t, uint64_t> group_of_thread_;   // worker thread → group
-  std::unordered_map<uint64_t, int64_t> running_;            // key → row
+  std::unordered_map<uint32_t, uint64_t> group_of_thread_;  // worker thread → group
+  std::unordered_map<uint64_t, int64_t> running_;           // key → row
 };
 
 }  // namespace dprof::recorder

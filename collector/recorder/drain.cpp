@@ -66,8 +66,8 @@ uint64_t Drain::pass() {
   latest_ticks_ =
       began_ticks + static_cast<uint64_t>(static_cast<double>(kFutureNs) *
                                           clock_.ticks_per_second() / double{kNsPerSecond});
-  const uint32_t rings = std::min(
-      mapping_.header()->rings_taken.load(std::memory_order_acquire), wire::kMaxRings);
+  const uint32_t rings =
+      std::min(mapping_.header()->rings_taken.load(std::memory_order_acquire), wire::kMaxRings);
   uint64_t records = 0;
   for (uint32_t i = 0; i < rings; ++i) {
     drain_ring(i, records);
@@ -82,10 +82,8 @@ void Drain::drain_ring(uint32_t index, uint64_t& records) {
   Ring& ring = rings_[index];
   wire::RingShared& shared = *mapping_.ring(index);
   // Read before the drain: once it says closed, the owner writes no more.
-  const auto status =
-      static_cast<wire::RingStatus>(shared.status.load(std::memory_order_acquire));
-  records += ring.reader.drain(
-      [&](const wire::ReadRecord& read) { on_record(ring, index, read); });
+  const auto status = static_cast<wire::RingStatus>(shared.status.load(std::memory_order_acquire));
+  records += ring.reader.drain([&](const wire::ReadRecord& read) { on_record(ring, index, read); });
   if (ring.reader.damaged() && !ring.damage_told) {
     ring.damage_told = true;
     ++damaged_rings_;
@@ -202,8 +200,8 @@ bool Drain::on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t t
     put_in_order(thread, read.record);
     return true;
   }
-  const std::optional<OpenRange> range = ranges_.end(
-      thread.ranges, static_cast<RangeCategory>(end.category), end.domain, time_ns);
+  const std::optional<OpenRange> range =
+      ranges_.end(thread.ranges, static_cast<RangeCategory>(end.category), end.domain, time_ns);
   thread.used = true;
   if (!range) {
     lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
@@ -224,9 +222,8 @@ bool Drain::on_thread_name(Thread& thread, const wire::Record& record) {
   const uint32_t os_tid = record.thread_name.os_tid;
   Thread* named = &thread;
   if (os_tid != 0 && os_tid != thread.row.os_tid) {
-    const auto found = std::find_if(threads_.rbegin(), threads_.rend(), [&](const Thread& one) {
-      return one.row.os_tid == os_tid;
-    });
+    const auto found = std::find_if(threads_.rbegin(), threads_.rend(),
+                                    [&](const Thread& one) { return one.row.os_tid == os_tid; });
     if (found == threads_.rend()) return true;  // a thread that records nothing has no row
     named = &*found;
   }
@@ -316,8 +313,7 @@ Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
   Thread& thread = threads_.emplace_back();
   thread.row.id = static_cast<int64_t>(threads_.size());
   thread.row.os_tid = mapping_.ring(index)->os_tid.load(std::memory_order_relaxed);
-  thread.row.role =
-      thread.row.os_tid == process_id_ ? ThreadRole::kMain : ThreadRole::kOther;
+  thread.row.role = thread.row.os_tid == process_id_ ? ThreadRole::kMain : ThreadRole::kOther;
   thread.changed = true;
   ring.thread = &thread;
   return thread;
@@ -335,13 +331,10 @@ void Drain::put_in_order(Thread& thread, const wire::Record& record, const OpenR
 
 void Drain::run_ordered(uint64_t until_ticks) {
   if (ordered_.empty()) return;
-  std::ranges::sort(ordered_, {}, [](const Ordered& item) {
-    return std::tuple(item.ticks, item.arrival);
-  });
-  const auto end =
-      std::ranges::upper_bound(ordered_, until_ticks, {}, [](const Ordered& item) {
-        return item.ticks;
-      });
+  std::ranges::sort(ordered_, {},
+                    [](const Ordered& item) { return std::tuple(item.ticks, item.arrival); });
+  const auto end = std::ranges::upper_bound(ordered_, until_ticks, {},
+                                            [](const Ordered& item) { return item.ticks; });
   for (auto item = ordered_.begin(); item != end; ++item) run_one(*item);
   ordered_.erase(ordered_.begin(), end);
 }
@@ -358,9 +351,8 @@ void Drain::run_one(const Ordered& item) {
       paired = ranges_.open_keyed(record.range_begin.key, item.range);
       break;
     case Kind::kRangeEnd: {
-      const std::optional<OpenRange> range =
-          ranges_.end_keyed(record.range_end.key,
-                            static_cast<RangeCategory>(record.range_end.category), time_ns);
+      const std::optional<OpenRange> range = ranges_.end_keyed(
+          record.range_end.key, static_cast<RangeCategory>(record.range_end.category), time_ns);
       paired = range.has_value();
       if (range) on_end_of_range(*range, time_ns);
       break;
@@ -462,8 +454,8 @@ void Drain::finish(bool killed) {
     const schema::DiagnosticKind& kind = schema::diagnostic_kind("damaged_ring");
     output_.append(schema::DiagnosticRow{
         std::string(kind.code), kind.severity, damaged_rings_,
-        output_.intern(fmt::format("{} rings held counters or records that make no sense",
-                                   damaged_rings_))});
+        output_.intern(
+            fmt::format("{} rings held counters or records that make no sense", damaged_rings_))});
   }
   flush();
 }

@@ -217,13 +217,13 @@ TEST_F(DrainTest, CountsWhatMakesNoSense) {
   wire::Record unknown_kind = range_begin(name, 10, kOp);
   unknown_kind.kind = static_cast<wire::Kind>(999);
   ring.push(unknown_kind);
-  ring.push(range_begin(name, 11, 200));                         // no such category
-  ring.push(range_begin(name, UINT64_MAX, kOp));                 // in the future
-  ring.push(collective_enqueue(name, 12, 1, 99));                // no such function
-  ring.push(range_end(13, kOp));                                 // nothing is open
-  ring.push(range_end(14, kOp, 5));                              // no such key
+  ring.push(range_begin(name, 11, 200));           // no such category
+  ring.push(range_begin(name, UINT64_MAX, kOp));   // in the future
+  ring.push(collective_enqueue(name, 12, 1, 99));  // no such function
+  ring.push(range_end(13, kOp));                   // nothing is open
+  ring.push(range_end(14, kOp, 5));                // no such key
   ring.push(collective_edge(wire::Kind::kCollectiveEnd, 0, 15, 5));
-  ring.push(range_begin(0x7fffffff, 16, kOp));                   // a text outside the arena
+  ring.push(range_begin(0x7fffffff, 16, kOp));  // a text outside the arena
   drain_.pass();
   const schema::TraceReader trace = read();
   int64_t bad = 0, unpaired = 0;
@@ -340,10 +340,8 @@ TEST_F(DrainTest, MarkersMakeStepsAndTheLastMayBeOpen) {
   const schema::TraceReader trace = read(true);
   const auto steps = rows<schema::StepRow>(trace);
   ASSERT_THAT(steps, SizeIs(3));
-  EXPECT_EQ(steps[1],
-            (schema::StepRow{1, 1010, 1900, schema::StepSource::kMarker}));
-  EXPECT_EQ(steps[2],
-            (schema::StepRow{2, 2010, std::nullopt, schema::StepSource::kMarker}));
+  EXPECT_EQ(steps[1], (schema::StepRow{1, 1010, 1900, schema::StepSource::kMarker}));
+  EXPECT_EQ(steps[2], (schema::StepRow{2, 2010, std::nullopt, schema::StepSource::kMarker}));
 }
 
 TEST_F(DrainTest, OptimizerEndsMakeStepsWhereNothingIsMarked) {

@@ -8,11 +8,11 @@ namespace {
 
 using ::testing::Contains;
 
-const CollectorSettings kSettings{.library = "/opt/lib/libdprof.so",
-                                  .socket = "/tmp/x/s",
-                                  .scale = {.tick0 = 5, .multiplier = 6, .shift = 7,
-                                            .source = wire::ClockSource::kTsc},
-                                  .detail = "full"};
+const CollectorSettings kSettings{
+    .library = "/opt/lib/libdprof.so",
+    .socket = "/tmp/x/s",
+    .scale = {.tick0 = 5, .multiplier = 6, .shift = 7, .source = wire::ClockSource::kTsc},
+    .detail = "full"};
 
 TEST(EnvironmentTest, PutsTheCollectorInFront) {
   Environment environment;

@@ -27,8 +27,8 @@ Result<ParsedHello> parse_hello(std::span<const unsigned char> packet_untrusted)
 
   const size_t room = packet_untrusted.size() - sizeof hello;
   if (hello.text_bytes > room) return fail(Code::kDamaged, "a hello that was cut");
-  const std::string_view text(
-      reinterpret_cast<const char*>(packet_untrusted.data()) + sizeof hello, hello.text_bytes);
+  const std::string_view text(reinterpret_cast<const char*>(packet_untrusted.data()) + sizeof hello,
+                              hello.text_bytes);
   parsed.variables = parse_variables(text, '\0');
   const auto take = [&](std::string_view key) {
     const auto found = parsed.variables.find(key);

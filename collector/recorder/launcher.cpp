@@ -69,8 +69,7 @@ Status Launcher::start(const Environment& environment) {
   return output_.start();
 }
 
-Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_fd,
-                              int error_fd) {
+Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_fd, int error_fd) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, usual;
@@ -92,8 +91,8 @@ Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_
   const std::vector<char*> arguments = pointers(options_.command);
   const std::vector<char*> variables = pointers(entries);
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(),
-                                 variables.data());
+  const int error =
+      posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error == 0) return pid;
@@ -141,9 +140,9 @@ Result<int> free_port() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
-  const bool bound =
-      fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  const bool bound = fd >= 0 &&
+                     bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   const int error = errno;
   if (fd >= 0) close(fd);
   if (bound) return ntohs(address.sin_port);

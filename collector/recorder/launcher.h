@@ -36,7 +36,8 @@ struct LaunchOptions {
 // and its code is the command's. Without, the one child keeps this process's own output and input.
 // No child dies with the recorder: the end of the recorder must not end training.
 //
-// Threading  one thread, which has SIGCHLD, SIGINT and SIGTERM blocked (the children have not).
+// Threading  one thread, which has SIGCHLD and what is to be forwarded blocked (the children have
+// not).
 class Launcher {
  public:
   using Clock = std::chrono::steady_clock;

@@ -9,8 +9,9 @@ void LossTable::add(schema::Source source, std::optional<int64_t> thread_id,
                     schema::LossReason reason, int64_t count, std::optional<int64_t> first_ns,
                     std::optional<int64_t> last_ns) {
   total_ += count;
-  const auto [at, is_new] = pending_.try_emplace(
-      {source, thread_id, reason}, schema::LossRow{source, thread_id, reason, 0, first_ns, last_ns});
+  const auto [at, is_new] =
+      pending_.try_emplace({source, thread_id, reason},
+                           schema::LossRow{source, thread_id, reason, 0, first_ns, last_ns});
   schema::LossRow& row = at->second;
   row.count += count;
   if (is_new) return;

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace dprof::recorder {
@@ -34,15 +37,10 @@ std::string LinePrefixer::rest() {
   return line;
 }
 
-OutputLines::OutputLines(std::function<void()> before, std::function<void()> after)
-    : before_(std::move(before)), after_(std::move(after)) {}
-
 OutputLines::~OutputLines() {
   finish();
-  for (const Pipe& pipe : pipes_) {
-    if (pipe.fd >= 0) close(pipe.fd);
-  }
-  if (wake_fd_ >= 0) close(wake_fd_);
+  for (const Pipe& pipe : pipes_) close(pipe.fd);
+  if (ending_fd_ >= 0) close(ending_fd_);
 }
 
 Result<int> OutputLines::add(std::string prefix, int to_fd) {
@@ -57,45 +55,64 @@ Result<int> OutputLines::add(std::string prefix, int to_fd) {
 }
 
 Status OutputLines::start() {
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd_ < 0) return fail(Code::kIo, "cannot make an event descriptor");
-  thread_ = std::thread([this] { run(); });
+  ending_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (ending_fd_ < 0) return fail(Code::kIo, "cannot make an event descriptor");
+  carrier_ = fork();
+  if (carrier_ < 0) {
+    return fail(Code::kIo, fmt::format("cannot fork: {}", std::strerror(errno)),
+                "raise the limit of processes (ulimit -u)");
+  }
+  if (carrier_ == 0) run();
   return Done{};
 }
 
 void OutputLines::finish() {
-  if (!thread_.joinable()) return;
-  ending_.store(true, std::memory_order_release);
-  eventfd_write(wake_fd_, 1);
-  thread_.join();
+  if (carrier_ <= 0) return;
+  eventfd_write(ending_fd_, 1);
+  // ECHILD: the launcher has collected it already.
+  while (waitpid(carrier_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  carrier_ = 0;
 }
 
-void OutputLines::locked(const std::function<void()>& write) {
-  const std::lock_guard lock(mutex_);
-  write();
-}
-
+// In the carrier. The recorder has blocked what a terminal or a launcher sends to the whole group,
+// and the carrier keeps it so: it ends when the pipes do.
 void OutputLines::run() {
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  close_all_but_pipes();
   size_t open = pipes_.size();
-  while (open != 0) {
-    // Asked before the pipes are read: what was written before finish() is there by then.
-    const bool last_time = ending_.load(std::memory_order_acquire);
-    std::vector<pollfd> polled{{wake_fd_, POLLIN, 0}};
+  for (bool last_time = false; open != 0 && !last_time;) {
+    std::vector<pollfd> polled{{ending_fd_, POLLIN, 0}};
     for (const Pipe& pipe : pipes_) polled.push_back({pipe.fd, POLLIN, 0});
-    if (!last_time) poll(polled.data(), polled.size(), -1);
+    poll(polled.data(), polled.size(), -1);
+    // Asked before the pipes are read: what was written before finish() is there by then.
+    last_time = (polled[0].revents & POLLIN) != 0;
     for (Pipe& pipe : pipes_) {
       if (pipe.fd < 0 || carry(pipe)) continue;
       close(pipe.fd);
       pipe.fd = -1;
       --open;
     }
-    if (last_time) break;
   }
   for (Pipe& pipe : pipes_) write_all(pipe.to_fd, pipe.lines.rest());
+  _exit(0);
 }
 
-// Reads what is there now, up to a bound that lets the other pipes have their turn; false at the end
-// of the stream.
+// Among them the recorder's socket: a rank must not find it open when the recorder is gone.
+void OutputLines::close_all_but_pipes() const {
+  std::vector<int> kept{STDERR_FILENO, ending_fd_};
+  for (const Pipe& pipe : pipes_) kept.push_back(pipe.fd);
+  std::ranges::sort(kept);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const auto first = static_cast<unsigned>(kept[i]) + 1;
+    const unsigned last = i + 1 < kept.size() ? static_cast<unsigned>(kept[i + 1]) - 1 : ~0u;
+    if (first <= last) close_range(first, last, 0);
+  }
+}
+
+// Reads what is there now, up to a bound that lets the other pipes have their turn; false at the
+// end of the stream.
 bool OutputLines::carry(Pipe& pipe) {
   constexpr int kReads = 64;  // 1 MiB: more than a pipe holds
   char bytes[16384];
@@ -111,8 +128,7 @@ bool OutputLines::carry(Pipe& pipe) {
 
 void OutputLines::write_all(int fd, std::string_view text) {
   if (text.empty() || closed_[fd]) return;
-  const std::lock_guard lock(mutex_);
-  before_();
+  if (!clear_.empty()) static_cast<void>(!write(STDERR_FILENO, clear_.data(), clear_.size()));
   while (!text.empty()) {
     const ssize_t put = write(fd, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
@@ -127,7 +143,6 @@ void OutputLines::write_all(int fd, std::string_view text) {
     }
     text.remove_prefix(static_cast<size_t>(put));
   }
-  after_();
 }
 
 }  // namespace dprof::recorder

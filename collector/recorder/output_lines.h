@@ -2,12 +2,10 @@
 // The output of several ranks on one terminal: whole lines, each with its rank in front.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <mutex>
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -30,26 +28,25 @@ class LinePrefixer {
   std::string begun_;
 };
 
-// Carries the output of each rank from its pipe to stdout or stderr, in a thread of its own, so that
-// a reader that is slow (a pager) holds up the ranks' output and nothing else. When stdout is closed
-// the ranks' output is read and thrown away.
+// Carries the output of each rank from its pipe to stdout or stderr, in a process of its own: a
+// reader that is slow (a pager) holds up the ranks' output and nothing else, and when the recorder
+// is killed the ranks can go on writing. When stdout is closed the ranks' output is read and thrown
+// away.
 //
-// Threading  add() before start(); the rest from one thread.
+// Threading  one thread, and no other in the process when start() is called (it forks).
 class OutputLines {
  public:
-  // `before` and `after` are called around each write, with a lock held (see locked()).
-  OutputLines(std::function<void()> before, std::function<void()> after);
+  // `clear`: what to write to stderr before each output, to take the progress line away; may be
+  // empty.
+  explicit OutputLines(std::string clear) : clear_(std::move(clear)) {}
   ~OutputLines();
 
   // A pipe whose read end is carried to `to_fd` (1 or 2); returns the write end for the child.
   Result<int> add(std::string prefix, int to_fd);
   Status start();
-  // The writers have ended: carries what is left in the pipes, then ends the thread. Pipes that a
-  // grandchild still holds open are not waited for.
+  // The writers have ended: lets what is left in the pipes be carried, and waits for that. Pipes
+  // that a grandchild still holds open are not waited for.
   void finish();
-
-  // Runs `write` while no line is being written.
-  void locked(const std::function<void()>& write);
 
  private:
   struct Pipe {
@@ -57,17 +54,16 @@ class OutputLines {
     int to_fd;
     LinePrefixer lines;
   };
-  void run();
+  [[noreturn]] void run();
+  void close_all_but_pipes() const;
   bool carry(Pipe& pipe);
   void write_all(int fd, std::string_view text);
 
-  std::function<void()> before_, after_;
-  std::mutex mutex_;
+  std::string clear_;
   std::vector<Pipe> pipes_;
-  int wake_fd_ = -1;
-  std::atomic<bool> ending_{false};
+  int ending_fd_ = -1;   // an eventfd: readable once finish() was called
   bool closed_[3] = {};  // by to_fd: nobody reads it any more
-  std::thread thread_;
+  pid_t carrier_ = 0;
 };
 
 }  // namespace dprof::recorder

@@ -7,6 +7,14 @@
 #include "base/format.h"
 
 namespace dprof::recorder {
+namespace {
+
+void write_to_terminal(const std::string& text) {
+  // A terminal that cannot be written to has nobody who misses the line.
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace
 
 std::string progress_text(const ProgressState& state) {
   const int64_t seconds = state.since_start.count();
@@ -17,22 +25,11 @@ std::string progress_text(const ProgressState& state) {
 }
 
 void ProgressLine::show(const ProgressState& state) {
-  if (!enabled_) return;
-  shown_ = progress_text(state);
-  restore();
+  if (enabled_) write_to_terminal(kClearLine + progress_text(state));
 }
 
 void ProgressLine::clear() {
-  if (!shown_.empty()) write("\r\x1b[K");
-}
-
-void ProgressLine::restore() {
-  if (!shown_.empty()) write("\r\x1b[K" + shown_);
-}
-
-void ProgressLine::write(const std::string& text) {
-  // A terminal that cannot be written to has nobody who misses the line.
-  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+  if (enabled_) write_to_terminal(kClearLine);
 }
 
 }  // namespace dprof::recorder

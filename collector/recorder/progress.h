@@ -19,19 +19,19 @@ struct ProgressState {
 // "dprof: 2 processes  1,234,567 events  0 lost  12.3 MB  0:12".
 [[nodiscard]] std::string progress_text(const ProgressState& state);
 
-// Writes to stderr; does nothing unless it is enabled.
-// Threading  callers see to it that nobody else writes at the same time (OutputLines::locked).
+// Takes what stands on the terminal's line away.
+inline constexpr char kClearLine[] = "\r\x1b[K";
+
+// Writes to stderr; does nothing unless it is enabled. Whoever else writes there writes kClearLine
+// first; the line comes back with the next show().
 class ProgressLine {
  public:
   explicit ProgressLine(bool enabled) : enabled_(enabled) {}
   void show(const ProgressState& state);
-  void clear();    // before other text is written
-  void restore();  // after it
+  void clear();
 
  private:
-  void write(const std::string& text);
   bool enabled_;
-  std::string shown_;
 };
 
 }  // namespace dprof::recorder

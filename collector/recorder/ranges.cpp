@@ -33,8 +33,8 @@ int64_t RangeTable::begin(RangeStack& stack, int64_t thread_id, int64_t name_id,
   return id;
 }
 
-std::optional<OpenRange> RangeTable::end(RangeStack& stack, RangeCategory category,
-                                         uint32_t domain, int64_t end_ns) {
+std::optional<OpenRange> RangeTable::end(RangeStack& stack, RangeCategory category, uint32_t domain,
+                                         int64_t end_ns) {
   const auto found = std::find_if(
       stack.open.rbegin(), stack.open.rend(),
       [&](const OpenRange& open) { return open.category == category && open.domain == domain; });

@@ -48,8 +48,8 @@ class RangeTable {
                                int64_t end_ns);
 
   // A row that is not put on a stack: a moment, or a range that open_keyed() makes known by a key.
-  int64_t add(RangeStack& stack, int64_t thread_id, int64_t name_id,
-              schema::RangeCategory category, int64_t start_ns, std::optional<int64_t> sequence,
+  int64_t add(RangeStack& stack, int64_t thread_id, int64_t name_id, schema::RangeCategory category,
+              int64_t start_ns, std::optional<int64_t> sequence,
               std::optional<int64_t> duration_ns);
   // False when the key was open: its older range stays open for good.
   bool open_keyed(uint64_t key, const OpenRange& range);

@@ -66,8 +66,7 @@ TEST(RankTest, TakesTheOtherNumbersFromTheSameLauncher) {
 }
 
 TEST(ParseVariablesTest, LeavesOutWhatIsNoEntry) {
-  const Variables variables =
-      parse_variables(std::string_view("A=1\0junk\0=x\0B=2=3\0", 17), '\0');
+  const Variables variables = parse_variables(std::string_view("A=1\0junk\0=x\0B=2=3\0", 17), '\0');
   EXPECT_EQ(variables, (Variables{{"A", "1"}, {"B", "2=3"}}));
   EXPECT_EQ(parse_variables("A=1\nB=", '\n'), (Variables{{"A", "1"}, {"B", ""}}));
 }

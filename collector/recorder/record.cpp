@@ -31,12 +31,12 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// SIGINT, SIGTERM and SIGCHLD as a descriptor, for as long as this lives.
+// SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor, for as long as this lives.
 class Signals {
  public:
   Signals() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&set_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set_, signal);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
     fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
     pipe_before_ = signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end the recorder
@@ -70,11 +70,10 @@ class Loop {
         folder_(folder),
         server_(server),
         progress_(options.show_progress),
-        output_([this] { progress_.clear(); }, [this] { progress_.restore(); }),
+        output_(options.show_progress ? kClearLine : ""),
         launcher_({options.command, options.ranks, options.grace}, output_),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {
-  }
+        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {}
 
   Launcher& launcher() { return launcher_; }
   Recording& recording() { return recording_; }
@@ -88,7 +87,7 @@ class Loop {
       while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
       for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
       launcher_.reap();
-      recording_.watch([this](int pid) { return launcher_.status(pid); });
+      recording_.watch([this](int pid) { return status_of(pid); });
       recording_.conclude_done();
       launcher_.enforce(Steady::now());
       if (Steady::now() < next_sample) continue;
@@ -98,11 +97,11 @@ class Loop {
     }
     // A short-lived process may have said hello and gone before anybody looked.
     for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
-    recording_.watch([this](int pid) { return launcher_.status(pid); });
+    recording_.watch([this](int pid) { return status_of(pid); });
     if (leaving_) recording_.leave();
     recording_.finish();
     output_.finish();
-    output_.locked([this] { progress_.clear(); });
+    progress_.clear();
   }
 
  private:
@@ -115,6 +114,12 @@ class Loop {
     poll(polled.data(), polled.size(), static_cast<int>(std::max<int64_t>(0, pause.count() + 1)));
     eventfd_t wakes = 0;
     eventfd_read(wake_fd_.get(), &wakes);
+  }
+
+  // A process whose pidfd says that it ended may have done so since the last reap().
+  std::optional<ExitStatus> status_of(int pid) {
+    launcher_.reap();
+    return launcher_.status(pid);
   }
 
   void on_signal(const signalfd_siginfo& info) {
@@ -132,10 +137,9 @@ class Loop {
   void show_progress() {
     if (!options_.show_progress) return;
     const Recording::Totals totals = recording_.totals();
-    const ProgressState state{
-        totals.processes, totals.events, totals.lost, folder_.bytes(),
-        std::chrono::duration_cast<seconds>(Steady::now() - started_)};
-    output_.locked([&] { progress_.show(state); });
+    const ProgressState state{totals.processes, totals.events, totals.lost, folder_.bytes(),
+                              std::chrono::duration_cast<seconds>(Steady::now() - started_)};
+    progress_.show(state);
   }
 
  public:
@@ -172,8 +176,9 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   const std::vector<int> missing = recording.missing_local_ranks(options.ranks);
   if (missing.empty()) return;
   recording.diagnostics().push_back(
-      {"missing_rank", fmt::format("of this host's ranks, {} {} never seen", fmt::join(missing, ", "),
-                                   missing.size() == 1 ? "was" : "were")});
+      {"missing_rank",
+       fmt::format("of this host's ranks, {} {} never seen", fmt::join(missing, ", "),
+                   missing.size() == 1 ? "was" : "were")});
 }
 
 }  // namespace
@@ -196,8 +201,8 @@ Result<Recorded> record(const RecordOptions& options) {
   facts.detail = options.detail;
   facts.launcher = options.ranks ? "dprof" : "";
   facts.record_cost_ns = measure_record_cost(clock);
-  facts.replaced_nvtx = add_collector(
-      environment, {options.library, server->path(), clock.scale(), options.detail});
+  facts.replaced_nvtx =
+      add_collector(environment, {options.library, server->path(), clock.scale(), options.detail});
 
   RunIndex index{facts.run_id, joined(options.command), options.ranks, {facts.host}, {}, {}};
   if (const Status written = folder->write_index(index); !written.ok()) {
@@ -220,8 +225,8 @@ Result<Recorded> record(const RecordOptions& options) {
 
   Recorded recorded;
   recorded.folder = folder->path();
-  recorded.command_code = loop.leaving_signal() ? 128 + *loop.leaving_signal()
-                                                : loop.launcher().exit_code();
+  recorded.command_code =
+      loop.leaving_signal() ? 128 + *loop.leaving_signal() : loop.launcher().exit_code();
   recorded.traces = static_cast<int64_t>(index.traces.size());
   for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
   recorded.events = recording.totals().events;

@@ -22,7 +22,7 @@ struct RecordOptions {
   std::filesystem::path library;    // libdprof.so; empty = preload nothing
   std::string detail = "standard";  // light, standard, full
   bool overwrite = false;
-  bool show_progress = false;  // a line on stderr, rewritten each second
+  bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions
 };
 
@@ -37,8 +37,8 @@ struct Recorded {
   std::vector<RunDiagnostic> diagnostics;
 };
 
-// Blocks until every recorded process has ended (or until a second SIGINT or SIGTERM). Fails when
-// nothing could be started; what goes wrong later is in `diagnostics` and `lost`.
+// Blocks until every recorded process has ended (or until a second SIGINT, SIGTERM or SIGHUP).
+// Fails when nothing could be started; what goes wrong later is in `diagnostics` and `lost`.
 //
 // Threading  call it from the main thread before other threads exist: it blocks signals.
 Result<Recorded> record(const RecordOptions& options);

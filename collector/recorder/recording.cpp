@@ -96,9 +96,8 @@ void Recording::welcome(Guest guest) {
   const ProcessFacts process{guest.pid, guest.hello.pid, guest.hello.first_event_ticks, rank,
                              guest.hello.command};
   const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
-  Result<std::unique_ptr<Session>> session =
-      Session::start(clock_, facts_, process, *std::move(memory),
-                     folder_.path() / trace_name(guest), wake_);
+  Result<std::unique_ptr<Session>> session = Session::start(
+      clock_, facts_, process, *std::move(memory), folder_.path() / trace_name(guest), wake_);
   if (!session.ok()) {
     refuse(guest, "records_lost", session.error().what);
     ++ended_.lost;  // all of it; nobody knows how many
@@ -115,12 +114,10 @@ void Recording::watch(const std::function<std::optional<ExitStatus>(int pid)>& s
       live.hung_up = true;  // the program may also have closed a descriptor that it does not know
       live.socket = Descriptor();
     }
-    const bool gone =
-        live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
+    const bool gone = live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
     if (!gone) continue;
     const std::optional<ExitStatus> status = status_of(pid);
-    live.session->end(ProcessEnd::kEnded,
-                      status ? std::optional(status->text()) : std::nullopt);
+    live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
   }
 }
 
@@ -155,7 +152,7 @@ void Recording::conclude_done() {
 }
 
 void Recording::conclude(Session& session, std::optional<int> rank) {
-  const Status finished = session.conclude(rank);
+  const Result<bool> finished = session.conclude(rank);
   const SessionTotals totals = session.totals();
   ended_.processes += 1;
   ended_.events += totals.drain.events;
@@ -165,10 +162,10 @@ void Recording::conclude(Session& session, std::optional<int> rank) {
     diagnostics_.push_back({"records_lost", session.failure()->what});
   }
   fs::path file = session.path();
-  if (finished.ok()) {
+  if (finished.ok() && *finished) {
     const Result<fs::path> named = folder_.name_finished(file, rank);
     if (named.ok()) file = *named;
-  } else {
+  } else if (!finished.ok()) {
     // The file keeps its name: `dprof recover` finishes it once there is room.
     diagnostics_.push_back({"records_lost", finished.error().what});
     ended_.lost = std::max<int64_t>(ended_.lost, 1);
@@ -251,7 +248,8 @@ Recording::Totals Recording::totals() const {
 std::vector<int> Recording::missing_local_ranks(std::optional<int> expected) const {
   std::vector<int> missing;
   for (int rank = 0; rank < expected.value_or(local_world_size_.value_or(0)); ++rank) {
-    if (std::ranges::find(local_ranks_seen_, rank) == local_ranks_seen_.end()) missing.push_back(rank);
+    if (std::ranges::find(local_ranks_seen_, rank) == local_ranks_seen_.end())
+      missing.push_back(rank);
   }
   return missing;
 }

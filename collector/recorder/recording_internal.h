@@ -74,7 +74,7 @@ class Recording {
   RunFolder& folder_;
   std::function<void()> wake_;
   std::vector<Live> live_;
-  std::vector<Live> held_;  // drained; what becomes of them depends on the others
+  std::vector<Live> held_;                // drained; what becomes of them depends on the others
   std::map<int, int64_t> events_of_pid_;  // of sessions that have ended
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;

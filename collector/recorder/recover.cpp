@@ -41,7 +41,7 @@ Result<Trace> describe(const fs::path& path) {
     const std::optional<int64_t> value = reader->meta_int(key);
     return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
   };
-  return Trace{path,           number("rank"),      text("run_id"), text("host"),
+  return Trace{path,          number("rank"),       text("run_id"), text("host"),
                text("ended"), number("world_size"), text("command")};
 }
 
@@ -61,6 +61,20 @@ std::optional<int64_t> query(const fs::path& path, const char* sql) {
   if (!database.ok()) return std::nullopt;
   const Result<int64_t> value = database->query_int(sql);
   return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+// A trace that somebody reads keeps its journal and must not be renamed.
+Status closed(const fs::path& path, const Result<bool>& finished) {
+  if (!finished.ok()) return fail(finished.error());
+  if (*finished) return Done{};
+  return fail(Code::kIo, fmt::format("{}: another program has it open", path.string()),
+              "close it (a timeline, sqlite3) and try again");
+}
+
+// The recorder had written the end, and could not finish the file: somebody was reading it.
+Status finish_file(const fs::path& path) {
+  Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::reopen(path);
+  return writer.ok() ? closed(path, (*writer)->finish()) : fail(writer.error());
 }
 
 Status finish_trace(const fs::path& path, std::optional<int> rank) {
@@ -86,7 +100,7 @@ Status finish_trace(const fs::path& path, std::optional<int> rank) {
   if (has_time) output.set_meta("last_event_ns", std::to_string(*last_ns));
   if (rank) output.set_meta("rank", std::to_string(*rank));
   output.set_meta("ended", "recovered");
-  return output.finish();
+  return closed(path, output.finish());
 }
 
 // The command and the diagnostics of run.json, where the recorder had written one.
@@ -151,19 +165,26 @@ Result<Recovered> recover_run(const fs::path& path) {
     }
   }
   for (Trace& trace : traces) {
-    if (!trace.ended.empty()) {
+    const bool named_already = trace.path.filename().string().starts_with("rank-");
+    if (!trace.ended.empty() && (named_already || !trace.rank)) {
       ++recovered.whole;
       continue;
     }
     // As at the end of a recording: a program without a launcher is rank 0 of one.
     if (!trace.rank && traces.size() == 1) trace.rank = 0;
-    const Status finished = finish_trace(trace.path, trace.rank);
+    const bool has_end = !trace.ended.empty();
+    const Status finished =
+        has_end ? finish_file(trace.path) : finish_trace(trace.path, trace.rank);
     if (!finished.ok()) {
       recovered.damaged.push_back(finished.error());
       continue;
     }
     const Result<fs::path> named = folder->name_finished(trace.path, trace.rank);
     if (named.ok()) trace.path = *named;
+    if (has_end) {
+      ++recovered.whole;
+      continue;
+    }
     trace.ended = "recovered";
     ++recovered.finished;
   }

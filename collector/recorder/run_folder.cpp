@@ -108,7 +108,8 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_fd_(std::exchange(other.lock_fd_, -1)),
+    : path_(std::move(other.path_)),
+      lock_fd_(std::exchange(other.lock_fd_, -1)),
       made_(other.made_) {}
 
 RunFolder::~RunFolder() {
@@ -142,8 +143,8 @@ Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<i
   }
   fs::rename(trace, name, error);
   if (error) {
-    return fail(Code::kIo, fmt::format("{}: cannot be renamed: {}", trace.string(),
-                                       error.message()));
+    return fail(Code::kIo,
+                fmt::format("{}: cannot be renamed: {}", trace.string(), error.message()));
   }
   return name;
 }

@@ -88,8 +88,8 @@ Result<Server> Server::open() {
       bind(server.socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
           0 ||
       listen(server.socket_.get(), kBacklog) != 0) {
-    return fail(Code::kIo, fmt::format("{}: cannot listen: {}", path.string(),
-                                       std::strerror(errno)));
+    return fail(Code::kIo,
+                fmt::format("{}: cannot listen: {}", path.string(), std::strerror(errno)));
   }
   return server;
 }
@@ -109,8 +109,7 @@ std::vector<int> Server::descriptors() const {
 
 void Server::accept_callers() {
   while (true) {
-    Descriptor socket(
-        accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) return;
     const std::optional<int> pid = peer_pid(socket.get());
     if (pid) callers_.push_back({std::move(socket), *pid});

@@ -32,10 +32,10 @@ class Descriptor {
 // A process that has said hello.
 struct Guest {
   ParsedHello hello;
-  int pid = 0;        // as the kernel tells; 0 = hidden by a pid namespace
-  Descriptor socket;  // nothing is ever read from it again; its hang-up tells of an end
-  Descriptor process; // pidfd; invalid when the process has gone, or cannot be seen
-  Descriptor memory;  // invalid when the process could not make it
+  int pid = 0;         // as the kernel tells; 0 = hidden by a pid namespace
+  Descriptor socket;   // nothing is ever read from it again; its hang-up tells of an end
+  Descriptor process;  // pidfd; invalid when the process has gone, or cannot be seen
+  Descriptor memory;   // invalid when the process could not make it
 };
 
 // Invariant  the socket stands in a folder that only this user can enter.

@@ -68,10 +68,16 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
                                                 std::function<void()> on_done) {
   Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path);
   if (!output.ok()) return fail(output.error());
-  std::unique_ptr<Session> session(new Session(clock, run, process, std::move(memory), path,
-                                               *std::move(output)));
+  std::unique_ptr<Session> session(
+      new Session(clock, run, process, std::move(memory), path, *std::move(output)));
   session->on_done_ = std::move(on_done);
-  session->write_first_meta();
+  session->write_identity();
+  if (!run.replaced_nvtx.empty()) {
+    session->write_diagnostic("nvtx_taken", 1,
+                              fmt::format("it was {}", clean_text(run.replaced_nvtx)));
+  }
+  session->add_clock_sample(clock.origin());
+  session->take_clock_samples();
   Session* self = session.get();
   session->thread_ = std::thread([self] { self->run(); });
   return session;
@@ -195,7 +201,7 @@ void Session::publish_totals() {
   lost_.store(totals.lost + output_->unwritten(), std::memory_order_relaxed);
 }
 
-void Session::write_first_meta() {
+void Session::write_identity() {
   TraceOutput& out = *output_;
   const bool tsc = clock_.scale().source == wire::ClockSource::kTsc;
   out.set_meta("dprof_version", DPROF_VERSION);
@@ -211,11 +217,6 @@ void Session::write_first_meta() {
   out.set_meta("origin_realtime_ns", std::to_string(clock_.origin().realtime_ns));
   out.set_meta("origin_monotonic_raw_ns", std::to_string(clock_.origin().monotonic_raw_ns));
   write_facts();
-  if (!run_.replaced_nvtx.empty()) {
-    write_diagnostic("nvtx_taken", 1, fmt::format("it was {}", clean_text(run_.replaced_nvtx)));
-  }
-  add_clock_sample(clock_.origin());
-  take_clock_samples();
 }
 
 // What the process says about itself may come, and change, while it runs: a program can choose its
@@ -252,8 +253,8 @@ void Session::write_facts() {
 
 void Session::write_diagnostic(std::string_view code, int64_t count, const std::string& text) {
   const schema::DiagnosticKind& kind = schema::diagnostic_kind(code);
-  output_->append(schema::DiagnosticRow{std::string(code), kind.severity, count,
-                                        output_->intern(text)});
+  output_->append(
+      schema::DiagnosticRow{std::string(code), kind.severity, count, output_->intern(text)});
 }
 
 void Session::write_remarks() {
@@ -263,13 +264,13 @@ void Session::write_remarks() {
     if (count == 0) continue;
     const std::string_view code = remark_code(static_cast<wire::Remark>(i));
     const std::string source = fact_text(mapping, wire::Fact::kTorchSource);
-    write_diagnostic(code, count,
-                     source.empty() ? std::string(schema::diagnostic_kind(code).sentence)
-                                    : clean_text(source));
+    write_diagnostic(
+        code, count,
+        source.empty() ? std::string(schema::diagnostic_kind(code).sentence) : clean_text(source));
   }
 }
 
-Status Session::conclude(std::optional<int> rank) {
+Result<bool> Session::conclude(std::optional<int> rank) {
   DPROF_CHECK(done());
   thread_.join();
   if (rank) process_.rank.rank = rank;
@@ -279,7 +280,7 @@ Status Session::conclude(std::optional<int> rank) {
     output_->append(schema::LossRow{schema::Source::kRecorder, std::nullopt,
                                     schema::LossReason::kDisk, output_->unwritten(), std::nullopt,
                                     std::nullopt});
-    write_first_meta();
+    write_identity();
   }
   TraceOutput& out = *output_;
   write_facts();

@@ -26,14 +26,14 @@ struct RunFacts {
   std::string run_id;
   std::string host;
   std::string detail;
-  std::string launcher;                // "dprof" where -n started the ranks, else ""
-  std::string replaced_nvtx;           // former value of NVTX_INJECTION64_PATH
-  double record_cost_ns = 0;           // see measure_record_cost()
+  std::string launcher;       // "dprof" where -n started the ranks, else ""
+  std::string replaced_nvtx;  // former value of NVTX_INJECTION64_PATH
+  double record_cost_ns = 0;  // see measure_record_cost()
 };
 
 struct ProcessFacts {
-  int pid = 0;           // in the recorder's namespace; 0 = not known
-  int own_pid = 0;       // as the process sees itself
+  int pid = 0;      // in the recorder's namespace; 0 = not known
+  int own_pid = 0;  // as the process sees itself
   uint64_t first_event_ticks = 0;
   RankInfo rank;
   std::string command;
@@ -66,7 +66,8 @@ class Session {
   [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
 
   // After done(): writes the end of the trace. `rank` overrides what the process's variables say.
-  Status conclude(std::optional<int> rank);
+  // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish).
+  Result<bool> conclude(std::optional<int> rank);
 
   [[nodiscard]] const ProcessFacts& process() const { return process_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -85,7 +86,7 @@ class Session {
   void write_loop();
   void sleep(std::chrono::nanoseconds at_most);
   void take_clock_samples();
-  void write_first_meta();
+  void write_identity();
   void write_facts();
   void write_remarks();
   void write_diagnostic(std::string_view code, int64_t count, const std::string& text);

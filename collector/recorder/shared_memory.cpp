@@ -22,8 +22,7 @@ Result<SharedMemory> SharedMemory::map(int memory_fd) {
   if (fstat(memory_fd, &file) != 0 || static_cast<uint64_t>(file.st_size) < wire::kTotalBytes) {
     return fail(Code::kDamaged, "the process's shared memory is too small");
   }
-  void* base =
-      mmap(nullptr, wire::kTotalBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
+  void* base = mmap(nullptr, wire::kTotalBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
   if (base == MAP_FAILED) {
     return fail(Code::kNoMemory,
                 fmt::format("cannot map a process's shared memory: {}", std::strerror(errno)),
@@ -31,12 +30,12 @@ Result<SharedMemory> SharedMemory::map(int memory_fd) {
   }
   SharedMemory memory(wire::Mapping{static_cast<unsigned char*>(base)});
   const wire::Header& header = *memory.mapping_.header();
-  const bool as_ours = header.magic == wire::kMagic && header.wire_version == wire::kWireVersion &&
-                       header.max_rings == wire::kMaxRings &&
-                       header.ring_slots == wire::kRingSlots &&
-                       header.arena_bytes == wire::kArenaBytes &&
-                       header.total_bytes == wire::kTotalBytes;
-  if (!as_ours) return fail(Code::kUnsupported, "the process's shared memory is laid out otherwise");
+  const bool as_ours =
+      header.magic == wire::kMagic && header.wire_version == wire::kWireVersion &&
+      header.max_rings == wire::kMaxRings && header.ring_slots == wire::kRingSlots &&
+      header.arena_bytes == wire::kArenaBytes && header.total_bytes == wire::kTotalBytes;
+  if (!as_ours)
+    return fail(Code::kUnsupported, "the process's shared memory is laid out otherwise");
   return memory;
 }
 

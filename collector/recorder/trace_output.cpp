@@ -22,7 +22,7 @@ Status TraceOutput::reopen(const std::filesystem::path& path) {
   return Done{};
 }
 
-Status TraceOutput::finish() {
+Result<bool> TraceOutput::finish() {
   commit();
   return writer_->finish();
 }

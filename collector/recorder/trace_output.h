@@ -27,9 +27,7 @@ class TraceOutput {
   }
   int64_t intern(std::string_view text) { return writer_->intern(text); }
   void set_meta(std::string_view key, std::string_view value) { writer_->set_meta(key, value); }
-  void close_range(int64_t id, int64_t duration_ns) {
-    note(writer_->close_range(id, duration_ns));
-  }
+  void close_range(int64_t id, int64_t duration_ns) { note(writer_->close_range(id, duration_ns)); }
   void update_collective(const schema::CollectiveRow& row) {
     note(writer_->update_collective(row));
   }
@@ -45,7 +43,8 @@ class TraceOutput {
   Status reopen(const std::filesystem::path& path);
 
   // Makes one plain file of it.
-  Status finish();
+  // As TraceWriter::finish().
+  Result<bool> finish();
 
   // Rows that are not in the trace because of a failure (disk full, …), and the first failure.
   [[nodiscard]] int64_t unwritten() const { return unwritten_; }

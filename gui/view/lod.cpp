@@ -26,6 +26,15 @@ size_t gallop(std::span<const int64_t> starts, size_t from, int64_t time) {
                              begin);
 }
 
+// The first pixel that slice `i` leaves free: it ends within a pixel, which is its own unless the
+// next slice begins there.
+int pixel_after(const Slices& slices, const TimeScale& scale, size_t i) {
+  const int64_t last = std::max(slices.end_ns(i) - 1, slices.start_ns[i]);
+  const int after = scale.pixel_of(TraceNs{last}) + 1;
+  if (i + 1 == slices.size()) return after;
+  return std::min(after, std::max(scale.pixel_of(TraceNs{slices.start_ns[i + 1]}), after - 1));
+}
+
 }  // namespace
 
 LodIndex::LodIndex(std::span<const int64_t> duration_ns) {
@@ -98,7 +107,7 @@ void boxes_of(const Slices& slices, const LodIndex& index, const TimeScale& scal
   size_t i = first_ending_after(slices, scale.range().begin);
   while (i < slices.size() && slices.start_ns[i] < range_end) {
     const int x0 = scale.pixel_of(TraceNs{slices.start_ns[i]});
-    const int x1 = scale.pixel_of(TraceNs{slices.end_ns(i)});
+    const int x1 = pixel_after(slices, scale, i);
     if (x1 - x0 >= kFoldPixels) {
       out.push_back({x0, x1, static_cast<uint32_t>(i), static_cast<uint32_t>(i), 1});
       ++i;
@@ -112,7 +121,7 @@ void boxes_of(const Slices& slices, const LodIndex& index, const TimeScale& scal
     const uint32_t longest =
         next - i == 1 ? static_cast<uint32_t>(i) : index.longest(slices.duration_ns, i, next);
     const auto count = static_cast<uint32_t>(next - i);
-    const int end = std::max(scale.pixel_of(TraceNs{slices.end_ns(next - 1) - 1}) + 1, x0 + 1);
+    const int end = std::max(pixel_after(slices, scale, next - 1), x0 + 1);
     SliceBox* previous = out.empty() ? nullptr : &out.back();
     if (previous != nullptr && previous->count > 1 && count > 1 && previous->x1 >= x0 &&
         slices.category[previous->slice] == slices.category[longest]) {

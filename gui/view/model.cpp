@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/report/render/layout.h"
+
 namespace dprof::view {
 namespace {
 
@@ -178,6 +180,11 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     rank.pieces = std::move(analysis.ranks[i].pieces);
     rank.summary = summary_of(rank.pieces);
     if (i < lanes.size()) rank.lanes = std::move(lanes[i]);
+    rank.host = analyzer::printable(rank.host);
+    for (std::string& name : rank.lanes.names) name = analyzer::printable(name);
+    for (analyzer::ThreadLanes& thread : rank.lanes.threads) {
+      thread.name = analyzer::printable(thread.name);
+    }
     index_lanes(model, rank);
     widen(model.span, rank.lanes.span);
     for (const analyzer::StepWindow& step : rank.steps) widen(model.span, step.window);

@@ -47,6 +47,10 @@ std::pair<std::string, std::string> parts_of(const std::string& title) {
   return {capitalised(std::string_view(title).substr(0, colon)), title.substr(colon + 2)};
 }
 
+std::string_view without_sign(std::string_view cost) {
+  return cost.starts_with('+') ? cost.substr(1) : cost;
+}
+
 struct Line {
   std::string text;
   TextStyle style;
@@ -57,11 +61,15 @@ class CardPainter {
   CardPainter(const analyzer::Finding& finding, bool selected, int width,
               const TextMeasure& measure)
       : look_(look_of(finding.severity)), selected_(selected), width_(width), measure_(measure) {
-    if (finding.cost_ns) cost_ = fmt::format("+{}", format_duration({*finding.cost_ns}));
+    if (finding.cost_ns) cost_ = fmt::format("+{}", format_ms({*finding.cost_ns}));
     const int cost_width = cost_.empty() ? 0 : measure.width(cost_, Font::kTitle) + 14;
     auto [heading, rest] = parts_of(finding.title);
     for (std::string& line : wrapped(heading, room() - cost_width, Font::kTitle, measure)) {
       headings_.push_back(std::move(line));
+    }
+    // The cost stands beside the heading already.
+    for (const std::string_view known : {std::string_view(cost_), without_sign(cost_)}) {
+      if (!known.empty() && rest.starts_with(known)) rest.erase(0, known.size() + 1);
     }
     if (!finding.cause.empty()) rest = rest.empty() ? finding.cause : rest + " · " + finding.cause;
     add(rest, Role::kTextDim);
@@ -277,14 +285,15 @@ DrawList draw_status_bar(const Session& session, const std::string& pending, int
   x = width - 14;
   if (model.report.recording.overhead && model.report.recording.overhead->share) {
     const double share = *model.report.recording.overhead->share;
-    x = text_at(x, height, fmt::format("recording cost {}", format_share(share)), right, measure,
-                list);
+    const std::string cost = share < 0.0005 ? "<0.1 %" : format_share(share);
+    x = text_at(x, height, fmt::format("recording cost {}", cost), right, measure, list);
   }
   const std::optional<DurationNs> bound = model.clock_bound();
-  x = text_at(x, height,
-              bound ? fmt::format("clock ± {}", format_duration(*bound))
-                    : std::string("clock bound unknown"),
-              right, measure, list);
+  x = text_at(
+      x, height,
+      bound ? (bound->ns == 0 ? "one clock" : fmt::format("clock ± {}", format_duration(*bound)))
+            : "clock bound unknown",
+      right, measure, list);
   const int64_t lost = model.lost();
   TextStyle lost_style = right;
   if (lost > 0) lost_style.role = Role::kProblem;

@@ -13,11 +13,14 @@ namespace {
 
 using analyzer::Category;
 
-constexpr int kMargin = 16;
+constexpr int kMargin = 12;
 constexpr int kTitleHeight = 26;
-constexpr int kLineHeight = 24;
+constexpr int kLineHeight = 22;
 constexpr int kNameWidth = 190;
 constexpr int kCellWidth = 98;
+constexpr int kNarrowNameWidth = 130;  // where many ranks share little room
+constexpr int kNarrowCellWidth = 68;
+constexpr int64_t kLeastShown = 50 * kNsPerUs;  // less is 0.0 ms in the table
 
 // The window that counts for one rank; nullopt if it has none of the selected step.
 std::optional<Interval> window_of(const Session& session, const RankModel& rank) {
@@ -29,16 +32,24 @@ std::optional<Interval> window_of(const Session& session, const RankModel& rank)
   return std::nullopt;
 }
 
-// Time of each category in the window. O(log pieces + pieces in the window).
-analyzer::CategoryNs category_ns_in(const RankModel& rank, Interval window) {
-  analyzer::CategoryNs sums{};
+struct RankTimes {
+  analyzer::CategoryNs category_ns{};
+  // With what overlaps communication counted as the phase that it is: what one rank computes in
+  // the open and another beside a transfer is the same work.
+  analyzer::CategoryNs work_ns{};
+};
+
+// O(log pieces + pieces in the window).
+RankTimes times_in(const RankModel& rank, Interval window) {
+  RankTimes sums;
   auto piece = std::partition_point(
       rank.pieces.begin(), rank.pieces.end(),
       [&](const analyzer::Piece& candidate) { return candidate.span.end <= window.begin; });
   for (; piece != rank.pieces.end() && piece->span.begin < window.end; ++piece) {
     const TraceNs begin = std::max(piece->span.begin, window.begin);
     const TraceNs end = std::min(piece->span.end, window.end);
-    sums[static_cast<size_t>(piece->category)] += (end - begin).ns;
+    sums.category_ns[static_cast<size_t>(piece->category)] += (end - begin).ns;
+    sums.work_ns[static_cast<size_t>(piece->phase)] += (end - begin).ns;
   }
   return sums;
 }
@@ -51,18 +62,22 @@ int64_t mean_of(const std::vector<int64_t>& values) {
 
 // The selected finding's rank's cell with the largest excess over the other ranks' median: what
 // makes it the culprit. Waiting is never a cause.
-void mark_standing_out(const Selection& selection, SelectionTable& table) {
+void mark_standing_out(const Selection& selection, const std::vector<RankTimes>& columns,
+                       SelectionTable& table) {
   if (!selection.finding || selection.ranks.size() != 1 || table.ranks.size() < 2) return;
   const auto found = std::find(table.ranks.begin(), table.ranks.end(), selection.ranks.front());
   if (found == table.ranks.end()) return;
   const auto column = static_cast<size_t>(found - table.ranks.begin());
   SelectionTable::Line* most = nullptr;
-  int64_t largest = mean_of(table.wall_ns) / 50;  // 2 % of the step is worth a mark
+  int64_t largest = table.mean_wall_ns / 50;  // 2 % of the step is worth a mark
   for (SelectionTable::Line& line : table.lines) {
-    if (line.category == Category::kExposedWait) continue;
-    std::vector<int64_t> others = line.ns;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(column));
-    const int64_t excess = line.ns[column] - median_ns(others);
+    if (line.category == Category::kExposedWait || line.category == Category::kOverlapped) continue;
+    const auto category = static_cast<size_t>(line.category);
+    std::vector<int64_t> others;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (i != column) others.push_back(columns[i].work_ns[category]);
+    }
+    const int64_t excess = columns[column].work_ns[category] - median_ns(others);
     if (excess <= largest) continue;
     largest = excess;
     most = &line;
@@ -80,7 +95,7 @@ std::string title_of(const Session& session, size_t ranks) {
   if (selection.step && !selection.range) {
     title += fmt::format(" · step {}", *selection.step);
   } else if (!selection.range) {
-    title += " · what is visible";
+    title += " · visible range";
   }
   return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
 }
@@ -91,7 +106,12 @@ class TablePainter {
                const TextMeasure& measure)
       : table_(table), selection_(selection), measure_(measure) {
     const auto columns = static_cast<int>(table.ranks.size()) + 1;
-    content_width_ = std::max(width, 2 * kMargin + kNameWidth + columns * kCellWidth);
+    if (2 * kMargin + kNameWidth + columns * kCellWidth > width) {
+      name_width_ = kNarrowNameWidth;
+      cell_width_ =
+          std::clamp((width - 2 * kMargin - name_width_) / columns, kNarrowCellWidth, kCellWidth);
+    }
+    content_width_ = std::max(width, 2 * kMargin + name_width_ + columns * cell_width_);
   }
 
   Panel paint(int height) && {
@@ -120,7 +140,7 @@ class TablePainter {
 
  private:
   [[nodiscard]] Box cell(size_t column, int y) const {
-    return {kMargin + kNameWidth + static_cast<int>(column) * kCellWidth, y, kCellWidth - 8,
+    return {kMargin + name_width_ + static_cast<int>(column) * cell_width_, y, cell_width_ - 8,
             kLineHeight};
   }
 
@@ -142,7 +162,7 @@ class TablePainter {
 
   void paint_line(const SelectionTable::Line& line, int y, DrawList& list) const {
     rule(y, list);
-    const Box swatch{kMargin, y + 6, 12, 12};
+    const Box swatch{kMargin, y + 5, 12, 12};
     const bool hatched =
         line.category == Category::kExposedWait || line.category == Category::kSyncBubble;
     if (hatched) {
@@ -153,12 +173,12 @@ class TablePainter {
     if (line.category == Category::kOverlapped) {
       list.rect({swatch.x, swatch.y + 8, swatch.w, 4}, role_of(Category::kExposedTransfer));
     }
-    list.text({kMargin + 22, y, kNameWidth - 22, kLineHeight},
+    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight},
               std::string(analyzer::title_of(line.category)));
     for (size_t i = 0; i < line.ns.size(); ++i) {
       const bool marked = line.standing_out == i;
       const Box box = cell(i, y);
-      if (marked) list.rect({box.x + 14, y + 3, box.w - 8, kLineHeight - 5}, Role::kProblemSoft);
+      if (marked) list.rect({box.x + box.w - 68, y + 2, 74, kLineHeight - 4}, Role::kProblemSoft);
       list.text(box, format_ms({line.ns[i]}),
                 {.role = marked ? Role::kProblem : Role::kText,
                  .font = marked ? Font::kMonoBold : Font::kMono,
@@ -170,7 +190,7 @@ class TablePainter {
 
   void paint_wall(int y, DrawList& list) const {
     rule(y, list);
-    list.text({kMargin + 22, y, kNameWidth - 22, kLineHeight}, "wall", {.font = Font::kBold});
+    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight}, "wall", {.font = Font::kBold});
     for (size_t i = 0; i < table_.wall_ns.size(); ++i) {
       list.text(cell(i, y), format_ms({table_.wall_ns[i]}),
                 {.font = Font::kMonoBold, .align = Align::kRight});
@@ -182,6 +202,8 @@ class TablePainter {
   const SelectionTable& table_;
   const Selection& selection_;
   const TextMeasure& measure_;
+  int name_width_ = kNameWidth;
+  int cell_width_ = kCellWidth;
   int content_width_ = 0;
 };
 
@@ -189,12 +211,12 @@ class TablePainter {
 
 SelectionTable selection_table(const Session& session) {
   SelectionTable table;
-  std::vector<analyzer::CategoryNs> columns;
+  std::vector<RankTimes> columns;
   for (const RankModel& rank : session.model().ranks) {
     const std::optional<Interval> window = window_of(session, rank);
     if (!window || rank.pieces.empty()) continue;
     table.ranks.push_back(rank.rank);
-    columns.push_back(category_ns_in(rank, *window));
+    columns.push_back(times_in(rank, *window));
   }
   table.title = title_of(session, table.ranks.size());
   if (table.ranks.empty()) {
@@ -209,16 +231,17 @@ SelectionTable selection_table(const Session& session) {
     SelectionTable::Line line{.category = static_cast<Category>(c)};
     bool any = false;
     for (size_t i = 0; i < columns.size(); ++i) {
-      line.ns.push_back(columns[i][c]);
-      table.wall_ns[i] += columns[i][c];
-      any = any || columns[i][c] > 0;
+      const int64_t ns = columns[i].category_ns[c];
+      line.ns.push_back(ns);
+      table.wall_ns[i] += ns;
+      any = any || ns >= kLeastShown;
     }
     if (!any) continue;
     line.mean_ns = mean_of(line.ns);
     table.lines.push_back(std::move(line));
   }
   table.mean_wall_ns = mean_of(table.wall_ns);
-  mark_standing_out(session.selection(), table);
+  mark_standing_out(session.selection(), columns, table);
   return table;
 }
 

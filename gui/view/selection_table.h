@@ -22,7 +22,7 @@ struct SelectionTable {
   std::string title;  // "41.231 s – 41.543 s · 311.4 ms · step 43 · 8 ranks"
   std::vector<int> ranks;
   std::vector<Line> lines;       // categories that some rank has time in, in report order
-  std::vector<int64_t> wall_ns;  // by rank: the sum of all lines
+  std::vector<int64_t> wall_ns;  // by rank: the sum of all categories
   int64_t mean_wall_ns = 0;
   std::string why_empty;  // instead of lines
 };

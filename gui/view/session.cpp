@@ -2,6 +2,7 @@
 #include "gui/view/session.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dprof::view {
 namespace {
@@ -64,13 +65,25 @@ void Session::open(std::shared_ptr<const Model> model) {
   relayout();
   if (!model_->findings().empty()) {
     select_finding(0);
-  } else {
-    if (!model_->ranks.empty()) folds_.unfolded_ranks.insert(model_->ranks.front().rank);
-    if (const std::optional<int64_t> step = typical_step(nullptr)) select_step(*step);
-    relayout();
+  } else if (const std::optional<int64_t> step = typical_step(nullptr)) {
+    select_step(*step);
   }
+  unfold_what_fits();
   scroll_ = 0;
   back_.clear();
+}
+
+// A small run shows all its threads, a large one those of the ranks that its finding names.
+void Session::unfold_what_fits() {
+  const Folds chosen = folds_;
+  for (const RankModel& rank : model_->ranks) folds_.unfolded_ranks.insert(rank.rank);
+  relayout();
+  if (layout_.height <= height_) return;
+  folds_ = chosen;
+  if (folds_.unfolded_ranks.empty() && !model_->ranks.empty()) {
+    folds_.unfolded_ranks.insert(model_->ranks.front().rank);
+  }
+  relayout();
 }
 
 void Session::set_viewport(int width, int height) {
@@ -231,18 +244,40 @@ int64_t Session::step_at(TraceNs time) const {
   return nearest;
 }
 
+// The step that a finding's evidence lies in; without evidence of one step, a steady one near the
+// middle whose neighbourhood is as long as usual.
 std::optional<int64_t> Session::typical_step(const analyzer::Finding* finding) const {
-  if (model_->steps.empty()) return std::nullopt;
-  int64_t step = model_->steps[model_->steps.size() / 2].index;
-  if (model_->report.run.steps) {
-    const analyzer::StepsInfo& info = *model_->report.run.steps;
-    step = (info.first_steady + info.last_steady) / 2;
+  const std::vector<analyzer::StepWindow>& steps = model_->steps;
+  if (steps.empty()) return std::nullopt;
+  size_t first = 0;
+  size_t last = steps.size() - 1;
+  int64_t usual_ns = steps[steps.size() / 2].window.length().ns;
+  if (const std::optional<analyzer::StepsInfo>& info = model_->report.run.steps) {
+    first = model_->index_of_step(info->first_steady).value_or(first);
+    last = model_->index_of_step(info->last_steady).value_or(last);
+    usual_ns = info->median_ns;
   }
-  if (finding != nullptr && !finding->evidence.empty()) {
-    const analyzer::Evidence& evidence = finding->evidence.front();
-    step = std::clamp(step, step_at(TraceNs{evidence.start_ns}), step_at(TraceNs{evidence.end_ns}));
+  if (finding != nullptr) {
+    for (const analyzer::Evidence& evidence : finding->evidence) {
+      if (evidence.end_ns - evidence.start_ns <= 2 * usual_ns) {
+        return step_at(TraceNs{evidence.start_ns});
+      }
+    }
   }
-  return model_->index_of_step(step) ? step : model_->steps[model_->steps.size() / 2].index;
+  constexpr size_t kNear = 10;
+  const size_t middle = (first + last) / 2;
+  size_t best = middle;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (size_t i = std::max(first, middle - std::min(middle, kNear));
+       i <= std::min(last, middle + kNear); ++i) {
+    const Interval shown{steps[i == 0 ? 0 : i - 1].window.begin,
+                         steps[std::min(i + 1, steps.size() - 1)].window.end};
+    const int64_t unusual = std::abs(shown.length().ns - 3 * usual_ns);
+    if (unusual >= least) continue;
+    least = unusual;
+    best = i;
+  }
+  return steps[best].index;
 }
 
 void Session::show_steps_around(int64_t step) {
@@ -250,7 +285,7 @@ void Session::show_steps_around(int64_t step) {
   if (!index) return;
   const size_t first = *index == 0 ? 0 : *index - 1;
   const size_t last = std::min(*index + 1, model_->steps.size() - 1);
-  show(padded({model_->steps[first].window.begin, model_->steps[last].window.end}, 10));
+  show(padded({model_->steps[first].window.begin, model_->steps[last].window.end}, 5));
 }
 
 void Session::choose_collective(int64_t step) {
@@ -258,6 +293,18 @@ void Session::choose_collective(int64_t step) {
   const std::optional<size_t> index = model_->index_of_step(step);
   if (!index) return;
   const Interval window = model_->steps[*index].window;
+  if (selection_.finding) {
+    for (const analyzer::Evidence& evidence : model_->findings()[*selection_.finding].evidence) {
+      const RankModel* rank = model_->rank(evidence.rank);
+      if (evidence.table != "collective" || evidence.rows.empty() || rank == nullptr) continue;
+      const TraceNs at{evidence.start_ns};
+      const auto member = rank->collective_of_row.find(evidence.rows.front());
+      if (member == rank->collective_of_row.end() || at < window.begin || at >= window.end)
+        continue;
+      selection_.collective = member->second.collective;
+      return;
+    }
+  }
   int64_t longest = 0;
   for (size_t i = 0; i < model_->collectives.size(); ++i) {
     const analyzer::MatchedCollective& collective = model_->collectives[i];

@@ -92,6 +92,7 @@ class Session {
   void set_range(Interval range);
   void remember(bool continuous);
   void relayout();
+  void unfold_what_fits();
   void show_steps_around(int64_t step);
   void choose_collective(int64_t step);
   [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;

@@ -150,7 +150,7 @@ double contrast(Rgb a, Rgb b) {
 }
 
 Rgb label_on(Rgb fill) {
-  constexpr Rgb kDarkText{0x10, 0x14, 0x18};
+  constexpr Rgb kDarkText{0, 0, 0};  // softer ones fall short on the middle tones
   constexpr Rgb kLightText{0xFF, 0xFF, 0xFF};
   return contrast(fill, kLightText) >= 4.5 ? kLightText : kDarkText;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace dprof::view {
 namespace {
@@ -74,7 +75,9 @@ Interval zoomed(const TimeScale& scale, int pixel, int numerator, int denominato
 }
 
 Interval panned(const TimeScale& scale, int pixels, Interval bounds) {
-  const DurationNs by = scale.time_of(pixels) - scale.time_of(0);
+  // The same length in both directions, so that going there and back ends where it began.
+  const DurationNs length = scale.time_of(std::abs(pixels)) - scale.time_of(0);
+  const DurationNs by = pixels < 0 ? -length : length;
   return kept_inside({scale.range().begin + by, scale.range().end + by}, bounds);
 }
 

@@ -15,7 +15,7 @@ using analyzer::Category;
 constexpr int kLabelFrom = 30;  // narrower slices get no label
 constexpr int kLabelPadding = 4;
 constexpr int kMostLabels = 1000;
-constexpr int kStepLinesFrom = 8;  // pixels between steps
+constexpr int kStepLinesFrom = 24;  // pixels between steps
 constexpr int kOverlapStripe = 4;
 constexpr uint8_t kFoldedTint = 70;
 constexpr uint8_t kDeepTint = 64;
@@ -191,23 +191,45 @@ class RowPainter {
   int labels_ = 0;
 };
 
+// Every how many steps there is room for a number: 1, 2, 5, 10, 20 …
+int64_t label_stride(double step_width, int label_width) {
+  constexpr int64_t kMost = 1'000'000'000;
+  for (int64_t power = 1; power < kMost; power *= 10) {
+    for (const int64_t factor : {1, 2, 5}) {
+      if (static_cast<double>(power * factor) * step_width >= label_width) return power * factor;
+    }
+  }
+  return kMost;
+}
+
 void draw_step_strip(const Session& session, int width, const TextMeasure& measure,
                      DrawList& list) {
   const TimeScale scale = session.scale();
-  int free_from = 4;
-  for (const analyzer::StepWindow& step : session.model().steps) {
-    if (step.window.end <= scale.range().begin) continue;
-    if (step.window.begin >= scale.range().end) break;
-    const int x0 = std::max(scale.pixel_of(step.window.begin), 0);
-    const int x1 = std::min(scale.pixel_of(step.window.end), width);
-    const bool selected = session.selection().step == step.index;
-    const std::string label = fmt::format("step {}", step.index);
-    const int needed = measure.width(label, Font::kSmall) + 10;
+  const std::vector<analyzer::StepWindow>& steps = session.model().steps;
+  auto at = std::partition_point(steps.begin(), steps.end(), [&](const analyzer::StepWindow& step) {
+    return step.window.end <= scale.range().begin;
+  });
+  if (at == steps.end()) return;
+  const double step_width = static_cast<double>(at->window.length().ns) * width /
+                            static_cast<double>(scale.range().length().ns);
+  const int label_width = measure.width(fmt::format("step {}", steps.back().index), Font::kBold);
+  const int64_t stride = label_stride(step_width, label_width + 12);
+  int free_from = 0;
+  for (; at != steps.end() && at->window.begin < scale.range().end; ++at) {
+    // Ranks end their steps at different times: the next one's earliest begin ends the room.
+    const TraceNs end =
+        at + 1 == steps.end() ? at->window.end : std::min(at->window.end, (at + 1)->window.begin);
+    const int x0 = std::max(scale.pixel_of(at->window.begin), 0);
+    const int x1 = std::min(scale.pixel_of(end), width);
+    const bool selected = session.selection().step == at->index;
     if (selected) {
       list.rect({x0, kRulerHeight, std::max(x1 - x0, 2), kStepStripHeight}, Role::kAccentSoft);
     }
-    if (x0 < free_from - 4 || x1 - x0 < needed) continue;
-    list.text({x0 + 6, kRulerHeight, needed, kStepStripHeight}, label,
+    const std::string label = fmt::format("step {}", at->index);
+    const int needed = measure.width(label, selected ? Font::kBold : Font::kSmall) + 12;
+    const bool cramped = stride == 1 && x1 - x0 < needed;  // partly off the screen
+    if (at->index % stride != 0 || cramped || x0 < free_from || x0 + needed > width) continue;
+    list.text({x0 + 6, kRulerHeight, needed - 6, kStepStripHeight}, label,
               {.role = selected ? Role::kText : Role::kTextDim,
                .font = selected ? Font::kBold : Font::kSmall});
     free_from = x0 + needed;
@@ -264,7 +286,7 @@ DrawList draw_header(const Session& session, int width, const TextMeasure& measu
   const TimeScale scale = session.scale();
   std::string bound = "clock bound unknown";
   if (const std::optional<DurationNs> known = session.model().clock_bound()) {
-    bound = fmt::format("± {}", format_duration(*known));
+    bound = known->ns == 0 ? "one clock" : fmt::format("± {}", format_duration(*known));
   }
   const int bound_width = measure.width(bound, Font::kSmall) + 12;
   for (const Tick& tick : ruler_ticks(scale, 110)) {

@@ -47,7 +47,9 @@ Status write_outputs(const Options& options, MainWindow& window) {
   return Done{};
 }
 
+// The selectors given are the whole selection; without any it is that of a run just opened.
 Status select_all(const Options& options, MainWindow& window) {
+  if (!options.selectors.empty()) window.session().clear_selection();
   bool keep = false;
   for (const std::string& selector : options.selectors) {
     const Status selected = window.select(selector, keep);
@@ -109,6 +111,11 @@ class OutputRun : public QObject {
   QTimer timeout_;
 };
 
+// Without a window Qt's remarks about the platform concern nobody.
+void only_critical(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << '\n';
+}
+
 // "System" is the brightness of the desktop's windows.
 const view::Theme& theme_of(const Options& options) {
   constexpr int kDarkBelow = 128;
@@ -126,6 +133,7 @@ int run_application(int argc, char** argv) {
   ExitCode exit_code = ExitCode::kGood;
   const std::optional<Options> options = parse_options(argc, argv, exit_code);
   if (!options) return static_cast<int>(exit_code);
+  if (options->has_output()) qInstallMessageHandler(only_critical);
   if (options->has_output() && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }

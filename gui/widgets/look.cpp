@@ -57,7 +57,7 @@ QBrush hatch_brush(QColor stripe, QColor ground) {
   tile.fill(ground);
   QPainter painter(&tile);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(stripe, 1.5 * kDetail));
+  painter.setPen(QPen(stripe, 1.25 * kDetail));
   for (int offset = -kSize; offset <= kSize; offset += kSize) {
     painter.drawLine(offset - kSize, 2 * kSize, offset + 2 * kSize, -kSize);
   }
@@ -267,7 +267,9 @@ QString Look::style_sheet() const {
                    margin: 0 12px; border-bottom: 2px solid @window; }
     QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
     QTabBar::tab:hover { color: @text; }
-    QSplitter::handle { background: @border; }
+    QSplitter::handle:horizontal { background: @border; }
+    QSplitter::handle:vertical { background: @window; }
+    #lower { border-top: 1px solid @border; }
     QAbstractScrollArea { border: 0; }
     QScrollBar:vertical { background: @window; width: 10px; margin: 0; }
     QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 24px;

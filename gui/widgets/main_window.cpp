@@ -108,7 +108,7 @@ QWidget* MainWindow::build_left() {
   auto* head = new Pane(look_, [this](int width, int height) {
     view::DrawList list;
     list.rect({0, 0, width, height}, view::Role::kWindow);
-    list.text({14, 8, width, 24}, "TRACKS",
+    list.text({14, 4, width, 22}, "TRACKS",
               {.role = view::Role::kTextDim, .font = view::Font::kHeading});
     return list;
   });
@@ -117,7 +117,7 @@ QWidget* MainWindow::build_left() {
   filter_ = new QLineEdit(head);
   filter_->setPlaceholderText(tr("filter by rank, host, thread"));
   filter_->setFont(look_.font(view::Font::kSmall));
-  filter_->setGeometry(12, 36, kLeftWidth - 24, 26);
+  filter_->setGeometry(12, 34, kLeftWidth - 24, 26);
   filter_->setAccessibleName(tr("Filter tracks"));
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     if (!session_.is_open()) return;
@@ -144,7 +144,10 @@ QWidget* MainWindow::build_centre() {
   rows->addWidget(canvas_, 1);
 
   auto* lower = new QWidget;
+  lower->setObjectName(QStringLiteral("lower"));
+  lower->setAttribute(Qt::WA_StyledBackground);
   auto* lower_rows = column(lower);
+  lower_rows->setContentsMargins(0, 1, 0, 0);
   bottom_tabs_ = make_tabs({tr("SELECTION"), tr("DIAGNOSTICS")});
   lower_rows->addWidget(bottom_tabs_);
   bottom_stack_ = new QStackedWidget;
@@ -239,10 +242,10 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 void MainWindow::arrange() {
   const int right = width() < kNarrow ? kNarrowRightWidth : kRightWidth;
   const int left = width() < kNarrow ? 200 : kLeftWidth;
-  filter_->setGeometry(12, 36, left - 24, 26);
+  filter_->setGeometry(12, 34, left - 24, 26);
   columns_->setSizes({left, width() - left - right - 2, right});
   const int below = height() - kTopHeight - kStatusHeight;
-  const int bottom = below * 3 / 10;
+  const int bottom = below * 63 / 200;  // ten lines of the table at 1080
   centre_->setSizes({below - bottom - 1, bottom});
 }
 

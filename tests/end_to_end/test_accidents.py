@@ -14,16 +14,15 @@ ENDLESS = 1_000_000  # steps; the case ends it
 class Accidents(EndToEnd):
     def open_traces(self):
         """The traces as they are called while they are recorded."""
-        return [path for path in self.run_folder.glob("*.dprof")]
+        return list(self.run_folder.glob("*.dprof"))
 
     def steps_so_far(self):
         """The smallest number of steps in any of the two traces; 0 while one is missing."""
         counts = []
         for path in self.open_traces():
             try:
-                trace = Trace(path)
-                counts.append(trace.value("SELECT count(*) FROM step"))
-                trace.close()
+                with Trace(path) as trace:
+                    counts.append(trace.value("SELECT count(*) FROM step"))
             except support.sqlite3.Error:
                 return 0
         return min(counts) if len(counts) == 2 else 0
@@ -80,6 +79,36 @@ class Accidents(EndToEnd):
             self.assertEqual(trace.meta["ended"], "recovered")
             self.assertGreater(trace.value("SELECT count(*) FROM step"), 20)
         self.check_breakdown(self.report(), ranks=2)
+
+    def test_killed_recorder_does_not_end_the_ranks_it_started(self):
+        """With -n their output goes through dprof, too: they must be able to write on without it."""
+        self.need_trainer()
+        truth = self.folder / "truth.json"
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", TRAINER, "--steps", 200, "--log-every",
+                              5, "--truth", truth)
+        support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait(timeout=10)
+        self.assertFalse(truth.exists(), "the job must outlive the recorder for this to be a test")
+        support.wait_until(truth.exists, 60, "the job ends by itself and writes its truth")
+
+    def test_a_reader_does_not_disturb_the_recording(self):
+        """A trace may be looked into at any time, also in the moment in which it is finished."""
+        self.need_trainer()
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", TRAINER, "--steps", 60)
+        support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
+        readers = [Trace(path) for path in self.open_traces()]
+        for reader in readers:
+            reader.db.execute("BEGIN")
+            reader.value("SELECT count(*) FROM step")
+        _, messages = recorder.communicate(timeout=60)
+        for reader in readers:
+            reader.close()
+        self.assertEqual(recorder.returncode, 0, messages)
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            self.check_whole(trace)
+            self.assertEqual(trace.value("SELECT count(*) FROM step"), 60)
 
     def test_stopped_recorder_counts_what_it_lost(self):
         """Rings fill while the recorder stands still: training goes on, the losses are counted and told."""

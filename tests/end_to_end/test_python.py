@@ -42,7 +42,7 @@ class Torchrun(EndToEnd):
                 self.assertGreater(entry["category_ns"][phase], 0, phase)
 
     def test_straggler(self):
-        self.record_script("--slow-rank", 1, "--slow-ms", 15)
+        self.undisturbed(lambda: self.record_script("--slow-rank", 1, "--slow-ms", 15))
         report = self.report()
         self.check_culprit(report, 1, 15 * MS, ("host", "compute", "dataloader", "mixed", "unknown"))
 

@@ -10,7 +10,7 @@ class Timeline(EndToEnd):
     def setUp(self):
         super().setUp()
         self.need(GUI)
-        self.record_trainer("--steps", 40, "--inject", "loader:rank=1,ms=12")
+        self.record_trainer("--steps", 40, "--inject", "loader:rank=1,ms=40")
 
     def test_screenshot(self):
         picture = self.folder / "timeline.png"
@@ -32,6 +32,19 @@ class Timeline(EndToEnd):
         tracks = [row["track"] for row in state["rows"]]
         for rank in (0, 1):
             self.assertTrue(any(track.startswith(f"rank:{rank}/thread:") for track in tracks), tracks)
+
+    def test_a_selected_finding_is_the_reports(self):
+        findings = self.report()["findings"]
+        number, finding = next((i, f) for i, f in enumerate(findings, 1) if f["evidence"])
+        file = self.folder / "state.json"
+        done = self.command(GUI, self.run_folder, "--select", f"finding:{number}", "--dump-state", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        state = json.loads(file.read_text())
+        self.assertIn(f"finding:{number}", state["selection"]["selectors"])
+        self.assertEqual(sorted(state["selection"]["ranks"]), sorted(finding["ranks"]))
+        begin, end = state["range_ns"]
+        self.assertTrue(any(place["start_ns"] < end and place["end_ns"] > begin for place in finding["evidence"]),
+                        "the timeline goes to the evidence")
 
     def test_dprof_gui_is_the_same_program(self):
         file = self.folder / "state.json"

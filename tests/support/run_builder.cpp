@@ -106,7 +106,8 @@ Status write_trace(const std::filesystem::path& path, const RunSpec& spec, int r
   const Status losses = write_losses(writer, spec, rank, times);
   if (!losses.ok()) return fail(losses.error());
   write_meta(writer, spec, rank, times, rows.first_event_ns(), offset);
-  return writer.finish();
+  const Result<bool> finished = writer.finish();
+  return finished.ok() ? Status(Done{}) : fail(finished.error());
 }
 
 Status write_run_json(const std::filesystem::path& path, const RunSpec& spec,

@@ -18,8 +18,8 @@ struct GroupInfo {
   uint8_t backend = 0;
 };
 
-// Reads the group and, the first time that its hash is seen, writes a Communicator record. May
-// throw what torch throws.
+// Reads the group and, the first time that its hash is seen, writes a Communicator record. What
+// torch raises passes through: the caller's wrapper catches it.
 [[nodiscard]] GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group);
 
 }  // namespace dprof::inject::torch_source

@@ -63,11 +63,13 @@ Recorded record(const std::string& detail) {
   child.hear();
   for (SeenRecord& one : session.drain()) recorded.seen.push_back(std::move(one));
   session.control(wire::CaptureState::kRecording, wire::DetailLevel::kFull);
-  for (bool applied = false; !applied; usleep(10'000)) {
-    for (SeenRecord& one : session.drain()) {
+  bool applied = detail == "full";
+  for (int i = 0; i < 1000 && !applied; ++i, usleep(10'000)) {
+    for (const SeenRecord& one : session.drain()) {
       applied |= one.record.kind == Kind::kDetail && one.record.detail.detail == 3;
     }
   }
+  EXPECT_TRUE(applied);
   child.say("go on");
   EXPECT_EQ(child.wait(), 0);
   return recorded;

@@ -19,8 +19,7 @@ FakeProcess::FakeProcess(const wire::TickScale& scale)
       fcntl(memory_fd_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     std::abort();
   }
-  void* base =
-      mmap(nullptr, wire::kTotalBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd_, 0);
+  void* base = mmap(nullptr, wire::kTotalBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd_, 0);
   if (base == MAP_FAILED) std::abort();
   mapping_.base = static_cast<unsigned char*>(base);
   wire::Header& header = *mapping_.header();

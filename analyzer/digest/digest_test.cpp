@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/digest/digest.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/digest/range_names.h"
+#include "analyzer/digest/thread_sketch.h"
+#include "schema/trace_writer.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Marker;
+using schema::RangeCategory;
+
+Interval span(int64_t begin, int64_t end) { return {{begin}, {end}}; }
+
+TEST(KindOfTest, NamesAndCategories) {
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "forward").marker, Marker::kForward);
+  EXPECT_EQ(kind_of(RangeCategory::kNvtx, "step").marker, Marker::kStep);
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "Optimizer.step#SGD.step").marker, Marker::kOptimizer);
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "Optimizer.zero_grad#SGD.zero_grad").what,
+            RangeClass::kNamed);
+  EXPECT_EQ(kind_of(RangeCategory::kAutograd, "AddmmBackward0").what, RangeClass::kAutograd);
+  EXPECT_EQ(kind_of(RangeCategory::kOp, "aten::mm").what, RangeClass::kOp);
+  EXPECT_EQ(kind_of(RangeCategory::kOp, "c10d::allreduce_").what, RangeClass::kCall);
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "gloo:all_reduce").what, RangeClass::kCall);
+  EXPECT_EQ(kind_of(RangeCategory::kOp, "_c10d_functional::wait_tensor").what, RangeClass::kWait);
+  EXPECT_EQ(kind_of(RangeCategory::kNvtxMark, "step").what, RangeClass::kMoment);
+}
+
+TEST(IntervalGathererTest, MergesNestedAndTouching) {
+  IntervalGatherer gatherer;
+  gatherer.add(span(0, 100));
+  gatherer.add(span(10, 20));
+  gatherer.add(span(100, 120));
+  gatherer.add(span(130, 140));
+  gatherer.add(span(135, 135));
+  EXPECT_EQ(gatherer.take(), (IntervalSet{span(0, 120), span(130, 140)}));
+}
+
+TEST(IntervalGathererTest, ToleratesDisorder) {
+  IntervalGatherer gatherer;
+  gatherer.add(span(50, 60));
+  gatherer.add(span(0, 10));
+  gatherer.add(span(5, 55));
+  EXPECT_EQ(gatherer.take(), (IntervalSet{span(0, 60)}));
+}
+
+TEST(StepsFromMarksTest, MostFrequentSourceWithoutOverlap) {
+  const auto steps = steps_from_marks({{span(0, 50), "step"},
+                                       {span(0, 45), "ProfilerStep"},
+                                       {span(60, 110), "step"},
+                                       {span(70, 80), "step"},
+                                       {span(120, 150), "step"}});
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(steps[1].span, span(60, 110));
+}
+
+TEST(StepsFromOptimizerTest, FromEndToEnd) {
+  const std::vector<PhaseRange> phases = {
+      {span(0, 30), Marker::kForward, 1},      {span(80, 100), Marker::kOptimizer, 2},
+      {span(85, 95), Marker::kOptimizer, 3},  // nested
+      {span(110, 140), Marker::kForward, 4},   {span(180, 200), Marker::kOptimizer, 5},
+      {span(205, 210), Marker::kOptimizer, 6},  // a second one
+      {span(280, 300), Marker::kOptimizer, 7}};
+  const auto steps = steps_from_optimizer(phases, {span(240, 260)});
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].span, span(100, 210));
+  EXPECT_EQ(steps[1].span, span(210, 300));
+}
+
+class DigestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto created = schema::TraceWriter::create(home_.path() / "rank-00000.dprof");
+    ASSERT_TRUE(created.ok());
+    writer_ = *std::move(created);
+    writer_->set_meta("rank", "0");
+  }
+
+  void range(int64_t thread, int64_t start, std::optional<int64_t> duration, std::string_view name,
+             RangeCategory category) {
+    ASSERT_TRUE(writer_
+                    ->append(schema::HostRangeRow{.id = ++id_,
+                                                  .thread_id = thread,
+                                                  .start_ns = start,
+                                                  .duration_ns = duration,
+                                                  .name_id = writer_->intern(name),
+                                                  .category = category})
+                    .ok());
+  }
+
+  RankDigest digest(int64_t shift_ns = 0) {
+    EXPECT_TRUE(writer_->finish().ok());
+    TraceFile trace;
+    trace.path = home_.path() / "rank-00000.dprof";
+    trace.shift_ns = shift_ns;
+    Result<RankDigest> result = digest_rank(trace);
+    EXPECT_TRUE(result.ok()) << result.error().what;
+    return *std::move(result);
+  }
+
+  test_support::TemporaryFolder home_;
+  std::unique_ptr<schema::TraceWriter> writer_;
+  int64_t id_ = 0;
+};
+
+TEST_F(DigestTest, EmptyTraceIsNoTrouble) {
+  const RankDigest d = digest();
+  EXPECT_EQ(d.events, 0);
+  EXPECT_TRUE(d.span.empty());
+  EXPECT_TRUE(d.steps.empty());
+}
+
+TEST_F(DigestTest, ThreadOfThePhasesTrains) {
+  range(1, 0, 500, "aten::mm", RangeCategory::kOp);
+  range(1, 600, 500, "aten::mm", RangeCategory::kOp);
+  range(7, 10, 100, "forward", RangeCategory::kNvtx);
+  range(7, 20, 30, "aten::conv2d", RangeCategory::kOp);
+  range(9, 15, 40, "ConvolutionBackward0", RangeCategory::kAutograd);
+  const RankDigest d = digest();
+  EXPECT_EQ(d.events, 5);
+  ASSERT_EQ(d.phases.size(), 1U);
+  EXPECT_EQ(d.phases[0].row, 3);
+  EXPECT_EQ(d.ops, (IntervalSet{span(20, 50)}));
+  EXPECT_EQ(d.autograd_elsewhere, (IntervalSet{span(15, 55)}));
+  EXPECT_EQ(d.span, span(0, 1100));
+}
+
+TEST_F(DigestTest, TimesAreOnTheRunsAxis) {
+  range(1, 100, 50, "forward", RangeCategory::kUser);
+  EXPECT_EQ(digest(1000).phases[0].span, span(1100, 1150));
+}
+
+TEST_F(DigestTest, OpenRangesReachToTheEnd) {
+  range(1, 100, std::nullopt, "backward", RangeCategory::kUser);
+  range(1, 120, 300, "MmBackward0", RangeCategory::kAutograd);
+  const RankDigest d = digest();
+  EXPECT_EQ(d.open_ranges, 1);
+  ASSERT_EQ(d.phases.size(), 1U);
+  EXPECT_EQ(d.phases[0].span, span(100, 420));
+}
+
+TEST_F(DigestTest, OpenStepIsNotComplete) {
+  range(1, 0, 100, "step", RangeCategory::kUser);
+  range(1, 110, std::nullopt, "step", RangeCategory::kUser);
+  range(1, 120, 50, "forward", RangeCategory::kUser);
+  const RankDigest d = digest();
+  EXPECT_EQ(d.steps_begun, 2);
+  EXPECT_EQ(d.steps.size(), 1U);
+}
+
+TEST_F(DigestTest, TimesThatMakeNoSenseAreCounted) {
+  range(1, INT64_MAX - 5, 100, "forward", RangeCategory::kUser);
+  range(1, 0, -7, "forward", RangeCategory::kUser);
+  range(1, 0, INT64_MAX, "forward", RangeCategory::kUser);
+  range(1, 5, 100, "forward", RangeCategory::kUser);
+  const RankDigest d = digest();
+  ASSERT_EQ(d.losses.size(), 1U);
+  EXPECT_EQ(d.losses[0].reason, schema::LossReason::kBadRecord);
+  EXPECT_EQ(d.losses[0].count, 3);
+  EXPECT_EQ(d.phases.size(), 1U);
+}
+
+TEST_F(DigestTest, MissingSequencesAreByOrder) {
+  for (int64_t i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(writer_
+                    ->append(schema::CollectiveRow{.id = i,
+                                                   .function = schema::Function::kAllReduce,
+                                                   .start_ns = i * 100,
+                                                   .end_ns = i * 100 + 50})
+                    .ok());
+  }
+  const RankDigest d = digest();
+  EXPECT_TRUE(d.sequences_inferred);
+  ASSERT_EQ(d.collectives.size(), 3U);
+  EXPECT_EQ(d.collectives[2].sequence, 2);
+  EXPECT_EQ(d.collectives[2].arrival(), TraceNs{300});
+  ASSERT_EQ(d.communicators.size(), 1U);
+}
+
+TEST_F(DigestTest, ClockSamplesTellHowLongItStoodStill) {
+  range(1, 100, 50, "forward", RangeCategory::kUser);
+  writer_->set_meta("origin_monotonic_raw_ns", "1000");
+  ASSERT_TRUE(writer_
+                  ->append(schema::ClockSampleRow{
+                      .id = 1, .ticks = 1, .realtime_ns = 1, .monotonic_raw_ns = 91'000})
+                  .ok());
+  EXPECT_EQ(digest().last_sign.ns, 90'000);
+}
+
+}  // namespace
+}  // namespace dprof::analyzer

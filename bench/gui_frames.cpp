@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the timeline takes to open a run and to paint a frame: a scripted zoom and pan over a
+// run with about a million events, all ranks unfolded, 1920×1080, on the offscreen platform.
+#include <fmt/format.h>
+
+#include <QApplication>
+#include <QImage>
+#include <QStyleFactory>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "gui/widgets/main_window.h"
+#include "tests/support/run_builder.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+// A fixed amount of work, so that figures of different machines can be compared as ratios.
+double calibration_ms() {
+  const Clock::time_point begin = Clock::now();
+  uint64_t state = 88172645463325252ULL;
+  for (int i = 0; i < 10'000'000; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+  }
+  return state == 0 ? 0 : ms_since(begin);
+}
+
+class Frames {
+ public:
+  explicit Frames(widgets::MainWindow& window) : window_(window) {}
+
+  // One change of the view and the repaint of everything that it touches.
+  void frame(const std::function<void(view::Session&)>& change) {
+    const Clock::time_point begin = Clock::now();
+    change(window_.session());
+    window_.refresh();
+    QApplication::sendPostedEvents();
+    QApplication::processEvents();
+    times_.push_back(ms_since(begin));
+  }
+
+  void script() {
+    const int middle = window_.canvas().width() / 2;
+    frame([](view::Session& session) { session.show_all(); });
+    for (int i = 0; i < 40; ++i) {
+      frame([&](view::Session& session) { session.zoom(middle, 4, 5); });
+    }
+    for (int i = 0; i < 40; ++i) {
+      frame([](view::Session& session) { session.pan(37); });
+    }
+    for (int i = 0; i < 40; ++i) {
+      frame([&](view::Session& session) { session.zoom(middle / 2, 5, 4); });
+    }
+    frame([](view::Session& session) { session.show_all(); });
+  }
+
+  void print(const char* name) {
+    std::sort(times_.begin(), times_.end());
+    const auto at = [&](double share) {
+      return times_[static_cast<size_t>(share * static_cast<double>(times_.size() - 1))];
+    };
+    fmt::print("{:<26} p50 {:6.2f} ms   p95 {:6.2f} ms   worst {:6.2f} ms   ({} frames)\n", name,
+               at(0.5), at(0.95), times_.back(), times_.size());
+    times_.clear();
+  }
+
+  // Only what lies above the static picture: what a moving mouse costs.
+  void overlays() {
+    QImage target(window_.canvas().size(), QImage::Format_ARGB32_Premultiplied);
+    for (int i = 0; i < 100; ++i) {
+      const Clock::time_point begin = Clock::now();
+      window_.session().set_hover(
+          view::Hover{.at = {i * 5, 60}, .slice = view::SlicePlace{}, .rank_index = 0});
+      window_.canvas().render(&target);
+      times_.push_back(ms_since(begin));
+    }
+  }
+
+ private:
+  widgets::MainWindow& window_;
+  std::vector<double> times_;
+};
+
+int run(int64_t events) {
+  const test_support::TemporaryFolder folder;
+  constexpr int kRanks = 2;
+  const auto written = test_support::write_run(folder.path() / "run",
+                                               test_support::volume_spec(events / kRanks, kRanks));
+  if (!written.ok()) {
+    fmt::print(stderr, "bench_gui_frames: {}\n", written.error().what);
+    return 125;
+  }
+  fmt::print("calibration                {:6.2f} ms\n", calibration_ms());
+  Clock::time_point begin = Clock::now();
+  auto model = view::load_model({folder.path() / "run"}, {});
+  if (!model.ok()) {
+    fmt::print(stderr, "bench_gui_frames: {}\n", model.error().what);
+    return 125;
+  }
+  fmt::print("open, analyse, index       {:6.0f} ms   ({} slices, {} MB)\n", ms_since(begin),
+             (*model)->slices, (*model)->memory_bytes / 1'000'000);
+
+  widgets::Look look(view::light_theme());
+  widgets::MainWindow window(look);
+  window.resize(1920, 1080);
+  window.show();
+  begin = Clock::now();
+  window.show_model(*model);
+  QApplication::processEvents();
+  fmt::print("first frame                {:6.2f} ms\n", ms_since(begin));
+  for (const view::RankModel& rank : (*model)->ranks) {
+    const view::Row* row =
+        window.session().layout().of_rank(static_cast<int>(*(*model)->index_of_rank(rank.rank)));
+    if (row != nullptr && row->folded) window.session().toggle(*row);
+  }
+  Frames frames(window);
+  frames.script();
+  frames.print("zoom and pan, whole window");
+  frames.overlays();
+  frames.print("hover");
+  return 0;
+}
+
+}  // namespace
+}  // namespace dprof
+
+// Usage: bench_gui_frames [--events N]
+int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  int64_t events = 1'000'000;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) != "--events") continue;
+    const std::string_view value(argv[i + 1]);
+    std::from_chars(value.data(), value.data() + value.size(), events);
+  }
+  const QApplication application(argc, argv);
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  return dprof::run(events);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process to be recorded, in the tests of `dprof record`: it speaks the wire by itself, does what
+// its arguments say in their order, and ends with 0.
+//
+//   hello             says hello with the rank variables of its environment
+//   hello-newer       as a process of a newer wire version would
+//   hello-no-memory   as a process that could not make its shared memory would
+//   ranges=N          N ranges named `work`
+//   steps=N           N ranges named `step`
+//   open              a range that stays open
+//   overflow=N        fills a ring that nobody drains yet (before `hello`), and drops N records
+//   sleep=MS, print=TEXT, exit=CODE, signal=N, clean (the clean-end word), close (all descriptors)
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "collector/recorder/clock.h"
+#include "collector/recorder/environment.h"
+#include "collector/recorder/test_support/fake_process.h"
+
+namespace dprof::recorder {
+namespace {
+
+wire::TickScale scale_of_environment() {
+  wire::TickScale scale{
+      .tick0 = 0, .multiplier = 1, .shift = 0, .source = wire::ClockSource::kMonotonic};
+  unsigned source = 0, shift = 0;
+  unsigned long long tick0 = 0, multiplier = 0;
+  const std::string text = Environment::current().get(wire::kClockVariable);
+  if (std::sscanf(text.c_str(), "%u %llu %llu %u", &source, &tick0, &multiplier, &shift) == 4) {
+    scale = {tick0, multiplier, shift, static_cast<wire::ClockSource>(source)};
+  }
+  return scale;
+}
+
+class Writer {
+ public:
+  Writer() : clock_(scale_of_environment()), process_(clock_.scale()) {
+    process_.mapping().header()->first_event_ticks = clock_.now_ticks();
+    ring_ = process_.open_ring(0, static_cast<uint32_t>(getpid()));
+    work_ = process_.text("work");
+    step_ = process_.text("step");
+  }
+
+  bool act(std::string_view action, const std::string& value) {
+    const int number = std::atoi(value.c_str());
+    if (action == "hello") return hello(wire::kWireVersion, true);
+    if (action == "hello-newer") return hello(wire::kWireVersion + 1, true);
+    if (action == "hello-no-memory") return hello(wire::kWireVersion, false);
+    if (action == "ranges") return ranges(work_, number);
+    if (action == "steps") return ranges(step_, number);
+    if (action == "open") return ring_.push(range_begin(work_, clock_.now_ticks(), kNvtx));
+    if (action == "overflow") return overflow(number);
+    if (action == "clean") process_.mapping().header()->clean_end.store(1);
+    if (action == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number));
+    if (action == "print") {
+      fmt::print("{}\n", value);
+      std::fflush(stdout);
+    }
+    if (action == "exit") std::exit(number);
+    if (action == "signal") kill(getpid(), number);
+    if (action == "close") {
+      for (int fd = 3; fd < 64; ++fd) close(fd);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr uint8_t kNvtx = 3;
+
+  bool hello(uint32_t version, bool with_memory) {
+    const Environment environment = Environment::current();
+    std::string variables = "cmdline=writer";
+    variables.push_back('\0');
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
+      if (environment.get(name).empty()) continue;
+      variables += fmt::format("{}={}", name, environment.get(name));
+      variables.push_back('\0');
+    }
+    return process_.say_hello(environment.get(wire::kSocketVariable), variables, version,
+                              with_memory);
+  }
+
+  bool ranges(uint32_t name, int count) {
+    for (int i = 0; i < count; ++i) {
+      // A full ring is waited for: these ranges are there to be found again, each one.
+      wait_for_room();
+      ring_.push(range_begin(name, clock_.now_ticks(), kNvtx));
+      ring_.push(range_end(clock_.now_ticks(), kNvtx));
+    }
+    return true;
+  }
+
+  void wait_for_room() const {
+    const wire::RingShared& shared = *process_.mapping().ring(0);
+    while (shared.head.load() - shared.tail.load() > wire::kRingSlots / 2) usleep(1000);
+  }
+
+  bool overflow(int count) {
+    for (uint32_t i = 0; i < wire::kRingSlots; ++i) {
+      ring_.push(range_begin(work_, clock_.now_ticks(), 5));
+    }
+    for (int i = 0; i < count; ++i) ring_.push(range_begin(work_, clock_.now_ticks(), 5));
+    return true;
+  }
+
+  RunClock clock_;
+  FakeProcess process_;
+  wire::RingWriter ring_;
+  uint32_t work_ = 0, step_ = 0;
+};
+
+}  // namespace
+}  // namespace dprof::recorder
+
+int main(int argc, char** argv) {
+  dprof::recorder::Writer writer;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (!writer.act(argument.substr(0, equals), value)) {
+      fmt::print(stderr, "writer: {} failed\n", argument);
+      return 99;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "gui/view/hit_test.h"
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+
+std::vector<std::string> tracks_of(const Layout& layout) {
+  std::vector<std::string> tracks;
+  for (const Row& row : layout.rows) tracks.push_back(row.track);
+  return tracks;
+}
+
+TEST(Layout, HostsHoldRanksAndRanksHoldThreads) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.unfolded_ranks = {2};
+  const Layout layout = make_layout(model, folds);
+  EXPECT_EQ(tracks_of(layout),
+            (std::vector<std::string>{"host:node-a", "rank:0", "rank:1", "host:node-b", "rank:2",
+                                      "rank:2/thread:main", "rank:2/thread:gloo_worker"}));
+  EXPECT_EQ(layout.rows[4].note, "own +30.0 ms");
+  EXPECT_TRUE(layout.rows[4].problem);
+  EXPECT_EQ(layout.rows[5].depths, 2);
+}
+
+TEST(Layout, RowsFollowEachOtherWithoutGap) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.unfolded_ranks = {0, 1, 2};
+  const Layout layout = make_layout(model, folds);
+  int y = 0;
+  for (const Row& row : layout.rows) {
+    EXPECT_EQ(row.y, y);
+    y += row.height;
+    EXPECT_EQ(layout.at(row.y), &row);
+    EXPECT_EQ(layout.at(row.y + row.height - 1), &row);
+  }
+  EXPECT_EQ(layout.height, y);
+  EXPECT_EQ(layout.at(y), nullptr);
+  EXPECT_EQ(layout.at(-1), nullptr);
+}
+
+TEST(Layout, AFoldedHostHidesItsRanks) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.folded_hosts = {"node-a"};
+  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+            (std::vector<std::string>{"host:node-a", "host:node-b", "rank:2"}));
+}
+
+TEST(Layout, TheFilterTakesRankHostAndThread) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.filter = "rank 1";
+  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+            (std::vector<std::string>{"host:node-a", "rank:1"}));
+  folds.filter = "NODE-B";
+  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+            (std::vector<std::string>{"host:node-b", "rank:2"}));
+  folds.filter = "gloo";
+  EXPECT_EQ(make_layout(model, folds).rows.size(), 5U);
+  folds.filter = "no such thing";
+  EXPECT_TRUE(make_layout(model, folds).rows.empty());
+}
+
+TEST(HitTest, FindsPiecesAndSlices) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.unfolded_ranks = {0};
+  const Layout layout = make_layout(model, folds);
+  const TimeScale scale({TraceNs{0}, TraceNs{300 * kMs}}, 600);  // 2 pixels per ms
+  const Row& rank = layout.rows[1];
+  const Hit piece = hit_test(model, layout, scale, 60, rank.y + kBarTop + 1);
+  ASSERT_TRUE(piece.piece);
+  EXPECT_EQ(static_cast<analyzer::Category>(model.ranks[0].summary.category[*piece.piece]),
+            analyzer::Category::kForward);
+  EXPECT_FALSE(piece.slice);
+
+  const Row& main = layout.rows[2];
+  const Hit slice = hit_test(model, layout, scale, 60, main.y + depth_top(1) + 2);
+  ASSERT_TRUE(slice.slice);
+  EXPECT_EQ(*slice.slice, (SlicePlace{0, 0, 1, 1}));
+  EXPECT_EQ(slice.folded, 0U);
+
+  EXPECT_FALSE(hit_test(model, layout, scale, 150, main.y + depth_top(1) + 2).slice) << "a gap";
+  EXPECT_EQ(hit_test(model, layout, scale, 60, layout.height + 5).row, nullptr);
+  EXPECT_EQ(hit_test(model, layout, scale, 60, 2).row, layout.rows.data()) << "the host's row";
+}
+
+TEST(HitTest, TellsHowManyShareThePixel) {
+  const Model model = test::small_model();
+  Folds folds;
+  folds.unfolded_ranks = {0};
+  const Layout layout = make_layout(model, folds);
+  const TimeScale scale({TraceNs{0}, TraceNs{300 * kMs}}, 3);  // a step per pixel
+  const Row& main = layout.rows[2];
+  const Hit hit = hit_test(model, layout, scale, 1, main.y + depth_top(1) + 2);
+  ASSERT_TRUE(hit.slice);
+  EXPECT_EQ(hit.folded, 3U);
+  EXPECT_EQ(hit.slice->slice, 4U) << "forward is the longest";
+}
+
+}  // namespace
+}  // namespace dprof::view

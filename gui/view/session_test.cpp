@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/session.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/view/selection_table.h"
+#include "gui/view/state_dump.h"
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    session.set_viewport(600, 200);
+    session.open(test::shared_small_model());
+  }
+  Session session;
+};
+
+TEST_F(SessionTest, OpensOnTheDearestFinding) {
+  EXPECT_EQ(session.selection().finding, 0U);
+  EXPECT_EQ(session.selection().step, 1);
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(session.selection().collective, 1U) << "that of step 1, for which rank 2 came last";
+  EXPECT_TRUE(session.folds().unfolded_ranks.contains(2));
+  EXPECT_EQ(selectors_of(session.model(), session.selection()),
+            (std::vector<std::string>{"finding:1", "step:1", "collective:0/all_reduce/1"}));
+}
+
+TEST_F(SessionTest, ASmallRunOpensWithAllItsThreads) {
+  Session tall;
+  tall.set_viewport(600, 900);
+  tall.open(test::shared_small_model());
+  EXPECT_EQ(tall.folds().unfolded_ranks, (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(session.folds().unfolded_ranks, std::set<int>{2}) << "where they do not fit";
+}
+
+TEST_F(SessionTest, BackUndoesZoomsAsOne) {
+  const Interval before = session.range();
+  session.zoom(300, 1, 2);
+  session.zoom(300, 1, 2);
+  EXPECT_LT(session.range().length().ns, before.length().ns / 3);
+  const Interval zoomed = session.range();
+  session.back();
+  EXPECT_EQ(session.range(), before);
+  session.forward();
+  EXPECT_EQ(session.range(), zoomed);
+}
+
+TEST_F(SessionTest, FocusShowsAndThenFits) {
+  ASSERT_TRUE(session.select("row:0/host_range/3").ok());
+  session.show({TraceNs{200 * kMs}, TraceNs{300 * kMs}});
+  session.focus();
+  EXPECT_LE(session.range().begin.ns, 10 * kMs);
+  EXPECT_GE(session.range().end.ns, 45 * kMs);
+  EXPECT_EQ(session.range().length().ns, 100 * kMs) << "the zoom stays";
+  session.focus();
+  EXPECT_NEAR(static_cast<double>(session.range().length().ns), 35e6 * 1.1, 2.0);
+}
+
+TEST_F(SessionTest, FindingsAndStepsFollowEachOther) {
+  EXPECT_FALSE(session.next_finding(-1));
+  EXPECT_TRUE(session.next_finding(1));
+  EXPECT_EQ(session.selection().finding, 1U);
+  EXPECT_FALSE(session.next_finding(1));
+  EXPECT_TRUE(session.next_step(1));
+  EXPECT_EQ(session.selection().step, 2);
+  EXPECT_FALSE(session.next_step(1));
+  EXPECT_EQ(session.selection().step, 2);
+}
+
+TEST_F(SessionTest, ArrivalsAreInTheOrderOfTime) {
+  // Ranks 0 and 1 arrive together, rank 2 last.
+  for (const int rank : {0, 1, 2}) {
+    ASSERT_TRUE(session.next_arrival(1));
+    EXPECT_EQ(session.selection().ranks, std::vector<int>{rank});
+    EXPECT_EQ(session.selection().collective, 1U);
+  }
+  EXPECT_FALSE(session.next_arrival(1));
+  ASSERT_TRUE(session.next_arrival(-1));
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{1});
+}
+
+TEST_F(SessionTest, ClicksSelectSlices) {
+  session.show_all();
+  session.scroll_by(-10'000);
+  const Row* row = nullptr;
+  for (const Row& candidate : session.layout().rows) {
+    if (candidate.track == "rank:2/thread:gloo_worker") row = &candidate;
+  }
+  ASSERT_NE(row, nullptr);
+  const int x = session.scale().pixel_of(TraceNs{85 * kMs});
+  session.click(
+      hit_test(session.model(), session.layout(), session.scale(), x, row->y + depth_top(0) + 3));
+  ASSERT_TRUE(session.selection().slice);
+  EXPECT_EQ(session.selection().collective, 0U);
+  EXPECT_EQ(session.selection().finding, 0U) << "its rank is the finding's";
+  EXPECT_TRUE(session.next_slice(1));
+  EXPECT_EQ(session.selection().slice->slice, 1U);
+  session.click({});
+  EXPECT_FALSE(session.selection().slice);
+}
+
+TEST_F(SessionTest, FoldingTogglesRows) {
+  const size_t rows = session.layout().rows.size();
+  session.toggle_selected();
+  EXPECT_EQ(session.layout().rows.size(), rows - 2);
+  session.toggle(session.layout().rows.front());
+  EXPECT_EQ(session.layout().rows.size(), rows - 4);
+}
+
+TEST_F(SessionTest, SelectorsThatNameNothingAreRefused) {
+  const Selection before = session.selection();
+  for (const char* text : {"rank:9", "step:99", "finding:3", "finding:0", "row:0/host_range/999",
+                           "collective:0/all_reduce/77", "nonsense", "rank:", "rank:x", "step:-1",
+                           "range:5ms..3ms", "range:1ms", "row:1/host_range", ""}) {
+    const Status status = session.select(text);
+    ASSERT_FALSE(status.ok()) << text;
+    EXPECT_EQ(status.error().code, Code::kUsage) << text;
+  }
+  EXPECT_EQ(session.selection().finding, before.finding);
+}
+
+TEST_F(SessionTest, RangesTakeUnits) {
+  ASSERT_TRUE(session.select("range:0.05s..120ms").ok());
+  EXPECT_EQ(session.selection().range, (Interval{TraceNs{50 * kMs}, TraceNs{120 * kMs}}));
+  EXPECT_EQ(session.selected_range(), *session.selection().range);
+}
+
+TEST_F(SessionTest, TheTableSumsToTheWall) {
+  const SelectionTable table = selection_table(session);
+  ASSERT_EQ(table.ranks, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(table.wall_ns, std::vector<int64_t>(3, 100 * kMs));
+  const auto line = [&](analyzer::Category category) {
+    for (const SelectionTable::Line& candidate : table.lines) {
+      if (candidate.category == category) return candidate;
+    }
+    return SelectionTable::Line{};
+  };
+  EXPECT_EQ(line(analyzer::Category::kExposedWait).ns,
+            (std::vector<int64_t>{30 * kMs, 30 * kMs, 0}));
+  EXPECT_EQ(line(analyzer::Category::kInputWait).standing_out, 2U);
+  EXPECT_FALSE(line(analyzer::Category::kForward).standing_out);
+}
+
+TEST_F(SessionTest, TheTableOfARangeCutsPieces) {
+  session.select_range(Interval{TraceNs{5 * kMs}, TraceNs{20 * kMs}});
+  const SelectionTable table = selection_table(session);
+  EXPECT_EQ(table.wall_ns, std::vector<int64_t>(3, 15 * kMs));
+  ASSERT_EQ(table.lines.size(), 2U);
+  EXPECT_EQ(table.lines[0].ns, (std::vector<int64_t>{10 * kMs, 10 * kMs, 0}));
+  EXPECT_EQ(table.lines[1].ns, (std::vector<int64_t>{5 * kMs, 5 * kMs, 15 * kMs}));
+}
+
+TEST_F(SessionTest, TheStateTellsWhatIsShown) {
+  const auto state = nlohmann::json::parse(dump_state(session, 0, {"a message"}));
+  EXPECT_EQ(state["schema"], "dprof.gui_state/1");
+  EXPECT_EQ(state["pending"], 0);
+  EXPECT_EQ(state["selection"]["ranks"], nlohmann::json::array({2}));
+  EXPECT_EQ(state["selection"]["selectors"][0], "finding:1");
+  EXPECT_EQ(state["badges"]["clock_bound_ns"], 14'000);
+  EXPECT_EQ(state["badges"]["lost"], 0);
+  EXPECT_EQ(state["messages"][0], "a message");
+  EXPECT_EQ(state["rows"][1]["track"], "rank:0");
+  EXPECT_EQ(state["rows"][1]["items"], 18) << "six pieces in each of three steps";
+  // Rank 2 in step 1: step, input, forward, optimizer, all_reduce.
+  EXPECT_EQ(state["selection"]["events"], 5);
+}
+
+TEST(Session, ARunWithoutStepsAndFindingsOpens) {
+  analyzer::Run run{.name = "bare"};
+  run.traces.push_back({.rank = 0, .host = "node-a"});
+  analyzer::Analysis analysis;
+  analysis.ranks.push_back({.rank = 0});
+  auto model = std::make_shared<const Model>(
+      build_model(std::move(run), std::move(analysis), {analyzer::RankLanes{.rank = 0}}));
+  Session session;
+  session.open(model);
+  EXPECT_FALSE(session.next_finding(1));
+  EXPECT_FALSE(session.next_step(1));
+  EXPECT_FALSE(session.next_arrival(1));
+  EXPECT_FALSE(session.next_slice(1));
+  session.focus();
+  EXPECT_FALSE(selection_table(session).why_empty.empty());
+  EXPECT_EQ(nlohmann::json::parse(dump_state(session, 0, {}))["badges"]["clock_bound_ns"], nullptr);
+}
+
+}  // namespace
+}  // namespace dprof::view

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draw lists of a small run, as text. DPROF_UPDATE_GOLDEN=1 rewrites the expectations.
+#include "gui/view/timeline_view.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "gui/view/overview.h"
+#include "gui/view/panels.h"
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+void expect_golden(const DrawList& list, const std::string& name) {
+  const std::filesystem::path path =
+      std::filesystem::path(DPROF_SOURCE_DIR) / "tests/golden/gui" / (name + ".txt");
+  if (std::getenv("DPROF_UPDATE_GOLDEN") != nullptr) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << to_text(list);
+  }
+  std::ifstream file(path);
+  std::stringstream want;
+  want << file.rdbuf();
+  EXPECT_EQ(to_text(list), want.str()) << "golden file " << path;
+}
+
+class TimelineViewTest : public ::testing::Test {
+ protected:
+  TimelineViewTest() {
+    session.set_viewport(600, 200);
+    session.open(test::shared_small_model());
+  }
+  Session session;
+  FixedTextMeasure measure;
+};
+
+TEST_F(TimelineViewTest, Header) { expect_golden(draw_header(session, 600, measure), "header"); }
+TEST_F(TimelineViewTest, Rows) { expect_golden(draw_rows(session, 600, 200, measure), "rows"); }
+TEST_F(TimelineViewTest, Overlay) {
+  expect_golden(draw_overlay(session, 600, 200, measure), "overlay");
+}
+TEST_F(TimelineViewTest, Tracks) {
+  expect_golden(draw_tracks(session, 240, 200, measure), "tracks");
+}
+TEST_F(TimelineViewTest, Overview) {
+  DrawList list = draw_overview(session, 600);
+  list.append(draw_brush(session, 600));
+  expect_golden(list, "overview");
+}
+TEST_F(TimelineViewTest, SelectionTable) {
+  expect_golden(draw_selection_table(session, 600, 200, measure).list, "selection_table");
+}
+TEST_F(TimelineViewTest, Findings) {
+  const FindingsPanel panel = draw_findings(session, 380, 400, measure);
+  EXPECT_EQ(panel.cards.size(), 2U);
+  expect_golden(panel.panel.list, "findings");
+}
+TEST_F(TimelineViewTest, StatusBar) {
+  expect_golden(draw_status_bar(session, "", 1200, 24, measure), "status_bar");
+}
+
+TEST_F(TimelineViewTest, TheSameStateGivesTheSamePicture) {
+  const std::string once = to_text(draw_rows(session, 600, 200, measure));
+  EXPECT_EQ(once, to_text(draw_rows(session, 600, 200, measure)));
+}
+
+TEST_F(TimelineViewTest, HoverShowsWhatIsUnderTheMouse) {
+  session.clear_selection();
+  session.set_hover(Hover{.at = {50, 50}, .slice = SlicePlace{2, 0, 1, 1}, .rank_index = 2});
+  const std::string text = to_text(draw_overlay(session, 600, 200, measure));
+  EXPECT_NE(text.find("\"forward\""), std::string::npos) << text;
+  EXPECT_NE(text.find("35.0 ms · forward · rank 2, main"), std::string::npos) << text;
+}
+
+TEST_F(TimelineViewTest, OnlyVisibleRowsAreDrawn) {
+  session.show_all();
+  const size_t all = draw_rows(session, 600, 1000, measure).commands().size();
+  const size_t few = draw_rows(session, 600, 30, measure).commands().size();
+  EXPECT_LT(few, all / 2);
+}
+
+TEST_F(TimelineViewTest, NoLabelLeavesItsSlice) {
+  session.show_all();
+  const DrawList list = draw_rows(session, 600, 400, measure);
+  for (const Command& command : list.commands()) {
+    if (command.kind != CommandKind::kText) continue;
+    EXPECT_LE(measure.width(list.text_of(command), command.font), command.box.w);
+  }
+}
+
+TEST_F(TimelineViewTest, MessagesHaveTheirHint) {
+  const std::string text = to_text(
+      draw_message("RUN: no such folder", "give a run folder", std::nullopt, 600, 400, measure));
+  EXPECT_NE(text.find("RUN: no such folder"), std::string::npos);
+  EXPECT_NE(text.find("give a run folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dprof::view

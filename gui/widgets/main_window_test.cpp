@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window on the offscreen platform: keys, mouse, panels, opening.
+#include "gui/widgets/main_window.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QPointer>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QStyleFactory>
+#include <QTest>
+#include <QWheelEvent>
+#include <nlohmann/json.hpp>
+
+#include "gui/view/test_model.h"
+#include "gui/view/timeline_view.h"
+#include "tests/support/run_builder.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof::widgets {
+namespace {
+
+class Application : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    application_ = std::make_unique<QApplication>(argc_, argv_);
+    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  }
+  void TearDown() override { application_.reset(); }
+
+ private:
+  int argc_ = 1;
+  char name_[5] = "test";
+  char* argv_[2] = {name_, nullptr};
+  std::unique_ptr<QApplication> application_;
+};
+
+[[maybe_unused]] const auto* const kApplication =
+    ::testing::AddGlobalTestEnvironment(new Application);
+
+class MainWindowTest : public ::testing::Test {
+ protected:
+  MainWindowTest() : look(view::light_theme()), window(look) {
+    window.resize(1280, 720);
+    window.show();
+    window.activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
+  }
+
+  void show_small() {
+    window.show_model(view::test::shared_small_model());
+    QCoreApplication::processEvents();
+  }
+
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QTest::keyClick(&window.canvas(), key, modifiers);
+  }
+
+  void wheel(int delta, Qt::KeyboardModifiers modifiers) {
+    const QPointF at(300, 200);
+    QWheelEvent event(at, window.canvas().mapToGlobal(at), {}, {0, delta}, Qt::NoButton, modifiers,
+                      Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&window.canvas(), &event);
+  }
+
+  [[nodiscard]] Interval range() const { return window.session().range(); }
+  [[nodiscard]] nlohmann::json state() const { return nlohmann::json::parse(window.state()); }
+  [[nodiscard]] const view::Selection& selection() const { return window.session().selection(); }
+
+  Look look;
+  MainWindow window;
+};
+
+TEST_F(MainWindowTest, WithoutARunItSaysWhatToDo) {
+  EXPECT_FALSE(window.session().is_open());
+  key(Qt::Key_W);
+  key(Qt::Key_N);
+  EXPECT_FALSE(window.grab().isNull());
+}
+
+TEST_F(MainWindowTest, LettersZoomAndPan) {
+  show_small();
+  const Interval before = range();
+  key(Qt::Key_W);
+  EXPECT_LT(range().length(), before.length());
+  const Interval zoomed = range();
+  key(Qt::Key_D);
+  EXPECT_GT(range().begin, zoomed.begin);
+  EXPECT_EQ(range().length(), zoomed.length());
+  key(Qt::Key_A);
+  EXPECT_EQ(range(), zoomed);
+  key(Qt::Key_S);
+  key(Qt::Key_S);
+  EXPECT_GT(range().length(), zoomed.length());
+  key(Qt::Key_0);
+  EXPECT_EQ(range(), window.session().whole());
+}
+
+TEST_F(MainWindowTest, PlusMinusArrowsAndBackspace) {
+  show_small();
+  const Interval before = range();
+  key(Qt::Key_Plus);
+  EXPECT_LT(range().length(), before.length());
+  key(Qt::Key_Right);
+  key(Qt::Key_Minus);
+  key(Qt::Key_Backspace);
+  EXPECT_EQ(range(), before);
+}
+
+TEST_F(MainWindowTest, KeysWalkFindingsStepsAndArrivals) {
+  show_small();
+  key(Qt::Key_N);
+  EXPECT_EQ(selection().finding, 1U);
+  key(Qt::Key_N, Qt::ShiftModifier);
+  EXPECT_EQ(selection().finding, 0U);
+  EXPECT_EQ(state()["selection"]["ranks"], nlohmann::json::array({2}));
+  key(Qt::Key_T);
+  EXPECT_EQ(selection().step, 2);
+  key(Qt::Key_T, Qt::ShiftModifier);
+  EXPECT_EQ(selection().step, 1);
+  key(Qt::Key_BracketRight);
+  EXPECT_EQ(selection().ranks, std::vector<int>{0});
+  key(Qt::Key_Escape);
+  EXPECT_TRUE(selection().ranks.empty());
+}
+
+TEST_F(MainWindowTest, SpaceFoldsTheSelectedRank) {
+  show_small();
+  const size_t rows = window.session().layout().rows.size();
+  key(Qt::Key_Space);
+  EXPECT_NE(window.session().layout().rows.size(), rows);
+  key(Qt::Key_Space);
+  EXPECT_EQ(window.session().layout().rows.size(), rows);
+}
+
+TEST_F(MainWindowTest, TheWheelZoomsPansAndScrolls) {
+  show_small();
+  const Interval before = range();
+  const TraceNs under = window.session().scale().time_of(300);
+  wheel(120, Qt::ControlModifier);
+  EXPECT_LT(range().length(), before.length());
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 300, 1);
+  const Interval zoomed = range();
+  wheel(-120, Qt::ShiftModifier);
+  EXPECT_GT(range().begin, zoomed.begin);
+  EXPECT_EQ(range().length(), zoomed.length());
+  window.resize(1280, 400);
+  QCoreApplication::processEvents();
+  wheel(-120, Qt::NoModifier);
+  EXPECT_GT(window.session().scroll(), 0);
+}
+
+TEST_F(MainWindowTest, ADragSelectsARange) {
+  show_small();
+  Canvas& canvas = window.canvas();
+  QTest::mousePress(&canvas, Qt::LeftButton, {}, {100, 10});
+  QTest::mouseMove(&canvas, {200, 10});
+  QTest::mouseRelease(&canvas, Qt::LeftButton, {}, {200, 10});
+  ASSERT_TRUE(selection().range);
+  const view::TimeScale scale = window.session().scale();
+  EXPECT_EQ(scale.pixel_of(selection().range->begin), 100);
+  EXPECT_NEAR(scale.pixel_of(selection().range->end), 201, 1);
+}
+
+TEST_F(MainWindowTest, AMiddleDragPans) {
+  show_small();
+  key(Qt::Key_W);
+  const TraceNs under = window.session().scale().time_of(400);
+  QTest::mousePress(&window.canvas(), Qt::MiddleButton, {}, {400, 200});
+  QTest::mouseMove(&window.canvas(), {350, 200});
+  QTest::mouseRelease(&window.canvas(), Qt::MiddleButton, {}, {350, 200});
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 350, 1);
+}
+
+TEST_F(MainWindowTest, HoverFollowsTheMouse) {
+  show_small();
+  const view::Row* row = window.session().layout().of_rank(0);
+  ASSERT_NE(row, nullptr);
+  const int y = view::kHeaderHeight + row->y + view::kBarTop + 4 - window.session().scroll();
+  QTest::mouseMove(&window.canvas(), {300, y});
+  ASSERT_TRUE(window.session().hover());
+  EXPECT_EQ(window.session().hover()->rank_index, 0);
+  EXPECT_NE(state()["hover"], nullptr);
+}
+
+TEST_F(MainWindowTest, LettersInAFieldStayThere) {
+  show_small();
+  const Interval before = range();
+  auto* field = window.findChild<QLineEdit*>();
+  ASSERT_NE(field, nullptr);
+  field->setFocus();
+  QTest::keyClicks(field, "wasdn0t");
+  EXPECT_EQ(field->text(), "wasdn0t");
+  EXPECT_EQ(range(), before);
+  EXPECT_EQ(selection().finding, 0U);
+}
+
+TEST_F(MainWindowTest, GoToTakesSelectorsAndExplains) {
+  show_small();
+  key(Qt::Key_G);
+  auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+  ASSERT_NE(field, nullptr);
+  QTest::keyClicks(field, "step:2");
+  QTest::keyClick(field, Qt::Key_Return);
+  EXPECT_EQ(selection().step, 2);
+  EXPECT_TRUE(state()["messages"].empty());
+  field->setText("step:77");
+  QTest::keyClick(field, Qt::Key_Return);
+  EXPECT_EQ(state()["messages"].size(), 1U);
+}
+
+TEST_F(MainWindowTest, AClickOnACardSelectsItsFinding) {
+  show_small();
+  const Interval before = range();
+  key(Qt::Key_0);
+  QList<ScrollPane*> panes = window.findChildren<ScrollPane*>();
+  emit panes.front()->clicked(5, 5);  // beside the cards
+  EXPECT_EQ(range(), window.session().whole());
+  for (ScrollPane* pane : panes) {
+    if (pane->parentWidget() != nullptr) emit pane->clicked(40, 20);
+  }
+  EXPECT_EQ(selection().finding, 0U);
+  EXPECT_EQ(range(), before);
+}
+
+TEST_F(MainWindowTest, BothThemesAndSizesPaint) {
+  show_small();
+  const QImage light = window.grab().toImage();
+  look.set_theme(view::dark_theme());
+  window.refresh();
+  const QImage dark = window.grab().toImage();
+  EXPECT_EQ(light.size(), dark.size());
+  EXPECT_NE(light, dark);
+  window.resize(640, 400);
+  EXPECT_FALSE(window.grab().isNull());
+}
+
+TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {
+  show_small();
+  const QImage once = window.grab().toImage();
+  window.refresh();
+  EXPECT_EQ(once, window.grab().toImage());
+}
+
+TEST_F(MainWindowTest, OpensARunAndDescribesARow) {
+  const test_support::TemporaryFolder folder;
+  ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());
+  QSignalSpy settled(&window, &MainWindow::settled);
+  window.open({folder.path() / "run"});
+  ASSERT_TRUE(settled.wait(20'000));
+  ASSERT_TRUE(window.session().is_open());
+  ASSERT_TRUE(window.select("row:0/collective/3", false).ok());
+  EXPECT_EQ(window.pending(), 1);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.pending() == 0; }, 20'000));
+  EXPECT_EQ(state()["pending"], 0);
+  EXPECT_NE(view::to_text(window.draw_list()).find("row:0/collective/3"), std::string::npos);
+}
+
+TEST_F(MainWindowTest, OpeningAnotherRunDropsTheFirst) {
+  const test_support::TemporaryFolder folder;
+  test_support::RunSpec second;
+  second.ranks = 3;
+  ASSERT_TRUE(test_support::write_run(folder.path() / "first", {}).ok());
+  ASSERT_TRUE(test_support::write_run(folder.path() / "second", second).ok());
+  QSignalSpy settled(&window, &MainWindow::settled);
+  window.open({folder.path() / "first"});
+  window.open({folder.path() / "second"});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.pending() == 0; }, 20'000));
+  EXPECT_EQ(settled.count(), 1);
+  ASSERT_TRUE(window.session().is_open());
+  EXPECT_EQ(window.session().model().ranks.size(), 3U);
+}
+
+TEST_F(MainWindowTest, AnUnreadableRunIsShownInPlace) {
+  QSignalSpy settled(&window, &MainWindow::settled);
+  window.open({"/nowhere/at/all"});
+  ASSERT_TRUE(settled.wait(20'000));
+  ASSERT_TRUE(window.error());
+  EXPECT_FALSE(window.error()->hint.empty());
+  EXPECT_FALSE(window.session().is_open());
+  show_small();
+  EXPECT_FALSE(window.error());
+}
+
+}  // namespace
+}  // namespace dprof::widgets

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// dprof-gui as a program: outputs and exit codes.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/run_builder.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof {
+namespace {
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  // Returns the exit code; `err` gets what was written to stderr.
+  int run(const std::string& arguments, std::string* err = nullptr) {
+    const std::filesystem::path log = folder.path() / "stderr";
+    const std::string command = "env -u DISPLAY -u WAYLAND_DISPLAY timeout 50 " DPROF_BIN_DIR
+                                "/dprof-gui " +
+                                arguments + " >/dev/null 2>" + log.string();
+    const int status = std::system(command.c_str());
+    if (err != nullptr) *err = read(log);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  static std::string read(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  std::string make_run() {
+    test_support::RunSpec spec;
+    spec.delays.push_back({.rank = 1, .phase = test_support::Phase::kInput, .ns = 8'000'000});
+    EXPECT_TRUE(test_support::write_run(folder.path() / "run", spec).ok());
+    return (folder.path() / "run").string();
+  }
+  [[nodiscard]] std::string path(const char* name) const { return (folder.path() / name).string(); }
+
+  test_support::TemporaryFolder folder;
+};
+
+TEST_F(ProgramTest, WritesAllOutputsTwiceTheSame) {
+  const std::string run_folder = make_run();
+  std::string err;
+  ASSERT_EQ(run(run_folder + " --screenshot " + path("a.png") + " --dump-state " + path("a.json") +
+                    " --dump-draw-list " + path("a.txt") + " --size 1000x700",
+                &err),
+            0)
+      << err;
+  EXPECT_EQ(err, "");
+  ASSERT_EQ(run(run_folder + " --screenshot " + path("b.png") + " --dump-state " + path("b.json") +
+                " --dump-draw-list " + path("b.txt") + " --size 1000x700"),
+            0);
+  for (const char* name : {"png", "json", "txt"}) {
+    const std::string once = read(folder.path() / (std::string("a.") + name));
+    EXPECT_FALSE(once.empty()) << name;
+    EXPECT_EQ(once, read(folder.path() / (std::string("b.") + name))) << name;
+  }
+  const auto state = nlohmann::json::parse(read(path("a.json")));
+  EXPECT_EQ(state["selection"]["ranks"], nlohmann::json::array({1}));
+  EXPECT_EQ(state["pending"], 0);
+}
+
+TEST_F(ProgramTest, SelectorsStepsAndRanksChangeWhatIsShown) {
+  const std::string run_folder = make_run();
+  ASSERT_EQ(run(run_folder + " --dump-state " + path("s.json") +
+                " --steps 5:20 --ranks 1 --select step:9 --select rank:1 --theme dark --scale 2"),
+            0);
+  const auto state = nlohmann::json::parse(read(path("s.json")));
+  EXPECT_EQ(state["selection"]["selectors"][0], "step:9");
+  EXPECT_EQ(state["rows"][1]["track"], "rank:1");
+  EXPECT_EQ(state["rows"][1]["y"], state["rows"][0]["height"]);
+}
+
+TEST_F(ProgramTest, ExitCodesAreThoseOfTheArchitecture) {
+  const std::string run_folder = make_run();
+  std::ofstream(path("text.dprof")) << "no trace\n";
+  const std::string output = " --dump-state " + path("x.json");
+  std::string err;
+  EXPECT_EQ(run("--help"), 0);
+  EXPECT_EQ(run("--bogus"), 2);
+  EXPECT_EQ(run(run_folder + " --size huge" + output), 2);
+  EXPECT_EQ(run(run_folder + " --steps 9:3" + output), 2);
+  EXPECT_EQ(run(run_folder + " --ranks a" + output), 2);
+  EXPECT_EQ(run(run_folder + " --select step:777" + output), 2);
+  EXPECT_EQ(run("--screenshot " + path("x.png")), 2) << "no RUN";
+  EXPECT_EQ(run(path("missing") + output, &err), 3);
+  EXPECT_NE(err.find("missing"), std::string::npos) << err;
+  EXPECT_NE(err.find("hint: "), std::string::npos) << err;
+  EXPECT_EQ(run(path("text.dprof") + output), 3);
+  EXPECT_EQ(run(run_folder + output + " --timeout 1ms"), 4);
+  EXPECT_EQ(run(run_folder + " --screenshot /nowhere/x.png", &err), 125);
+  EXPECT_NE(err.find("/nowhere/x.png"), std::string::npos) << err;
+}
+
+TEST_F(ProgramTest, OneDamagedTraceLeavesTheOthers) {
+  const std::string run_folder = make_run();
+  std::filesystem::resize_file(run_folder + "/rank-00001.dprof", 50);
+  EXPECT_EQ(run(run_folder + " --dump-state " + path("x.json")), 3);
+  const auto state = nlohmann::json::parse(read(path("x.json")));
+  EXPECT_EQ(state["rows"].size() > 1, true);
+}
+
+}  // namespace
+}  // namespace dprof

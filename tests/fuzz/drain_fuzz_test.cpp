@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "collector/wire/record.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace dprof::recorder {
+namespace {
+
+constexpr size_t kBeforeSlots = 32 + 256;  // what drain_fuzz.cpp takes for directory and arena
+constexpr std::chrono::seconds kBudget{8};
+
+std::vector<uint8_t> random_bytes(std::mt19937& random, size_t size) {
+  std::vector<uint8_t> bytes(size);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+// Records that are almost right get deeper than noise does.
+std::vector<uint8_t> almost_right(std::mt19937& random, size_t slots) {
+  std::vector<uint8_t> bytes = random_bytes(random, kBeforeSlots + slots * wire::kSlotBytes);
+  for (size_t i = 0; i < slots; ++i) {
+    wire::Record record{};
+    uint8_t* place = bytes.data() + kBeforeSlots + i * wire::kSlotBytes;
+    const bool noise = random() % 16 == 0;
+    if (noise) continue;
+    record.kind = static_cast<wire::Kind>(1 + random() % 9);
+    record.slots = static_cast<uint8_t>(random() % 8 == 0 ? random() % 6 : 1);
+    record.string = static_cast<uint32_t>(random() % 40);
+    record.ticks = 1000 + i * 10 - random() % 30;
+    uint8_t payload[wire::kPayloadBytes];
+    for (uint8_t& byte : payload) byte = static_cast<uint8_t>(random() % 4);
+    std::memcpy(&record.empty, payload, sizeof payload);
+    std::memcpy(place, &record, sizeof record);
+  }
+  return bytes;
+}
+
+TEST(DrainFuzzTest, NoiseDoesNoHarm) {
+  std::mt19937 random(20260131);
+  const auto until = std::chrono::steady_clock::now() + kBudget;
+  for (int i = 0; i < 300 && std::chrono::steady_clock::now() < until; ++i) {
+    const std::vector<uint8_t> input = random_bytes(random, random() % 20000);
+    ASSERT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0);
+  }
+}
+
+TEST(DrainFuzzTest, RecordsThatAreAlmostRightDoNoHarm) {
+  std::mt19937 random(5246);
+  const auto until = std::chrono::steady_clock::now() + kBudget;
+  for (int i = 0; i < 600 && std::chrono::steady_clock::now() < until; ++i) {
+    const std::vector<uint8_t> input = almost_right(random, random() % 600);
+    ASSERT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0);
+  }
+}
+
+TEST(DrainFuzzTest, NothingAtAllDoesNoHarm) { EXPECT_EQ(LLVMFuzzerTestOneInput(nullptr, 0), 0); }
+
+}  // namespace
+}  // namespace dprof::recorder
