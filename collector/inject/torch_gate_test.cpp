@@ -18,10 +18,10 @@ std::vector<unsigned char> note(const std::string& name, uint32_t type,
       header{static_cast<uint32_t>(name.size() + 1), static_cast<uint32_t>(value.size()), type};
   std::vector<unsigned char> bytes(sizeof header);
   memcpy(bytes.data(), &header, sizeof header);
-  bytes.insert(bytes.end(), name.begin(), name.end());
+  for (const char c : name) bytes.push_back(static_cast<unsigned char>(c));
   bytes.push_back(0);
   while (bytes.size() % 4 != 0) bytes.push_back(0);
-  bytes.insert(bytes.end(), value.begin(), value.end());
+  for (const unsigned char c : value) bytes.push_back(c);
   while (bytes.size() % 4 != 0) bytes.push_back(0);
   return bytes;
 }

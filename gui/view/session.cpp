@@ -78,7 +78,8 @@ void Session::unfold_what_fits() {
   const Folds chosen = folds_;
   for (const RankModel& rank : model_->ranks) folds_.unfolded_ranks.insert(rank.rank);
   relayout();
-  if (layout_.height <= height_) return;
+  constexpr size_t kAlwaysWhole = 2;
+  if (layout_.height <= height_ || model_->ranks.size() <= kAlwaysWhole) return;
   folds_ = chosen;
   if (folds_.unfolded_ranks.empty() && !model_->ranks.empty()) {
     folds_.unfolded_ranks.insert(model_->ranks.front().rank);

@@ -47,7 +47,7 @@ class DrainTest : public ::testing::Test {
   // Ends the trace and opens it. Call once.
   schema::TraceReader read(bool killed = false) {
     drain_.finish(killed);
-    const Status finished = output_->finish();
+    const Result<bool> finished = output_->finish();
     EXPECT_TRUE(finished.ok());
     return *schema::TraceReader::open(folder_.path() / "trace.dprof");
   }
