@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QPixmap>
 #include <QStyleFactory>
 #include <QTimer>
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 
@@ -62,19 +64,23 @@ Status select_all(const Options& options, MainWindow& window) {
 // Opens, selects, waits until nothing is pending, writes, ends.
 class OutputRun : public QObject {
  public:
-  OutputRun(const Options& options, MainWindow& window) : options_(options), window_(window) {
+  OutputRun(const Options& options, MainWindow& window, QElapsedTimer started)
+      : options_(options), window_(window), started_(started) {
     connect(&window_, &MainWindow::settled, this, &OutputRun::on_settled);
     connect(&poll_, &QTimer::timeout, this, &OutputRun::on_poll);
     timeout_.setSingleShot(true);
-    connect(&timeout_, &QTimer::timeout, this, [this] {
-      print({Code::kInternal, fmt::format("not finished within {} ms", options_.timeout.count()),
-             "give it more time: --timeout 300s"});
-      QApplication::exit(static_cast<int>(ExitCode::kInconclusive));
-    });
-    timeout_.start(options_.timeout);
+    connect(&timeout_, &QTimer::timeout, this, &OutputRun::on_timeout);
+    const std::chrono::milliseconds gone(started_.elapsed());
+    timeout_.start(std::max(options_.timeout - gone, std::chrono::milliseconds(0)));
   }
 
  private:
+  void on_timeout() {
+    print({Code::kInternal, fmt::format("not finished within {} ms", options_.timeout.count()),
+           "give it more time: --timeout 300s"});
+    QApplication::exit(static_cast<int>(ExitCode::kInconclusive));
+  }
+
   void on_settled() {
     if (window_.error()) {
       end(*window_.error());
@@ -91,6 +97,10 @@ class OutputRun : public QObject {
   void on_poll() {
     if (window_.pending() > 0) return;
     poll_.stop();
+    if (started_.hasExpired(options_.timeout.count())) {
+      on_timeout();
+      return;
+    }
     const Status written = write_outputs(options_, window_);
     if (!written.ok()) {
       end(written.error());
@@ -107,6 +117,7 @@ class OutputRun : public QObject {
 
   const Options& options_;
   MainWindow& window_;
+  QElapsedTimer started_;
   QTimer poll_;
   QTimer timeout_;
 };
@@ -130,6 +141,8 @@ const view::Theme& theme_of(const Options& options) {
 }  // namespace
 
 int run_application(int argc, char** argv) {
+  QElapsedTimer started;
+  started.start();
   ExitCode exit_code = ExitCode::kGood;
   const std::optional<Options> options = parse_options(argc, argv, exit_code);
   if (!options) return static_cast<int>(exit_code);
@@ -151,7 +164,7 @@ int run_application(int argc, char** argv) {
   window.show();
   if (!options->runs.empty()) window.open(options->runs, options->analysis);
   if (options->has_output()) {
-    OutputRun run(*options, window);
+    OutputRun run(*options, window, started);
     return QApplication::exec();
   }
   QObject::connect(&window, &MainWindow::settled, &window, [&] {

