@@ -152,7 +152,8 @@ class Analyst {
     if (lost > 0) note("events_lost", fmt::format("{} records were lost", lost), lost);
     if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
       overhead.how =
-          "in the process: records times their measured cost; beside it: CPU time of the writers";
+          "in the process: records times the measured cost of writing one, without what PyTorch "
+          "spends on calling back; beside it: CPU time of the writers";
       recording.overhead = std::move(overhead);
     }
   }

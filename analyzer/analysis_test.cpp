@@ -269,6 +269,22 @@ TEST(AnalysisTest, SmallDelayIsALineButNoCulprit) {
   EXPECT_THAT(found->ranks, ElementsAre(3));
 }
 
+TEST(AnalysisTest, OfTwoRanksASlowerCoreIsNoCulprit) {
+  RunSpec spec = light(2, 60);
+  spec.noise = 0.05;
+  spec.delays = {{.rank = 1, .phase = Phase::kForward, .ns = spec.forward_ns / 4},
+                 {.rank = 1, .phase = Phase::kBackward, .ns = spec.backward_ns / 4}};
+  const auto [truth, analysis] = analysed(spec);
+  EXPECT_THAT(*analysis.report.stragglers, IsEmpty());
+  const auto& findings = *analysis.report.findings;
+  const auto found = std::ranges::find(findings, "balance.straggler", &Finding::rule);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->severity, FindingSeverity::kInfo);
+  // Among more ranks the same difference has a majority against it.
+  spec.ranks = 4;
+  EXPECT_EQ(analysed(spec).analysis.report.stragglers->front().rank, 1);
+}
+
 TEST(AnalysisTest, KilledRankIsTheHangsCulprit) {
   RunSpec spec = light(3, 20);
   spec.kill = test_support::Kill{.rank = 1, .step = 12};

@@ -27,9 +27,11 @@ function(dprof_program name)
   dprof_settings(${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …]): a GoogleTest program; each case is one CTest test.
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …]): a GoogleTest program; each case is one CTest test.
+# The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
+# their objects again in another clone.
 function(dprof_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -42,8 +44,8 @@ function(dprof_test name)
   dprof_settings(${name})
   # gcc 12 says these, at -O2, of libstdc++'s own vectors and strings that tests build on the spot.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
-  target_compile_definitions(${name} PRIVATE
-    DPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DPROF_BIN_DIR="${CMAKE_BINARY_DIR}/bin" DPROF_LIB_DIR="${CMAKE_BINARY_DIR}/lib")
+  set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
+    "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
   gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

@@ -79,10 +79,14 @@ bool is_synchronising(Function function) {
 
 void divide(Instance& instance, std::span<const RankDigest> digests, const Group& group,
             bool aligned) {
-  if (is_synchronising(instance.function) || !aligned)
-    return divide_by_shortest_stay(instance, digests);
-  const std::optional<size_t> root = root_of(instance, digests, group);
-  if (!root) return divide_by_shortest_stay(instance, digests);
+  if (is_synchronising(instance.function)) return divide_by_shortest_stay(instance, digests);
+  const std::optional<size_t> root =
+      aligned ? root_of(instance, digests, group) : std::optional<size_t>();
+  if (!root) {
+    divide_by_shortest_stay(instance, digests);
+    instance.last_arriver.reset();  // a guess too many
+    return;
+  }
   if (instance.function == Function::kReduce || instance.function == Function::kGather)
     return divide_to_root(instance, digests, *root);
   divide_from_root(instance, digests, *root);

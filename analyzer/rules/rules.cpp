@@ -104,6 +104,9 @@ std::string advice_for(const Straggler& s) {
 
 std::string title_of(const Straggler& s, const Verdict& v, double share) {
   const std::string cost = fmt::format("+{} per step ({})", ms(s.cost_ns), format_share(share));
+  if (!v.named && s.rank)
+    return fmt::format("rank {} is slower than its peers: {}, in {} of steps", *s.rank, cost,
+                       format_share(v.share_of_steps));
   if (!s.rank) return fmt::format("a different rank is late in each step: {}", cost);
   if (s.shape == "persistent")
     return fmt::format("rank {} holds everyone up: {}, in {} of steps", *s.rank, cost,
@@ -137,8 +140,9 @@ void Rules::stragglers() {
                                    s.shape == "persistent" ? "" : " in those steps",
                                    ms(v.peers_kind_ns), without);
     }
-    if (report.breakdown && report.breakdown->per_rank.size() == 2)
-      finding.detail += "; with two ranks this is relative to the other one only";
+    const bool two = report.breakdown && report.breakdown->per_rank.size() == 2;
+    if (two && v.named) finding.detail += "; with two ranks this is relative to the other one only";
+    if (two && !v.named) finding.detail += "; two ranks that share cores differ as much by chance";
     findings.push_back(std::move(finding));
   }
 }
@@ -164,7 +168,7 @@ void Rules::exposed_transfer() {
       .title = fmt::format("transfers that nothing hides: {} per step ({})", ms(cost),
                            format_share(share(cost))),
       .detail = fmt::format(
-          "{} of the transfer runs beside computation; an upper bound of what could be won",
+          "{} of the communication is hidden; the cost is an upper bound of what could be won",
           format_share(hidden_share)),
       .advice =
           "smaller buckets start earlier (bucket_cap_mb); fewer bytes: a larger batch, 16-bit "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/stragglers/kinds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -12,34 +13,10 @@ namespace {
 using schema::Marker;
 
 constexpr double kDominant = 0.6;  // of the delay
+constexpr double kSteady = 2;      // times the fluctuation between steps
+constexpr double kMatters = 0.1;   // of a rank's own work
+constexpr double kBest = 0.05;     // quantile of the steps that counts as best: the least is luck
 constexpr double kUniform = 0.4;   // the rest's relative excess, of the dominant kind's
-
-// A kind of own time. Kinds of one cause together decide; the largest of them gives its name.
-struct Kind {
-  std::string_view cause;
-  std::string_view name;
-  Marker phase;
-  int64_t (*of)(const Sums&);
-};
-
-constexpr std::array<Kind, 8> kKinds = {{
-    {"dataloader", "input wait", Marker::kInput,
-     [](const Sums& s) { return s.of(Category::kInputWait); }},
-    {"compute", "forward", Marker::kForward,
-     [](const Sums& s) { return s.compute_of(Category::kForward); }},
-    {"compute", "backward", Marker::kBackward,
-     [](const Sums& s) { return s.compute_of(Category::kBackward); }},
-    {"compute", "optimizer", Marker::kOptimizer,
-     [](const Sums& s) { return s.compute_of(Category::kOptimizer); }},
-    {"compute", "other computation", Marker::kNone,
-     [](const Sums& s) { return s.compute_of(Category::kOtherCompute); }},
-    {"checkpoint", "checkpoint", Marker::kCheckpoint,
-     [](const Sums& s) { return s.of(HostDetail::kCheckpoint); }},
-    {"host", "named host range", Marker::kNone,
-     [](const Sums& s) { return s.of(HostDetail::kRange); }},
-    {"host", "host time outside of every range", Marker::kNone,
-     [](const Sums& s) { return s.of(HostDetail::kUnattributed); }},
-}};
 
 size_t slowest_at(const OwnWork& work, size_t step) {
   size_t slowest = 0;
@@ -59,6 +36,9 @@ struct Difference {
   int64_t own_ns = 0;
   int64_t peers_ns = 0;
   int64_t delta_ns = 0;
+  double spread_ns = 0;      // of delta between steps
+  double best_delta_ns = 0;  // between the best steps of either side
+  double best_peers_ns = 0;  // the peers' best
 };
 using Differences = std::array<Difference, kKinds.size()>;
 
@@ -77,28 +57,51 @@ Difference difference_of(const OwnWork& work, std::optional<size_t> rank,
     peers.push_back(median_ns(std::move(others)));
     delta.push_back(own.back() - peers.back());
   }
-  if (over == Over::kAll) return {mean(own), mean(peers), mean(delta)};
-  return {median_ns(std::move(own)), median_ns(std::move(peers)), median_ns(std::move(delta))};
+  const double spread = mad_n({delta.begin(), delta.end()});
+  const double best_own = quantile({own.begin(), own.end()}, kBest);
+  const double best_peers = quantile({peers.begin(), peers.end()}, kBest);
+  if (over == Over::kAll)
+    return {mean(own), mean(peers), mean(delta), spread, best_own - best_peers, best_peers};
+  return {median_ns(own), median_ns(peers),      median_ns(delta),
+          spread,         best_own - best_peers, best_peers};
+}
+
+// A process that shares the core disturbs most steps, but not all of them; what a rank has to do by
+// itself is there in its best steps as well. So these are compared.
+double relative_of(const Difference& difference) {
+  return difference.best_delta_ns / std::max(1.0, difference.best_peers_ns);
 }
 
 // The dominant kind is not slower out of proportion to the other computation.
 bool is_uniform(const Differences& differences, size_t dominant) {
   if (kKinds[dominant].cause != "compute") return false;
-  int64_t rest_ns = 0;
-  int64_t rest_delta_ns = 0;
+  double rest_ns = 0;
+  double rest_delta_ns = 0;
   for (size_t k = 0; k < kKinds.size(); ++k) {
     if (k == dominant || kKinds[k].cause != "compute") continue;
-    rest_ns += differences[k].peers_ns;
-    rest_delta_ns += differences[k].delta_ns;
+    rest_ns += differences[k].best_peers_ns;
+    rest_delta_ns += differences[k].best_delta_ns;
   }
-  const Difference& top = differences[dominant];
-  if (rest_ns <= 0 || top.peers_ns <= 0) return false;
-  const double of_rest = static_cast<double>(rest_delta_ns) / static_cast<double>(rest_ns);
-  const double of_top = static_cast<double>(top.delta_ns) / static_cast<double>(top.peers_ns);
-  return of_rest > kUniform * of_top;
+  return rest_ns > 0 && rest_delta_ns / rest_ns > kUniform * relative_of(differences[dominant]);
 }
 
 }  // namespace
+
+double fluctuation_of(const OwnWork& work) {
+  double most = 0;
+  for (size_t r = 0; r < work.sums.size(); ++r) {
+    const double whole = median({work.own_ns[r].begin(), work.own_ns[r].end()});
+    for (const Kind& kind : kKinds) {
+      if (kind.cause != "compute") continue;
+      std::vector<double> series;
+      for (const Sums& sums : work.sums[r]) series.push_back(static_cast<double>(kind.of(sums)));
+      const double typical = median(series);
+      if (typical >= kMatters * whole && typical > 0)
+        most = std::max(most, mad_n(series) / typical);
+    }
+  }
+  return most;
+}
 
 Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vector<size_t>& when,
                Over over) {
@@ -113,20 +116,26 @@ Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vecto
   for (const int64_t delta : of_cause) total += std::max<int64_t>(0, delta);
   if (total <= 0) return {.word = "unknown", .kind = {}};
   const auto top = static_cast<size_t>(std::ranges::max_element(of_cause) - of_cause.begin());
-  if (static_cast<double>(of_cause[top]) < kDominant * static_cast<double>(total))
-    return {.word = "mixed", .kind = {}};
   size_t best = top;
   for (size_t k = 0; k < kKinds.size(); ++k) {
     if (kKinds[k].cause == kKinds[top].cause &&
         differences[k].delta_ns > differences[best].delta_ns)
       best = k;
   }
-  return {.word = std::string(kKinds[best].cause),
-          .kind = std::string(kKinds[best].name),
-          .own_ns = differences[best].own_ns,
-          .peers_ns = differences[best].peers_ns,
-          .phase = kKinds[best].phase,
-          .uniform = is_uniform(differences, best)};
+  const Difference& of_best = differences[best];
+  Cause cause{.word = std::string(kKinds[best].cause),
+              .kind = std::string(kKinds[best].name),
+              .own_ns = of_best.own_ns,
+              .peers_ns = of_best.peers_ns,
+              .phase = kKinds[best].phase,
+              .relative = relative_of(of_best),
+              .steady = static_cast<double>(of_best.delta_ns) >= kSteady * of_best.spread_ns,
+              .uniform = is_uniform(differences, best)};
+  if (static_cast<double>(of_cause[top]) < kDominant * static_cast<double>(total)) {
+    cause.word = "mixed";
+    cause.kind.clear();
+  }
+  return cause;
 }
 
 }  // namespace dprof::analyzer

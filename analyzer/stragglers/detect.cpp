@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "analyzer/stragglers/kinds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -71,13 +72,34 @@ bool stands_out_of_itself(const Series& excess) {
   return median(values) > kLeastZ * error;
 }
 
-bool is_persistent(const OwnWork& work, size_t rank, const Series& excess, double threshold) {
-  if (excess.size() < kLeastSteps || static_cast<double>(median_ns(excess)) <= threshold)
-    return false;
+// Beyond the threshold in most steps and in several parts of the run, and more than it fluctuates.
+bool lasts(const Series& excess, double threshold) {
+  if (static_cast<double>(median_ns(excess)) <= threshold) return false;
   const size_t windows = excess.size() >= 4 * kWindows ? kWindows : kLeastWindows;
   return share_above(excess, threshold) >= kPersistentShare &&
-         windows_above(excess, threshold, windows) >= kLeastWindows &&
-         stands_out_of_itself(excess) && (work.own_ns.size() == 2 || stands_out(work, rank));
+         windows_above(excess, threshold, windows) >= kLeastWindows && stands_out_of_itself(excess);
+}
+
+// One kind of work may last in its excess where the fluctuation of the others hides the whole.
+bool lasts_in_one_kind(const OwnWork& work, size_t rank, double threshold) {
+  if (work.sums.size() != work.own_ns.size()) return false;
+  return std::ranges::any_of(kKinds, [&](const Kind& kind) {
+    Series excess;
+    for (size_t s = 0; s < work.steps.size(); ++s) {
+      Series others;
+      for (size_t o = 0; o < work.sums.size(); ++o) {
+        if (o != rank) others.push_back(kind.of(work.sums[o][s]));
+      }
+      excess.push_back(kind.of(work.sums[rank][s]) - median_ns(std::move(others)));
+    }
+    return lasts(excess, threshold);
+  });
+}
+
+bool is_persistent(const OwnWork& work, size_t rank, const Series& excess, double threshold) {
+  if (static_cast<double>(median_ns(excess)) <= threshold) return false;
+  if (work.own_ns.size() > 2 && !stands_out(work, rank)) return false;
+  return lasts(excess, threshold) || lasts_in_one_kind(work, rank, threshold);
 }
 
 std::vector<size_t> spikes_of(const Series& excess, double threshold) {

@@ -12,10 +12,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kNamedShare = 0.03;  // of the median step
-constexpr double kInfoShare = 0.01;
-// With two ranks no third says which difference between machines or cores is usual.
-constexpr double kNamedShareOfTwo = 0.05;
+constexpr double kInfoShare = 0.01;       // of the median step
+constexpr double kRelativeOfTwo = 0.15;   // of the peer's time of that kind of computation
+constexpr double kFluctuationsOfTwo = 2;  // and of how much computation fluctuates
 constexpr size_t kEvidenceRows = 20;
 
 int64_t mean_per_step(const std::vector<int64_t>& values, size_t steps) {
@@ -62,8 +61,7 @@ class Judge {
   Verdict judge_one(const Suspect& suspect) {
     const Replacement replacement{.rank = suspect.rank, .all = !suspect.rank};
     const std::vector<int64_t> gain = gain_of(c_.meetings, recorded_, replacement);
-    const Cause cause = cause_of(c_.work, suspect.rank, suspect.when,
-                                 suspect.shape == Shape::kPersistent ? Over::kTypical : Over::kAll);
+    const Cause cause = cause_of_suspect(suspect);
     Verdict verdict;
     Straggler& s = verdict.straggler;
     if (suspect.rank) s.rank = rank_of(*suspect.rank);
@@ -86,15 +84,33 @@ class Judge {
     return verdict;
   }
 
-  // Two ranks that share cores differ by chance for longer than a short run: computation that is
-  // slower as a whole, against one other rank only, accuses nobody.
+  // What lasts is judged over all steps: those in which it shows are those in which chance helped.
+  [[nodiscard]] Cause cause_of_suspect(const Suspect& suspect) const {
+    if (suspect.shape != Shape::kPersistent)
+      return cause_of(c_.work, suspect.rank, suspect.when, Over::kAll);
+    std::vector<size_t> all(c_.work.steps.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return cause_of(c_.work, suspect.rank, all, Over::kTypical);
+  }
+
+  // Two ranks that share cores differ by chance for longer than a short run. Against one other rank
+  // only, computation that is slower as a whole, a little, or by no more than it fluctuates,
+  // accuses nobody.
+  [[nodiscard]] bool is_clear_between_two(const Suspect& suspect, const Cause& cause) const {
+    const bool computes = cause.phase == schema::Marker::kForward ||
+                          cause.phase == schema::Marker::kBackward ||
+                          cause.phase == schema::Marker::kOptimizer;
+    const double usual = std::max(kRelativeOfTwo, kFluctuationsOfTwo * fluctuation_of(c_.work));
+    if (computes && (cause.uniform || cause.relative < usual)) return false;
+    return suspect.shape != Shape::kPersistent || cause.steady;
+  }
+
   [[nodiscard]] bool is_culprit(const Suspect& suspect, const Straggler& s,
                                 const Cause& cause) const {
     const bool two = c_.work.own_ns.size() == 2;
-    if (two && cause.uniform) return false;
+    if (two && !is_clear_between_two(suspect, cause)) return false;
     const int64_t usual = suspect.rank ? usual_cost(*suspect.rank) : 0;
-    return share(s.cost_ns) >= kNamedShare &&
-           share(s.cost_ns - usual) >= (two ? kNamedShareOfTwo : kNamedShare);
+    return share(s.cost_ns - usual) >= straggler_floor(c_.work.own_ns.size());
   }
 
   [[nodiscard]] int rank_of(size_t entry) const { return c_.digests[c_.steps.ranks[entry]].rank; }

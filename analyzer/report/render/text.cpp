@@ -326,6 +326,17 @@ void TextReport::verdict_on_stragglers() {
   if (!report_.stragglers->empty()) return;
   const double share = straggler_floor(report_.breakdown ? report_.breakdown->per_rank.size() : 0);
   const double step = report_.run.steps ? static_cast<double>(report_.run.steps->median_ns) : 0;
+  const auto is_doubtful = [&](const Finding& f) {
+    return f.rule == "balance.straggler" && f.cost_ns &&
+           static_cast<double>(*f.cost_ns) >= step * share;
+  };
+  if (report_.findings && std::ranges::any_of(*report_.findings, is_doubtful)) {
+    paragraph(
+        "  ·  ",
+        "no straggler named: a rank is slower, but no more than one that shares its core can be",
+        kTextIndent, Style::kPlain);
+    return;
+  }
   const std::string floor = step > 0 ? fmt::format(" ({})", unit_.text(step * share)) : "";
   paragraph("  ✓  ",
             fmt::format("no straggler found: no rank costs the others {:.0f} % of a step{} or "
