@@ -79,7 +79,7 @@ class Report final : public Subcommand {
     if (!analysis.ok()) return fail(analysis.error());
     const Status shown = show(analysis->report, console);
     if (!shown.ok()) return fail(shown.error());
-    return code_of(run->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+    return code_of(analysis->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
  private:
