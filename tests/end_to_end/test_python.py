@@ -42,9 +42,9 @@ class Torchrun(EndToEnd):
                 self.assertGreater(entry["category_ns"][phase], 0, phase)
 
     def test_straggler(self):
-        self.undisturbed(lambda: self.record_script("--slow-rank", 1, "--slow-ms", 15))
+        self.undisturbed(lambda: self.record_script("--slow-rank", 1, "--slow-ms", 40))
         report = self.report()
-        self.check_culprit(report, 1, 15 * MS, ("host", "compute", "dataloader", "mixed", "unknown"))
+        self.check_culprit(report, 1, 40 * MS, ("host", "compute", "dataloader", "mixed", "unknown"))
 
     def test_loader_processes_leave_no_traces(self):
         """DataLoader workers are forks of a rank: they record nothing, and the ranks stay whole."""
