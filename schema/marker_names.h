@@ -37,8 +37,21 @@ inline constexpr MarkerName kMarkerNames[] = {
     {"backward", Marker::kBackward, "programs, dprof-trainer"},
     {"optimizer", Marker::kOptimizer, "programs, dprof-trainer"},
     {"Optimizer.step#*", Marker::kOptimizer, "torch.optim"},
+    {"stage_forward", Marker::kForward, "pipelines, per micro-batch: dprof-trainer"},
+    {"stage_backward", Marker::kBackward, "pipelines, per micro-batch: dprof-trainer"},
     {"checkpoint", Marker::kCheckpoint, "programs, dprof-trainer"},
 };
+
+// One forward and backward of a step that accumulates gradients. It only holds other ranges: what
+// is inside counts as if it stood in the step itself.
+inline constexpr std::string_view kMicroStepName = "micro_step";
+
+// Phases that the report lists wherever they nest in a step; of ranges with other names only the
+// outermost ones.
+inline constexpr std::string_view kPhaseNames[] = {
+    kMicroStepName,  "input",  "forward",    "backward", "optimizer", "stage_forward",
+    "stage_backward", "replicate", "gather",  "reduce",   "pull",      "push",
+    "serve",         "rebalance", "metrics", "barrier",  "validation", "checkpoint"};
 
 // What a range of this name marks. O(number of patterns): classify each distinct name once, not
 // each row.

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "trainer_harness/log.h"
-#include "trainer_harness/options.h"
+#include "trainer_harness/settings/log.h"
+#include "trainer_harness/settings/options.h"
 #include "trainer_harness/trainer.h"
 
 int main(int argc, char** argv) {

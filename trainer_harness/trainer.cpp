@@ -6,8 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "trainer_harness/checksum.h"
-#include "trainer_harness/markers.h"
+#include "trainer_harness/techniques/checksum.h"
+#include "trainer_harness/techniques/markers.h"
 #include "trainer_harness/train_loop.h"
 
 namespace dprof::trainer_harness {
@@ -23,11 +23,12 @@ void check_faults(const Options& options, int world_size) {
 
 // Before the training, not after it.
 void check_truth_file(const Options& options) {
-  if (options.truth.empty()) return;
-  const std::filesystem::path folder = std::filesystem::absolute(options.truth).parent_path();
+  if (options.output.truth.empty()) return;
+  const std::filesystem::path folder =
+      std::filesystem::absolute(options.output.truth).parent_path();
   if (std::filesystem::is_directory(folder)) return;
-  throw UsageError("--truth " + options.truth.string() + ": there is no folder " + folder.string() +
-                   "\nhint: make it first");
+  throw UsageError("--truth " + options.output.truth.string() + ": there is no folder " +
+                   folder.string() + "\nhint: make it first");
 }
 
 double median_ms(const std::vector<StepTime>& steps) {
@@ -70,18 +71,19 @@ void compare_replicas(Job& job, const std::string& own) {
 void write_job_truth(const Options& options, int64_t batch, const RankTruth& truth, Job* job) {
   const std::string own = encode(truth);
   if (job != nullptr) job->publish("truth", own);
-  if (truth.rank != 0 || options.truth.empty()) return;
+  if (truth.rank != 0 || options.output.truth.empty()) return;
   std::vector<std::string> accounts = {own};
   const int world_size = job == nullptr ? 1 : job->world_size();
   for (int rank = 1; rank < world_size; ++rank) accounts.push_back(job->read("truth", rank));
-  write_truth(options.truth,
-              {options.model, options.backend == Backend::kNccl ? "nccl" : "gloo", world_size,
-               batch, options.seed, options.faults},
-              accounts);
+  write_truth(
+      options.output.truth,
+      {options.training.model, options.distribution.backend == Backend::kNccl ? "nccl" : "gloo",
+       world_size, batch, options.training.seed, options.faults},
+      accounts);
 }
 
 void train(const Options& options, const std::optional<Rendezvous>& rendezvous) {
-  if (options.marks == MarkKind::kNvtx && !kHasNvtx) {
+  if (options.output.marks == MarkKind::kNvtx && !kHasNvtx) {
     throw UsageError(
         "--marks nvtx: this dprof-trainer was built without the NVTX headers\n"
         "hint: use --marks user");
@@ -89,13 +91,16 @@ void train(const Options& options, const std::optional<Rendezvous>& rendezvous) 
   const int world_size = rendezvous ? rendezvous->world_size : 1;
   check_faults(options, world_size);
   check_truth_file(options);
-  const Log log(rendezvous ? rendezvous->rank : 0, options.log_every_rank);
+  const Log log(rendezvous ? rendezvous->rank : 0, options.output.log_every_rank);
 
   std::optional<Job> job;
-  if (rendezvous) job.emplace(Job::join(*rendezvous, options.backend, options.timeout_s));
+  if (rendezvous) {
+    job.emplace(
+        Job::join(*rendezvous, options.distribution.backend, options.distribution.timeout_s));
+  }
   Job* const others = job ? &*job : nullptr;
   torch::Device device(torch::kCPU);
-  if (options.backend == Backend::kNccl) {
+  if (options.distribution.backend == Backend::kNccl) {
     if (!rendezvous) {
       throw UsageError("--backend nccl needs ranks\nhint: start it with dprof record -n N");
     }
@@ -104,14 +109,21 @@ void train(const Options& options, const std::optional<Rendezvous>& rendezvous) 
 
   RankTruth truth;
   truth.rank = log.rank();
+  FaultInjector faults(options.faults, world_size, truth);
+  Precision precision(options.training.amp,
+                      options.training.grad_scaler.value_or(options.training.amp == Amp::kFp16));
   {
-    TrainLoop loop(options, find_model(options.model), device, others, log, truth);
+    const ModelSpec spec = find_model(options.training.model);
+    Context context{options, spec, log, device, others, faults, precision, {}};
+    TrainLoop loop(context, truth);
     loop.run();
-    truth.checksum = checksum(loop.model());
+    loop.strategy().gather_parameters();
+    truth.checksum = checksum(loop.strategy().model());
     log.info(throughput_line(truth, loop.batch_size(), world_size));
-    if (others != nullptr) compare_replicas(*others, truth.checksum);
+    const bool equal = others != nullptr && loop.strategy().keeps_replicas_equal();
+    if (equal) compare_replicas(*others, truth.checksum);
     log.info("parameters " + truth.checksum +
-             (job ? ", equal on all ranks: " + std::to_string(world_size) : ""));
+             (equal ? ", equal on all ranks: " + std::to_string(world_size) : ""));
     write_job_truth(options, loop.batch_size(), truth, others);
   }
   if (job) job->leave();

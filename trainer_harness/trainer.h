@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer_harness/options.h"
+#include "trainer_harness/settings/options.h"
 
 namespace dprof::trainer_harness {
 

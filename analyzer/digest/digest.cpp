@@ -37,6 +37,7 @@ class Digester {
     close_open_ranges();
     choose_training_thread();
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
+    std::move(marks_).settle(digest_);
     mark_callers();
     if (bad_rows_ > 0) {
       digest_.losses.push_back(
@@ -175,6 +176,7 @@ class Digester {
       record.bytes = row.bytes;
       record.dtype = row.dtype;
       record.root = row.root;
+      record.peer = row.peer;
       record.enqueue = moment(row.enqueue_ns);
       record.start = moment(row.start_ns);
       record.end = moment(row.end_ns);
@@ -252,6 +254,7 @@ class Digester {
     digest_.phases = std::move(t.phases);
     std::ranges::stable_sort(digest_.phases, {}, [](const PhaseRange& p) { return p.span.begin; });
     step_marks_ = std::move(t.step_marks);
+    marks_ = std::move(t.marks);
   }
 
   Status settle_steps() {
@@ -297,6 +300,7 @@ class Digester {
   std::unordered_map<int64_t, size_t> communicator_of_;
   std::vector<std::optional<int64_t>> callers_;
   std::vector<StepMark> step_marks_;
+  MarkGatherer marks_;  // of the training thread
   int64_t training_thread_ = -1;
 };
 

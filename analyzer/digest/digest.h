@@ -41,6 +41,7 @@ struct CollectiveRecord {
   std::optional<int64_t> bytes;
   schema::DataType dtype{};
   std::optional<int64_t> root;
+  std::optional<int64_t> peer;  // number in the communicator; nullopt = any, or not recorded
   std::optional<TraceNs> enqueue;
   std::optional<TraceNs> start;
   std::optional<TraceNs> end;
@@ -53,6 +54,18 @@ struct CollectiveRecord {
 struct StepRecord {
   int64_t index = 0;
   Interval window;
+};
+
+// How often ranges of one name stand in a step, and their length together.
+struct MarksInStep {
+  size_t step = 0;  // position in RankDigest::steps
+  int64_t count = 0;
+  int64_t total_ns = 0;
+};
+
+struct MarkedPhase {
+  std::string name;
+  std::vector<MarksInStep> in_steps;  // only those that have any, by position
 };
 
 struct LossRecord {
@@ -85,6 +98,9 @@ struct RankDigest {
   std::vector<StepRecord> steps;  // complete ones
   schema::StepSource step_source = schema::StepSource::kMarker;
   int64_t steps_begun = 0;
+
+  std::vector<MarkedPhase> marked;  // in order of their first appearance in a step
+  int64_t marks_left_out = 0;       // marked ranges of further names
 
   std::vector<LossRecord> losses;
   std::vector<Diagnostic> remarks;  // the recorder's own diagnostics

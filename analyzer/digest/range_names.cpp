@@ -14,9 +14,12 @@ RangeKind kind_of(RangeCategory category, std::string_view name) {
   if (std::ranges::any_of(kCallPrefixes, [&](std::string_view p) { return name.starts_with(p); }))
     return {RangeClass::kCall};
   if (category == RangeCategory::kOp) return {RangeClass::kOp};
+  const bool marks = category == RangeCategory::kUser || category == RangeCategory::kNvtx;
   const schema::Marker marker = schema::marker_of(name);
-  if (marker != schema::Marker::kNone) return {RangeClass::kMarker, marker};
-  return {RangeClass::kNamed};
+  if (marker != schema::Marker::kNone)
+    return {RangeClass::kMarker, marker, marks && marker != schema::Marker::kStep};
+  if (name == schema::kMicroStepName) return {RangeClass::kHolder, schema::Marker::kNone, marks};
+  return {RangeClass::kNamed, schema::Marker::kNone, marks};
 }
 
 }  // namespace dprof::analyzer

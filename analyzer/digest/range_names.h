@@ -16,12 +16,14 @@ enum class RangeClass : uint8_t {
   kCall,      // a call into c10d: enqueues a collective, computes nothing
   kWait,      // waits for a collective
   kNamed,     // a range that somebody named
+  kHolder,    // a micro-step: only holds other ranges
   kMoment,    // has no length
 };
 
 struct RangeKind {
   RangeClass what = RangeClass::kNamed;
   schema::Marker marker = schema::Marker::kNone;
+  bool marks = false;  // somebody marked it on its thread: a phase, if it stands in a step
 };
 
 // Operators that block until a collective is done.

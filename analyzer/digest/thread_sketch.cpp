@@ -28,6 +28,7 @@ IntervalSet IntervalGatherer::take() {
 
 void ThreadSketch::add(const RangeKind& kind, std::string_view name, Interval span, int64_t row,
                        bool open) {
+  if (kind.marks && !open) marks.add(name, span);
   switch (kind.what) {
     case RangeClass::kMarker:
       if (kind.marker == Marker::kStep) {
@@ -45,6 +46,7 @@ void ThreadSketch::add(const RangeKind& kind, std::string_view name, Interval sp
     case RangeClass::kNamed:
       return named.add(span);
     case RangeClass::kCall:
+    case RangeClass::kHolder:
     case RangeClass::kMoment:
       return;
   }

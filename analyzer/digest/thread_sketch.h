@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/digest/marks.h"
 #include "analyzer/digest/range_names.h"
 
 namespace dprof::analyzer {
@@ -38,6 +39,7 @@ struct ThreadSketch {
   IntervalGatherer ops;
   IntervalGatherer waits;
   IntervalGatherer named;
+  MarkGatherer marks;
 
   void add(const RangeKind& kind, std::string_view name, Interval span, int64_t row, bool open);
 };

@@ -5,16 +5,13 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/match/messages.h"
 #include "analyzer/match/wait.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-
-bool is_point_to_point(Function function) {
-  return function == Function::kSend || function == Function::kRecv;
-}
 
 // Members must give the same number of bytes.
 bool has_equal_bytes(Function function) {
@@ -40,13 +37,14 @@ class Matcher {
       ++matching_.count[static_cast<size_t>(instance.state)];
     }
     order_by_arrival();
+    match_messages(digests_, aligned, matching_);
     return std::move(matching_);
   }
 
  private:
   void join_groups() {
     std::map<std::tuple<int64_t, int64_t, std::string>, size_t> known;
-    group_of_.resize(digests_.size());
+    matching_.group_of.resize(digests_.size());
     for (size_t d = 0; d < digests_.size(); ++d) {
       for (const CommunicatorInfo& info : digests_[d].communicators) {
         // A hash of 0 is none: the name must tell them apart.
@@ -57,12 +55,12 @@ class Matcher {
         if (group.members.empty()) group.members = info.members;
         sizes_.resize(matching_.groups.size());
         if (info.size) sizes_[entry->second] = std::max(sizes_[entry->second], *info.size);
-        group_of_[d].push_back(entry->second);
+        matching_.group_of[d].push_back(entry->second);
       }
     }
     seen_.resize(matching_.groups.size());
     for (size_t d = 0; d < digests_.size(); ++d) {
-      for (const size_t group : group_of_[d]) seen_[group].insert(digests_[d].rank);
+      for (const size_t group : matching_.group_of[d]) seen_[group].insert(digests_[d].rank);
     }
     for (size_t g = 0; g < matching_.groups.size(); ++g) {
       Group& group = matching_.groups[g];
@@ -80,11 +78,8 @@ class Matcher {
       matching_.instance_of[d].assign(records.size(), kNoInstance);
       for (size_t i = 0; i < records.size(); ++i) {
         const CollectiveRecord& record = records[i];
-        if (is_point_to_point(record.function)) {
-          ++matching_.point_to_point;
-          continue;
-        }
-        const size_t group = group_of_[d][record.communicator];
+        if (is_point_to_point(record.function)) continue;
+        const size_t group = matching_.group_of[d][record.communicator];
         const auto [entry, is_new] = known.try_emplace({group, record.function, record.sequence},
                                                        matching_.instances.size());
         if (is_new) {
@@ -115,7 +110,7 @@ class Matcher {
     for (size_t d = 0; d < digests_.size(); ++d) {
       for (const CollectiveRecord& record : digests_[d].collectives) {
         if (!record.group_sequence || is_point_to_point(record.function)) continue;
-        const size_t group = group_of_[d][record.communicator];
+        const size_t group = matching_.group_of[d][record.communicator];
         const auto [entry, is_new] = first_seen.try_emplace({group, *record.group_sequence},
                                                             Token{record.function, record.bytes});
         if (is_new) continue;
@@ -205,7 +200,6 @@ class Matcher {
 
   std::span<const RankDigest> digests_;
   Matching matching_;
-  std::vector<std::vector<size_t>> group_of_;  // [digest][its communicator]
   std::vector<int64_t> sizes_;                 // by group; 0 = unknown
   std::vector<std::set<int>> seen_;            // by group: ranks with a trace
   std::vector<int64_t> diverges_at_;           // by group

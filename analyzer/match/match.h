@@ -50,6 +50,17 @@ struct Instance {
   std::vector<Member> members;         // by digest
 };
 
+// A send and the receive that took it; one of them where the other was not recorded.
+struct Message {
+  size_t group = 0;
+  std::optional<Member> send;
+  std::optional<Member> receive;
+  std::optional<int> from;  // global ranks; nullopt = not known
+  std::optional<int> to;
+  std::optional<int64_t> bytes;
+  std::optional<int64_t> transfer_ns;  // nullopt: not finished, or times cannot be compared
+};
+
 // Where a rank's record stands.
 inline constexpr size_t kNoInstance = SIZE_MAX;
 
@@ -57,8 +68,10 @@ struct Matching {
   std::vector<Group> groups;
   std::vector<Instance> instances;               // by first arrival
   std::vector<std::vector<size_t>> instance_of;  // [digest][record]; kNoInstance for send and recv
+  std::vector<Message> messages;                 // by their begin
+  std::vector<std::vector<size_t>> message_of;   // [digest][record]; kNoInstance for collectives
+  std::vector<std::vector<size_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};
-  int64_t point_to_point = 0;  // records that are not matched
 };
 
 // No member can finish before every member has begun.
@@ -73,7 +86,7 @@ struct CommSpan {
   TraceNs arrive;  // of the last member; >= span.end: never within it
 };
 
-// By begin. For collectives that cannot be compared across ranks the transfer is taken to be the
+// By begin. Those of messages are divided by when both sides were there. For what cannot be compared across ranks the transfer is taken to be the
 // best one of the same group, function and size. Those that never finished reach to the end of the
 // trace.
 [[nodiscard]] std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests,

@@ -127,6 +127,11 @@ std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests, const Matc
         if (member.digest == digest) arrive = *record.start + DurationNs{member.wait_ns};
       }
     }
+    if (const size_t m = matching.message_of[digest][i]; m != kNoInstance) {
+      const Message& message = matching.messages[m];
+      const Member& own = record.function == Function::kSend ? *message.send : *message.receive;
+      if (message.transfer_ns) arrive = *record.start + DurationNs{own.wait_ns};
+    }
     spans.push_back({{*record.start, *record.end}, arrive});
   }
   std::ranges::sort(spans, {}, [](const CommSpan& s) { return s.span.begin; });

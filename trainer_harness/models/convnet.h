@@ -18,16 +18,19 @@ class Convnet final : public Model {
     register_module("conv2", conv2_);
     register_module("fc1", fc1_);
     register_module("fc2", fc2_);
+    add_block({"conv1", conv1_.ptr(), [this](const torch::Tensor& x) {
+                 return torch::relu(torch::max_pool2d(conv1_->forward(x), 2));
+               }});
+    add_block({"conv2", conv2_.ptr(), [this](const torch::Tensor& x) {
+                 return torch::relu(torch::max_pool2d(conv2_->forward(x), 2)).flatten(1);
+               }});
+    add_block({"fc1", fc1_.ptr(),
+               [this](const torch::Tensor& x) { return torch::relu(fc1_->forward(x)); }});
+    add_block({"fc2", fc2_.ptr(), [this](const torch::Tensor& x) { return fc2_->forward(x); }});
   }
 
-  torch::Tensor forward(torch::Tensor input) override {
-    torch::Tensor x = torch::relu(torch::max_pool2d(conv1_->forward(input), 2));
-    x = torch::relu(torch::max_pool2d(conv2_->forward(x), 2));
-    x = torch::relu(fc1_->forward(x.flatten(1)));
-    return fc2_->forward(x);
-  }
-
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& target) override {
+  [[nodiscard]] torch::Tensor loss(const torch::Tensor& output,
+                                   const torch::Tensor& target) const override {
     return torch::nn::functional::cross_entropy(output, target);
   }
 

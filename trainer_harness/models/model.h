@@ -6,38 +6,90 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "trainer_harness/data.h"
+#include "trainer_harness/data/source.h"
+#include "trainer_harness/settings/options.h"
 
 namespace dprof::trainer_harness {
 
+class Job;
+
+// A part of a model between two activations: what a pipeline cuts between, what ZeRO-3 gathers and
+// activation checkpointing recomputes.
+struct Block {
+  std::string name;
+  std::shared_ptr<torch::nn::Module> module;  // owns its parameters and buffers; null: it has none
+  std::function<torch::Tensor(const torch::Tensor&)> run;
+};
+
+// A model is a chain of blocks: the first takes a batch's data, each further one what the one
+// before gave, all of it one tensor whose first dimension is the sample.
 class Model : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(torch::Tensor input) = 0;
-  virtual torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& target) = 0;
+  using BlockRunner = std::function<torch::Tensor(const Block&, const torch::Tensor&)>;
+
+  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+
+  // Runs the whole chain.
+  torch::Tensor forward(const torch::Tensor& input);
+
+  // Runs each block through `runner`, which may do more than calling run(); null: directly.
+  void set_block_runner(BlockRunner runner) { runner_ = std::move(runner); }
+  torch::Tensor run_block(const Block& block, const torch::Tensor& input) const {
+    return runner_ ? runner_(block, input) : block.run(input);
+  }
+
+  // The mean over the samples.
+  [[nodiscard]] virtual torch::Tensor loss(const torch::Tensor& output,
+                                           const torch::Tensor& target) const = 0;
+
+ protected:
+  // A block of one module with its own forward(Tensor), registered under `name`.
+  template <typename Holder>
+  Holder add_block(const std::string& name, Holder module) {
+    register_module(name, module);
+    blocks_.push_back({name, module.ptr(), [module](const torch::Tensor& input) mutable {
+                         return module->forward(input);
+                       }});
+    return module;
+  }
+  // Any other; `module` must have been registered.
+  void add_block(Block block) { blocks_.push_back(std::move(block)); }
+
+ private:
+  std::vector<Block> blocks_;
+  BlockRunner runner_;
+};
+
+// What building a model may need to know.
+struct ModelRequest {
+  const Options& options;
+  torch::Device device;
+  Job* job;  // null without ranks
 };
 
 // A model with the data and the settings that it is trained with unless the command line says
 // otherwise.
 struct ModelSpec {
-  std::string_view name;
+  std::string name;
+  std::string about;  // a line for --list
   int64_t batch;
   int64_t epochs;
+  OptimizerKind optimizer;
   double learning_rate;
   double momentum;
-  std::shared_ptr<Model> (*make)();
-  std::shared_ptr<const SampleSource> (*make_source)(uint64_t seed);
+  bool tied;  // blocks share parameters, so that no pipeline can cut between them
+  std::function<std::shared_ptr<Model>(const ModelRequest&)> make;
+  std::function<std::shared_ptr<const SampleSource>(const ModelRequest&)> make_source;
 };
 
-[[nodiscard]] std::span<const ModelSpec> model_catalogue();
 [[nodiscard]] std::vector<std::string> model_names();
 
-// The name must be one of model_names().
-[[nodiscard]] const ModelSpec& find_model(std::string_view name);
+// Throws UsageError for a name that is none of model_names() (where "mlp:WIDTHS" stands for many).
+[[nodiscard]] ModelSpec find_model(const std::string& name);
 
 }  // namespace dprof::trainer_harness

@@ -11,16 +11,12 @@ namespace dprof::trainer_harness {
 
 class Toy final : public Model {
  public:
-  Toy() { register_module("linear", linear_); }
+  Toy() { add_block("linear", torch::nn::Linear(3, 1)); }
 
-  torch::Tensor forward(torch::Tensor input) override { return linear_->forward(input); }
-
-  torch::Tensor loss(const torch::Tensor& output, const torch::Tensor& target) override {
+  [[nodiscard]] torch::Tensor loss(const torch::Tensor& output,
+                                   const torch::Tensor& target) const override {
     return torch::nn::functional::binary_cross_entropy_with_logits(output, target);
   }
-
- private:
-  torch::nn::Linear linear_{3, 1};
 };
 
 }  // namespace dprof::trainer_harness

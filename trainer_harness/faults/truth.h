@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer_harness/faults.h"
+#include "trainer_harness/faults/fault.h"
 
 namespace dprof::trainer_harness {
 
@@ -64,23 +64,5 @@ struct JobTruth {
 // std::runtime_error.
 void write_truth(const std::filesystem::path& file, const JobTruth& job,
                  const std::vector<std::string>& ranks);
-
-// Applies the faults of one rank and keeps account of them. Used by that rank's training thread
-// and, for backward faults, by autograd's, one at a time.
-class FaultInjector {
- public:
-  FaultInjector(std::vector<Fault> faults, RankTruth& truth)
-      : faults_(std::move(faults)), truth_(truth) {}
-
-  // Delays the calling thread by each fault of this kind that strikes in `step`.
-  void visit(FaultKind kind, int64_t step);
-
-  // Whether any fault of this kind is for this rank.
-  [[nodiscard]] bool expects(FaultKind kind) const;
-
- private:
-  std::vector<Fault> faults_;
-  RankTruth& truth_;
-};
 
 }  // namespace dprof::trainer_harness

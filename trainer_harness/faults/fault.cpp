@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/faults.h"
+#include "trainer_harness/faults/fault.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/log.h"
+#include "trainer_harness/settings/log.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -8,10 +8,11 @@
 
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 
@@ -31,13 +32,6 @@ struct Fault {
   int64_t to = std::numeric_limits<int64_t>::max();
   int64_t every = 1;
   bool busy = false;  // keeps its core busy; else it sleeps
-};
-
-// Something on the command line or in the environment that makes no sense. `what()` has a line and,
-// where one helps, a second line that begins with "hint:".
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 // Throws UsageError.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/rendezvous.h"
+#include "trainer_harness/settings/rendezvous.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "trainer_harness/faults.h"
+#include "trainer_harness/faults/fault.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/truth.h"
+#include "trainer_harness/faults/truth.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -111,23 +111,6 @@ void write_truth(const std::filesystem::path& file, const JobTruth& job,
     throw std::runtime_error("cannot write " + file.string() +
                              "\nhint: --truth needs a file in a folder that exists");
   }
-}
-
-void FaultInjector::visit(FaultKind kind, int64_t step) {
-  for (size_t i = 0; i < faults_.size(); ++i) {
-    if (!strikes(faults_[i], kind, truth_.rank, step)) continue;
-    const Moment begin = now();
-    suffer(faults_[i]);
-    const int64_t end_ns = now().monotonic_raw_ns;
-    truth_.strikes.push_back({i, step, begin, end_ns - begin.monotonic_raw_ns});
-  }
-}
-
-bool FaultInjector::expects(FaultKind kind) const {
-  for (const Fault& fault : faults_) {
-    if (fault.kind == kind && fault.rank == truth_.rank) return true;
-  }
-  return false;
 }
 
 }  // namespace dprof::trainer_harness

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/distributed.h"
+#include "trainer_harness/strategies/job.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#include <torch/csrc/distributed/c10d/comm.hpp>
 
 #include "trainer_harness/nccl/nccl_module.h"
 
@@ -18,10 +16,6 @@ using c10d::PrefixStore;
 using c10d::ProcessGroup;
 using c10d::ProcessGroupGloo;
 using c10d::TCPStore;
-
-constexpr size_t kBroadcastBytes = size_t{250} << 20;
-constexpr double kBytesPerMiB = 1 << 20;
-constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication starts early
 
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store,
                                             const Rendezvous& rendezvous,
@@ -95,43 +89,5 @@ void Job::leave() {
   group_.reset();
   store_.reset();
 }
-
-DataParallel::DataParallel(Job& job, Model& model, double bucket_mb)
-    : job_(job), buffers_(model.buffers()) {
-  std::vector<torch::Tensor> parameters = model.parameters();
-  std::unordered_map<size_t, std::string> names;
-  for (const auto& item : model.named_parameters()) names.emplace(names.size(), item.key());
-
-  c10d::verify_params_across_processes(job.group(), parameters, std::nullopt);
-  std::vector<torch::Tensor> state = parameters;
-  state.insert(state.end(), buffers_.begin(), buffers_.end());
-  {
-    const torch::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(job.group(), state, kBroadcastBytes, 0);
-  }
-
-  const auto cap = static_cast<int64_t>(bucket_mb * kBytesPerMiB);
-  const int64_t first = std::min(cap, kFirstBucketBytes);
-  const std::vector<bool> sparse(parameters.size(), false);
-  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
-      parameters, {static_cast<size_t>(first), static_cast<size_t>(cap)}, sparse);
-  std::ranges::reverse(buckets);  // gradients come in the reverse order of the parameters
-  reducer_.emplace(std::move(parameters), std::move(buckets), job.group(), sparse, cap,
-                   /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false,
-                   std::move(names), first, /*skip_all_reduce_unused_params=*/false,
-                   /*use_python_reducer=*/false, std::vector<int64_t>{});
-}
-
-void DataParallel::before_forward() {
-  // In every iteration: only this call notices a gradient that never came in the one before.
-  reducer_->rebuild_buckets();
-  if (!buffers_.empty()) {
-    const torch::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(job_.group(), buffers_, kBroadcastBytes, 0);
-  }
-  reducer_->prepare_for_forward();
-}
-
-void DataParallel::before_backward() { reducer_->prepare_for_backward({}); }
 
 }  // namespace dprof::trainer_harness

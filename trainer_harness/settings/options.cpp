@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/options.h"
+#include "trainer_harness/settings/options.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -52,76 +52,80 @@ void add_choice(CLI::App& app, const std::string& name, Value& value,
 }
 
 void declare_training(CLI::App& app, Options& options, const std::vector<std::string>& models) {
-  app.add_option("--model", options.model, "what is trained")
+  app.add_option("--model", options.training.model, "what is trained")
       ->check(CLI::IsMember(models))
       ->type_name("NAME")
       ->group("Training")
       ->capture_default_str();
-  app.add_option("--steps", options.steps,
+  app.add_option("--steps", options.training.steps,
                  "stop after N optimizer updates (default: after the epochs)")
       ->type_name("N")
       ->check(kAboveZero)
       ->group("Training");
-  app.add_option("--epochs", options.epochs, "passes over the data (default: the model's)")
+  app.add_option("--epochs", options.training.epochs, "passes over the data (default: the model's)")
       ->type_name("N")
       ->check(kAboveZero)
       ->group("Training");
-  app.add_option("--batch", options.batch, "samples per rank and step (default: the model's)")
+  app.add_option("--batch", options.training.batch,
+                 "samples per rank and step (default: the model's)")
       ->type_name("B")
       ->check(kAboveZero)
       ->group("Training");
-  app.add_option("--lr", options.learning_rate, "learning rate (default: the model's)")
+  app.add_option("--lr", options.training.learning_rate, "learning rate (default: the model's)")
       ->check(kNotNegative)
       ->group("Training");
-  app.add_option("--momentum", options.momentum, "of SGD (default: the model's)")
+  app.add_option("--momentum", options.training.momentum, "of SGD (default: the model's)")
       ->check(kNotNegative)
       ->group("Training");
-  app.add_option("--seed", options.seed, "of the parameters and the data")
+  app.add_option("--seed", options.training.seed, "of the parameters and the data")
       ->type_name("N")
       ->group("Training")
       ->capture_default_str();
-  add_choice<SamplerKind>(app, "--sampler", options.sampler,
+  add_choice<SamplerKind>(app, "--sampler", options.data.sampler,
                           {{"random", SamplerKind::kRandom},
                            {"sequential", SamplerKind::kSequential},
                            {"none", SamplerKind::kNone}},
                           "Training", "how the ranks share the data; none: each reads all of it");
-  add_choice<bool>(app, "--set-epoch", options.set_epoch, {{"on", true}, {"off", false}},
+  add_choice<bool>(app, "--set-epoch", options.data.set_epoch, {{"on", true}, {"off", false}},
                    "Training", "draw a new order in each epoch");
 }
 
 void declare_distribution(CLI::App& app, Options& options) {
-  add_choice<Backend>(app, "--backend", options.backend,
+  add_choice<Backend>(app, "--backend", options.distribution.backend,
                       {{"gloo", Backend::kGloo}, {"nccl", Backend::kNccl}}, "Distribution",
                       "what carries the gradients; nccl trains on the GPUs");
-  app.add_option("--timeout", options.timeout_s, "give up waiting for other ranks after so long")
+  app.add_option("--timeout", options.distribution.timeout_s,
+                 "give up waiting for other ranks after so long")
       ->type_name("SECONDS")
       ->check(kAboveZero)
       ->group("Distribution")
       ->capture_default_str();
-  app.add_option("--bucket-mb", options.bucket_mb, "gradients that are reduced together, in MiB")
+  app.add_option("--bucket-mb", options.distribution.bucket_mb,
+                 "gradients that are reduced together, in MiB")
       ->check(kAboveZero)
       ->group("Distribution")
       ->capture_default_str();
 }
 
 void declare_output(CLI::App& app, Options& options) {
-  app.add_option("--checkpoint", options.checkpoint, "save to this folder, from rank 0")
+  app.add_option("--checkpoint", options.output.checkpoint, "save to this folder, from rank 0")
       ->type_name("DIR")
       ->group("Output");
-  app.add_option("--checkpoint-every", options.checkpoint_every, "steps between two checkpoints")
+  app.add_option("--checkpoint-every", options.output.checkpoint_every,
+                 "steps between two checkpoints")
       ->type_name("K")
       ->check(kAboveZero)
       ->group("Output")
       ->capture_default_str();
-  app.add_option("--log-every", options.log_every, "steps between two lines about the loss")
+  app.add_option("--log-every", options.output.log_every, "steps between two lines about the loss")
       ->type_name("K")
       ->check(kAboveZero)
       ->group("Output")
       ->capture_default_str();
-  add_choice<bool>(app, "--log-rank", options.log_every_rank, {{"0", false}, {"all", true}},
+  add_choice<bool>(app, "--log-rank", options.output.log_every_rank, {{"0", false}, {"all", true}},
                    "Output", "which ranks write lines");
   add_choice<MarkKind>(
-      app, "--marks", options.marks,
+      app, "--marks", options.output.marks,
       {{"user", MarkKind::kUserScope}, {"nvtx", MarkKind::kNvtx}, {"none", MarkKind::kNone}},
       "Output", "how steps and phases are marked: record_function ranges, NVTX, not at all");
 }
@@ -137,7 +141,8 @@ void declare_faults(CLI::App& app, Options& options) {
       ->type_name("FAULT")
       ->allow_extra_args(false)
       ->group("Faults");
-  app.add_option("--truth", options.truth, "write what was really injected, and when, as JSON")
+  app.add_option("--truth", options.output.truth,
+                 "write what was really injected, and when, as JSON")
       ->type_name("FILE")
       ->group("Faults");
 }

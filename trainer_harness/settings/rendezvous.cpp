@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/rendezvous.h"
+#include "trainer_harness/settings/rendezvous.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "trainer_harness/faults.h"
+#include "trainer_harness/faults/fault.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/truth.h"
+#include "trainer_harness/faults/truth.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "trainer_harness/faults/injector.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -51,15 +53,15 @@ TEST(Truth, RefusesAFileThatCannotBeWritten) {
 TEST(FaultInjector, KeepsAccountOfWhatItDid) {
   RankTruth truth = rank_truth(1);
   FaultInjector injector({parse_fault("loader:rank=1,ms=2"), parse_fault("loader:rank=0,ms=500")},
-                         truth);
-  injector.visit(FaultKind::kLoader, 7);
-  injector.visit(FaultKind::kCompute, 7);
+                         2, truth);
+  injector.visit(Place::kInput, 7);
+  injector.visit(Place::kForward, 7);
   ASSERT_EQ(truth.strikes.size(), 1U);
   EXPECT_EQ(truth.strikes[0].fault, 0U);
   EXPECT_EQ(truth.strikes[0].step, 7);
   EXPECT_GE(truth.strikes[0].duration_ns, 2'000'000);
-  EXPECT_TRUE(injector.expects(FaultKind::kLoader));
-  EXPECT_FALSE(injector.expects(FaultKind::kBackward));
+  EXPECT_TRUE(injector.acts_at(Place::kInput));
+  EXPECT_FALSE(injector.acts_at(Place::kBackward));
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer_harness/data.h"
-
-#include <torch/types.h>
-
 #include <random>
 #include <vector>
+
+#include "trainer_harness/data/source.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -34,17 +32,17 @@ class DigitSource final : public SampleSource {
 
   [[nodiscard]] int64_t size() const override { return size_; }
 
-  [[nodiscard]] Batch batch(torch::ArrayRef<size_t> indices) const override {
-    const auto count = static_cast<int64_t>(indices.size());
+  [[nodiscard]] Batch batch(const BatchRequest& request) const override {
+    const auto count = static_cast<int64_t>(request.indices.size());
     torch::Tensor images = torch::empty({count, 1, kSide, kSide});
     torch::Tensor labels = torch::empty({count}, torch::kInt64);
     float* pixel = images.mutable_data_ptr<float>();
     int64_t* label = labels.mutable_data_ptr<int64_t>();
-    for (const size_t index : indices) {
+    for (const size_t index : request.indices) {
       *label++ = draw_sample(index, pixel);
       pixel += kSide * kSide;
     }
-    return {images, labels};
+    return {images, labels, request.indices};
   }
 
  private:
@@ -103,9 +101,10 @@ class CoinSource final : public SampleSource {
 
   [[nodiscard]] int64_t size() const override { return size_; }
 
-  [[nodiscard]] Batch batch(torch::ArrayRef<size_t> indices) const override {
-    const auto count = static_cast<int64_t>(indices.size());
-    return {torch::randn({count, 3}), torch::randint(0, 2, {count, 1}, torch::kFloat32)};
+  [[nodiscard]] Batch batch(const BatchRequest& request) const override {
+    const auto count = static_cast<int64_t>(request.indices.size());
+    return {torch::randn({count, 3}), torch::randint(0, 2, {count, 1}, torch::kFloat32),
+            request.indices};
   }
 
  private:
@@ -120,23 +119,6 @@ std::shared_ptr<const SampleSource> make_digit_source(int64_t size, uint64_t see
 
 std::shared_ptr<const SampleSource> make_coin_source(int64_t size) {
   return std::make_shared<CoinSource>(size);
-}
-
-SharedSampler make_sampler(SamplerKind kind, int64_t size, int world_size, int rank) {
-  using torch::data::samplers::DistributedRandomSampler;
-  using torch::data::samplers::DistributedSequentialSampler;
-  const auto samples = static_cast<size_t>(size);
-  const auto shares = static_cast<size_t>(world_size);
-  const auto share = static_cast<size_t>(rank);
-  switch (kind) {
-    case SamplerKind::kRandom:
-      return std::make_shared<DistributedRandomSampler>(samples, shares, share);
-    case SamplerKind::kSequential:
-      return std::make_shared<DistributedSequentialSampler>(samples, shares, share);
-    case SamplerKind::kNone:
-      break;
-  }
-  return std::make_shared<DistributedRandomSampler>(samples);
 }
 
 }  // namespace dprof::trainer_harness

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks that train together: how they meet, average their gradients and part.
+// The ranks that train together: how they meet and part.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
-#include <vector>
 
-#include "trainer_harness/models/model.h"
-#include "trainer_harness/options.h"
-#include "trainer_harness/rendezvous.h"
+#include "trainer_harness/settings/options.h"
+#include "trainer_harness/settings/rendezvous.h"
 
 namespace dprof::trainer_harness {
 
@@ -41,28 +36,6 @@ class Job {
   int world_size_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
-};
-
-// Distributed data parallelism on c10d's own Reducer: what
-// torch.nn.parallel.DistributedDataParallel is in Python.
-//
-// Construction makes the parameters and buffers equal to rank 0's. Then, in each iteration:
-// before_forward(), forward, before_backward(), backward, within which each bucket of gradients is
-// averaged as soon as it is complete. An iteration without the two calls only accumulates
-// gradients.
-class DataParallel {
- public:
-  DataParallel(Job& job, Model& model, double bucket_mb);
-
-  // Sends rank 0's buffers; in the second iteration also rebuilds the buckets by the order in which
-  // gradients came.
-  void before_forward();
-  void before_backward();
-
- private:
-  Job& job_;
-  std::vector<torch::Tensor> buffers_;
-  std::optional<c10d::Reducer> reducer_;
 };
 
 }  // namespace dprof::trainer_harness

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "trainer_harness/options.h"
+#include "trainer_harness/settings/options.h"
 
 #ifdef DPROF_TRAINER_HAS_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -17,10 +17,23 @@ namespace dprof::trainer_harness {
 
 inline constexpr const char* kStepMark = "step";
 inline constexpr const char* kInputMark = "input";
+inline constexpr const char* kMicroStepMark = "micro_step";
 inline constexpr const char* kForwardMark = "forward";
 inline constexpr const char* kBackwardMark = "backward";
 inline constexpr const char* kOptimizerMark = "optimizer";
 inline constexpr const char* kCheckpointMark = "checkpoint";
+inline constexpr const char* kValidationMark = "validation";
+inline constexpr const char* kMetricsMark = "metrics";
+inline constexpr const char* kBarrierMark = "barrier";
+inline constexpr const char* kRebalanceMark = "rebalance";
+inline constexpr const char* kReplicateMark = "replicate";  // DataParallel
+inline constexpr const char* kGatherMark = "gather";
+inline constexpr const char* kReduceMark = "reduce";  // gradients, outside backward
+inline constexpr const char* kPullMark = "pull";      // parameters, from a server
+inline constexpr const char* kPushMark = "push";      // gradients, to a server
+inline constexpr const char* kServeMark = "serve";
+inline constexpr const char* kStageForwardMark = "stage_forward";  // one micro-batch in a pipeline
+inline constexpr const char* kStageBackwardMark = "stage_backward";
 
 #ifdef DPROF_TRAINER_HAS_NVTX
 inline constexpr bool kHasNvtx = true;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phases that the program itself marked, by their names: how often they stand in a step, and
+// for how long. Unlike the breakdown they may nest and need not cover the step.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/report/report.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+inline constexpr size_t kMostPhaseNames = 64;
+
+// Over the steady steps; phases in order of their first appearance, rank by rank. What further
+// names leave out is told in `diagnostics`.
+std::vector<PhaseSummary> phases_of(std::span<const RankDigest> digests, const Steps& steps,
+                                    std::vector<Diagnostic>& diagnostics);
+
+}  // namespace dprof::analyzer

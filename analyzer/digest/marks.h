@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranges that somebody marked on a thread (record_function, NVTX), by name and step: what the
+// report lists as phases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+
+namespace dprof::analyzer {
+
+// Gathers the ranges of one thread as they come, in order of their begin, and sorts them into steps
+// once these are known. Only then it is clear which ranges stand in a step and which around it.
+//
+// Memory  24 bytes per range, kMostMarks of them; what is left out for that, for its depth or for
+//         its name is counted where it could have been a phase.
+class MarkGatherer {
+ public:
+  static constexpr size_t kMostMarks = size_t{1} << 20;
+  static constexpr size_t kMostNames = 1024;   // while gathering
+  static constexpr size_t kMostPhases = 64;    // in the digest
+  static constexpr size_t kDeepest = 6;        // marked ranges around one that counts
+
+  void add(std::string_view name, Interval span);
+  // Fills `marked` and `marks_left_out` by the steps that the digest has.
+  void settle(RankDigest& digest) &&;
+
+ private:
+  struct Mark {
+    Interval span;
+    size_t name = 0;
+  };
+
+  std::vector<Mark> marks_;
+  std::vector<std::string> names_;
+  std::map<std::string, size_t, std::less<>> known_;
+  std::vector<TraceNs> open_;  // ends of the ranges around the present one
+  int64_t left_out_ = 0;
+};
+
+}  // namespace dprof::analyzer

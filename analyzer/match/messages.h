@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which receive of which rank took which send.
+#pragma once
+
+#include "analyzer/match/match.h"
+
+namespace dprof::analyzer {
+
+[[nodiscard]] bool is_point_to_point(schema::Function function);
+
+// Fills `messages` and `message_of` of a matching whose groups are known.
+//
+// Sends and receives of one pair of ranks, communicator and size belong together in the order of
+// their calls. (Tags are not recorded; messages of one size under several tags may be taken for
+// each other, which moves times, not counts.) A receive from any source takes the send that began
+// first of those that are left. Where clocks are `aligned`, no receive takes a send that began
+// after its end: its own was not recorded.
+void match_messages(std::span<const RankDigest> digests, bool aligned, Matching& matching);
+
+}  // namespace dprof::analyzer
