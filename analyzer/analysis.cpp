@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analyzer/breakdown/breakdown.h"
+#include "analyzer/breakdown/marked_phases.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/hang.h"
 #include "analyzer/match/match.h"
@@ -37,7 +38,9 @@ class Analyst {
     fill_run();
     fill_recording();
     fill_clock();
-    report().collectives = summarise(digests_, matching_);
+    const SteadySteps steady(steps_, digests_.size());
+    report().collectives = summarise(digests_, matching_, steady);
+    report().point_to_point = summarise_messages(digests_, matching_, steady);
     append(match_diagnostics(digests_, matching_));
     report().hang = find_hang(
         {.digests = digests_,
@@ -211,6 +214,7 @@ class Analyst {
     }
     report().breakdown = breakdown_of(digests_, *steps_, sums);
     report().overlap = overlap_of(digests_, *steps_, sums);
+    report().phases = phases_of(digests_, *steps_, notes());
   }
 
   std::vector<Verdict> compare_ranks() {

@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
-#include "collector/inject/clock.h"
 #include "collector/wire/arena.h"
 #include "collector/wire/ring.h"
+#include "collector/wire/ticks.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ struct Settings {
   uint64_t poll_ms = 5;
 };
 
-uint64_t ticks() { return inject::read_ticks(wire::ClockSource::kTsc); }
+uint64_t ticks() { return wire::read_ticks(wire::ClockSource::kTsc); }
 
 // Ticks per nanosecond, over 50 ms.
 double measure_tick_rate() {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/lists.h"
-#include "cli/process_test_support.h"
+#include "cli/test_support/process.h"
 
 namespace dprof::cli {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(CommandLineTest, HelpIsGoodAndGoesToStdout) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended help = run_dprof(scratch, {"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.err, IsEmpty());
@@ -27,7 +27,7 @@ TEST(CommandLineTest, HelpIsGoodAndGoesToStdout) {
 class VerbTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended help = run_dprof(scratch, {GetParam(), "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("Examples:"));
@@ -45,7 +45,7 @@ struct UsageCase {
 class UsageTest : public ::testing::TestWithParam<UsageCase> {};
 
 TEST_P(UsageTest, IsTwoWithAHint) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(scratch, GetParam().arguments);
   EXPECT_EQ(ended.code, 2) << ended.out << ended.err;
 }
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CommandLineTest, WhatCannotBeReadIsThree) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended missing = run_dprof(scratch, {"report", "nowhere"});
   EXPECT_EQ(missing.code, 3);
   EXPECT_THAT(missing.err, HasSubstr("nowhere"));
@@ -77,7 +77,7 @@ TEST(CommandLineTest, WhatCannotBeReadIsThree) {
 }
 
 TEST(CommandLineTest, TellsItsVersion) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(scratch, {"--version"});
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, HasSubstr("dprof "));
@@ -85,7 +85,7 @@ TEST(CommandLineTest, TellsItsVersion) {
 
 // Everything after the verb is dprof-gui's, in its order.
 TEST(CommandLineTest, GuiHandsItsArgumentsOn) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string program = scratch.file("dprof");
   std::filesystem::copy_file(kDprof, program);
   std::ofstream(scratch.path() / "dprof-gui") << "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 4\n";
@@ -96,7 +96,7 @@ TEST(CommandLineTest, GuiHandsItsArgumentsOn) {
 }
 
 TEST(CommandLineTest, WithoutGuiItSaysHowToGetIt) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string program = scratch.file("dprof");
   std::filesystem::copy_file(kDprof, program);
   Running gui(scratch, {program, "gui", "run"});

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/process_test_support.h"
+#include "cli/test_support/process.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::cli {
@@ -51,7 +51,7 @@ nlohmann::json index_of(const fs::path& run) {
 // --- the launcher ---
 
 TEST(LauncherTest, ReturnsTheCommandsCode) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   EXPECT_EQ(run_dprof(scratch, shell({"-o", "a"}, "exit 0")).code, 0);
   EXPECT_EQ(run_dprof(scratch, shell({"-o", "b"}, "exit 7")).code, 7);
   EXPECT_EQ(run_dprof(scratch, shell({"-o", "c"}, "kill -9 $$")).code, 128 + 9);
@@ -59,7 +59,7 @@ TEST(LauncherTest, ReturnsTheCommandsCode) {
 }
 
 TEST(LauncherTest, ACommandThatIsNotThereLeavesNothing) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(scratch, {"record", "-o", "r", "--", "no-such-command"});
   EXPECT_EQ(ended.code, 127);
   EXPECT_THAT(ended.err, HasSubstr("no-such-command"));
@@ -69,7 +69,7 @@ TEST(LauncherTest, ACommandThatIsNotThereLeavesNothing) {
 }
 
 TEST(LauncherTest, LeavesASingleCommandsOutputAlone) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, shell({"-o", "r"}, "printf 'no line end'; printf error >&2"));
   EXPECT_EQ(ended.out, "no line end");
@@ -77,7 +77,7 @@ TEST(LauncherTest, LeavesASingleCommandsOutputAlone) {
 }
 
 TEST(LauncherTest, PrefixesTheLinesOfRanksAndSetsTheirVariables) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, shell({"-n", "2", "-o", "r"},
                                "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR; "
@@ -91,7 +91,7 @@ TEST(LauncherTest, PrefixesTheLinesOfRanksAndSetsTheirVariables) {
 }
 
 TEST(LauncherTest, TheFirstFailingRankEndsTheOthers) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const auto start = std::chrono::steady_clock::now();
   const Ended ended = run_dprof(
       scratch, shell({"-n", "3", "-o", "r"}, "if [ $RANK = 1 ]; then exit 9; fi; exec sleep 60"));
@@ -100,7 +100,7 @@ TEST(LauncherTest, TheFirstFailingRankEndsTheOthers) {
 }
 
 TEST(LauncherTest, ARankThatIgnoresTheRequestIsKilled) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, shell({"-n", "2", "-o", "r"},
                                "if [ $RANK = 1 ]; then sleep 0.2; exit 9; fi; trap '' TERM; "
@@ -109,7 +109,7 @@ TEST(LauncherTest, ARankThatIgnoresTheRequestIsKilled) {
 }
 
 TEST(LauncherTest, HandsSignalsOnAndWaits) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   std::vector<std::string> arguments = shell({"-n", "2", "-o", "r"},
                                              "trap 'echo got it; exit 3' TERM; echo ready; "
                                              "while true; do sleep 0.05; done");
@@ -124,7 +124,7 @@ TEST(LauncherTest, HandsSignalsOnAndWaits) {
 }
 
 TEST(LauncherTest, ASecondSignalFinishesAtOnce) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   // What a shell ignores, its children ignore too.
   std::vector<std::string> arguments =
       shell({"-n", "2", "-o", "r"},
@@ -144,7 +144,7 @@ TEST(LauncherTest, ASecondSignalFinishesAtOnce) {
 // --- recording ---
 
 TEST(RecordTest, EachRankBecomesATrace) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(
       scratch, record({"-n", "2", "-o", "r"}, {"hello", "ranges=100", "steps=3", "clean"}));
   EXPECT_EQ(ended.code, 0) << ended.err;
@@ -176,7 +176,7 @@ TEST(RecordTest, EachRankBecomesATrace) {
 }
 
 TEST(RecordTest, AKilledRankLosesNothing) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, record({"-o", "r"}, {"hello", "ranges=50000", "open", "signal=9"}));
   EXPECT_EQ(ended.code, 128 + 9);
@@ -191,7 +191,7 @@ TEST(RecordTest, AKilledRankLosesNothing) {
 }
 
 TEST(RecordTest, AFullRingIsSaidAndIsFive) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, record({"-o", "r"}, {"overflow=123", "hello", "sleep=50", "clean"}));
   EXPECT_EQ(ended.code, 5);
@@ -206,12 +206,12 @@ TEST(RecordTest, AFullRingIsSaidAndIsFive) {
 }
 
 TEST(RecordTest, TheCommandsOwnCodeWinsOverALoss) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   EXPECT_EQ(run_dprof(scratch, record({"-o", "r"}, {"overflow=1", "hello", "exit=4"})).code, 4);
 }
 
 TEST(RecordTest, AProgramThatClosesAllDescriptorsIsStillRecorded) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(
       scratch, record({"-o", "r"}, {"hello", "sleep=100", "close", "sleep=100", "ranges=10"}));
   EXPECT_EQ(ended.code, 0) << ended.err;
@@ -222,7 +222,7 @@ TEST(RecordTest, AProgramThatClosesAllDescriptorsIsStillRecorded) {
 
 // The launcher has gone; the process that it left behind is still being recorded.
 TEST(RecordTest, StaysUntilTheLastRecordedProcessHasEnded) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended = run_dprof(
       scratch,
       shell({"-o", "r"}, "(" + kWriter + " hello sleep=500 ranges=10 clean &) ; sleep 0.2"));
@@ -234,7 +234,7 @@ TEST(RecordTest, StaysUntilTheLastRecordedProcessHasEnded) {
 }
 
 TEST(RecordTest, ASecondProcessOfARankGetsASuffix) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string once = kWriter + " hello ranges=5 clean";
   const Ended ended =
       run_dprof(scratch, shell({"-o", "r"}, "export RANK=3 WORLD_SIZE=4; " + once + "; " + once));
@@ -245,7 +245,7 @@ TEST(RecordTest, ASecondProcessOfARankGetsASuffix) {
 
 // torchrun's agent, shells, loader workers: they say hello and record nothing.
 TEST(RecordTest, ProcessesWithoutRankOrEventLeaveNoTrace) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, shell({"-o", "r"}, kWriter + " hello clean; RANK=0 WORLD_SIZE=1 " +
                                                 kWriter + " hello ranges=5 clean"));
@@ -254,7 +254,7 @@ TEST(RecordTest, ProcessesWithoutRankOrEventLeaveNoTrace) {
 }
 
 TEST(RecordTest, ARankThatWasExpectedAndNeverSeenIsNamed) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended ended =
       run_dprof(scratch, shell({"-n", "2", "-o", "r"}, "if [ $RANK = 0 ]; then exec " + kWriter +
                                                            " hello ranges=5 clean; fi"));
@@ -264,7 +264,7 @@ TEST(RecordTest, ARankThatWasExpectedAndNeverSeenIsNamed) {
 }
 
 TEST(RecordTest, SaysWhyAProcessRecordedNothing) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const Ended newer = run_dprof(scratch, record({"-o", "a"}, {"hello-newer"}));
   EXPECT_THAT(newer.err, HasSubstr("wire_version"));
   const Ended no_memory = run_dprof(scratch, record({"-o", "b"}, {"hello-no-memory"}));
@@ -275,7 +275,7 @@ TEST(RecordTest, SaysWhyAProcessRecordedNothing) {
 }
 
 TEST(RecordTest, RefusesTheFolderOfAnotherRun) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const auto once = record({"-o", "r"}, {"hello", "ranges=5", "clean"});
   EXPECT_EQ(run_dprof(scratch, once).code, 0);
   const Ended again = run_dprof(scratch, once);
@@ -287,7 +287,7 @@ TEST(RecordTest, RefusesTheFolderOfAnotherRun) {
 }
 
 TEST(RecordTest, NamesTheFolderAfterTheTime) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   EXPECT_EQ(run_dprof(scratch, record({}, {"hello", "ranges=5", "clean"})).code, 0);
   bool found = false;
   for (const std::string& name : files_in(scratch.path())) {
@@ -317,7 +317,7 @@ class RecoverTest : public ::testing::Test {
     EXPECT_EQ(kill(writer, 0), 0) << "the end of the recorder must not end training";
     kill(writer, SIGKILL);
   }
-  Scratch scratch_;
+  TemporaryFolder scratch_;
 };
 
 TEST_F(RecoverTest, FinishesWhatAKilledRecorderLeft) {
@@ -350,7 +350,7 @@ TEST_F(RecoverTest, RefusesARunThatIsBeingRecorded) {
   arguments.insert(arguments.begin(), kDprof);
   Running running(scratch_, arguments);
   ASSERT_TRUE(running.wait_for_output("ready"));
-  const Scratch elsewhere;
+  const TemporaryFolder elsewhere;
   EXPECT_EQ(run_dprof(elsewhere, {"recover", scratch_.file("r")}).code, 2);
   running.send(SIGTERM);
   EXPECT_EQ(running.wait(), 128 + SIGTERM);

@@ -83,6 +83,13 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"unmatched_collectives", Severity::kInfo, Scope::kAnalysis,
      "Some collectives could not be matched across ranks (cut off, missing or different).",
      "a crash, a hang or a missing rank leaves some"},
+    {"unmatched_messages", Severity::kInfo, Scope::kAnalysis,
+     "Some sends or receives have no counterpart in another rank's trace.",
+     "a crash, a hang, lost records or a missing rank leaves some; calls that do not go through "
+     "torch's process group are recorded without their peer"},
+    {"phases_left_out", Severity::kInfo, Scope::kAnalysis,
+     "More distinct ranges are marked within steps than the report lists.",
+     "mark phases by names without numbers in them; the timeline shows every range"},
     {"two_ranks", Severity::kInfo, Scope::kAnalysis,
      "With two ranks there is no majority: 'slower than the other' is all that can be said.",
      "compare with a run known to be good, or record more ranks"},

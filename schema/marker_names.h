@@ -49,9 +49,9 @@ inline constexpr std::string_view kMicroStepName = "micro_step";
 // Phases that the report lists wherever they nest in a step; of ranges with other names only the
 // outermost ones.
 inline constexpr std::string_view kPhaseNames[] = {
-    kMicroStepName,  "input",  "forward",    "backward", "optimizer", "stage_forward",
-    "stage_backward", "replicate", "gather",  "reduce",   "pull",      "push",
-    "serve",         "rebalance", "metrics", "barrier",  "validation", "checkpoint"};
+    kMicroStepName,   "input",     "forward", "backward", "optimizer",  "stage_forward",
+    "stage_backward", "replicate", "gather",  "reduce",   "pull",       "push",
+    "serve",          "rebalance", "metrics", "barrier",  "validation", "checkpoint"};
 
 // What a range of this name marks. O(number of patterns): classify each distinct name once, not
 // each row.

@@ -2,13 +2,13 @@
 // What the writer writes the reader reads; and every kind of bad file is refused with the right
 // code.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <random>
 
 #include "schema/trace_reader.h"
 #include "schema/trace_writer.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dprof::schema {
 namespace {
@@ -17,14 +17,7 @@ namespace fs = std::filesystem;
 
 class TraceTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dprof-trace-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path path(std::string_view name = "rank-00000.dprof") const { return folder_ / name; }
+  fs::path path(std::string_view name = "rank-00000.dprof") const { return folder_.path() / name; }
 
   // A small whole trace.
   void write_small() {
@@ -50,7 +43,7 @@ class TraceTest : public ::testing::Test {
     return reader.error().code;
   }
 
-  fs::path folder_;
+  test_support::TemporaryFolder folder_;
 };
 
 class RandomFields {
@@ -199,7 +192,7 @@ TEST_F(TraceTest, BadFilesAreRefusedWithTheRightCode) {
       << "this is a text file, long enough to have a header of a hundred bytes or so, "
          "which SQLite looks at before it says no.\n";
   EXPECT_EQ(open_error(path("text.dprof")), Code::kNotATrace);
-  EXPECT_EQ(open_error(folder_), Code::kNotATrace);
+  EXPECT_EQ(open_error(folder_.path()), Code::kNotATrace);
 
   auto foreign = *Database::open(path("foreign.dprof"), Database::Mode::kCreate);
   ASSERT_TRUE(foreign.execute("CREATE TABLE t (x)").ok());

@@ -140,7 +140,8 @@ class Digester {
           communicator_of_[row.id] = digest_.communicators.size();
           std::string name = row.name_id ? reader_.string(*row.name_id) : std::string();
           if (name.empty()) name = fmt::format("{:#x}", row.hash);
-          digest_.communicators.push_back({row.hash, row.ordinal, std::move(name), row.size, {}});
+          digest_.communicators.push_back(
+              {row.hash, row.ordinal, std::move(name), row.size, {}, row.own_rank});
         });
     if (!read.ok()) return fail(read.error());
     return reader_.for_each<schema::CommunicatorMemberRow>(

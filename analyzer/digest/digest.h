@@ -28,7 +28,8 @@ struct CommunicatorInfo {
   int64_t ordinal = 0;
   std::string name;  // PyTorch's, else the hash in hexadecimal
   std::optional<int64_t> size;
-  std::vector<int> members;  // global ranks; empty = unknown
+  std::vector<int> members;           // global ranks; empty = unknown
+  std::optional<int64_t> own_number;  // this rank's number within it
 };
 
 // This rank's part of one collective, on the run's axis.

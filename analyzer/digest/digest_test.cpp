@@ -28,6 +28,18 @@ TEST(KindOfTest, NamesAndCategories) {
   EXPECT_EQ(kind_of(RangeCategory::kUser, "gloo:all_reduce").what, RangeClass::kCall);
   EXPECT_EQ(kind_of(RangeCategory::kOp, "_c10d_functional::wait_tensor").what, RangeClass::kWait);
   EXPECT_EQ(kind_of(RangeCategory::kNvtxMark, "step").what, RangeClass::kMoment);
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "micro_step").what, RangeClass::kHolder);
+  EXPECT_EQ(kind_of(RangeCategory::kUser, "stage_backward").marker, Marker::kBackward);
+}
+
+TEST(KindOfTest, PhasesAreWhatSomebodyMarkedOnItsThread) {
+  EXPECT_TRUE(kind_of(RangeCategory::kUser, "push").marks);
+  EXPECT_TRUE(kind_of(RangeCategory::kNvtx, "forward").marks);
+  EXPECT_FALSE(kind_of(RangeCategory::kUser, "step").marks);
+  EXPECT_FALSE(kind_of(RangeCategory::kApi, "cudaLaunchKernel").marks);
+  EXPECT_FALSE(kind_of(RangeCategory::kNvtxProcess, "push").marks);
+  EXPECT_FALSE(kind_of(RangeCategory::kOp, "aten::mm").marks);
+  EXPECT_FALSE(kind_of(RangeCategory::kUser, "gloo:send").marks);
 }
 
 TEST(IntervalGathererTest, MergesNestedAndTouching) {
@@ -141,6 +153,41 @@ TEST_F(DigestTest, OpenRangesReachToTheEnd) {
   EXPECT_EQ(d.open_ranges, 1);
   ASSERT_EQ(d.phases.size(), 1U);
   EXPECT_EQ(d.phases[0].span, span(100, 420));
+}
+
+TEST_F(DigestTest, StepsWithMicroStepsAreOneStepEach) {
+  for (const int64_t begin : {0, 1000}) {
+    range(1, begin, 900, "step", RangeCategory::kUser);
+    for (const int64_t micro : {100, 400}) {
+      range(1, begin + micro, 300, "micro_step", RangeCategory::kUser);
+      range(1, begin + micro, 100, "forward", RangeCategory::kUser);
+      range(1, begin + micro + 100, 150, "backward", RangeCategory::kUser);
+    }
+    range(1, begin + 800, 50, "optimizer", RangeCategory::kUser);
+  }
+  const RankDigest d = digest();
+  EXPECT_EQ(d.steps.size(), 2U);
+  EXPECT_TRUE(d.named.empty()) << "a micro-step says nothing of what is done between its phases";
+  ASSERT_EQ(d.marked.size(), 4U);
+  EXPECT_EQ(d.marked[0].name, "micro_step");
+  EXPECT_EQ(d.marked[1].name, "forward");
+  ASSERT_EQ(d.marked[1].in_steps.size(), 2U);
+  EXPECT_EQ(d.marked[1].in_steps[1].count, 2);
+  EXPECT_EQ(d.marked[1].in_steps[1].total_ns, 200);
+}
+
+TEST_F(DigestTest, MicroStepsBetweenOptimizersAreOneStep) {
+  for (const int64_t begin : {0, 1000, 2000}) {
+    for (const int64_t micro : {100, 400}) {
+      range(1, begin + micro, 300, "micro_step", RangeCategory::kUser);
+      range(1, begin + micro, 100, "forward", RangeCategory::kUser);
+    }
+    range(1, begin + 800, 50, "Optimizer.step#SGD.step", RangeCategory::kUser);
+  }
+  const RankDigest d = digest();
+  EXPECT_EQ(d.step_source, schema::StepSource::kOptimizer);
+  ASSERT_EQ(d.steps.size(), 2U);
+  EXPECT_EQ(d.steps[1].window, span(1850, 2850));
 }
 
 TEST_F(DigestTest, OpenStepIsNotComplete) {

@@ -21,9 +21,9 @@ namespace dprof::analyzer {
 class MarkGatherer {
  public:
   static constexpr size_t kMostMarks = size_t{1} << 20;
-  static constexpr size_t kMostNames = 1024;   // while gathering
-  static constexpr size_t kMostPhases = 64;    // in the digest
-  static constexpr size_t kDeepest = 6;        // marked ranges around one that counts
+  static constexpr size_t kMostNames = 1024;  // while gathering
+  static constexpr size_t kMostPhases = 64;   // in the digest
+  static constexpr size_t kDeepest = 6;       // marked ranges around one that counts
 
   void add(std::string_view name, Interval span);
   // Fills `marked` and `marks_left_out` by the steps that the digest has.

@@ -200,9 +200,9 @@ class Matcher {
 
   std::span<const RankDigest> digests_;
   Matching matching_;
-  std::vector<int64_t> sizes_;                 // by group; 0 = unknown
-  std::vector<std::set<int>> seen_;            // by group: ranks with a trace
-  std::vector<int64_t> diverges_at_;           // by group
+  std::vector<int64_t> sizes_;        // by group; 0 = unknown
+  std::vector<std::set<int>> seen_;   // by group: ranks with a trace
+  std::vector<int64_t> diverges_at_;  // by group
   std::map<std::pair<size_t, Function>, std::pair<int64_t, int64_t>> windows_;
 };
 

@@ -86,9 +86,9 @@ struct CommSpan {
   TraceNs arrive;  // of the last member; >= span.end: never within it
 };
 
-// By begin. Those of messages are divided by when both sides were there. For what cannot be compared across ranks the transfer is taken to be the
-// best one of the same group, function and size. Those that never finished reach to the end of the
-// trace.
+// By begin. A message's time is divided by when both sides were there. For collectives and messages
+// that cannot be compared across ranks the transfer is taken to be the best one of the same group,
+// function and size. Those that never finished reach to the end of the trace.
 [[nodiscard]] std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests,
                                                const Matching& matching, size_t digest);
 

@@ -152,15 +152,6 @@ TEST(MatchTest, GroupsOfEqualNameAndOtherHashAreOthers) {
   EXPECT_EQ(matching.instances.size(), 2U);
 }
 
-TEST(MatchTest, SendsAndReceivesAreCountedNotMatched) {
-  const std::vector<RankDigest> digests = {rank_of(0, 2, {record(0, 100, 400, Function::kSend)}),
-                                           rank_of(1, 2, {record(0, 100, 400, Function::kRecv)})};
-  const Matching matching = match_collectives(digests, true);
-  EXPECT_TRUE(matching.instances.empty());
-  EXPECT_EQ(matching.point_to_point, 2);
-  EXPECT_EQ(comm_spans(digests, matching, 0).size(), 1U);
-}
-
 TEST(CommSpansTest, OneRankAloneTakesItsBestTransfer) {
   const std::vector<RankDigest> digests = {
       rank_of(0, 2, {record(0, 100, 150), record(1, 200, 300), record(2, 400, std::nullopt)})};
@@ -179,7 +170,7 @@ TEST(SummaryTest, BandwidthAndLastArriver) {
                     record(1, second, 30'000, Function::kAllReduce, 1'000'000)});
   };
   const std::vector<RankDigest> digests = {rank(0, 1000, 25'000), rank(1, 5000, 20'000)};
-  const auto summaries = summarise(digests, match_collectives(digests, true));
+  const auto summaries = summarise(digests, match_collectives(digests, true), SteadySteps({}, 2));
   ASSERT_EQ(summaries.size(), 1U);
   EXPECT_EQ(summaries[0].n, 2);
   EXPECT_EQ(summaries[0].transfer_ns, 5000);
@@ -187,6 +178,7 @@ TEST(SummaryTest, BandwidthAndLastArriver) {
   EXPECT_DOUBLE_EQ(*summaries[0].algbw, 2e11);
   EXPECT_DOUBLE_EQ(*summaries[0].busbw, 2e11);  // 2 (n - 1) / n = 1
   EXPECT_DOUBLE_EQ(summaries[0].last_arriver->share, 0.5);
+  EXPECT_EQ(summaries[0].per_step, std::nullopt) << "there are no steps";
 }
 
 TEST(SummaryTest, UnmatchedAreSaidInWords) {

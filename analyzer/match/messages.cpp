@@ -2,6 +2,8 @@
 #include "analyzer/match/messages.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace dprof::analyzer {
@@ -9,24 +11,25 @@ namespace {
 
 using schema::Function;
 
-// One side of a message. The ranks are the global ones.
+// One side of a message.
 struct Side {
   size_t digest = 0;
   size_t record = 0;
+  std::optional<int> peer;  // global rank; nullopt = not known
   bool taken = false;
 };
 
+// Messages of one size that go to one rank. Where that is not known: sends only.
 struct Key {
   size_t group;
-  std::optional<int> from;
   std::optional<int> to;
   std::optional<int64_t> bytes;
   auto operator<=>(const Key&) const = default;
 };
 
-struct Queues {
-  std::vector<Side> sends;
-  std::vector<Side> receives;
+struct Inbox {
+  std::map<int, std::vector<Side>> sends;  // by sender, in the order of its calls
+  std::vector<Side> receives;              // in the order of the calls
 };
 
 class MessageMatcher {
@@ -35,14 +38,12 @@ class MessageMatcher {
       : digests_(digests), aligned_(aligned), matching_(matching) {}
 
   void run() {
+    learn_numbers();
     collect();
-    for (auto& [key, queues] : queues_) {
-      if (key.from && key.to) pair_in_order(key, queues);
+    for (auto& [key, inbox] : inboxes_) {
+      if (key.to) pair_up(key, inbox);
+      keep_rest(key, inbox);
     }
-    for (auto& [key, queues] : queues_) {
-      if (!key.from) pair_with_any(key, queues.receives);
-    }
-    for (const auto& [key, queues] : queues_) keep_rest(key, queues);
     sort_and_index();
   }
 
@@ -51,12 +52,34 @@ class MessageMatcher {
     return digests_[side.digest].collectives[side.record];
   }
 
-  // The peer is recorded by its number in the communicator.
+  // Which rank has which number in a communicator, by what the ranks say of themselves.
+  void learn_numbers() {
+    others_numbered_.assign(matching_.groups.size(), false);
+    for (size_t d = 0; d < digests_.size(); ++d) {
+      const std::vector<CommunicatorInfo>& known = digests_[d].communicators;
+      for (size_t c = 0; c < known.size(); ++c) {
+        if (!known[c].own_number) continue;
+        const size_t group = matching_.group_of[d][c];
+        rank_of_number_[{group, *known[c].own_number}] = digests_[d].rank;
+        if (*known[c].own_number != digests_[d].rank) others_numbered_[group] = true;
+      }
+    }
+  }
+
+  // The peer is recorded by its number in the communicator. Of a rank without a trace it is the
+  // rank's own number, unless members are recorded or another rank shows that numbers differ.
   [[nodiscard]] std::optional<int> peer_of(size_t group, const CollectiveRecord& record) const {
-    const std::vector<int>& members = matching_.groups[group].members;
-    if (!record.peer || *record.peer < 0 || static_cast<size_t>(*record.peer) >= members.size())
-      return std::nullopt;
-    return members[static_cast<size_t>(*record.peer)];
+    if (!record.peer || *record.peer < 0 || *record.peer > INT32_MAX) return std::nullopt;
+    const auto known = rank_of_number_.find({group, *record.peer});
+    if (known != rank_of_number_.end()) return known->second;
+    const Group& members = matching_.groups[group];
+    if (!members.members_inferred) {
+      const auto number = static_cast<size_t>(*record.peer);
+      return number < members.members.size() ? std::optional(members.members[number])
+                                             : std::nullopt;
+    }
+    if (others_numbered_[group]) return std::nullopt;
+    return static_cast<int>(*record.peer);
   }
 
   void collect() {
@@ -68,9 +91,9 @@ class MessageMatcher {
         const std::optional<int> peer = peer_of(group, records[i]);
         const int own = digests_[d].rank;
         if (records[i].function == Function::kSend) {
-          queues_[{group, own, peer, records[i].bytes}].sends.push_back({d, i});
+          inboxes_[{group, peer, records[i].bytes}].sends[own].push_back({d, i, peer});
         } else {
-          queues_[{group, peer, own, records[i].bytes}].receives.push_back({d, i});
+          inboxes_[{group, own, records[i].bytes}].receives.push_back({d, i, peer});
         }
       }
     }
@@ -82,33 +105,24 @@ class MessageMatcher {
     return !aligned_ || !begin || !end || *begin <= *end;
   }
 
-  void pair_in_order(const Key& key, Queues& queues) {
-    size_t next = 0;
-    for (Side& receive : queues.receives) {
-      if (next == queues.sends.size()) return;
-      if (can_be(queues.sends[next], receive)) add(key.group, queues.sends[next++], receive);
-    }
-  }
-
-  // Sends to that rank which no receive that names its peer has taken.
-  void pair_with_any(const Key& key, std::vector<Side>& receives) {
-    std::vector<Side*> left;
-    for (auto& [other, queues] : queues_) {
-      if (other.group != key.group || other.to != key.to || other.bytes != key.bytes) continue;
-      for (Side& send : queues.sends) {
-        if (!send.taken) left.push_back(&send);
-      }
-    }
-    std::ranges::stable_sort(left, {}, [&](const Side* send) {
-      return record(*send).arrival().value_or(TraceNs{INT64_MAX});
-    });
-    std::ranges::stable_sort(receives, {}, [&](const Side& receive) {
-      return record(receive).end.value_or(TraceNs{INT64_MAX});
-    });
-    size_t next = 0;
-    for (Side& receive : receives) {
-      if (next == left.size()) return;
-      if (can_be(*left[next], receive)) add(key.group, *left[next++], receive);
+  void pair_up(const Key& key, Inbox& inbox) {
+    std::map<int, size_t> next;                    // by sender: its first send that is left
+    std::set<std::pair<TraceNs, int>> first_left;  // of each sender, by its begin
+    const auto begin_of = [&](int from) {
+      const std::vector<Side>& sends = inbox.sends.at(from);
+      return record(sends[next[from]]).arrival().value_or(TraceNs{INT64_MAX});
+    };
+    for (const auto& [from, sends] : inbox.sends) first_left.emplace(begin_of(from), from);
+    for (Side& receive : inbox.receives) {
+      if (first_left.empty()) return;
+      const int from = receive.peer.value_or(first_left.begin()->second);
+      const auto sends = inbox.sends.find(from);
+      if (sends == inbox.sends.end() || next[from] == sends->second.size()) continue;
+      Side& send = sends->second[next[from]];
+      if (!can_be(send, receive)) continue;
+      first_left.erase({begin_of(from), from});
+      add(key.group, send, receive);
+      if (++next[from] < sends->second.size()) first_left.emplace(begin_of(from), from);
     }
   }
 
@@ -135,23 +149,24 @@ class MessageMatcher {
     message.transfer_ns = std::max<int64_t>(0, (*receive.end - both).ns);
   }
 
-  void keep_rest(const Key& key, const Queues& queues) {
-    const auto keep = [&](const std::vector<Side>& sides, std::optional<Member> Message::*side) {
-      for (const Side& one : sides) {
-        if (one.taken) continue;
-        Message message{.group = key.group,
-                        .send = {},
-                        .receive = {},
-                        .from = key.from,
-                        .to = key.to,
-                        .bytes = key.bytes,
-                        .transfer_ns = {}};
-        message.*side = Member{one.digest, one.record};
-        matching_.messages.push_back(std::move(message));
-      }
+  void keep_rest(const Key& key, const Inbox& inbox) {
+    const auto keep = [&](const Side& one, std::optional<int> from,
+                          std::optional<Member> Message::*side) {
+      if (one.taken) return;
+      Message message{.group = key.group,
+                      .send = {},
+                      .receive = {},
+                      .from = from,
+                      .to = key.to,
+                      .bytes = key.bytes,
+                      .transfer_ns = {}};
+      message.*side = Member{one.digest, one.record};
+      matching_.messages.push_back(std::move(message));
     };
-    keep(queues.sends, &Message::send);
-    keep(queues.receives, &Message::receive);
+    for (const auto& [from, sends] : inbox.sends) {
+      for (const Side& send : sends) keep(send, from, &Message::send);
+    }
+    for (const Side& receive : inbox.receives) keep(receive, receive.peer, &Message::receive);
   }
 
   void sort_and_index() {
@@ -175,7 +190,9 @@ class MessageMatcher {
   std::span<const RankDigest> digests_;
   bool aligned_;
   Matching& matching_;
-  std::map<Key, Queues> queues_;
+  std::map<std::pair<size_t, int64_t>, int> rank_of_number_;  // by group and number
+  std::vector<bool> others_numbered_;  // by group: a number that is not the rank's own
+  std::map<Key, Inbox> inboxes_;
 };
 
 }  // namespace

@@ -48,9 +48,50 @@ struct Samples {
   std::vector<int64_t> transfers;
   std::vector<int64_t> waits;
   std::map<int, int64_t> last;  // by rank
+  StepCount in_steps;
 };
 
-CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t members) {
+struct Flow {
+  std::string communicator;
+  std::optional<int> from;
+  std::optional<int> to;
+  std::optional<int64_t> bytes;
+  size_t group;
+  auto operator<=>(const Flow&) const = default;
+};
+
+struct FlowSamples {
+  std::vector<int64_t> transfers;
+  std::vector<int64_t> waits;
+  int64_t n = 0;
+  int64_t unmatched_sends = 0;
+  int64_t unmatched_receives = 0;
+  StepCount in_steps;
+};
+
+// By the first member whose rank has steps.
+std::optional<size_t> step_of(const Instance& instance, std::span<const RankDigest> digests,
+                              const SteadySteps& steps) {
+  for (const Member& member : instance.members) {
+    const auto arrival = digests[member.digest].collectives[member.record].arrival();
+    if (arrival && steps.has_rank(member.digest)) return steps.step_at(member.digest, *arrival);
+  }
+  return std::nullopt;
+}
+
+// By the sender, or where its rank has no steps, by the receiver.
+std::optional<size_t> step_of(const Message& message, std::span<const RankDigest> digests,
+                              const SteadySteps& steps) {
+  for (const std::optional<Member>& side : {message.send, message.receive}) {
+    if (!side || !steps.has_rank(side->digest)) continue;
+    const auto arrival = digests[side->digest].collectives[side->record].arrival();
+    if (arrival) return steps.step_at(side->digest, *arrival);
+  }
+  return std::nullopt;
+}
+
+CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t members,
+                             size_t steady) {
   CollectiveSummary summary{.communicator = kind.communicator,
                             .function = kind.function,
                             .bytes = kind.bytes,
@@ -59,7 +100,8 @@ CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t me
                             .wait_ns = median_ns(samples.waits),
                             .algbw = {},
                             .busbw = {},
-                            .last_arriver = {}};
+                            .last_arriver = {},
+                            .per_step = samples.in_steps.median_of(steady)};
   if (kind.bytes && *kind.bytes > 0 && summary.transfer_ns > 0 && members > 0) {
     const double seconds =
         static_cast<double>(summary.transfer_ns) / static_cast<double>(kNsPerSecond);
@@ -78,7 +120,7 @@ CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t me
 }  // namespace
 
 std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
-                                         const Matching& matching) {
+                                         const Matching& matching, const SteadySteps& steps) {
   std::map<Kind, Samples> kinds;
   for (const Instance& instance : matching.instances) {
     if (!instance.comparable) continue;
@@ -88,12 +130,51 @@ std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
     int64_t longest = 0;
     for (const Member& member : instance.members) longest = std::max(longest, member.wait_ns);
     samples.waits.push_back(longest);
+    samples.in_steps.add(step_of(instance, digests, steps));
     if (instance.last_arriver)
       ++samples.last[digests[instance.members[*instance.last_arriver].digest].rank];
   }
   std::vector<CollectiveSummary> summaries;
   for (const auto& [kind, samples] : kinds)
-    summaries.push_back(summary_of(kind, samples, matching.groups[kind.group].members.size()));
+    summaries.push_back(
+        summary_of(kind, samples, matching.groups[kind.group].members.size(), steps.count()));
+  return summaries;
+}
+
+std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests,
+                                             const Matching& matching, const SteadySteps& steps) {
+  std::map<Flow, FlowSamples> flows;
+  for (const Message& message : matching.messages) {
+    FlowSamples& samples = flows[{matching.groups[message.group].name, message.from, message.to,
+                                  message.bytes, message.group}];
+    samples.in_steps.add(step_of(message, digests, steps));
+    if (message.send && message.receive) {
+      ++samples.n;
+    } else {
+      ++(message.send ? samples.unmatched_sends : samples.unmatched_receives);
+    }
+    if (!message.transfer_ns) continue;
+    samples.transfers.push_back(*message.transfer_ns);
+    samples.waits.push_back(message.receive->wait_ns);
+  }
+  std::vector<PointToPoint> summaries;
+  for (const auto& [flow, samples] : flows) {
+    PointToPoint one{.communicator = flow.communicator,
+                     .from = flow.from,
+                     .to = flow.to,
+                     .bytes = flow.bytes,
+                     .n = samples.n,
+                     .per_step = samples.in_steps.median_of(steps.count()),
+                     .transfer_ns = {},
+                     .wait_ns = {},
+                     .unmatched_sends = samples.unmatched_sends,
+                     .unmatched_receives = samples.unmatched_receives};
+    if (!samples.transfers.empty()) {
+      one.transfer_ns = median_ns(samples.transfers);
+      one.wait_ns = median_ns(samples.waits);
+    }
+    summaries.push_back(std::move(one));
+  }
   return summaries;
 }
 
@@ -132,7 +213,7 @@ std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
   const auto count = [&](MatchState state) { return matching.count[static_cast<size_t>(state)]; };
   const int64_t unmatched =
       static_cast<int64_t>(matching.instances.size()) - count(MatchState::kMatched);
-  if (matching.instances.empty()) {
+  if (matching.instances.empty() && matching.messages.empty()) {
     diagnostics.push_back(make_diagnostic(
         "no_collectives", fmt::format("0 collectives in {} traces", digests.size())));
   }
@@ -146,13 +227,16 @@ std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
             count(MatchState::kMismatch), count(MatchState::kInFlight)),
         unmatched));
   }
-  if (matching.point_to_point > 0) {
-    diagnostics.push_back(make_diagnostic(
-        "not_computed",
-        fmt::format(
-            "{} sends and receives are not matched with each other; their time counts as transfer",
-            matching.point_to_point),
-        matching.point_to_point));
+  const auto sends = std::ranges::count_if(matching.messages,
+                                           [](const Message& m) { return m.send && !m.receive; });
+  const auto receives = std::ranges::count_if(
+      matching.messages, [](const Message& m) { return m.receive && !m.send; });
+  if (sends + receives > 0) {
+    diagnostics.push_back(
+        make_diagnostic("unmatched_messages",
+                        fmt::format("of {} messages {} have no receive, {} no send",
+                                    matching.messages.size(), sends, receives),
+                        sends + receives));
   }
   for (const RankDigest& digest : digests) {
     if (!digest.sequences_inferred) continue;

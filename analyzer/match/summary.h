@@ -4,12 +4,17 @@
 
 #include "analyzer/analysis.h"
 #include "analyzer/match/match.h"
+#include "analyzer/match/per_step.h"
 
 namespace dprof::analyzer {
 
 // One entry per (communicator, function, bytes), sorted by these. Only comparable instances count.
 std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
-                                         const Matching& matching);
+                                         const Matching& matching, const SteadySteps& steps);
+
+// One entry per (communicator, from, to, bytes), sorted by these; all messages count.
+std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests,
+                                             const Matching& matching, const SteadySteps& steps);
 
 // Every instance, also those that never finished.
 std::vector<MatchedCollective> matched_collectives(std::span<const RankDigest> digests,

@@ -139,6 +139,33 @@ struct CollectiveSummary {
   std::optional<double> algbw;  // bytes/s
   std::optional<double> busbw;
   std::optional<LastArriver> last_arriver;
+  std::optional<double> per_step;  // median count in a steady step
+};
+
+// Messages of one size from one rank to another.
+struct PointToPoint {
+  std::string communicator;
+  std::optional<int> from;  // global ranks; nullopt = not recorded
+  std::optional<int> to;
+  std::optional<int64_t> bytes;
+  int64_t n = 0;                       // messages that both sides recorded
+  std::optional<double> per_step;      // median count in a steady step, of all messages
+  std::optional<int64_t> transfer_ns;  // median, from when both sides were there
+  std::optional<int64_t> wait_ns;      // median of the receiver's wait for the sender
+  int64_t unmatched_sends = 0;
+  int64_t unmatched_receives = 0;
+};
+
+struct RankPhase {
+  int rank = 0;
+  double per_step = 0;  // mean count in a steady step
+  int64_t mean_ns = 0;  // per steady step, all of them together
+};
+
+// A phase that the program marked, by its name.
+struct PhaseSummary {
+  std::string name;
+  std::vector<RankPhase> per_rank;  // those that have it
 };
 
 struct Evidence {
@@ -225,6 +252,8 @@ struct Report {
   std::optional<Breakdown> breakdown;
   std::optional<Overlap> overlap;
   std::optional<std::vector<CollectiveSummary>> collectives;
+  std::optional<std::vector<PointToPoint>> point_to_point;
+  std::optional<std::vector<PhaseSummary>> phases;
   std::optional<std::vector<Straggler>> stragglers;
   std::optional<Hang> hang;
   std::optional<Memory> memory;

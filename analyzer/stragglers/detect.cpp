@@ -51,6 +51,27 @@ size_t windows_above(const Series& values, double threshold, size_t windows) {
   return above;
 }
 
+// Medians of all values but one, from one sort: O(n log n) for all n of them.
+class MedianOfOthers {
+ public:
+  explicit MedianOfOthers(Series values) : sorted_(std::move(values)) {
+    std::ranges::sort(sorted_);
+  }
+
+  // `value` is one of those given; which one of equal ones makes no difference.
+  [[nodiscard]] int64_t without(int64_t value) const {
+    const auto removed =
+        static_cast<size_t>(std::ranges::lower_bound(sorted_, value) - sorted_.begin());
+    const size_t n = sorted_.size() - 1;
+    const auto at = [&](size_t i) { return sorted_[i < removed ? i : i + 1]; };
+    if (n == 0) return 0;
+    return n % 2 == 1 ? at(n / 2) : median_ns({at(n / 2 - 1), at(n / 2)});
+  }
+
+ private:
+  Series sorted_;
+};
+
 // A rank's typical own work against the spread of the other ranks'.
 bool stands_out(const OwnWork& work, size_t rank) {
   std::vector<double> others;
@@ -229,13 +250,10 @@ std::vector<Series> excess_of(const OwnWork& work) {
   std::vector<Series> excess(ranks, Series(work.steps.size(), 0));
   if (ranks < 2) return excess;
   for (size_t s = 0; s < work.steps.size(); ++s) {
-    for (size_t r = 0; r < ranks; ++r) {
-      Series others;
-      for (size_t o = 0; o < ranks; ++o) {
-        if (o != r) others.push_back(work.own_ns[o][s]);
-      }
-      excess[r][s] = work.own_ns[r][s] - median_ns(std::move(others));
-    }
+    Series values;
+    for (size_t r = 0; r < ranks; ++r) values.push_back(work.own_ns[r][s]);
+    const MedianOfOthers others(values);
+    for (size_t r = 0; r < ranks; ++r) excess[r][s] = values[r] - others.without(values[r]);
   }
   return excess;
 }

@@ -57,6 +57,36 @@ const Suspect* suspect_at(const std::vector<Suspect>& suspects, size_t rank) {
   return nullptr;
 }
 
+TEST(ExcessTest, IsTheDistanceFromTheMedianOfTheOthers) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    OwnWork work;
+    const size_t ranks = 2 + random() % 9;
+    const int64_t spread = round % 2 == 0 ? 5 : 1'000'000;  // few values: many are equal
+    for (size_t s = 0; s < 3; ++s) work.steps.push_back(s);
+    for (size_t r = 0; r < ranks; ++r) {
+      work.own_ns.emplace_back();
+      for (size_t s = 0; s < 3; ++s) {
+        work.own_ns.back().push_back(static_cast<int64_t>(random() % 2'000'000) % spread - 3);
+      }
+    }
+    const std::vector<std::vector<int64_t>> excess = excess_of(work);
+    for (size_t r = 0; r < ranks; ++r) {
+      for (size_t s = 0; s < 3; ++s) {
+        std::vector<int64_t> others;
+        for (size_t o = 0; o < ranks; ++o) {
+          if (o != r) others.push_back(work.own_ns[o][s]);
+        }
+        ASSERT_EQ(excess[r][s], work.own_ns[r][s] - median_ns(others)) << "of " << ranks;
+      }
+    }
+  }
+}
+
+TEST(ExcessTest, OneRankHasNone) {
+  EXPECT_EQ(excess_of({.steps = {0}, .own_ns = {{5}}}), (std::vector<std::vector<int64_t>>{{0}}));
+}
+
 TEST(DetectTest, HealthyJobsRaiseNoSuspectThatMatters) {
   int suspects = 0;
   for (const int ranks : {2, 3, 4, 8, 64}) {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "collector/wire/ticks.h"
+
 namespace dprof::inject {
 namespace {
 
@@ -24,7 +26,7 @@ bool read_number(const char*& at, uint64_t& number) noexcept {
 }  // namespace
 
 wire::TickScale tick_scale_of(const char* text) noexcept {
-  const wire::TickScale fallback{monotonic_ns(), 1, 0, wire::ClockSource::kMonotonic};
+  const wire::TickScale fallback{wire::monotonic_ns(), 1, 0, wire::ClockSource::kMonotonic};
   if (text == nullptr) return fallback;
   uint64_t source = 0;
   uint64_t tick0 = 0;

@@ -13,6 +13,7 @@
 #include "collector/inject/strings.h"
 #include "collector/inject/threads.h"
 #include "collector/inject/torch_gate.h"
+#include "collector/wire/ticks.h"
 
 namespace dprof::inject {
 namespace {
@@ -94,7 +95,7 @@ bool finish_connecting() noexcept {
 
 void serve() noexcept {
   if (!finish_connecting()) return;
-  const uint64_t started = monotonic_ns();
+  const uint64_t started = wire::monotonic_ns();
   tell(static_cast<uint32_t>(wire::CaptureState::kRecording),
        static_cast<uint32_t>(runtime.default_detail));
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
@@ -104,7 +105,7 @@ void serve() noexcept {
     populate_arena(runtime.mapping, kArenaAheadBytes);
     const bool settled = look_for_torch();
     if (runtime.connection.peer() == Connection::Peer::kGone) return;
-    const bool eager = !settled && monotonic_ns() - started < kTorchExpectedNs;
+    const bool eager = !settled && wire::monotonic_ns() - started < kTorchExpectedNs;
     wait_for_control(applied, eager ? kTorchSleepNs : kSleepNs);
     const uint32_t generation =
         runtime.mapping.control()->generation.load(std::memory_order_acquire);

@@ -15,6 +15,7 @@
 #include "collector/inject/connection.h"
 #include "collector/inject/hot_page.h"
 #include "collector/wire/layout.h"
+#include "collector/wire/ticks.h"
 
 namespace dprof::inject {
 
@@ -40,7 +41,7 @@ struct Runtime {
 };
 extern Runtime runtime;
 
-[[nodiscard]] inline uint64_t ticks() noexcept { return read_ticks(runtime.scale.source); }
+[[nodiscard]] inline uint64_t ticks() noexcept { return wire::read_ticks(runtime.scale.source); }
 
 // A door was opened: starts the session if there is a recorder. True when hooks should be put in
 // place (there is a session, or one is about to be). Never waits for another thread. Keeps errno.

@@ -9,14 +9,13 @@
 #include <iterator>
 #include <sstream>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+#include "collector/wire/ticks.h"
 
 namespace dprof::recorder {
 namespace {
 
 using wire::ClockSource;
+using wire::read_ticks;
 
 // Long enough that two readings, each good to some 50 ns, give the rate to about 1 ppm.
 constexpr int64_t kMeasureNs = 50 * kNsPerMs;
@@ -27,19 +26,6 @@ int64_t clock_ns(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
-}
-
-uint64_t read_ticks(ClockSource source) {
-  if (source == ClockSource::kTsc) {
-#if defined(__x86_64__)
-    return __rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#endif
-  }
-  return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
 std::string file_text(const char* path) {

@@ -161,6 +161,20 @@ TEST_F(CollectivesTest, SendAndReceiveJoinOnTheirCaller) {
   EXPECT_EQ(all[0].state, CollectiveState::kEnqueued);
 }
 
+TEST_F(CollectivesTest, AReceiveFromAnySourceTakesItsOwnRange) {
+  enqueue(110, kWorld, Function::kRecv);
+  begin(main_, 111, "gloo:recvAnySource", 9);
+  end(main_, 180, 9);
+  enqueue(190, kWorld, Function::kRecv);
+  begin(main_, 191, "gloo:recv", 9);
+  end(main_, 200, 9);
+  const auto all = result();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].start_ns, 111);
+  EXPECT_EQ(all[0].end_ns, 180);
+  EXPECT_EQ(all[1].start_ns, 191);
+}
+
 TEST_F(CollectivesTest, AKeyThatIsReusedClosesNothingOfTheOld) {
   enqueue(100, kWorld, Function::kAllReduce);
   enqueue(101, kWorld, Function::kAllReduce);

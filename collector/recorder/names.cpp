@@ -51,6 +51,7 @@ schema::Function function_of_range(std::string_view name) {
       {"barrier", Function::kBarrier},
       {"send", Function::kSend},
       {"recv", Function::kRecv},
+      {"recvAnySource", Function::kRecv},
   };
   for (const auto& [word, function] : kFunctions) {
     if (name == word) return function;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 void touch(const fs::path& file) { std::ofstream(file) << "x"; }
 
 TEST(RunFolderTest, RefusesAnotherRunUnlessToldOtherwise) {
-  const ScratchFolder scratch;
+  const test_support::TemporaryFolder scratch;
   touch(scratch.path() / "rank-00000.dprof");
   touch(scratch.path() / "run.json");
   touch(scratch.path() / "notes.txt");
@@ -31,7 +31,7 @@ TEST(RunFolderTest, RefusesAnotherRunUnlessToldOtherwise) {
 }
 
 TEST(RunFolderTest, TakesOneRecorderAtATime) {
-  const ScratchFolder scratch;
+  const test_support::TemporaryFolder scratch;
   const Result<RunFolder> first = RunFolder::create(scratch.path() / "r", false);
   ASSERT_TRUE(first.ok());
   const Result<RunFolder> second = RunFolder::create(scratch.path() / "r", true);
@@ -40,7 +40,7 @@ TEST(RunFolderTest, TakesOneRecorderAtATime) {
 }
 
 TEST(RunFolderTest, RefusesAFile) {
-  const ScratchFolder scratch;
+  const test_support::TemporaryFolder scratch;
   touch(scratch.path() / "file");
   const Result<RunFolder> refused = RunFolder::create(scratch.path() / "file", true);
   ASSERT_FALSE(refused.ok());
@@ -48,7 +48,7 @@ TEST(RunFolderTest, RefusesAFile) {
 }
 
 TEST(RunFolderTest, ASecondTraceOfARankGetsASuffix) {
-  const ScratchFolder scratch;
+  const test_support::TemporaryFolder scratch;
   const Result<RunFolder> folder = RunFolder::create(scratch.path() / "r", false);
   ASSERT_TRUE(folder.ok());
   const char* names[] = {"rank-00007.dprof", "rank-00007.1.dprof", "rank-00007.2.dprof"};
@@ -65,7 +65,7 @@ TEST(RunFolderTest, ASecondTraceOfARankGetsASuffix) {
 }
 
 TEST(RunFolderTest, WritesTheIndex) {
-  const ScratchFolder scratch;
+  const test_support::TemporaryFolder scratch;
   const Result<RunFolder> folder = RunFolder::create(scratch.path() / "r", false);
   ASSERT_TRUE(folder.ok());
   RunIndex index;

@@ -26,7 +26,7 @@ class FileSizeLimit {
 };
 
 TEST(TraceOutputTest, AFullDiskIsCountedAndNeverStopsTheDrain) {
-  const ScratchFolder folder;
+  const test_support::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "trace.dprof";
   Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path);
   ASSERT_TRUE(output.ok());

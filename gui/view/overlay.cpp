@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "gui/view/collective_times.h"
 #include "gui/view/timeline_view.h"
 
 namespace dprof::view {

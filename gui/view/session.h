@@ -114,11 +114,4 @@ class Session {
   bool zooming_ = false;  // consecutive zooms and pans are one step of history
 };
 
-// The members of a collective that arrived, earliest first.
-[[nodiscard]] std::vector<const analyzer::CollectiveMember*> arrivals_of(
-    const analyzer::MatchedCollective& collective);
-
-// When a member was there: its start, or its enqueue where the start was not seen.
-[[nodiscard]] std::optional<TraceNs> arrival_of(const analyzer::CollectiveMember& member);
-
 }  // namespace dprof::view

@@ -90,6 +90,11 @@ std::string format_moment(TraceNs time, int64_t resolution_ns) {
                      decimals);
 }
 
+Interval padded(Interval range, int per_thousand) {
+  const DurationNs by{range.length().ns * per_thousand / 1000};
+  return {range.begin - by, range.end + by};
+}
+
 std::vector<Tick> ruler_ticks(const TimeScale& scale, int spacing) {
   const int64_t least = (scale.time_of(spacing) - scale.time_of(0)).ns;
   const int64_t step = round_step(std::max<int64_t>(least, 1));

@@ -43,6 +43,9 @@ class TimeScale {
 // The range shifted (and cut, where it is longer) so that it lies inside `bounds`.
 [[nodiscard]] Interval kept_inside(Interval range, Interval bounds);
 
+// The range with that part of its length added on each side.
+[[nodiscard]] Interval padded(Interval range, int per_thousand);
+
 struct Tick {
   TraceNs time;
   int x = 0;

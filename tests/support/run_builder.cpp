@@ -135,11 +135,16 @@ Status write_run_json(const std::filesystem::path& path, const RunSpec& spec,
 }
 
 Status check(const RunSpec& spec) {
-  const bool good = spec.ranks > 0 && spec.hosts > 0 && spec.hosts <= spec.ranks &&
-                    spec.steps >= 0 && spec.ops_per_phase > 0 && spec.op_depth > 0 &&
-                    !spec.bucket_bytes.empty() &&
-                    spec.transfer_ns.size() == spec.bucket_bytes.size() &&
-                    (!spec.kill || (spec.kill->rank < spec.ranks && spec.kill->step < spec.steps));
+  const auto between_ranks = [&](const MessageSpec& m) {
+    return m.from >= 0 && m.to >= 0 && m.from < spec.ranks && m.to < spec.ranks && m.from != m.to;
+  };
+  const bool good =
+      std::ranges::all_of(spec.messages, between_ranks) && spec.micro_steps > 0 && spec.ranks > 0 &&
+      spec.hosts > 0 && spec.hosts <= spec.ranks && spec.steps >= 0 && spec.ops_per_phase > 0 &&
+      spec.op_depth > 0 && !spec.bucket_bytes.empty() &&
+      spec.transfer_ns.size() == spec.bucket_bytes.size() &&
+      (!spec.kill ||
+       (spec.micro_steps == 1 && spec.kill->rank < spec.ranks && spec.kill->step < spec.steps));
   if (!good) return fail(Code::kUsage, "this RunSpec makes no run");
   return Done{};
 }

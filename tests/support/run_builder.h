@@ -58,6 +58,19 @@ struct Kill {
   int64_t step = 0;
 };
 
+// Blocking messages from one rank to another, at the end of each step, in the order of the list:
+// the receive ends a transfer after both sides have come, and so does the send.
+struct MessageSpec {
+  int from = 0;
+  int to = 1;
+  int64_t bytes = 1'000'000;
+  int64_t transfer_ns = 500'000;
+  int64_t per_step = 1;
+  bool any_source = false;  // the receiver does not say from whom
+  std::string send_mark;    // range around it; "" = none
+  std::string recv_mark;
+};
+
 struct LossSpec {
   int rank = 0;
   schema::Source source = schema::Source::kTorch;
@@ -82,6 +95,13 @@ struct RunSpec {
   // backward.
   std::vector<int64_t> bucket_bytes = {1'048'576, 4'194'304};
   std::vector<int64_t> transfer_ns = {1'000'000, 3'000'000};  // per bucket
+
+  // Gradient accumulation: forward and backward that often in a step, each within a range
+  // micro_step.
+  int64_t micro_steps = 1;
+  bool sync_each = false;  // reduce in each of them, not only in the last
+
+  std::vector<MessageSpec> messages;
 
   std::vector<Delay> delays;
   double noise = 0;  // standard deviation of each phase's length, relative to it
@@ -115,17 +135,32 @@ struct CollectiveTimes {
   int64_t wait_ns = 0;  // from start until the last rank had begun
 };
 
-// One step of one rank. In a step that a kill cuts off, ends may lie after the rank's end_ns.
-struct StepTimes {
-  Span step;
-  Span input;
+// One forward and backward.
+struct MicroStepTimes {
+  Span micro_step;
   Span forward;
   Span backward;
-  Span optimizer;
-  Span checkpoint;  // empty in most steps
   int64_t backward_compute_end_ns =
       0;  // from here to backward's end the rank waits for its buckets
-  std::vector<CollectiveTimes> buckets;
+  std::vector<CollectiveTimes> buckets;  // empty where nothing is reduced
+};
+
+// One side of a message.
+struct MessageTimes {
+  size_t message = 0;  // position in RunSpec::messages
+  bool sends = false;
+  Span span;
+};
+
+// One step of one rank: its last micro-step, and the earlier ones. In a step that a kill cuts off,
+// ends may lie after the rank's end_ns.
+struct StepTimes : MicroStepTimes {
+  Span step;
+  Span input;
+  Span optimizer;
+  Span checkpoint;  // empty in most steps
+  std::vector<MicroStepTimes> earlier;
+  std::vector<MessageTimes> messages;
 };
 
 struct RankTimes {

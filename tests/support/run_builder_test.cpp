@@ -130,6 +130,59 @@ TEST(RunBuilder, RangesOfAThreadNestAndStandInStartOrder) {
   }
 }
 
+TEST(RunBuilder, MicroStepsAreWithinTheStepAndReduceAsTold) {
+  for (const bool sync_each : {false, true}) {
+    RunSpec spec;
+    spec.steps = 4;
+    spec.micro_steps = 3;
+    spec.sync_each = sync_each;
+    for (const RankTimes& rank : simulate(spec).ranks) {
+      for (const StepTimes& step : rank.steps) {
+        ASSERT_EQ(step.earlier.size(), 2U);
+        int64_t end = step.input.end;
+        for (const MicroStepTimes& micro :
+             {step.earlier[0], step.earlier[1], MicroStepTimes(step)}) {
+          EXPECT_GE(micro.micro_step.begin, end);
+          EXPECT_GE(micro.forward.begin, micro.micro_step.begin);
+          EXPECT_GE(micro.backward.begin, micro.forward.end);
+          EXPECT_EQ(micro.backward.end, micro.micro_step.end);
+          end = micro.micro_step.end;
+        }
+        EXPECT_GE(step.optimizer.begin, end);
+        EXPECT_EQ(step.earlier[0].buckets.size(), sync_each ? 2U : 0U);
+        EXPECT_EQ(step.buckets.size(), 2U);
+      }
+    }
+  }
+}
+
+TEST(RunBuilder, BothSidesOfAMessageEndATransferAfterTheLastHasCome) {
+  const TemporaryFolder folder;
+  RunSpec spec;
+  spec.ranks = 3;
+  spec.steps = 4;
+  spec.noise = 0.1;
+  spec.messages = {{.from = 0, .to = 2, .bytes = 64, .transfer_ns = 7000, .per_step = 2},
+                   {.from = 1, .to = 2, .bytes = 64, .transfer_ns = 7000, .any_source = true}};
+  const Result<RunTimes> times = write_run(folder.path(), spec);
+  ASSERT_TRUE(times.ok());
+  for (size_t s = 0; s < 4; ++s) {
+    const std::vector<MessageTimes>& sent = times->ranks[0].steps[s].messages;
+    const std::vector<MessageTimes>& received = times->ranks[2].steps[s].messages;
+    ASSERT_EQ(sent.size(), 2U);
+    ASSERT_EQ(received.size(), 3U);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(sent[i].span.end, received[i].span.end);
+      EXPECT_EQ(sent[i].span.end, std::max(sent[i].span.begin, received[i].span.begin) + 7000);
+    }
+  }
+  std::map<std::optional<int64_t>, int> peers;
+  for (const CollectiveRow& row : rows_of<CollectiveRow>(open_rank(folder.path(), 2))) {
+    if (row.function == schema::Function::kRecv) ++peers[row.peer];
+  }
+  EXPECT_EQ(peers, (std::map<std::optional<int64_t>, int>{{std::nullopt, 4}, {0, 8}}));
+}
+
 TEST(RunBuilder, AKilledRankLeavesItsPeersInACollective) {
   const TemporaryFolder folder;
   RunSpec spec;
@@ -160,10 +213,17 @@ TEST(RunBuilder, VolumeSpecHoldsWhatItPromises) {
 }
 
 TEST(RunBuilder, RefusesASpecThatMakesNoRun) {
-  RunSpec spec;
-  spec.hosts = 3;
-  const TemporaryFolder folder;
-  EXPECT_FALSE(write_run(folder.path(), spec).ok());
+  RunSpec hosts;
+  hosts.hosts = 3;
+  RunSpec message;
+  message.messages = {{.from = 0, .to = 2}};
+  RunSpec kill;
+  kill.micro_steps = 2;
+  kill.kill = Kill{};
+  for (const RunSpec& spec : {hosts, message, kill}) {
+    const TemporaryFolder folder;
+    EXPECT_FALSE(write_run(folder.path(), spec).ok());
+  }
 }
 
 }  // namespace

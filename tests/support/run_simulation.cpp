@@ -46,8 +46,10 @@ class Simulator {
     start_up();
     for (int64_t step = 0; step < spec_.steps; ++step) {
       for (size_t r = 0; r < ranks_; ++r) begin_step(r, step);
-      for (size_t b = 0; b < spec_.bucket_bytes.size(); ++b) reduce_bucket(b, step);
+      for (int64_t micro = 0; micro < spec_.micro_steps; ++micro) run_micro_step(step, micro);
       for (size_t r = 0; r < ranks_; ++r) end_step(r, step);
+      exchange_messages();
+      for (size_t r = 0; r < ranks_; ++r) close_step(r);
       if (spec_.kill && spec_.kill->step == step) {
         kill();
         return std::move(times_);
@@ -83,20 +85,38 @@ class Simulator {
     }
   }
 
-  // Moves a rank to the end of its own computation in backward and enqueues its buckets.
+  Span phase(size_t rank, int64_t base, int64_t step, Phase which) {
+    int64_t& now = now_[rank];
+    now += spec_.gap_ns;
+    const Span span{now, now + length_of(base, rank, step, which)};
+    now = span.end;
+    return span;
+  }
+
   void begin_step(size_t rank, int64_t step) {
     StepTimes t;
-    int64_t now = now_[rank];
-    t.step.begin = now;
-    const auto phase = [&](int64_t base, Phase which) {
-      now += spec_.gap_ns;
-      const Span span{now, now + length_of(base, rank, step, which)};
-      now = span.end;
-      return span;
-    };
-    t.input = phase(spec_.input_ns, Phase::kInput);
-    t.forward = phase(spec_.forward_ns, Phase::kForward);
-    now += spec_.gap_ns;
+    t.step.begin = now_[rank];
+    t.input = phase(rank, spec_.input_ns, step, Phase::kInput);
+    times_.ranks[rank].steps.push_back(std::move(t));
+  }
+
+  void run_micro_step(int64_t step, int64_t micro) {
+    const bool reduces = spec_.sync_each || micro + 1 == spec_.micro_steps;
+    for (size_t r = 0; r < ranks_; ++r) begin_micro_step(r, step, micro, reduces);
+    if (reduces) {
+      for (size_t b = 0; b < spec_.bucket_bytes.size(); ++b) reduce_bucket(b, step);
+    }
+    for (size_t r = 0; r < ranks_; ++r) end_micro_step(r, reduces);
+  }
+
+  // Moves a rank to the end of its own computation in backward and enqueues its buckets.
+  void begin_micro_step(size_t rank, int64_t step, int64_t micro, bool reduces) {
+    StepTimes& t = times_.ranks[rank].steps.back();
+    if (micro > 0) t.earlier.push_back(t);
+    t.buckets.clear();
+    t.micro_step.begin = now_[rank];
+    t.forward = phase(rank, spec_.forward_ns, step, Phase::kForward);
+    int64_t now = now_[rank] + spec_.gap_ns;
     t.backward.begin = now;
     const int64_t delay =
         delay_of(spec_, static_cast<int>(rank), step, Phase::kBackward).total_ns();
@@ -105,11 +125,23 @@ class Simulator {
     now += delay;
     for (int64_t b = 0; b < buckets; ++b) {
       now += compute / buckets;
+      if (!reduces) continue;
       t.buckets.push_back({.enqueue_ns = now, .start_ns = {}, .end_ns = {}});
       now += kEnqueueNs;
     }
     t.backward_compute_end_ns = now;
-    times_.ranks[rank].steps.push_back(std::move(t));
+  }
+
+  void end_micro_step(size_t rank, bool reduces) {
+    StepTimes& t = times_.ranks[rank].steps.back();
+    int64_t now = t.backward_compute_end_ns;
+    if (worker_free_[rank] >= kNever) {
+      now_[rank] = kNever;
+    } else {
+      if (reduces) now = std::max(now, worker_free_[rank] + kWakeNs) + kFinalizeNs;
+      now_[rank] = now;
+    }
+    t.backward.end = t.micro_step.end = now_[rank];
   }
 
   [[nodiscard]] bool dies(size_t rank, int64_t step) const {
@@ -146,17 +178,12 @@ class Simulator {
 
   void end_step(size_t rank, int64_t step) {
     StepTimes& t = times_.ranks[rank].steps.back();
-    int64_t now = t.backward_compute_end_ns;
-    if (worker_free_[rank] >= kNever) {
-      t.backward.end = t.step.end = kNever;
+    if (now_[rank] >= kNever) {
       t.optimizer = t.checkpoint = {kNever, kNever};
       return;
     }
-    now = std::max(now, worker_free_[rank] + kWakeNs) + kFinalizeNs;
-    t.backward.end = now;
-    now += spec_.gap_ns;
-    t.optimizer = {now, now + length_of(spec_.optimizer_ns, rank, step, Phase::kOptimizer)};
-    now = t.optimizer.end;
+    t.optimizer = phase(rank, spec_.optimizer_ns, step, Phase::kOptimizer);
+    int64_t now = now_[rank];
     t.checkpoint = {now, now};
     if (const int64_t extra =
             delay_of(spec_, static_cast<int>(rank), step, Phase::kCheckpoint).total_ns();
@@ -165,8 +192,28 @@ class Simulator {
       t.checkpoint = {now, now + extra};
       now += extra;
     }
-    now += spec_.gap_ns;
-    t.step.end = now_[rank] = now;
+    now_[rank] = now;
+  }
+
+  void exchange_messages() {
+    if (std::ranges::any_of(now_, [](int64_t now) { return now >= kNever; })) return;
+    for (size_t m = 0; m < spec_.messages.size(); ++m) {
+      const MessageSpec& message = spec_.messages[m];
+      const auto from = static_cast<size_t>(message.from);
+      const auto to = static_cast<size_t>(message.to);
+      for (int64_t i = 0; i < message.per_step; ++i) {
+        for (const size_t rank : {from, to}) now_[rank] += spec_.gap_ns;
+        const int64_t end = std::max(now_[from], now_[to]) + message.transfer_ns;
+        times_.ranks[from].steps.back().messages.push_back({m, true, {now_[from], end}});
+        times_.ranks[to].steps.back().messages.push_back({m, false, {now_[to], end}});
+        now_[from] = now_[to] = end;
+      }
+    }
+  }
+
+  void close_step(size_t rank) {
+    if (now_[rank] < kNever) now_[rank] += spec_.gap_ns;
+    times_.ranks[rank].steps.back().step.end = now_[rank];
   }
 
   void kill() {

@@ -92,6 +92,22 @@ class Parser {
     return k;
   }
 
+  MessageSpec message_of_json(const Json& json) {
+    MessageSpec m;
+    for_each_member(json, [&](std::string_view key, const Json& value) {
+      if (key == "from") return take(m.from, value);
+      if (key == "to") return take(m.to, value);
+      if (key == "bytes") return take(m.bytes, value);
+      if (key == "transfer_ns") return take(m.transfer_ns, value);
+      if (key == "per_step") return take(m.per_step, value);
+      if (key == "any_source") return take(m.any_source, value);
+      if (key == "send_mark") return take(m.send_mark, value);
+      if (key == "recv_mark") return take(m.recv_mark, value);
+      return false;
+    });
+    return m;
+  }
+
   LossSpec loss_of_json(const Json& json) {
     LossSpec l;
     for_each_member(json, [&](std::string_view key, const Json& value) {
@@ -114,6 +130,12 @@ class Parser {
     if (key == "gap_ns") return take(s.gap_ns, value);
     if (key == "bucket_bytes") return take(s.bucket_bytes, value);
     if (key == "transfer_ns") return take(s.transfer_ns, value);
+    if (key == "micro_steps") return take(s.micro_steps, value);
+    if (key == "sync_each") return take(s.sync_each, value);
+    if (key == "messages") {
+      for (const Json& message : value) s.messages.push_back(message_of_json(message));
+      return true;
+    }
     return false;
   }
 

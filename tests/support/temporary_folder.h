@@ -27,6 +27,8 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // A path in it, as text for a command line.
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
 
  private:
   std::filesystem::path path_;

@@ -92,37 +92,67 @@ void TraceRows::write_step(int64_t index, const StepTimes& step) {
     append(row);
   }
   write_input(step);
-  write_forward(index, step);
-  write_backward(index, step);
+  for (const MicroStepTimes& micro : step.earlier) write_micro_step(index, micro);
+  write_micro_step(index, step);
   write_optimizer(index, step);
   if (step.checkpoint.length() > 0) phase_range(step.checkpoint, "checkpoint", {});
+  if (!spec_.collectives) return;
+  for (const MessageTimes& message : step.messages) write_message(message);
+}
+
+void TraceRows::write_micro_step(int64_t index, const MicroStepTimes& micro) {
+  if (spec_.micro_steps > 1) phase_range(micro.micro_step, "micro_step", {});
+  write_forward(index, micro);
+  write_backward(index, micro);
+}
+
+void TraceRows::write_message(const MessageTimes& message) {
+  const MessageSpec& spec = spec_.messages[message.message];
+  const std::string& mark = message.sends ? spec.send_mark : spec.recv_mark;
+  if (!mark.empty()) phase_range(message.span, mark, {});
+  range({message.span.begin, message.span.begin + kEnqueueNs},
+        message.sends     ? "c10d::send"
+        : spec.any_source ? "c10d::recv_any_source_"
+                          : "c10d::recv_",
+        RangeCategory::kOp);
+  schema::CollectiveRow row{
+      .function = message.sends ? schema::Function::kSend : schema::Function::kRecv,
+      .sequence = message.sends ? sends_++ : receives_++};
+  if (message.sends) row.peer = spec.to;
+  if (!message.sends && !spec.any_source) row.peer = spec.from;
+  write_collective(std::move(row),
+                   {.enqueue_ns = message.span.begin,
+                    .start_ns = message.span.begin,
+                    .end_ns = message.span.end},
+                   spec.bytes, kMainThread);
 }
 
 void TraceRows::write_input(const StepTimes& step) {
   phase_range(step.input, "input", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 }
 
-void TraceRows::write_forward(int64_t index, const StepTimes& step) {
-  phase_range(step.forward, "forward", "DistributedDataParallel.forward");
-  ops(delay(step.forward, index, Phase::kForward), spec_.ops_per_phase, kForwardOps,
+void TraceRows::write_forward(int64_t index, const MicroStepTimes& micro) {
+  phase_range(micro.forward, "forward", "DistributedDataParallel.forward");
+  ops(delay(micro.forward, index, Phase::kForward), spec_.ops_per_phase, kForwardOps,
       autograd_sequence_);
 }
 
-void TraceRows::write_backward(int64_t index, const StepTimes& step) {
-  phase_range(step.backward, "backward", {});
+void TraceRows::write_backward(int64_t index, const MicroStepTimes& micro) {
+  phase_range(micro.backward, "backward", {});
   const auto buckets = static_cast<int64_t>(spec_.bucket_bytes.size());
+  const int64_t enqueue_ns = micro.buckets.empty() ? 0 : kEnqueueNs;
   const int64_t nodes = spec_.ops_per_phase / buckets;
   // What each bucket's share of the computation spans; a bucket that was never enqueued leaves none
   // to the next.
   int64_t begin =
-      delay({step.backward.begin, step.backward_compute_end_ns}, index, Phase::kBackward).begin;
-  const int64_t share = (step.backward_compute_end_ns - begin) / buckets - kEnqueueNs;
+      delay({micro.backward.begin, micro.backward_compute_end_ns}, index, Phase::kBackward).begin;
+  const int64_t share = (micro.backward_compute_end_ns - begin) / buckets - enqueue_ns;
   for (int64_t b = 0; b < buckets; ++b) {
     const int64_t ready = begin + share;
     ops({begin, ready}, std::max<int64_t>(1, nodes), kBackwardOps, autograd_sequence_ + b * nodes);
-    begin = ready + kEnqueueNs;
-    if (!spec_.collectives) continue;
-    const CollectiveTimes& times = step.buckets[static_cast<size_t>(b)];
+    begin = ready + enqueue_ns;
+    if (!spec_.collectives || micro.buckets.empty()) continue;
+    const CollectiveTimes& times = micro.buckets[static_cast<size_t>(b)];
     if (!times.enqueue_ns) continue;
     range({ready, begin}, "c10d::allreduce_", RangeCategory::kOp);
     write_collective({.function = schema::Function::kAllReduce,
@@ -132,7 +162,8 @@ void TraceRows::write_backward(int64_t index, const StepTimes& step) {
                      times, spec_.bucket_bytes[static_cast<size_t>(b)]);
   }
   autograd_sequence_ += spec_.ops_per_phase;
-  range({step.backward.end - kFinalizeNs, step.backward.end},
+  if (micro.buckets.empty()) return;
+  range({micro.backward.end - kFinalizeNs, micro.backward.end},
         "torch.distributed.ddp.reducer::copy_bucket_to_grad", RangeCategory::kOp);
 }
 
@@ -142,7 +173,7 @@ void TraceRows::write_optimizer(int64_t index, const StepTimes& step) {
 }
 
 void TraceRows::write_collective(schema::CollectiveRow row, const CollectiveTimes& times,
-                                 int64_t bytes) {
+                                 int64_t bytes, int64_t thread) {
   const auto on_clock = [&](std::optional<int64_t> time) -> std::optional<int64_t> {
     if (!time || *time > times_.end_ns) return std::nullopt;
     return *time + offset_ns_;
@@ -160,7 +191,7 @@ void TraceRows::write_collective(schema::CollectiveRow row, const CollectiveTime
   row.state = row.end_ns     ? schema::CollectiveState::kComplete
               : row.start_ns ? schema::CollectiveState::kRunning
                              : schema::CollectiveState::kEnqueued;
-  if (row.start_ns) row.thread_id = kWorkerThread;
+  if (row.start_ns) row.thread_id = thread;
   row.enqueue_thread_id = kMainThread;
   append(row);
 }

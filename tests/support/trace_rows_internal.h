@@ -26,10 +26,13 @@ class TraceRows {
   void write_dictionaries();
   void write_step(int64_t index, const StepTimes& step);
   void write_input(const StepTimes& step);
-  void write_forward(int64_t index, const StepTimes& step);
-  void write_backward(int64_t index, const StepTimes& step);
+  void write_micro_step(int64_t index, const MicroStepTimes& micro);
+  void write_forward(int64_t index, const MicroStepTimes& micro);
+  void write_backward(int64_t index, const MicroStepTimes& micro);
+  void write_message(const MessageTimes& message);
   void write_optimizer(int64_t index, const StepTimes& step);
-  void write_collective(schema::CollectiveRow row, const CollectiveTimes& times, int64_t bytes);
+  void write_collective(schema::CollectiveRow row, const CollectiveTimes& times, int64_t bytes,
+                        int64_t thread = kWorkerThread);
 
   void range(Span span, std::string_view name, schema::RangeCategory category,
              std::optional<int64_t> sequence = {});
@@ -52,6 +55,8 @@ class TraceRows {
   int64_t range_id_ = 0;
   int64_t collective_id_ = 0;
   int64_t all_reduces_ = 0;
+  int64_t sends_ = 0;
+  int64_t receives_ = 0;
   int64_t autograd_sequence_ = 0;
 };
 

@@ -124,8 +124,30 @@ Json json_of(const CollectiveSummary& c) {
           {"wait_ns", c.wait_ns},
           {"algbw", or_null(c.algbw)},
           {"busbw", or_null(c.busbw)},
-          {"last_arriver", part(c.last_arriver, [](const LastArriver& last) {
-             return Json{{"rank", last.rank}, {"share", last.share}};
+          {"last_arriver", part(c.last_arriver,
+                                [](const LastArriver& last) {
+                                  return Json{{"rank", last.rank}, {"share", last.share}};
+                                })},
+          {"per_step", or_null(c.per_step)}};
+}
+
+Json json_of(const PointToPoint& p) {
+  return {{"communicator", p.communicator},
+          {"from", or_null(p.from)},
+          {"to", or_null(p.to)},
+          {"bytes", or_null(p.bytes)},
+          {"n", p.n},
+          {"per_step", or_null(p.per_step)},
+          {"transfer_ns", or_null(p.transfer_ns)},
+          {"wait_ns", or_null(p.wait_ns)},
+          {"unmatched_sends", p.unmatched_sends},
+          {"unmatched_receives", p.unmatched_receives}};
+}
+
+Json json_of(const PhaseSummary& phase) {
+  return {{"name", phase.name},
+          {"per_rank", array_of(phase.per_rank, [](const RankPhase& r) {
+             return Json{{"rank", r.rank}, {"per_step", r.per_step}, {"mean_ns", r.mean_ns}};
            })}};
 }
 
@@ -227,6 +249,8 @@ std::string render_json(const Report& report) {
                      {"gpu_rows", nullptr},
                      {"overlap", object_part(report.overlap)},
                      {"collectives", list_part(report.collectives)},
+                     {"point_to_point", list_part(report.point_to_point)},
+                     {"phases", list_part(report.phases)},
                      {"stragglers", list_part(report.stragglers)},
                      {"hang", object_part(report.hang)},
                      {"memory", object_part(report.memory)},

@@ -24,18 +24,19 @@ Json rendered(const Report& report) { return Json::parse(render_json(report)); }
 
 TEST(RenderJson, HasEveryTopLevelKeyAlways) {
   for (const Report& report : {Report(), sample_report()}) {
-    EXPECT_THAT(
-        keys_of(rendered(report)),
-        ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
-                    "collectives", "stragglers", "hang", "memory", "replay", "findings"));
+    EXPECT_THAT(keys_of(rendered(report)),
+                ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
+                            "overlap", "collectives", "point_to_point", "phases", "stragglers",
+                            "hang", "memory", "replay", "findings"));
   }
 }
 
 TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   Report report;
   const Json nothing = rendered(report);
-  for (const char* key : {"clock", "breakdown", "gpu_rows", "overlap", "collectives", "stragglers",
-                          "hang", "memory", "replay", "findings"}) {
+  for (const char* key :
+       {"clock", "breakdown", "gpu_rows", "overlap", "collectives", "point_to_point", "phases",
+        "stragglers", "hang", "memory", "replay", "findings"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());
@@ -46,8 +47,10 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   report.stragglers.emplace();
   report.findings.emplace();
   report.collectives.emplace();
+  report.point_to_point.emplace();
+  report.phases.emplace();
   const Json none = rendered(report);
-  for (const char* key : {"collectives", "stragglers", "findings"})
+  for (const char* key : {"collectives", "point_to_point", "phases", "stragglers", "findings"})
     EXPECT_EQ(none[key], Json::array()) << key;
 }
 
@@ -99,9 +102,17 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                           "exposed_transfer_ns"));
   EXPECT_THAT(keys_of(json["collectives"][0]),
               ElementsAre("communicator", "function", "bytes", "n", "transfer_ns", "wait_ns",
-                          "algbw", "busbw", "last_arriver"));
+                          "algbw", "busbw", "last_arriver", "per_step"));
   EXPECT_EQ(json["collectives"][0]["function"], "all_reduce");
   EXPECT_EQ(json["collectives"][0]["last_arriver"], Json::parse(R"({"rank": 1, "share": 0.98})"));
+  EXPECT_EQ(json["collectives"][0]["per_step"], 1.0);
+  EXPECT_EQ(json["point_to_point"][0], Json::parse(R"({"communicator": "default_pg", "from": 1,
+      "to": 0, "bytes": 87360, "n": 440, "per_step": 4.0, "transfer_ns": 300000,
+      "wait_ns": 1200000, "unmatched_sends": 2, "unmatched_receives": 0})"));
+  EXPECT_TRUE(json["point_to_point"][1]["from"].is_null());
+  EXPECT_TRUE(json["point_to_point"][1]["transfer_ns"].is_null());
+  EXPECT_EQ(json["phases"][1], Json::parse(R"({"name": "serve",
+      "per_rank": [{"rank": 1, "per_step": 6.0, "mean_ns": 3000000}]})"));
   EXPECT_THAT(keys_of(json["stragglers"][0]),
               ElementsAre("rank", "shape", "cause", "own_delay_ns", "cost_ns", "bound_ns", "n",
                           "confidence", "evidence"));

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "base/format.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -41,6 +43,12 @@ std::optional<MeanStep> mean_step(const Report& report) {
 
 std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank) {
   return mean_of(report, std::span(&rank, 1));
+}
+
+std::string per_step_text(std::optional<double> count) {
+  if (!count) return "";
+  if (*count > 0 && *count < 0.005) return "<0.01";
+  return *count < 100 ? fmt::format("{:.3g}", *count) : format_count(std::llround(*count));
 }
 
 StepUnit::StepUnit(double step_ns) {

@@ -26,6 +26,9 @@ struct MeanStep {
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report);
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank);
 
+// "4", "0.5"; "" where it is not known.
+[[nodiscard]] std::string per_step_text(std::optional<double> count);
+
 // The unit in which times of a report are shown, so that they compare: chosen by the length of a
 // step.
 class StepUnit {

@@ -66,7 +66,26 @@ inline Report sample_report() {
                     .wait_ns = 46'000'000,
                     .algbw = 1.69e9,
                     .busbw = 1.69e9,
-                    .last_arriver = LastArriver{.rank = 1, .share = 0.98}}};
+                    .last_arriver = LastArriver{.rank = 1, .share = 0.98},
+                    .per_step = 1}};
+  r.point_to_point = {{.communicator = "default_pg",
+                       .from = 1,
+                       .to = 0,
+                       .bytes = 87'360,
+                       .n = 440,
+                       .per_step = 4,
+                       .transfer_ns = 300'000,
+                       .wait_ns = 1'200'000,
+                       .unmatched_sends = 2},
+                      {.communicator = "default_pg",
+                       .to = 1,
+                       .bytes = 87'360,
+                       .per_step = 0,
+                       .unmatched_receives = 1}};
+  r.phases = {{.name = "forward",
+               .per_rank = {{.rank = 0, .per_step = 1, .mean_ns = 82'000'000},
+                            {.rank = 1, .per_step = 1, .mean_ns = 128'000'000}}},
+              {.name = "serve", .per_rank = {{.rank = 1, .per_step = 6, .mean_ns = 3'000'000}}}};
   r.stragglers = {{.rank = 1,
                    .shape = "persistent",
                    .cause = "compute",

@@ -60,6 +60,40 @@ double total_ns(const CollectiveSummary& c) {
   return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
 }
 
+// `bandwidth`: with a column for it.
+TextTable table_of_collectives(const std::vector<CollectiveSummary>& collectives, size_t shown,
+                               bool bandwidth) {
+  std::set<std::string> communicators;
+  for (const CollectiveSummary& c : collectives) communicators.insert(c.communicator);
+  const bool in_steps = std::ranges::any_of(
+      collectives, [](const CollectiveSummary& c) { return c.per_step.has_value(); });
+  TextTable table;
+  table.add_column("function", TextTable::Align::kLeft);
+  if (communicators.size() > 1) table.add_column("group", TextTable::Align::kLeft);
+  table.add_column("bytes", TextTable::Align::kRight);
+  table.add_column("calls", TextTable::Align::kRight);
+  if (in_steps) table.add_column("per step", TextTable::Align::kRight);
+  for (const char* title : {"transfer", "wait"}) table.add_column(title, TextTable::Align::kRight);
+  if (bandwidth) table.add_column("bus bandwidth", TextTable::Align::kRight);
+  table.add_column("last to arrive", TextTable::Align::kLeft);
+  for (size_t i = 0; i < shown; ++i) {
+    const CollectiveSummary& c = collectives[i];
+    std::vector<std::string> cells = {std::string(word_of(c.function))};
+    if (communicators.size() > 1) cells.push_back(printable(c.communicator));
+    cells.push_back(c.bytes ? format_bytes(*c.bytes) : "");
+    cells.push_back(format_count(c.n));
+    if (in_steps) cells.push_back(per_step_text(c.per_step));
+    cells.push_back(format_duration({c.transfer_ns}));
+    cells.push_back(format_duration({c.wait_ns}));
+    if (bandwidth) cells.push_back(busbw_text(c));
+    cells.push_back(c.last_arriver ? fmt::format("rank {} in {}", c.last_arriver->rank,
+                                                 format_share(c.last_arriver->share))
+                                   : "");
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string rank_section(const Report& report, const TextOptions& options, const Painter& paint) {
@@ -95,31 +129,10 @@ std::string collective_section(const Report& report, const TextOptions& options,
   if (!report.collectives || report.collectives->empty()) return {};
   std::vector<CollectiveSummary> dearest = *report.collectives;
   std::ranges::stable_sort(dearest, std::greater(), total_ns);
-  std::set<std::string> communicators;
-  for (const CollectiveSummary& c : dearest) communicators.insert(c.communicator);
   const size_t shown = std::min(dearest.size(), static_cast<size_t>(std::max(1, options.top)));
-
-  TextTable table;
-  table.add_column("function", TextTable::Align::kLeft);
-  if (communicators.size() > 1) table.add_column("group", TextTable::Align::kLeft);
-  for (const char* title : {"bytes", "calls", "transfer", "wait", "bus bandwidth"}) {
-    table.add_column(title, TextTable::Align::kRight);
-  }
-  table.add_column("last to arrive", TextTable::Align::kLeft);
-  for (size_t i = 0; i < shown; ++i) {
-    const CollectiveSummary& c = dearest[i];
-    std::vector<std::string> cells = {std::string(word_of(c.function))};
-    if (communicators.size() > 1) cells.push_back(printable(c.communicator));
-    cells.push_back(c.bytes ? format_bytes(*c.bytes) : "");
-    cells.push_back(format_count(c.n));
-    cells.push_back(format_duration({c.transfer_ns}));
-    cells.push_back(format_duration({c.wait_ns}));
-    cells.push_back(busbw_text(c));
-    cells.push_back(c.last_arriver ? fmt::format("rank {} in {}", c.last_arriver->rank,
-                                                 format_share(c.last_arriver->share))
-                                   : "");
-    table.add_row(std::move(cells));
-  }
+  TextTable table = table_of_collectives(dearest, shown, true);
+  if (kIndent + table.width() > static_cast<size_t>(options.width))
+    table = table_of_collectives(dearest, shown, false);
   std::string text =
       fmt::format("{}   medians per call; wait is that of the rank that waited longest\n{}",
                   paint(Style::kStrong, "COLLECTIVES"), table.render(kIndent, paint));

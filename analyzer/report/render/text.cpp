@@ -9,6 +9,8 @@
 
 #include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
+#include "analyzer/report/render/messages.h"
+#include "analyzer/report/render/phases.h"
 #include "analyzer/report/render/tables.h"
 #include "analyzer/report/render/unknown.h"
 #include "base/format.h"
@@ -73,7 +75,9 @@ class TextReport {
     where_a_step_goes();
     findings();
     section(rank_section(report_, options_, paint_));
+    section(phase_section(report_, options_, paint_));
     section(collective_section(report_, options_, paint_));
+    section(point_to_point_section(report_, options_, paint_));
     section(unknown_section(report_, options_, paint_));
     return without_trailing_blanks(text_);
   }
@@ -204,6 +208,11 @@ std::vector<std::string> TextReport::exposed_notes(double wait_ns, double transf
     const double wait = static_cast<double>(c.n) * static_cast<double>(c.wait_ns);
     sum += wait;
     if (c.last_arriver) waited_for[c.last_arriver->rank] += wait * c.last_arriver->share;
+  }
+  for (const PointToPoint& p : report_.point_to_point.value_or(std::vector<PointToPoint>())) {
+    const double wait = static_cast<double>(p.n) * static_cast<double>(p.wait_ns.value_or(0));
+    sum += wait;
+    if (p.from) waited_for[*p.from] += wait;
   }
   std::string whom;
   for (const auto& [rank, wait] : waited_for) {

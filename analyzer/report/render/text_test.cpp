@@ -56,6 +56,8 @@ TEST(RenderText, SaysTheMainThingsOfAReport) {
            "Rank 0 waited in all_reduce #219 of default_pg",
            "Rank 1 ended before.",
            "◀ culprit",
+           "rank 1 → rank 0  87.4 kB    440         4    300 µs  1.20 ms          2",
+           "any → rank 1     87.4 kB      0         0                             1",
            "rank 1 in 98 %",
            "WHAT IS NOT KNOWN",
            "rank 1: 1,204 records lost (torch, ring full); hint: record less",
@@ -171,8 +173,55 @@ TEST(RenderText, RanksThatAreMissingAreSaid) {
   EXPECT_THAT(render_text(report), HasSubstr("2 of 8 ranks on 2 hosts"));
 }
 
+TEST(RenderText, MessagesOfManyRanksAreFewLines) {
+  Report report = healthy_report();
+  report.point_to_point.emplace();
+  for (int worker = 0; worker < 63; ++worker) {
+    PointToPoint push{.communicator = "default_pg", .from = worker, .to = 63, .bytes = 8'000};
+    push.n = 110;
+    push.per_step = 1;
+    push.transfer_ns = 1'000'000;
+    push.wait_ns = worker * 1'000;
+    report.point_to_point->push_back(push);
+  }
+  EXPECT_THAT(render_text(report), HasSubstr("ranks 0–62 → rank 63  8.00 kB  6,930"));
+}
+
+TEST(RenderText, MoreRoutesThanAskedAreCounted) {
+  Report report = healthy_report();
+  report.point_to_point.emplace();
+  for (int64_t size = 1; size <= 12; ++size) {
+    report.point_to_point->push_back(
+        {.communicator = "default_pg", .from = 0, .to = 1, .bytes = size, .n = 1});
+  }
+  EXPECT_THAT(render_text(report, {.top = 3}), HasSubstr("… and 9 more (--top 12)"));
+}
+
+TEST(RenderText, PhasesAreShownWhereTheBreakdownDoesNotSayItAll) {
+  Report report = healthy_report();
+  EXPECT_THAT(render_text(report), HasSubstr("  serve           6    3.0      3.0        1  1"));
+  report.phases->pop_back();
+  EXPECT_THAT(render_text(report), Not(HasSubstr("PHASES")));
+  report.phases->front().per_rank[0].per_step = 4;
+  EXPECT_THAT(render_text(report), HasSubstr("PHASES"));
+}
+
+TEST(RenderText, ManyPhasesAreCutToTheLongest) {
+  Report report = healthy_report();
+  for (int64_t i = 0; i < 40; ++i) {
+    report.phases->push_back({.name = fmt::format("batch number {} of quite a lot of batches", i),
+                              .per_rank = {{.rank = 0, .per_step = 1, .mean_ns = i * 1'000'000}}});
+  }
+  const std::string text = render_text(report);
+  EXPECT_THAT(text, HasSubstr("batch number 39 of quite a lot of b…"));
+  EXPECT_THAT(text, Not(HasSubstr("batch number 1 ")));
+  EXPECT_THAT(text, HasSubstr("… and 26 more (--format json has them all)"));
+}
+
 TEST(RenderText, TextsFromTheRunCannotSteerTheTerminal) {
   Report report = sample_report();
+  report.phases->front().name = "evil\x1b[2J";
+  report.phases->back().name = "serve\n";
   report.run.name = "evil\x1b[2J";
   report.run.command = "a\nb";
   EXPECT_THAT(render_text(report), Not(HasSubstr("\x1b")));

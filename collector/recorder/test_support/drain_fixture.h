@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -11,28 +10,13 @@
 #include "collector/recorder/drain.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "schema/trace_reader.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dprof::recorder {
 
 // Ticks are nanoseconds: time 0 is tick 0.
 inline constexpr wire::TickScale kNsScale = {
     .tick0 = 0, .multiplier = 1, .shift = 0, .source = wire::ClockSource::kMonotonic};
-
-// An empty folder that goes with the test.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "dprof-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 class DrainTest : public ::testing::Test {
  protected:
@@ -58,7 +42,7 @@ class DrainTest : public ::testing::Test {
     return *all;
   }
 
-  ScratchFolder folder_;
+  test_support::TemporaryFolder folder_;
   RunClock clock_;
   FakeProcess process_;
   std::unique_ptr<TraceOutput> output_;

@@ -16,26 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
+
 namespace dprof::cli {
 
+using test_support::TemporaryFolder;
+
 inline const std::string kDprof = std::string(DPROF_BIN_DIR) + "/dprof";
-
-// An empty folder that goes with the test.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "dprof-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -45,7 +32,7 @@ inline std::string text_of(const std::filesystem::path& path) {
 // A running program; its output goes to files in the scratch folder, where it also runs.
 class Running {
  public:
-  Running(const Scratch& scratch, const std::vector<std::string>& arguments)
+  Running(const TemporaryFolder& scratch, const std::vector<std::string>& arguments)
       : out_(scratch.path() / "stdout"), err_(scratch.path() / "stderr") {
     pid_ = fork();
     if (pid_ != 0) return;
@@ -108,7 +95,7 @@ struct Ended {
   std::string out, err;
 };
 
-inline Ended run_dprof(const Scratch& scratch, std::vector<std::string> arguments) {
+inline Ended run_dprof(const TemporaryFolder& scratch, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), kDprof);
   Running running(scratch, arguments);
   const int code = running.wait();
