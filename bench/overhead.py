@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import paired
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -36,12 +38,6 @@ def run_once(variant, python, steps, folder):
     return statistics.median(measured["step_ms"]), measured["checksum"]
 
 
-def interval(values, rounds=2000):
-    source = random.Random(1)
-    medians = sorted(statistics.median(source.choices(values, k=len(values))) for _ in range(rounds))
-    return medians[int(0.025 * rounds)], medians[int(0.975 * rounds)]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
@@ -50,21 +46,20 @@ def main():
     options = parser.parse_args()
 
     variants = ["bare", "dprof light", "dprof standard", "dprof full", "torch.profiler"]
-    step_ms = {variant: [] for variant in variants}
     checksums = set()
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(options.rounds):
-            for variant in variants:
-                milliseconds, checksum = run_once(variant, options.python, options.steps, folder)
-                step_ms[variant].append(milliseconds)
-                checksums.add(checksum)
+        def measure(variant):
+            milliseconds, checksum = run_once(variant, options.python, options.steps, folder)
+            checksums.add(checksum)
+            return milliseconds
+
+        step_ms = paired.rounds(options.rounds, variants, measure)
     print(f"overhead: 2 ranks, {options.steps} steps, {options.rounds} interleaved rounds; median step, bare: "
           f"{statistics.median(step_ms['bare']):.2f} ms; results {'equal' if len(checksums) == 1 else 'DIFFER'} in all runs")
     print(f"  {'variant':16} {'slow-down':>10}   95 % interval")
     for variant in variants[1:]:
-        ratios = [a / b for a, b in zip(step_ms[variant], step_ms["bare"])]
-        low, high = interval(ratios)
-        print(f"  {variant:16} {(statistics.median(ratios) - 1) * 100:+9.1f} %   {(low - 1) * 100:+.1f} … {(high - 1) * 100:+.1f} %")
+        slower, low, high = paired.ratio(step_ms[variant], step_ms["bare"])
+        print(f"  {variant:16} {paired.percent(slower):>10}   {paired.percent(low)} … {paired.percent(high)}")
 
 
 if __name__ == "__main__":

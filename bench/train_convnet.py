@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small DDP training run that prints its step time: the model on which recording costs are compared.
 
-  torchrun --nproc-per-node=2 train_convnet.py --steps 200 [--profiler torch]
+  torchrun --nproc-per-node=2 train_convnet.py --steps 200 [--profiler torch] [--ready-batches]
 
 The last line of rank 0 is JSON: {"step_ms": [...], "checksum": ...}, the steps after the warm-up.
 """
@@ -41,6 +41,7 @@ def main():
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--profiler", choices=["none", "torch"], default="none")
+    parser.add_argument("--ready-batches", action="store_true", help="batches made before the first step, without a loader")
     options = parser.parse_args()
 
     dist.init_process_group("gloo")
@@ -51,6 +52,7 @@ def main():
     labels = torch.randint(0, 10, (images.shape[0],))
     dataset = TensorDataset(images, labels)
     loader = DataLoader(dataset, batch_size=options.batch, sampler=DistributedSampler(dataset))
+    ready = list(loader) if options.ready_batches else None
     model = DistributedDataParallel(ConvNet())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     loss_function = nn.CrossEntropyLoss()
@@ -62,7 +64,7 @@ def main():
             loader.sampler.set_epoch(epoch)
             epoch += 1
             begin = time.perf_counter()
-            for batch, target in loader:
+            for batch, target in ready or loader:
                 optimizer.zero_grad()
                 loss_function(model(batch), target).backward()
                 optimizer.step()

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training loop: epochs of updates, each of micro-steps and an optimizer step, whatever the
 // strategy.
+//
+// An epoch ends with its data, a partial last window of --accumulate included. A rank that needs no
+// data makes as many updates as those that do.
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <utility>
 
 #include "trainer_harness/data/loader.h"
 #include "trainer_harness/strategies/strategy.h"
@@ -24,23 +27,30 @@ class TrainLoop {
   [[nodiscard]] int64_t batch_size() const { return batch_size_; }
 
  private:
+  void check_remote_update() const;
+  void give_rank_seed();
   void run_epoch();
-  // False at the end of the epoch's data.
-  bool run_update(int64_t micro_steps);
-  [[nodiscard]] std::optional<Batch> next_batch();
+  void begin_data();
+  void run_update(int64_t batches);
+  // Gives the last loss, and its batch. Without any batches, joins the other ranks.
+  std::pair<torch::Tensor, Batch> micro_steps(int64_t batches);
+  [[nodiscard]] Batch next_batch();
   void optimizer_step();
   void clip_gradients(const std::vector<torch::Tensor>& parameters);
+  void save_every();
+  [[nodiscard]] int64_t batches_left() const;
   [[nodiscard]] bool finished() const;
 
   Context& context_;
   const Options& options_;
   RankTruth& truth_;
-  int64_t batch_size_;
   int64_t epochs_;
-  int64_t batches_left_ = 0;  // of the epoch
   std::unique_ptr<Strategy> strategy_;
+  int64_t batch_size_ = 0;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;  // null where another rank has it
-  std::unique_ptr<BatchStream> batches_;                // null where the rank needs none
+  bool takes_data_ = false;
+  std::unique_ptr<BatchStream> batches_;  // null where the rank serves the others
+  int64_t epoch_batches_ = 0;
   SideWork side_work_;
 };
 

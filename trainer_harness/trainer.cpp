@@ -2,10 +2,17 @@
 #include "trainer_harness/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iomanip>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
+#include "trainer_harness/faults/torch_actions.h"
+#include "trainer_harness/faults/truth_merge.h"
+#include "trainer_harness/settings/check_options.h"
+#include "trainer_harness/start_up.h"
+#include "trainer_harness/summary.h"
 #include "trainer_harness/techniques/checksum.h"
 #include "trainer_harness/techniques/markers.h"
 #include "trainer_harness/train_loop.h"
@@ -13,44 +20,19 @@
 namespace dprof::trainer_harness {
 namespace {
 
-void check_faults(const Options& options, int world_size) {
-  for (const Fault& fault : options.faults) {
-    if (fault.rank < world_size) continue;
-    throw UsageError("--inject is for rank " + std::to_string(fault.rank) + ", but the job has " +
-                     std::to_string(world_size) + "\nhint: ranks count from 0");
+constexpr int kMergeAttempts = 10;
+constexpr std::chrono::milliseconds kMergePause{100};
+
+// On rank 0 of all ranks; else of this rank.
+int64_t samples_in_job(const SamplesTaken& own, Job* job) {
+  if (job == nullptr) return samples_of_job({own});
+  job->publish("samples", own.text());
+  if (job->rank() != 0) return own.samples;
+  std::vector<SamplesTaken> ranks;
+  for (int rank = 0; rank < job->world_size(); ++rank) {
+    ranks.push_back(SamplesTaken::read(job->read("samples", rank)));
   }
-}
-
-// Before the training, not after it.
-void check_truth_file(const Options& options) {
-  if (options.output.truth.empty()) return;
-  const std::filesystem::path folder =
-      std::filesystem::absolute(options.output.truth).parent_path();
-  if (std::filesystem::is_directory(folder)) return;
-  throw UsageError("--truth " + options.output.truth.string() + ": there is no folder " +
-                   folder.string() + "\nhint: make it first");
-}
-
-double median_ms(const std::vector<StepTime>& steps) {
-  std::vector<int64_t> times;
-  for (const StepTime& step : steps) times.push_back(step.duration_ns);
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<int64_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return static_cast<double>(*middle) * 1e-6;
-}
-
-std::string throughput_line(const RankTruth& truth, int64_t batch, int world_size) {
-  const auto steps = static_cast<double>(truth.steps.size());
-  const double seconds =
-      static_cast<double>(truth.end.monotonic_raw_ns - truth.begin.monotonic_raw_ns) * 1e-9;
-  std::ostringstream line;
-  line << std::fixed << std::setprecision(2) << "done: " << truth.steps.size() << " steps in "
-       << seconds << " s, median " << median_ms(truth.steps) << " ms per step, "
-       << std::setprecision(0) << steps * static_cast<double>(batch) * world_size / seconds
-       << " samples/s, " << std::setprecision(4) << "loss " << truth.first_loss << " -> "
-       << truth.last_loss;
-  return line.str();
+  return samples_of_job(ranks);
 }
 
 // Data parallelism keeps the replicas equal: a difference means that a gradient was not, or not
@@ -68,63 +50,127 @@ void compare_replicas(Job& job, const std::string& own) {
 }
 
 // On rank 0, if it was asked for: from every rank's account.
-void write_job_truth(const Options& options, int64_t batch, const RankTruth& truth, Job* job) {
+void write_job_truth(const Options& options, const RankTruth& truth, TruthLog& account, Job* job) {
+  if (options.output.truth.empty()) return;
+  account.end();
   const std::string own = encode(truth);
   if (job != nullptr) job->publish("truth", own);
-  if (truth.rank != 0 || options.output.truth.empty()) return;
+  if (truth.rank != 0) return;
   std::vector<std::string> accounts = {own};
   const int world_size = job == nullptr ? 1 : job->world_size();
   for (int rank = 1; rank < world_size; ++rank) accounts.push_back(job->read("truth", rank));
-  write_truth(
-      options.output.truth,
-      {options.training.model, options.distribution.backend == Backend::kNccl ? "nccl" : "gloo",
-       world_size, batch, options.training.seed, options.faults},
-      accounts);
+  (void)merge_truth(options.output.truth, accounts);
 }
 
-void train(const Options& options, const std::optional<Rendezvous>& rendezvous) {
-  if (options.output.marks == MarkKind::kNvtx && !kHasNvtx) {
+// What is known of a job that has failed, as far as this rank and its host know it.
+void rescue_truth(const Options& options, int rank, TruthLog& account, const char* why) noexcept {
+  if (options.output.truth.empty()) return;
+  try {
+    account.fail(why);
+    // The others fail about now, too, and have something to say.
+    for (int i = 0; i < kMergeAttempts && rank == 0 && !merge_truth(options.output.truth); ++i) {
+      std::this_thread::sleep_for(kMergePause);
+    }
+  } catch (const std::exception& error) {
+    log_error(error.what());
+  }
+}
+
+bool is_restart() {
+  const std::optional<std::string> count = process_environment("TORCHELASTIC_RESTART_COUNT");
+  return count && *count != "0";
+}
+
+// Of the faults, bucket-cap is a setting; it means nothing to strategies without buckets.
+Options with_set_faults(const Options& options, bool has_ranks) {
+  Options changed = options;
+  for (const Fault& fault : options.faults) {
+    if (fault.kind != FaultKind::kBucketCap) continue;
+    if (chosen_strategy(options, has_ranks) != StrategyKind::kDdp) {
+      throw UsageError("--inject " + fault.text +
+                       ": only ddp has buckets\nhint: leave out --strategy, and start ranks");
+    }
+    changed.distribution.bucket_mb = fault.mb;
+  }
+  return changed;
+}
+
+void check_sequence_faults(const Options& options, const ModelSpec& spec) {
+  for (const Fault& fault : options.faults) {
+    if (fault.kind != FaultKind::kLongSequences || spec.sequences) continue;
+    throw UsageError("--inject " + fault.text + ": the batches of " + spec.name +
+                     " are no sequences\nhint: take a model of language, as bert-tiny");
+  }
+}
+
+// Stages of a pipeline take the same samples; else each rank's are its own.
+SamplesTaken own_samples(const Context& context, TrainLoop& loop, const RankTruth& truth) {
+  const int part = loop.strategy().data_share().second;
+  const bool stages =
+      chosen_strategy(context.options, context.job != nullptr) == StrategyKind::kModelParallel;
+  return samples_taken(truth, part < 0 || stages ? part : context.rank());
+}
+
+// Of the ranks that have met.
+void train_together(Context& context, RankTruth& truth, TruthLog& account) {
+  Job* const others = context.job;
+  const Log& log = context.log;
+  TrainLoop loop(context, truth);
+  truth.batch = loop.batch_size();
+  loop.run();
+  context.faults.finish();
+  loop.strategy().gather_parameters();
+  truth.checksum = checksum(loop.strategy().model());
+  log.info(throughput_text(truth, samples_in_job(own_samples(context, loop, truth), others)));
+  log.info(state_text(truth));
+  const bool equal = others != nullptr && loop.strategy().keeps_replicas_equal();
+  if (equal) compare_replicas(*others, truth.checksum);
+  log.info("parameters " + truth.checksum +
+           (equal ? ", equal on all ranks: " + std::to_string(context.world_size()) : ""));
+  write_job_truth(context.options, truth, account, others);
+}
+
+void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
+  if (asked.output.marks == MarkKind::kNvtx && !kHasNvtx) {
     throw UsageError(
         "--marks nvtx: this dprof-trainer was built without the NVTX headers\n"
         "hint: use --marks user");
   }
   const int world_size = rendezvous ? rendezvous->world_size : 1;
-  check_faults(options, world_size);
-  check_truth_file(options);
+  check_options(asked, {rendezvous.has_value(), world_size, is_restart()});
+  take_place(asked, rendezvous);
+  const Options options = with_set_faults(asked, rendezvous.has_value());
   const Log log(rendezvous ? rendezvous->rank : 0, options.output.log_every_rank);
+  const bool restarted = is_restart();
+  const bool writes_truth = log.rank() == 0 && !options.output.truth.empty();
+  if (writes_truth && !restarted) clear_truth(options.output.truth);
 
+  const torch::Device device = find_device(options, rendezvous);
   std::optional<Job> job;
-  if (rendezvous) {
-    job.emplace(
-        Job::join(*rendezvous, options.distribution.backend, options.distribution.timeout_s));
-  }
+  if (rendezvous) job.emplace(meet_others(options, *rendezvous, device));
   Job* const others = job ? &*job : nullptr;
-  torch::Device device(torch::kCPU);
-  if (options.distribution.backend == Backend::kNccl) {
-    if (!rendezvous) {
-      throw UsageError("--backend nccl needs ranks\nhint: start it with dprof record -n N");
-    }
-    device = torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(rendezvous->local_rank));
-  }
 
   RankTruth truth;
   truth.rank = log.rank();
-  FaultInjector faults(options.faults, world_size, truth);
-  Precision precision(options.training.amp,
-                      options.training.grad_scaler.value_or(options.training.amp == Amp::kFp16));
-  {
-    const ModelSpec spec = find_model(options.training.model);
-    Context context{options, spec, log, device, others, faults, precision, {}};
-    TrainLoop loop(context, truth);
-    loop.run();
-    loop.strategy().gather_parameters();
-    truth.checksum = checksum(loop.strategy().model());
-    log.info(throughput_line(truth, loop.batch_size(), world_size));
-    const bool equal = others != nullptr && loop.strategy().keeps_replicas_equal();
-    if (equal) compare_replicas(*others, truth.checksum);
-    log.info("parameters " + truth.checksum +
-             (equal ? ", equal on all ranks: " + std::to_string(world_size) : ""));
-    write_job_truth(options, loop.batch_size(), truth, others);
+  const char* const backend = options.distribution.backend == Backend::kNccl ? "nccl" : "gloo";
+  TruthLog account(
+      options.output.truth,
+      {options.training.model, backend, world_size, options.training.seed, options.faults}, truth,
+      restarted);
+  const std::unique_ptr<FaultActions> actions = make_torch_actions(device, others);
+  FaultInjector faults(
+      options.faults,
+      {log.rank(), world_size, options.training.seed, options.distribution.timeout_s, restarted},
+      truth, *actions, &account);
+  Precision precision(options);
+  const ModelSpec spec = find_model(options.training.model);
+  check_sequence_faults(options, spec);
+  Context context{options, spec, log, device, others, faults, precision, {}};
+  try {
+    train_together(context, truth, account);
+  } catch (const std::exception& error) {
+    rescue_truth(options, log.rank(), account, error.what());
+    throw;
   }
   if (job) job->leave();
 }
@@ -140,14 +186,21 @@ std::string failure_text(const std::optional<Rendezvous>& rendezvous, std::strin
 
 }  // namespace
 
-std::vector<std::string> trainable_models() { return model_names(); }
+std::vector<ModelLine> trainable_models() {
+  std::vector<ModelLine> models;
+  for (const ModelSpec& spec : model_catalogue()) models.push_back({spec.name, spec.about});
+  return models;
+}
 
 void run_trainer(const Options& options) {
-  const std::optional<Rendezvous> rendezvous = find_rendezvous(process_environment);
+  const std::optional<Rendezvous> rendezvous =
+      find_rendezvous(process_environment, options.launch.local_rank);
   try {
     train(options, rendezvous);
   } catch (const UsageError&) {
     throw;
+  } catch (const EarlyExit&) {
+    return;
   } catch (const c10::Error& error) {  // its what() carries a stack trace, which helps no user
     throw std::runtime_error(failure_text(rendezvous, error.what_without_backtrace()));
   } catch (const std::exception& error) {

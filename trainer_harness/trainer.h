@@ -2,15 +2,15 @@
 // One rank's whole life: meet the others, train, compare, part.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/options.h"
 
 namespace dprof::trainer_harness {
 
-// The names that --model takes.
-[[nodiscard]] std::vector<std::string> trainable_models();
+// What --model takes.
+[[nodiscard]] std::vector<ModelLine> trainable_models();
 
 // Throws std::exception when it cannot train, and when the ranks end with different parameters.
 void run_trainer(const Options& options);

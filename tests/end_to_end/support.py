@@ -13,7 +13,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-BIN = pathlib.Path(os.environ.get("DPROF_BIN_DIR", ROOT / "build/release/bin"))
+BIN = pathlib.Path(os.environ.get("DPROF_BIN_DIR", ROOT / "build/release/bin")).resolve()
 DPROF = BIN / "dprof"
 TRAINER = BIN / "dprof-trainer"
 GUI = BIN / "dprof-gui"

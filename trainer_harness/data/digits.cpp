@@ -2,6 +2,7 @@
 #include <random>
 #include <vector>
 
+#include "trainer_harness/data/random.h"
 #include "trainer_harness/data/source.h"
 
 namespace dprof::trainer_harness {
@@ -13,14 +14,6 @@ constexpr int64_t kShifts = 5;    // by -2 .. 2 pixels, each way
 constexpr float kPaper = -0.42F;  // as MNIST's pixels are, once brought to mean 0 and deviation 1
 constexpr float kInk = 2.8F;
 constexpr float kNoiseLevel = 0.3F;
-
-// Mixes an index into 64 bits that look random, the same on every machine (splitmix64).
-uint64_t mix(uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
 
 class DigitSource final : public SampleSource {
  public:
@@ -112,6 +105,12 @@ class CoinSource final : public SampleSource {
 };
 
 }  // namespace
+
+uint64_t index_hash(const Batch& batch) {
+  uint64_t sum = 0;
+  for (const size_t index : batch.indices) sum += mix(index);
+  return sum;
+}
 
 std::shared_ptr<const SampleSource> make_digit_source(int64_t size, uint64_t seed) {
   return std::make_shared<DigitSource>(size, seed);

@@ -3,7 +3,10 @@
 
 #include <torch/data.h>
 
+#include <algorithm>
 #include <atomic>
+
+#include "trainer_harness/data/shares.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -11,27 +14,46 @@ namespace {
 namespace data = torch::data;
 using SharedSampler = std::shared_ptr<data::samplers::DistributedSampler<>>;
 
-// Shares are equally long: the last samples are given twice where they must be.
-SharedSampler make_sampler(SamplerKind kind, int64_t size, int shares, int share) {
+SharedSampler make_sampler(SamplerKind kind, int64_t size, const Share& share) {
   const auto samples = static_cast<size_t>(size);
-  const auto parts = static_cast<size_t>(shares);
-  const auto part = static_cast<size_t>(share);
-  switch (kind) {
-    case SamplerKind::kRandom:
-      return std::make_shared<data::samplers::DistributedRandomSampler>(samples, parts, part);
-    case SamplerKind::kSequential:
-      return std::make_shared<data::samplers::DistributedSequentialSampler>(samples, parts, part);
-    case SamplerKind::kNone:
-      break;
+  const auto parts = static_cast<size_t>(share.parts);
+  const auto part = static_cast<size_t>(share.part);
+  if (kind == SamplerKind::kSequential) {
+    return std::make_shared<data::samplers::DistributedSequentialSampler>(samples, parts, part,
+                                                                          share.duplicates);
   }
-  return std::make_shared<data::samplers::DistributedRandomSampler>(samples);
+  return std::make_shared<data::samplers::DistributedRandomSampler>(samples, parts, part,
+                                                                    share.duplicates);
+}
+
+// Leaves of a batch that has been drawn, which may be an epoch's smaller last one, its slice. A
+// slice of less than a sample is one that another rank has, too: no rank goes without a batch.
+void cut(std::vector<size_t>& indices, const BatchSlice& slice) {
+  const auto size = static_cast<int64_t>(indices.size());
+  const int64_t begin = std::min(slice.begin * size / slice.total, size - 1);
+  const int64_t end = std::max((slice.begin + slice.count) * size / slice.total, begin + 1);
+  indices.erase(indices.begin() + end, indices.end());
+  indices.erase(indices.begin(), indices.begin() + begin);
+}
+
+// Makes a batch `factor` times as large: with its own samples once more, so that the others of the
+// epoch stay as they are.
+void resize(std::vector<size_t>& indices, double factor) {
+  const size_t size = indices.size();
+  const auto wanted = static_cast<size_t>(static_cast<double>(size) * factor);
+  indices.resize(std::max<size_t>(wanted, 1));
+  for (size_t i = size; i < indices.size(); ++i) indices[i] = indices[i - size];
 }
 
 // What the loader's own copy of the sampler passes on to: make_data_loader keeps a copy, so that
-// set_epoch on one's own would change nothing.
+// set_epoch on one's own would change nothing. Used by the training thread alone.
 struct Order {
   SharedSampler sampler;
-  std::atomic<int64_t> batch_size = 1;
+  Share share;
+  int64_t batch_size = 1;
+  std::optional<BatchSlice> slice;  // of each batch; none: all of it
+  int64_t skip = 0;                 // samples, at the start of the epoch that begins next
+  int64_t left = 0;                 // samples of the epoch
   int64_t requests = 0;
 };
 
@@ -40,14 +62,24 @@ class ForwardingSampler : public data::samplers::Sampler<BatchRequest> {
   ForwardingSampler(std::shared_ptr<Order> order, FaultInjector& faults)
       : order_(std::move(order)), faults_(&faults) {}
 
-  void reset(std::optional<size_t> size = std::nullopt) override { order_->sampler->reset(size); }
+  void reset(std::optional<size_t> size = std::nullopt) override {
+    order_->sampler->reset(size);
+    const int64_t skip = std::min(order_->skip, order_->share.samples);
+    order_->left = order_->share.samples - skip;
+    order_->skip = 0;
+    if (const int64_t before = order_->share.begin + skip; before > 0) {
+      (void)order_->sampler->next(static_cast<size_t>(before));
+    }
+  }
   std::optional<BatchRequest> next(size_t) override {
-    const int64_t number = order_->requests;
-    const double samples = static_cast<double>(order_->batch_size) * faults_->batch_factor(number);
-    std::optional<std::vector<size_t>> indices =
-        order_->sampler->next(static_cast<size_t>(samples));
+    const int64_t size = std::min(order_->batch_size, order_->left);
+    if (size == 0) return std::nullopt;
+    std::optional<std::vector<size_t>> indices = order_->sampler->next(static_cast<size_t>(size));
     if (!indices) return std::nullopt;
-    ++order_->requests;
+    order_->left -= size;
+    if (order_->slice) cut(*indices, *order_->slice);
+    const int64_t number = order_->requests++;
+    if (const double factor = faults_->batch_factor(number); factor != 1) resize(*indices, factor);
     return BatchRequest{std::move(*indices), faults_->length_factor(number), number};
   }
   void save(torch::serialize::OutputArchive& archive) const override {
@@ -60,14 +92,18 @@ class ForwardingSampler : public data::samplers::Sampler<BatchRequest> {
   FaultInjector* faults_;
 };
 
+// Copied into each worker.
 class SourceDataset : public data::datasets::BatchDataset<SourceDataset, Batch, BatchRequest> {
  public:
-  SourceDataset(std::shared_ptr<const SampleSource> source, FaultInjector& faults)
-      : source_(std::move(source)), faults_(&faults) {}
+  SourceDataset(std::shared_ptr<const SampleSource> source, FaultInjector& faults,
+                std::shared_ptr<std::atomic<int64_t>> made)
+      : source_(std::move(source)), faults_(&faults), made_(std::move(made)) {}
 
   Batch get_batch(BatchRequest request) override {
     faults_->visit(Place::kInput, request.number);
-    return source_->batch(request);
+    Batch batch = source_->batch(request);
+    ++*made_;
+    return batch;
   }
   [[nodiscard]] std::optional<size_t> size() const override {
     return static_cast<size_t>(source_->size());
@@ -76,6 +112,7 @@ class SourceDataset : public data::datasets::BatchDataset<SourceDataset, Batch, 
  private:
   std::shared_ptr<const SampleSource> source_;
   FaultInjector* faults_;
+  std::shared_ptr<std::atomic<int64_t>> made_;
 };
 
 }  // namespace
@@ -86,24 +123,43 @@ class BatchStream::Impl {
 
   Impl(const std::shared_ptr<const SampleSource>& source, const DataOptions& options, int shares,
        int share, int64_t batch_size, FaultInjector& faults)
-      : set_epoch(options.set_epoch), order(std::make_shared<Order>()) {
-    const int parts = options.sampler == SamplerKind::kNone ? 1 : shares;
-    samples = (source->size() + parts - 1) / parts;
-    order->sampler = make_sampler(options.sampler, source->size(), parts,
-                                  options.sampler == SamplerKind::kNone ? 0 : share);
+      : set_epoch(options.set_epoch),
+        order(std::make_shared<Order>()),
+        made(std::make_shared<std::atomic<int64_t>>(0)) {
+    order->share = share_of(options, source->size(), shares, share);
+    order->sampler = make_sampler(options.sampler, source->size(), order->share);
     order->batch_size = batch_size;
-    loader = data::make_data_loader(SourceDataset(source, faults), ForwardingSampler(order, faults),
+    // Batches come in the order of the samples, however many workers make them.
+    loader = data::make_data_loader(SourceDataset(source, faults, made),
+                                    ForwardingSampler(order, faults),
                                     data::DataLoaderOptions()
                                         .batch_size(static_cast<size_t>(batch_size))
-                                        .workers(static_cast<size_t>(options.loader_workers)));
+                                        .workers(static_cast<size_t>(options.loader_workers))
+                                        .enforce_ordering(true));
+  }
+
+  std::optional<Batch> take() {
+    if (!first) ++*batches;  // this fetches; at the start of an epoch, comparing does
+    first = false;
+    if (*batches == loader->end()) return std::nullopt;
+    ++taken;
+    return **batches;
+  }
+
+  // The loader begins an epoch only when no batch of the one before is on its way.
+  void give_up_epoch() {
+    if (!batches) return;
+    order->left = 0;
+    while (taken < order->requests) (void)take();
   }
 
   bool set_epoch;
-  int64_t samples = 0;  // of this rank, in an epoch
   std::shared_ptr<Order> order;
+  std::shared_ptr<std::atomic<int64_t>> made;
   std::unique_ptr<Loader> loader;
   std::optional<data::Iterator<Batch>> batches;
   bool first = true;
+  int64_t taken = 0;
 };
 
 BatchStream::BatchStream(std::shared_ptr<const SampleSource> source, const DataOptions& options,
@@ -112,25 +168,28 @@ BatchStream::BatchStream(std::shared_ptr<const SampleSource> source, const DataO
 
 BatchStream::~BatchStream() = default;
 
-void BatchStream::begin_epoch(int64_t epoch) {
+void BatchStream::begin_epoch(int64_t epoch, int64_t skip) {
+  impl_->give_up_epoch();
+  impl_->order->skip = skip * impl_->order->batch_size;
   if (impl_->set_epoch) impl_->order->sampler->set_epoch(static_cast<size_t>(epoch));
-  impl_->batches = impl_->loader->begin();  // draws the order; fetches nothing yet
+  impl_->batches = impl_->loader->begin();
   impl_->first = true;
 }
 
-std::optional<Batch> BatchStream::next() {
-  data::Iterator<Batch>& batches = *impl_->batches;
-  if (!impl_->first) ++batches;  // this fetches; at the start of an epoch, comparing does
-  impl_->first = false;
-  if (batches == impl_->loader->end()) return std::nullopt;
-  return *batches;
-}
+std::optional<Batch> BatchStream::next() { return impl_->take(); }
 
 void BatchStream::set_batch_size(int64_t samples) { impl_->order->batch_size = samples; }
 
+void BatchStream::set_slice(const BatchSlice& slice) {
+  impl_->order->batch_size = slice.total;
+  impl_->order->slice = slice;
+}
+
 int64_t BatchStream::batches_per_epoch() const {
   const int64_t size = impl_->order->batch_size;
-  return (impl_->samples + size - 1) / size;
+  return (impl_->order->share.samples + size - 1) / size;
 }
+
+int64_t BatchStream::ready() const { return *impl_->made - impl_->taken; }
 
 }  // namespace dprof::trainer_harness

@@ -22,8 +22,9 @@ class BatchStream {
               int share, int64_t batch_size, FaultInjector& faults);
   ~BatchStream();
 
-  // Draws the order of the epoch's samples. Nothing is made yet.
-  void begin_epoch(int64_t epoch);
+  // Draws the order of the epoch's samples and leaves out the first `skip` batches. Workers begin;
+  // without them, nothing is made yet. What is left of the epoch before is given up.
+  void begin_epoch(int64_t epoch, int64_t skip = 0);
 
   // The next batch, or nothing at the end of the epoch. Waits until it is made.
   [[nodiscard]] std::optional<Batch> next();
@@ -32,8 +33,14 @@ class BatchStream {
   // samples.
   void set_batch_size(int64_t samples);
 
-  // Of an epoch, at the present batch size.
+  // The same for batches of `slice.total` samples, of which only the slice is made.
+  void set_slice(const BatchSlice& slice);
+
+  // Of an epoch, at the present batch size: of this rank, since shares may be of unequal length.
   [[nodiscard]] int64_t batches_per_epoch() const;
+
+  // Batches that workers have made and next() has not taken; 0 without workers.
+  [[nodiscard]] int64_t ready() const;
 
  private:
   class Impl;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays that are put into a run on purpose, so that what a profiler says can be checked against
-// what was done.
+// Trouble that is put into a run on purpose, so that what a profiler says can be checked against
+// what was done: what kinds there are, and how one is asked for.
 //
 // A fault is written `KIND:key=value,...`, as in `loader:rank=1,ms=12` or
-// `compute:rank=0,ms=5,every=10,mode=busy`.
+// `compute:rank=0,ms=5,every=10,mode=sleep`. The kinds are a table, fault_catalogue(): each with
+// the keys that it needs and takes.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,36 +18,119 @@
 
 namespace dprof::trainer_harness {
 
-// Where in a step the delay is put.
 enum class FaultKind : uint8_t {
-  kCompute,   // in forward
-  kLoader,    // while a batch is fetched
-  kBackward,  // in a gradient hook: the other ranks wait within *their* backward, so phase times do
-              // not show it
+  kCompute,
+  kForward,
+  kBackward,
+  kOptimizer,
+  kLoader,
+  kGcPause,
+  kSync,
+  kCpuContention,
+  kPinnedCore,
+  kSkewedBatch,
+  kLongSequences,
+  kRotating,
+  kTransient,
+  kPeriodic,
+  kOnset,
+  kSlowLink,
+  kBucketCap,
+  kLeak,
+  kAllocChurn,
+  kEmptyCache,
+  kCheckpointStall,
+  kLoggingStall,
+  kEarlyExit,
+  kWrongSize,
+  kWrongOrder,
+  kHang,
+  kCrash,
+  kKill,
+};
+
+// Places of a step where a fault can act.
+enum class Place : uint8_t {
+  kStepBegin,
+  kInput,     // while a batch is made, on the thread that makes it
+  kForward,   // at its start
+  kBackward,  // in a gradient hook: the other ranks wait within *their* backward, so that phase
+              // times do not show it
+  kOptimizer,
+  kCheckpoint,
+  kLog,
+  kStepEnd,
+  kNone,  // not in a step: it changes what is fed or set
+};
+
+// What can stand before a "=".
+enum class FaultKey : uint8_t {
+  kRank,
+  kMs,
+  kShare,
+  kStep,
+  kFrom,
+  kTo,
+  kEvery,
+  kMode,
+  kMb,
+  kRate,
+  kDelay,
+  kLoss,
+};
+
+// A set of FaultKeys, a bit each.
+using FaultKeys = uint32_t;
+constexpr FaultKeys bit(FaultKey key) { return FaultKeys{1} << static_cast<unsigned>(key); }
+
+inline constexpr int kEveryRank = -1;
+
+// A kind of fault.
+struct FaultRow {
+  std::string_view name;
+  FaultKind kind;
+  Place place;
+  FaultKeys needs;
+  FaultKeys takes;        // beside those
+  int default_rank = 0;   // where rank= is left out; kEveryRank
+  bool spins = false;     // unless mode= says otherwise
+  bool one_rank = false;  // rank=all makes no sense
+  double share = 0;       // the default
+  double mb = 0;          // the default
+  std::string_view about;
 };
 
 struct Fault {
   FaultKind kind = FaultKind::kCompute;
-  int rank = 0;
+  int rank = 0;  // or kEveryRank
   double ms = 0;
+  double share = 0;
   int64_t from = 0;  // steps [from, to), every `every`th of them
   int64_t to = std::numeric_limits<int64_t>::max();
   int64_t every = 1;
-  bool busy = false;  // keeps its core busy; else it sleeps
+  bool once = false;  // step=S: at the first opportunity in that step only
+  bool spin = false;  // keeps its core busy; else it sleeps
+  double mb = 0;
+  double rate_mbit = 0;  // 0: as it is
+  double delay_ms = 0;
+  double loss = 0;   // share of the packets
+  std::string text;  // as it was asked for
 };
+
+[[nodiscard]] std::span<const FaultRow> fault_catalogue();
+[[nodiscard]] const FaultRow& fault_row(FaultKind kind);
+[[nodiscard]] std::string_view fault_kind_name(FaultKind kind);
+
+// "compute, forward, ...": for help and hints.
+[[nodiscard]] std::string fault_kind_names();
+
+// "rank=R|all,ms=D[,from=S,to=S]": how this kind is asked for.
+[[nodiscard]] std::string fault_usage(const FaultRow& row);
 
 // Throws UsageError.
 [[nodiscard]] Fault parse_fault(std::string_view text);
 
-[[nodiscard]] std::string_view fault_kind_name(FaultKind kind);
-
-// "compute, loader, backward": for help and hints.
-[[nodiscard]] std::string fault_kind_names();
-
-// Whether this fault acts on `rank` in `step` at a place of `kind`.
-[[nodiscard]] bool strikes(const Fault& fault, FaultKind kind, int rank, int64_t step);
-
-// Holds the calling thread for fault.ms, asleep or busy.
-void suffer(const Fault& fault);
+// Whether a job of so many ranks can have them. Throws UsageError.
+void check_faults(const std::vector<Fault>& faults, int world_size);
 
 }  // namespace dprof::trainer_harness

@@ -2,14 +2,15 @@
 // What really happened on each rank, by the trainer's own clock readings: the yardstick for a
 // profiler's answers.
 //
-// `--truth FILE` writes "dprof.truth/1": per rank the steps it did, and per fault every delay with
-// its measured length. Times are nanoseconds; `monotonic_raw` is CLOCK_MONOTONIC_RAW and `realtime`
-// is CLOCK_REALTIME of that rank's host.
+// `--truth FILE` gives "dprof.truth/1": per rank the steps it did, and per fault every time that it
+// struck with the measured length. Times are nanoseconds; `monotonic_raw` is CLOCK_MONOTONIC_RAW
+// and `realtime` is CLOCK_REALTIME of that rank's host.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "trainer_harness/faults/fault.h"
@@ -23,11 +24,20 @@ struct Moment {
 
 [[nodiscard]] Moment now();
 
+inline constexpr int64_t kNoDuration = -1;
+
 struct Strike {
   size_t fault = 0;  // index in the order of the command line
   int64_t step = 0;
   Moment begin;
-  int64_t duration_ns = 0;
+  int64_t duration_ns = 0;  // or kNoDuration: it is no delay, or the rank never came back from it
+};
+
+// What a fault did that is no time: "core" 1, "bytes" 1048576.
+struct Deed {
+  size_t fault = 0;
+  std::string what;
+  std::variant<int64_t, double, std::string> value;
 };
 
 struct StepTime {
@@ -38,13 +48,22 @@ struct StepTime {
 // One rank's account.
 struct RankTruth {
   int rank = 0;
+  int64_t batch = 0;  // samples that a micro-step should have
   Moment begin;
   Moment end;
   std::vector<StepTime> steps;
+  std::vector<int64_t> samples;        // that each step really had, in all its micro-steps
+  std::vector<uint64_t> index_hashes;  // of them: data/source.h
+  std::vector<int64_t> input_ns;  // that each step spent waiting for its batches; not in the file
   std::vector<Strike> strikes;
+  std::vector<Deed> deeds;
   std::string checksum;
   double first_loss = 0;
   double last_loss = 0;
+  // What the rank kept for its share of the model.
+  int64_t parameter_bytes = 0;
+  int64_t gradient_bytes = 0;
+  int64_t optimizer_bytes = 0;
 };
 
 // What the ranks have in common.
@@ -52,7 +71,6 @@ struct JobTruth {
   std::string model;
   std::string backend;
   int world_size = 1;
-  int64_t batch = 0;
   uint64_t seed = 0;
   std::vector<Fault> faults;
 };

@@ -13,16 +13,17 @@ namespace dprof::trainer_harness {
 
 class Convnet final : public Model {
  public:
-  Convnet() {
+  // Without `pools`, the first linear layer gets 8000 values instead of 320: M24, which fails in
+  // the first forward.
+  explicit Convnet(bool pools = true) : pools_(pools) {
     register_module("conv1", conv1_);
     register_module("conv2", conv2_);
     register_module("fc1", fc1_);
     register_module("fc2", fc2_);
-    add_block({"conv1", conv1_.ptr(), [this](const torch::Tensor& x) {
-                 return torch::relu(torch::max_pool2d(conv1_->forward(x), 2));
-               }});
+    add_block({"conv1", conv1_.ptr(),
+               [this](const torch::Tensor& x) { return torch::relu(pool(conv1_->forward(x))); }});
     add_block({"conv2", conv2_.ptr(), [this](const torch::Tensor& x) {
-                 return torch::relu(torch::max_pool2d(conv2_->forward(x), 2)).flatten(1);
+                 return torch::relu(pool(conv2_->forward(x))).flatten(1);
                }});
     add_block({"fc1", fc1_.ptr(),
                [this](const torch::Tensor& x) { return torch::relu(fc1_->forward(x)); }});
@@ -35,6 +36,11 @@ class Convnet final : public Model {
   }
 
  private:
+  [[nodiscard]] torch::Tensor pool(const torch::Tensor& x) const {
+    return pools_ ? torch::max_pool2d(x, 2) : x;
+  }
+
+  bool pools_;
   torch::nn::Conv2d conv1_{torch::nn::Conv2dOptions(1, 20, 5)};
   torch::nn::Conv2d conv2_{torch::nn::Conv2dOptions(20, 20, 5)};
   torch::nn::Linear fc1_{320, 50};

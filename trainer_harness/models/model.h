@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainer_harness/data/source.h"
@@ -39,6 +41,7 @@ class Model : public torch::nn::Module {
 
   // Runs each block through `runner`, which may do more than calling run(); null: directly.
   void set_block_runner(BlockRunner runner) { runner_ = std::move(runner); }
+  [[nodiscard]] const BlockRunner& block_runner() const { return runner_; }
   torch::Tensor run_block(const Block& block, const torch::Tensor& input) const {
     return runner_ ? runner_(block, input) : block.run(input);
   }
@@ -46,6 +49,24 @@ class Model : public torch::nn::Module {
   // The mean over the samples.
   [[nodiscard]] virtual torch::Tensor loss(const torch::Tensor& output,
                                            const torch::Tensor& target) const = 0;
+
+  // Parameters of this rank alone, such as embedding tables that are divided over the ranks: the
+  // optimizer steps them as they are; no gradient of theirs is averaged and no rank's is compared.
+  // Only a job whose strategy is ddp has any.
+  [[nodiscard]] virtual std::vector<torch::Tensor> local_parameters() const { return {}; }
+
+  // All the others, in order and by name: what every rank has a replica of.
+  [[nodiscard]] std::vector<std::pair<std::string, torch::Tensor>> replicated_parameters() const;
+
+  // A replica on `device`, for torch::nn::parallel::replicate. The model is built anew and filled,
+  // which costs as much as its construction: keep it. Random numbers go on as if it had not been.
+  [[nodiscard]] std::shared_ptr<torch::nn::Module> clone(
+      const std::optional<torch::Device>& device = std::nullopt) const override;
+
+  // What clone() builds with; find_model() sees to it.
+  void set_factory(std::function<std::shared_ptr<Model>()> factory) {
+    factory_ = std::move(factory);
+  }
 
  protected:
   // A block of one module with its own forward(Tensor), registered under `name`.
@@ -63,6 +84,7 @@ class Model : public torch::nn::Module {
  private:
   std::vector<Block> blocks_;
   BlockRunner runner_;
+  std::function<std::shared_ptr<Model>()> factory_;
 };
 
 // What building a model may need to know.
@@ -77,19 +99,21 @@ struct ModelRequest {
 struct ModelSpec {
   std::string name;
   std::string about;  // a line for --list
-  int64_t batch;
-  int64_t epochs;
-  OptimizerKind optimizer;
-  double learning_rate;
-  double momentum;
-  bool tied;  // blocks share parameters, so that no pipeline can cut between them
+  int64_t batch = 1;
+  int64_t epochs = 1;
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  double learning_rate = 0.001;
+  double momentum = 0;
+  bool tied = false;       // blocks share parameters, so that no pipeline can cut between them
+  bool sequences = false;  // batches are of sequences, whose lengths vary from batch to batch
+  bool takes_image_size = false;
   std::function<std::shared_ptr<Model>(const ModelRequest&)> make;
   std::function<std::shared_ptr<const SampleSource>(const ModelRequest&)> make_source;
 };
 
-[[nodiscard]] std::vector<std::string> model_names();
-
-// Throws UsageError for a name that is none of model_names() (where "mlp:WIDTHS" stands for many).
+// All of them; one named "mlp:WIDTHS" stands for many, and can be told about but not made.
+[[nodiscard]] const std::vector<ModelSpec>& model_catalogue();
+// Throws UsageError for a name that the catalogue has not (where "mlp:WIDTHS" stands for many).
 [[nodiscard]] ModelSpec find_model(const std::string& name);
 
 }  // namespace dprof::trainer_harness

@@ -82,12 +82,14 @@ struct DistributionOptions {
   Backend backend = Backend::kGloo;
   int64_t timeout_s = 60;
   double bucket_mb = 25;
-  bool overlap = true;  // false: gradients are reduced after backward
+  std::optional<double> first_bucket_mb;  // default: 1, where bucket_mb is not smaller
+  bool overlap = true;                    // false: gradients are reduced after backward
   bool find_unused = false;
   bool static_graph = false;
   bool bucket_view = false;
   Compression compression = Compression::kNone;
   double top_k = 0.01;        // share of the gradients that is sent
+  int dp_replicas = 2;        // DataParallel on the CPU; on GPUs: all that are visible
   int64_t micro_batches = 4;  // of a pipeline
   Schedule schedule = Schedule::kGpipe;
   ServerMode server_mode = ServerMode::kSync;
@@ -135,6 +137,7 @@ struct LaunchOptions {
   std::optional<int> nice;
   std::string affinity;  // cores of each rank: "0;1", "0-1"
   std::filesystem::path matrix;
+  std::string matrix_command;  // what starts each run of the matrix; empty: --spawn
   bool list = false;
   bool check_env = false;
 };
@@ -149,8 +152,8 @@ struct Options {
   Mistake mistake = Mistake::kNone;
 };
 
-// Adds the options to `app`, which fills `options` when it parses. `models` are the names that
-// --model takes.
-void declare_options(CLI::App& app, Options& options, const std::vector<std::string>& models);
+// Adds the options to `app`, which fills `options` when it parses. What a single option cannot know
+// is checked in check_options.h.
+void declare_options(CLI::App& app, Options& options);
 
 }  // namespace dprof::trainer_harness

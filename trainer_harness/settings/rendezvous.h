@@ -25,8 +25,10 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 [[nodiscard]] std::optional<std::string> process_environment(const char* name);
 
 // Nothing where no launcher has set a rank: a single process. Understands env:// (torchrun, dprof
-// record -n), and the ranks of Open MPI, MPICH and Slurm. Throws UsageError for a rank without the
-// rest.
-[[nodiscard]] std::optional<Rendezvous> find_rendezvous(const Environment& environment);
+// record -n), and the ranks of Open MPI, MPICH and Slurm; where these leave out MASTER_ADDR and
+// MASTER_PORT, takes Open MPI's single host or Slurm's first host, and a port by the job's number.
+// `local_rank` is --local_rank. Throws UsageError for a rank without the rest.
+[[nodiscard]] std::optional<Rendezvous> find_rendezvous(const Environment& environment,
+                                                        std::optional<int> local_rank = {});
 
 }  // namespace dprof::trainer_harness

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "trainer_harness/faults/fault.h"
+#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -53,6 +53,73 @@ TEST(Rendezvous, ReadsOpenMpi) {
   EXPECT_EQ(found->world_size, 2);
   EXPECT_EQ(found->local_rank, 1) << "one host, where nothing says otherwise";
   EXPECT_FALSE(found->agent_serves);
+}
+
+TEST(Rendezvous, DerivesOpenMpisMeetingPlaceOnOneHost) {
+  Variables job = {{"OMPI_COMM_WORLD_RANK", "1"},
+                   {"OMPI_COMM_WORLD_SIZE", "2"},
+                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                   {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                   {"PMIX_NAMESPACE", "164364289"}};
+  const auto found = find_rendezvous(of(job));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->master_address, "127.0.0.1");
+  EXPECT_GE(found->master_port, 15'000);
+  EXPECT_LT(found->master_port, 25'000);
+  job["OMPI_COMM_WORLD_RANK"] = "0";
+  job["OMPI_COMM_WORLD_LOCAL_RANK"] = "0";
+  EXPECT_EQ(find_rendezvous(of(job))->master_port, found->master_port) << "the ranks must meet";
+  job["PMIX_NAMESPACE"] = "164364290";
+  EXPECT_NE(find_rendezvous(of(job))->master_port, found->master_port) << "another job";
+  job["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
+  EXPECT_THROW((void)find_rendezvous(of(job)), UsageError) << "several hosts: which has rank 0?";
+}
+
+struct SlurmHosts {
+  const char* name;
+  Variables variables;
+  const char* want;
+};
+
+class RendezvousOfSlurm : public ::testing::TestWithParam<SlurmHosts> {};
+
+TEST_P(RendezvousOfSlurm, IsOnTheFirstHost) {
+  Variables job = {{"SLURM_PROCID", "3"},
+                   {"SLURM_NTASKS", "4"},
+                   {"SLURM_LOCALID", "1"},
+                   {"SLURM_JOB_ID", "1234"},
+                   {"SLURM_STEP_ID", "0"}};
+  job.insert(GetParam().variables.begin(), GetParam().variables.end());
+  const auto found = find_rendezvous(of(job));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->rank, 3);
+  EXPECT_EQ(found->local_rank, 1);
+  EXPECT_EQ(found->master_address, GetParam().want);
+  EXPECT_GE(found->master_port, 15'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lists, RendezvousOfSlurm,
+    ::testing::Values(
+        SlurmHosts{"one_host", {{"SLURM_NNODES", "1"}, {"SLURM_NODELIST", "gpu7"}}, "127.0.0.1"},
+        SlurmHosts{"a_range", {{"SLURM_NNODES", "2"}, {"SLURM_NODELIST", "gpu[07-08]"}}, "gpu07"},
+        SlurmHosts{"a_list", {{"SLURM_NODELIST", "gpu[7,9]"}}, "gpu7"},
+        SlurmHosts{"two_names", {{"SLURM_NODELIST", "big,gpu[7-9]"}}, "big"},
+        SlurmHosts{"the_steps_own",
+                   {{"SLURM_STEP_NODELIST", "b[2-3]"}, {"SLURM_NODELIST", "b[1-3]"}},
+                   "b2"},
+        SlurmHosts{"no_list", {{"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.5"}}, "10.0.0.5"},
+        SlurmHosts{"given", {{"MASTER_ADDR", "head"}, {"SLURM_NODELIST", "gpu[7-9]"}}, "head"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Rendezvous, TakesALocalRankFromTheCommandLine) {
+  Variables job = {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}};
+  EXPECT_EQ(find_rendezvous(of(job), 1)->local_rank, 1);
+  EXPECT_EQ(find_rendezvous(of(job), -1)->local_rank, 3);
+  EXPECT_THROW((void)find_rendezvous(of(job), 4), UsageError);
+  job["LOCAL_RANK"] = "1";
+  EXPECT_EQ(find_rendezvous(of(job), 1)->local_rank, 1);
+  EXPECT_THROW((void)find_rendezvous(of(job), 0), UsageError) << "which of them?";
 }
 
 struct BadEnvironment {

@@ -18,7 +18,8 @@ namespace dprof::trainer_harness {
 // Where the training is. The loop moves it on.
 struct Progress {
   int64_t epoch = 0;
-  int64_t step = 0;  // optimizer updates done
+  int64_t step = 0;              // optimizer updates done
+  int64_t batches_in_epoch = 0;  // done; a resumed run skips so many of its first epoch
 };
 
 // References live as long as the training.

@@ -36,11 +36,22 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
                                                options);
 }
 
+// A group without backends.
+c10::intrusive_ptr<ProcessGroup> make_group_of(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const Rendezvous& rendezvous, Backend backend,
+                                               const std::string& name) {
+  auto group = c10::make_intrusive<ProcessGroup>(store, rendezvous.rank, rendezvous.world_size);
+  group->setDefaultBackend(backend == Backend::kNccl ? ProcessGroup::NCCL : ProcessGroup::GLOO);
+  group->setGroupName(name);
+  group->setGroupDesc(name);
+  return group;
+}
+
 }  // namespace
 
 Job Job::join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s) {
   const auto timeout = std::chrono::milliseconds(std::chrono::seconds(timeout_s));
-  Job job(rendezvous.rank, rendezvous.world_size);
+  Job job(rendezvous, timeout);
 
   c10d::TCPStoreOptions options;
   options.port = rendezvous.master_port;
@@ -55,27 +66,33 @@ Job Job::join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s) 
     throw std::runtime_error(
         "could not meet the others at " + rendezvous.master_address + ":" +
         std::to_string(rendezvous.master_port) + ": " + error.what_without_backtrace() +
-        "\nhint: all " + std::to_string(job.world_size_) +
+        "\nhint: all " + std::to_string(job.world_size()) +
         " ranks must be started, with the same MASTER_ADDR and a free MASTER_PORT");
   }
 
   auto prefixed = c10::make_intrusive<PrefixStore>("default_pg", job.store_);
-  job.group_ = c10::make_intrusive<ProcessGroup>(prefixed, job.rank_, job.world_size_);
-  job.group_->setDefaultBackend(backend == Backend::kNccl ? ProcessGroup::NCCL
-                                                          : ProcessGroup::GLOO);
+  job.group_ = make_group_of(prefixed, rendezvous, backend, "default_pg");
   job.group_->setBackend(at::kCPU, ProcessGroup::GLOO, make_gloo(prefixed, rendezvous, timeout));
   if (backend == Backend::kNccl) {
     job.group_->setBackend(at::kCUDA, ProcessGroup::NCCL,
-                           load_nccl().make_backend(prefixed, job.rank_, job.world_size_,
+                           load_nccl().make_backend(prefixed, job.rank(), job.world_size(),
                                                     rendezvous.local_rank, timeout));
   }
-  job.group_->setGroupName("default_pg");
-  job.group_->setGroupDesc("default_pg");
   return job;
 }
 
+const c10::intrusive_ptr<ProcessGroup>& Job::make_group(const std::string& name) {
+  c10::intrusive_ptr<ProcessGroup>& group = further_groups_[name];
+  if (!group) {
+    auto prefixed = c10::make_intrusive<PrefixStore>(name, store_);
+    group = make_group_of(prefixed, rendezvous_, Backend::kGloo, name);
+    group->setBackend(at::kCPU, ProcessGroup::GLOO, make_gloo(prefixed, rendezvous_, timeout_));
+  }
+  return group;
+}
+
 void Job::publish(const std::string& key, const std::string& text) {
-  store_->set("dprof-trainer/" + key + "/" + std::to_string(rank_), text);
+  store_->set("dprof-trainer/" + key + "/" + std::to_string(rank()), text);
 }
 
 std::string Job::read(const std::string& key, int rank) {
@@ -84,7 +101,9 @@ std::string Job::read(const std::string& key, int rank) {
 
 void Job::leave() {
   publish("left", "1");
-  for (int rank = 0; rank_ == 0 && rank < world_size_; ++rank) (void)read("left", rank);
+  for (int other = 0; rank() == 0 && other < world_size(); ++other) (void)read("left", other);
+  for (auto& [name, group] : further_groups_) group->shutdown();
+  further_groups_.clear();
   group_->shutdown();
   group_.reset();
   store_.reset();

@@ -2,6 +2,8 @@
 // The ranks that train together: how they meet and part.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -18,8 +20,12 @@ class Job {
   static Job join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s);
 
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int world_size() const { return world_size_; }
+  [[nodiscard]] int rank() const { return rendezvous_.rank; }
+  [[nodiscard]] int world_size() const { return rendezvous_.world_size; }
+
+  // A further group of all ranks over Gloo, for tensors in host memory; the same one for the same
+  // name. The first call for a name meets the other ranks, which must make it too.
+  const c10::intrusive_ptr<c10d::ProcessGroup>& make_group(const std::string& name);
 
   // Texts from rank to rank through the store, without a collective.
   void publish(const std::string& key, const std::string& text);
@@ -30,12 +36,14 @@ class Job {
   void leave();
 
  private:
-  Job(int rank, int world_size) : rank_(rank), world_size_(world_size) {}
+  Job(Rendezvous rendezvous, std::chrono::milliseconds timeout)
+      : rendezvous_(std::move(rendezvous)), timeout_(timeout) {}
 
-  int rank_;
-  int world_size_;
+  Rendezvous rendezvous_;
+  std::chrono::milliseconds timeout_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  std::map<std::string, c10::intrusive_ptr<c10d::ProcessGroup>> further_groups_;
 };
 
 }  // namespace dprof::trainer_harness

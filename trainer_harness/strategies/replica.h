@@ -14,10 +14,10 @@ class Replica : public Strategy {
   [[nodiscard]] Model& model() override { return *model_; }
   torch::Tensor micro_step(const Batch& batch, const MicroStep& which) override;
   [[nodiscard]] torch::Tensor predictions() const override { return predictions_; }
+  void finish_gradients() override { note_gradients(); }
 
  protected:
-  [[nodiscard]] Context& context() { return context_; }
-  [[nodiscard]] const std::shared_ptr<Model>& shared_model() const { return model_; }
+  [[nodiscard]] Context& context() const { return context_; }
 
   // Within the forward mark, before the model runs.
   virtual void before_forward(const MicroStep& which) { (void)which; }
@@ -26,11 +26,12 @@ class Replica : public Strategy {
     (void)output;
     (void)which;
   }
-  // What this rank's mean loss counts for in the mean over all ranks; 1 where batches are equal.
-  [[nodiscard]] virtual double loss_weight(const Batch& batch) {
-    (void)batch;
-    return 1;
-  }
+  // After the backward mark.
+  virtual void after_backward(const MicroStep& which) { (void)which; }
+  // Forward and backward are marked by the caller.
+  [[nodiscard]] virtual torch::Tensor run_model(const torch::Tensor& input);
+  // What this rank's mean loss counts for in the mean over all ranks.
+  [[nodiscard]] virtual double loss_weight() const { return 1; }
 
  private:
   Context& context_;
@@ -41,5 +42,16 @@ class Replica : public Strategy {
 // The model as all ranks build it: equal parameters by the seed, on the device, with the
 // techniques that change a model (SyncBatchNorm, activation checkpointing).
 [[nodiscard]] std::shared_ptr<Model> build_model(Context& context);
+
+// Checks that all ranks have such parameters (an all-gather and a broadcast), and sends rank 0's
+// values of them and of the buffers (a broadcast for each dtype).
+void equalize_replicas(Job& job, const std::vector<torch::Tensor>& parameters,
+                       const std::vector<torch::Tensor>& buffers);
+
+// Sends rank 0's buffers, a broadcast for each dtype; nothing without buffers.
+void broadcast_buffers(Job& job, const std::vector<torch::Tensor>& buffers);
+
+// The parameters that every rank has, without their names.
+[[nodiscard]] std::vector<torch::Tensor> replicated_parameters(const Model& model);
 
 }  // namespace dprof::trainer_harness

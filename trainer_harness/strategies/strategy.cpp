@@ -1,26 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer_harness/strategies/strategy.h"
 
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+
+#include <algorithm>
+#include <set>
+
 #include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/strategies/data_parallel.h"
 #include "trainer_harness/strategies/ddp.h"
-#include "trainer_harness/strategies/replica.h"
+#include "trainer_harness/strategies/load_balance.h"
+#include "trainer_harness/strategies/parameter_server.h"
+#include "trainer_harness/strategies/pipeline.h"
+#include "trainer_harness/strategies/zero1.h"
+#include "trainer_harness/strategies/zero2.h"
+#include "trainer_harness/strategies/zero3.h"
 
 namespace dprof::trainer_harness {
 namespace {
 
-int64_t bytes_of(const torch::Tensor& tensor) {
-  return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
+// Each storage once, whatever shares it.
+int64_t storage_bytes(const std::vector<torch::Tensor>& tensors) {
+  std::set<const c10::StorageImpl*> storages;
+  for (const torch::Tensor& tensor : tensors) {
+    if (tensor.defined()) storages.insert(tensor.storage().unsafeGetStorageImpl());
+  }
+  size_t bytes = 0;
+  for (const c10::StorageImpl* storage : storages) bytes += storage->nbytes();
+  return static_cast<int64_t>(bytes);
+}
+
+std::vector<torch::Tensor> gradients_of(const std::vector<torch::Tensor>& parameters) {
+  std::vector<torch::Tensor> gradients;
+  for (const torch::Tensor& parameter : parameters) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+std::vector<torch::Tensor> state_of(const torch::optim::Optimizer& optimizer) {
+  std::vector<torch::Tensor> state;
+  for (const auto& [parameter, kept] : optimizer.state()) {
+    if (const auto* adam = dynamic_cast<const torch::optim::AdamParamState*>(kept.get())) {
+      state.insert(state.end(), {adam->exp_avg(), adam->exp_avg_sq(), adam->max_exp_avg_sq()});
+    } else if (const auto* sgd = dynamic_cast<const torch::optim::SGDParamState*>(kept.get())) {
+      state.push_back(sgd->momentum_buffer());
+    }
+  }
+  return state;
 }
 
 }  // namespace
 
+void Strategy::set_loss_weight(double) {
+  throw UsageError(
+      "this strategy cannot give the ranks unequal batches\n"
+      "hint: --shares and --rebalance go with --strategy ddp");
+}
+
+// The model's, and the pieces that the optimizer has in their place.
+std::vector<torch::Tensor> Strategy::kept_parameters() {
+  std::vector<torch::Tensor> parameters = model().parameters();
+  const std::vector<torch::Tensor> updated = updated_parameters();
+  parameters.insert(parameters.end(), updated.begin(), updated.end());
+  return parameters;
+}
+
+void Strategy::note_gradients() {
+  gradient_bytes_ = storage_bytes(gradients_of(kept_parameters()));
+}
+
 StateBytes Strategy::state_bytes(const torch::optim::Optimizer* optimizer) {
+  const std::vector<torch::Tensor> parameters = kept_parameters();
   StateBytes bytes;
-  for (const torch::Tensor& parameter : model().parameters()) {
-    bytes.parameters += bytes_of(parameter);
-    bytes.gradients += bytes_of(parameter.grad());
-  }
-  (void)optimizer;
+  bytes.parameters = storage_bytes(parameters);
+  bytes.gradients = std::max(gradient_bytes_, storage_bytes(gradients_of(parameters)));
+  if (optimizer != nullptr) bytes.optimizer = storage_bytes(state_of(*optimizer));
   return bytes;
 }
 
@@ -57,11 +111,25 @@ std::unique_ptr<Strategy> make_strategy(Context& context) {
     case StrategyKind::kSingle:
       return std::make_unique<Replica>(context);
     case StrategyKind::kDdp:
+      if (context.options.mistake == Mistake::kNoDdp) {
+        return std::make_unique<UnsyncedReplica>(context);
+      }
+      if (balances_load(context.options)) return std::make_unique<LoadBalancedDdp>(context);
       return std::make_unique<Ddp>(context);
-    default:
-      break;
+    case StrategyKind::kModelParallel:
+      return std::make_unique<Pipeline>(context);
+    case StrategyKind::kParameterServer:
+      return std::make_unique<ParameterServer>(context);
+    case StrategyKind::kDp:
+      return std::make_unique<DataParallel>(context);
+    case StrategyKind::kZero1:
+      return std::make_unique<Zero1>(context);
+    case StrategyKind::kZero2:
+      return std::make_unique<Zero2>(context);
+    case StrategyKind::kZero3:
+      return std::make_unique<Zero3>(context);
   }
-  throw UsageError("--strategy " + strategy_name(kind) + " is not part of this build");
+  throw UsageError("--strategy is none that there is");
 }
 
 }  // namespace dprof::trainer_harness

@@ -10,6 +10,7 @@
 #include <torch/optim/optimizer.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,13 @@ struct MicroStep {
   int64_t index = 0;
   int64_t count = 1;  // of this update; smaller in an epoch's last one
 
+  bool divides_loss = true;  // leaving it out is a mistake
+
   [[nodiscard]] bool last() const { return index + 1 == count; }
+  // What the loss of one micro-step counts for in the update's.
+  [[nodiscard]] double loss_factor() const {
+    return divides_loss ? 1 / static_cast<double>(count) : 1;
+  }
 };
 
 // What a rank keeps for its share of the model, in bytes.
@@ -53,7 +60,22 @@ class Strategy {
   // gives part -1 and gets empty batches.
   [[nodiscard]] virtual std::pair<int, int> data_share() const { return {1, 0}; }
 
+  // The part of each batch of that data which this rank takes, from the next one on, where it is
+  // not the whole; `batch_per_rank` is what an equal part has.
+  [[nodiscard]] virtual std::optional<BatchSlice> batch_slice(int64_t batch_per_rank) const {
+    (void)batch_per_rank;
+    return std::nullopt;
+  }
+
+  // Whether another update of this epoch comes: true on all ranks or on none. By default as long as
+  // this rank has data. Called before each update.
+  [[nodiscard]] virtual bool goes_on(bool has_data) { return has_data; }
+
   virtual void begin_update() {}
+
+  // In place of the micro-steps, on a rank whose data has ended while others have more: takes part
+  // in their update with gradients of zero.
+  virtual void join_update() {}
 
   // Forward and backward of one micro-batch, marked as such; gradients are added up. Gives the
   // batch's mean loss, detached; undefined on a rank that does not know it.
@@ -62,6 +84,10 @@ class Strategy {
   // What the model gave for the latest micro-batch, detached; undefined on a rank that does not
   // know.
   [[nodiscard]] virtual torch::Tensor predictions() const { return {}; }
+
+  // Called on all ranks in the same steps, with what micro_step() gave. Gives a loss that is known
+  // to rank 0.
+  [[nodiscard]] virtual torch::Tensor share_loss(torch::Tensor loss) { return loss; }
 
   // Now every gradient that this rank's optimizer needs is there, the same on all ranks that hold
   // the same parameters.
@@ -86,11 +112,27 @@ class Strategy {
   // Makes model() whole, where a rank keeps only a part of each parameter; for saving and
   // comparing.
   virtual void gather_parameters() {}
+  // The other way: model() was filled from a checkpoint, after gather_parameters().
+  virtual void scatter_parameters() {}
   // Whether model() must be equal on all ranks in the end.
   [[nodiscard]] virtual bool keeps_replicas_equal() const { return true; }
 
+  // What this rank's mean loss counts for from now on, in the mean over all ranks; 1 where batches
+  // are equal. Throws UsageError where batches cannot differ.
+  virtual void set_loss_weight(double weight);
+
+  // What is allocated at the end of an update; gradients as they were when the optimizer stepped.
   // `optimizer` is null where this rank has none.
   [[nodiscard]] virtual StateBytes state_bytes(const torch::optim::Optimizer* optimizer);
+
+ protected:
+  // For finish_gradients(): remembers what gradients take, since they are gone after the step.
+  void note_gradients();
+
+ private:
+  [[nodiscard]] std::vector<torch::Tensor> kept_parameters();
+
+  int64_t gradient_bytes_ = 0;
 };
 
 // Builds the model too. Throws UsageError for a job that the strategy cannot use.

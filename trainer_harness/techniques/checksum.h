@@ -3,24 +3,25 @@
 // bit-equal.
 #pragma once
 
-#include <torch/nn/module.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
+#include "trainer_harness/models/model.h"
+
 namespace dprof::trainer_harness {
 
-// FNV-1a over the bytes of every parameter and buffer, as 16 hexadecimal digits.
-[[nodiscard]] inline std::string checksum(const torch::nn::Module& model) {
+// FNV-1a over the bytes of every replicated parameter, as 16 hexadecimal digits. Buffers do not
+// count: data-parallel ranks have the same running statistics when a forward begins, and their own
+// after it.
+[[nodiscard]] inline std::string checksum(const Model& model) {
   uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](const torch::Tensor& tensor) {
     const torch::Tensor bytes = tensor.detach().cpu().contiguous();
     const auto* begin = static_cast<const uint8_t*>(bytes.const_data_ptr());
     for (size_t i = 0; i < bytes.nbytes(); ++i) hash = (hash ^ begin[i]) * 0x100000001b3;
   };
-  for (const torch::Tensor& parameter : model.parameters()) add(parameter);
-  for (const torch::Tensor& buffer : model.buffers()) add(buffer);
+  for (const auto& [name, parameter] : model.replicated_parameters()) add(parameter);
   char text[17];
   std::snprintf(text, sizeof(text), "%016lx", hash);
   return text;

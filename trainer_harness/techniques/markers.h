@@ -34,6 +34,7 @@ inline constexpr const char* kPushMark = "push";      // gradients, to a server
 inline constexpr const char* kServeMark = "serve";
 inline constexpr const char* kStageForwardMark = "stage_forward";  // one micro-batch in a pipeline
 inline constexpr const char* kStageBackwardMark = "stage_backward";
+inline constexpr const char* kSeedMark = "seed ";  // with the number
 
 #ifdef DPROF_TRAINER_HAS_NVTX
 inline constexpr bool kHasNvtx = true;

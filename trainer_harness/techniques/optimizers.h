@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizers that --optimizer takes.
+// The optimizers that --optimizer takes: SGD with momentum, Adam, and a custom one as people write
+// them, p -= lr * grad.
 #pragma once
 
 #include <torch/optim/optimizer.h>

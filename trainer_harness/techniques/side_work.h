@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training loop does beside training: barriers, metrics, reading and logging the loss,
-// memory figures, emptying the cache, watching the throughput.
+// memory figures, emptying the cache, watching the throughput. Nothing of it takes a collective
+// unless it was asked for.
 #pragma once
 
 #include <torch/types.h>
@@ -14,7 +15,8 @@ namespace dprof::trainer_harness {
 // Used by the training thread, at the same points on all ranks.
 class SideWork {
  public:
-  SideWork(Context& context, RankTruth& truth) : context_(context), truth_(truth) {}
+  // Throws UsageError for what the strategy cannot do.
+  SideWork(Context& context, RankTruth& truth);
 
   void begin_epoch();
 
@@ -24,10 +26,17 @@ class SideWork {
                   bool last_of_run);
 
  private:
-  void note_loss(const torch::Tensor& loss, bool last_of_run);
+  [[nodiscard]] bool due(int64_t every) const;
+  void wait_for_all();
+  void note_loss(Strategy& strategy, const torch::Tensor& loss, bool last_of_run);
+  void log_memory() const;
+  void log_throughput();
 
   Context& context_;
   RankTruth& truth_;
+  bool has_first_loss_ = false;
+  int64_t watched_since_ns_ = 0;  // of the throughput
+  int64_t watched_samples_ = 0;
 };
 
 }  // namespace dprof::trainer_harness

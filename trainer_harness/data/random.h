@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers that are functions of a seed and an index: the same on every machine and with
+// every standard library.
+#pragma once
+
+#include <cstdint>
+
+namespace dprof::trainer_harness {
+
+// Mixes a number into 64 bits that look random (splitmix64).
+[[nodiscard]] inline uint64_t mix(uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+// A generator of its own for each seed and index, cheap to make.
+class Random {
+ public:
+  explicit Random(uint64_t seed, uint64_t index = 0) : state_(mix(seed ^ mix(index))) {}
+
+  [[nodiscard]] uint64_t bits() { return mix(state_++); }
+  // [0, bound), evenly enough for bounds far below 2^64.
+  [[nodiscard]] int64_t below(int64_t bound) {
+    return static_cast<int64_t>(bits() % static_cast<uint64_t>(bound));
+  }
+  // [0, 1)
+  [[nodiscard]] double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  // Of mean 0 and deviation 1: a sum of uniform numbers is normal enough.
+  [[nodiscard]] float normal() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += uniform();
+    return static_cast<float>(sum);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace dprof::trainer_harness

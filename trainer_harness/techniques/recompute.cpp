@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer_harness/techniques/recompute.h"
+
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function.h>
+
+#include "trainer_harness/settings/usage_error.h"
+
+namespace dprof::trainer_harness {
+namespace {
+
+// A module's buffers, such as running statistics, put back to what they were.
+class KeptBuffers {
+ public:
+  explicit KeptBuffers(const Block& block) {
+    if (block.module == nullptr) return;
+    for (const torch::Tensor& buffer : block.module->buffers()) {
+      kept_.emplace_back(buffer, buffer.clone());
+    }
+  }
+  // Not as a change that autograd counts: what backward saved of a buffer is not used in training.
+  ~KeptBuffers() {
+    for (const auto& [buffer, value] : kept_) buffer.variable_data().copy_(value);
+  }
+  KeptBuffers(const KeptBuffers&) = delete;
+  KeptBuffers& operator=(const KeptBuffers&) = delete;
+
+ private:
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> kept_;
+};
+
+// Runs the block again, this time to keep what its backward needs, and that backward within this
+// one: so the gradients of its parameters are complete, and a reducer's hooks called, in order.
+class RecomputeBackward final : public torch::autograd::Node {
+ public:
+  RecomputeBackward(torch::autograd::edge_list edges, const Block& block, torch::Tensor input,
+                    const Precision& precision)
+      : Node(std::move(edges)), block_(block), input_(std::move(input)), precision_(precision) {}
+
+  [[nodiscard]] std::string name() const override { return "RecomputeBackward"; }
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
+    const torch::Tensor input = input_.detach().set_requires_grad(true);
+    torch::Tensor output;
+    {
+      const at::AutoGradMode with_gradients(true);
+      const KeptBuffers buffers(block_);
+      const Precision::Autocast autocast = precision_.autocast(input.device());
+      output = block_.run(input);
+    }
+    torch::autograd::backward({output}, {gradients.at(0)});
+    return {input.grad()};
+  }
+
+  void release_variables() override { input_.reset(); }
+
+ private:
+  const Block& block_;  // of a model that outlives its graphs
+  torch::Tensor input_;
+  const Precision& precision_;
+};
+
+torch::Tensor run_without_activations(const Block& block, const torch::Tensor& input,
+                                      const Precision& precision) {
+  torch::Tensor output;
+  {
+    const torch::NoGradGuard no_grad;
+    // A parameter's cast that is made here knows no gradient: nobody else may get it.
+    const bool caches = at::autocast::is_autocast_cache_enabled();
+    at::autocast::set_autocast_cache_enabled(false);
+    output = block.run(input);
+    at::autocast::set_autocast_cache_enabled(caches);
+  }
+  if (output.is_same(input)) output = output.view_as(output);
+  const std::shared_ptr<RecomputeBackward> node(
+      new RecomputeBackward(torch::autograd::collect_next_edges(input), block, input.detach(),
+                            precision),
+      torch::autograd::deleteNode);
+  torch::autograd::create_gradient_edge(output, node);
+  return output;
+}
+
+}  // namespace
+
+void apply_recompute(Model& model, Context& context) {
+  if (!context.options.training.recompute) return;
+  if (context.options.distribution.find_unused) {
+    throw UsageError(
+        "--recompute hides parameters from --find-unused\nhint: leave one of them out");
+  }
+  if (model.blocks().size() < 3) {
+    throw UsageError("--recompute: " + context.spec.name +
+                     " has no block between its first and its last\nhint: take a deeper model");
+  }
+  model.set_block_runner(
+      [&precision = context.precision, first = model.blocks().front().name,
+       last = model.blocks().back().name](const Block& block, const torch::Tensor& input) {
+        if (block.name == first || block.name == last || !input.requires_grad() ||
+            !torch::GradMode::is_enabled()) {
+          return block.run(input);
+        }
+        return run_without_activations(block, input, precision);
+      });
+}
+
+}  // namespace dprof::trainer_harness
