@@ -65,6 +65,14 @@ class Launch(EndToEnd):
         self.assertRegex(errors, r"rank [01] (was killed by signal 9|ended with exit code 1); the others are ended")
         self.check_gone(ranks)
 
+    def test_the_launcher_merges_what_a_killed_rank_0_cannot(self):
+        truth = self.folder / "truth.json"
+        self.trainer("--spawn", 2, "--steps", 50, "--timeout", 10, "--truth", truth, "--inject", "kill:rank=0,step=4",
+                     want=137)
+        zero = json.loads(truth.read_text())["ranks"][0]
+        self.assertIsNone(zero["ended"])
+        self.assertEqual(len(zero["step_ns"]), 4)
+
     def test_ranks_end_with_the_launcher(self):
         for how, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
             process = self.start(TRAINER, "--spawn", 2, "--steps", 1_000_000)

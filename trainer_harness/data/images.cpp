@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kChannels = 3;
 constexpr int64_t kTiles =
     kMinImageSide;  // a class's pattern has so many coloured squares each way
-constexpr float kNoiseLevel = 0.3F;
+constexpr float kImageNoise = 0.3F;
 constexpr size_t kNoise = 1 << 16;
 
 class ImageSource final : public SampleSource {
@@ -22,7 +22,7 @@ class ImageSource final : public SampleSource {
         noise_(kNoise) {
     Random random(set.seed);
     for (float& value : patterns_) value = random.normal();
-    for (float& value : noise_) value = kNoiseLevel * random.normal();
+    for (float& value : noise_) value = kImageNoise * random.normal();
   }
 
   [[nodiscard]] int64_t size() const override { return set_.samples; }

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
+#include "trainer_harness/faults/truth_merge.h"
 #include "trainer_harness/settings/log.h"
 #include "trainer_harness/settings/usage_error.h"
 
@@ -60,6 +62,16 @@ Outcome run_ranks(const std::vector<std::string>& command, const std::vector<Var
   return {};
 }
 
+// Ranks that were killed cannot merge their accounts: by now each has said all that it will.
+void merge_accounts(const std::filesystem::path& truth) {
+  if (truth.empty() || !std::filesystem::exists(truth.string() + ".rank-0")) return;
+  try {
+    (void)merge_truth(truth);
+  } catch (const std::exception& error) {
+    log_error(error.what());
+  }
+}
+
 }  // namespace
 
 bool is_spawned(const Environment& environment) { return environment(kSpawned).has_value(); }
@@ -105,7 +117,10 @@ int spawn_ranks(const Options& options, const std::vector<std::string>& argument
     }
     const Outcome outcome = run_ranks(command, ranks, node * local_world);
     const bool final = outcome.code == 0 || outcome.code == kUsage || outcome.asked_to_end;
-    if (final || !options.launch.elastic) return outcome.code;
+    if (final || !options.launch.elastic) {
+      if (outcome.code != 0 && node == 0) merge_accounts(options.output.truth);
+      return outcome.code;
+    }
     if (attempt == kMostRestarts || local_world == 1) {
       log_error(
           fmt::format("given up after {} restarts with {} ranks left", attempt, local_world - 1));

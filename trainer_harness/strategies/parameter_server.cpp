@@ -19,7 +19,7 @@ constexpr int kParameterTag = 1;
 constexpr const char* kServedKey = "served";  // in the store
 constexpr const char* kWorkerStepsKey = "worker steps";
 
-void check_usable(const Context& context) {
+void check_server(const Context& context) {
   const Options& options = context.options;
   if (context.job == nullptr || context.world_size() < 2) {
     throw UsageError(
@@ -46,7 +46,7 @@ ParameterServer::ParameterServer(Context& context)
     : Replica(context),
       server_(context.world_size() - 1),
       is_server_(context.rank() == context.world_size() - 1) {
-  check_usable(context);
+  check_server(context);
   group_ = context.job->group();
   parameters_ = model().parameters();
   has_buffers_ = !model().buffers().empty();

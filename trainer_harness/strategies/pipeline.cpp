@@ -44,7 +44,7 @@ std::vector<double> block_costs(const Model& model) {
   return costs;
 }
 
-void check_usable(const Context& context) {
+void check_stages(const Context& context) {
   const Options& options = context.options;
   if (options.mistake == Mistake::kModelParallelOneDevice) {
     throw UsageError(
@@ -99,7 +99,7 @@ struct Pipeline::Flow {
 
 Pipeline::Pipeline(Context& context)
     : context_(context), rank_(context.rank()), stages_(context.world_size()) {
-  check_usable(context);
+  check_stages(context);
   group_ = context.job->group();
   model_ = build_model(context);
   const size_t blocks = model_->blocks().size();

@@ -78,28 +78,6 @@ StateBytes Strategy::state_bytes(const torch::optim::Optimizer* optimizer) {
   return bytes;
 }
 
-std::string strategy_name(StrategyKind kind) {
-  switch (kind) {
-    case StrategyKind::kSingle:
-      return "single";
-    case StrategyKind::kDdp:
-      return "ddp";
-    case StrategyKind::kDp:
-      return "dp";
-    case StrategyKind::kModelParallel:
-      return "model-parallel";
-    case StrategyKind::kParameterServer:
-      return "parameter-server";
-    case StrategyKind::kZero1:
-      return "zero1";
-    case StrategyKind::kZero2:
-      return "zero2";
-    case StrategyKind::kZero3:
-      return "zero3";
-  }
-  return "unknown";
-}
-
 StrategyKind chosen_strategy(const Options& options, bool has_ranks) {
   return options.distribution.strategy.value_or(has_ranks ? StrategyKind::kDdp
                                                           : StrategyKind::kSingle);

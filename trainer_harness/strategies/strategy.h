@@ -138,9 +138,6 @@ class Strategy {
 // Builds the model too. Throws UsageError for a job that the strategy cannot use.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(Context& context);
 
-// The strategy's name as --strategy takes it.
-[[nodiscard]] std::string strategy_name(StrategyKind kind);
-
 // Given or standing to reason: data parallel with ranks, single without.
 [[nodiscard]] StrategyKind chosen_strategy(const Options& options, bool has_ranks);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/usage_error.h"
 #include "trainer_harness/strategies/load_balance.h"
 
@@ -97,7 +98,7 @@ void check_metrics(const Context& context) {
   if (context.options.distribution.metrics == Metrics::kNone) return;
   const StrategyKind kind = chosen_strategy(context.options, true);
   if (kind == StrategyKind::kModelParallel || kind == StrategyKind::kParameterServer) {
-    throw UsageError("--metrics does not go with --strategy " + strategy_name(kind) +
+    throw UsageError("--metrics does not go with --strategy " + std::string(strategy_word(kind)) +
                      ": some ranks have no predictions\nhint: take --strategy ddp");
   }
   const Uneven uneven = context.options.data.uneven;
