@@ -40,6 +40,7 @@ struct Rules {
 
   void hang();
   void stragglers();
+  [[nodiscard]] std::string transfer_advice() const;
   void exposed_transfer();
   void input_bound();
   void mutual_waiting();
@@ -147,6 +148,21 @@ void Rules::stragglers() {
   }
 }
 
+// What helps against transfers depends on what is transferred in a step: gradients by collectives,
+// or messages from rank to rank.
+std::string Rules::transfer_advice() const {
+  const auto in_steps = [](const auto& entry) { return entry.per_step.value_or(0) > 0; };
+  const bool collectives = report.collectives && std::ranges::any_of(*report.collectives, in_steps);
+  const bool messages =
+      report.point_to_point && std::ranges::any_of(*report.point_to_point, in_steps);
+  if (messages && !collectives) {
+    return "more micro-batches in flight hide the messages of a pipeline; fewer bytes: 16-bit "
+           "tensors; one server for all ranks: divide its parameters among several";
+  }
+  return "smaller buckets start earlier (bucket_cap_mb); fewer bytes: a larger batch, 16-bit "
+         "gradients, no_sync while accumulating";
+}
+
 // Transfers that no computation hides, on the rank that has most of them.
 void Rules::exposed_transfer() {
   if (!report.overlap || steady_steps() <= 0) return;
@@ -170,10 +186,7 @@ void Rules::exposed_transfer() {
       .detail = fmt::format(
           "{} of the communication is hidden; the cost is an upper bound of what could be won",
           format_share(hidden_share)),
-      .advice =
-          "smaller buckets start earlier (bucket_cap_mb); fewer bytes: a larger batch, 16-bit "
-          "gradients, "
-          "no_sync while accumulating",
+      .advice = transfer_advice(),
       .cost_ns = cost,
       .cause = "network",
       .confidence = 0.5,

@@ -98,6 +98,17 @@ TEST(RulesTest, ExposedTransfer) {
   EXPECT_EQ(findings[0].cost_ns, 12 * kNsPerMs);
 }
 
+TEST(RulesTest, AdviceAgainstTransfersFitsWhatIsTransferred) {
+  Report report = report_of(3);
+  for (RankOverlap& rank : report.overlap->per_rank)
+    rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
+  report.point_to_point = {{.from = 0, .to = 1, .n = 40, .per_step = 4}};
+  report.collectives = {{.n = 1, .per_step = 0}};  // at the start only
+  EXPECT_THAT(find_all(report, {})[0].advice, HasSubstr("micro-batches"));
+  report.collectives->push_back({.n = 10, .per_step = 1});
+  EXPECT_THAT(find_all(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
+}
+
 TEST(RulesTest, InputBoundNeedsMostRanks) {
   Report report = report_of(4);
   set(report, 0, Category::kInputWait, 20 * kNsPerMs);

@@ -54,10 +54,11 @@ class MixedPrecision(Case):
 
     def test_scaling_changes_no_result(self):
         """Scales are powers of two, so that bf16 and fp32 lose nothing by them."""
-        plain = self.train_equally("--steps", 5, "--batch", 16, "--amp", "bf16")
-        scaled = self.train_equally("--steps", 5, "--batch", 16, "--amp", "bf16", "--grad-scaler", "on")
-        self.assertEqual(self.skipped(), [(0, 5, 65536)])
-        self.assertLess(abs(scaled["last_loss"] - plain["last_loss"]), NEAR)
+        for amp in ("off", "bf16"):
+            plain = self.train_equally("--steps", 5, "--batch", 16, "--amp", amp)
+            scaled = self.train_equally("--steps", 5, "--batch", 16, "--amp", amp, "--grad-scaler", "on")
+            self.assertEqual(self.skipped(), [(0, 5, 65536)])
+            self.assertLess(abs(scaled["last_loss"] - plain["last_loss"]), NEAR)
 
     def test_overflow_skips_the_step_on_all_ranks(self):
         """A high learning rate makes for large gradients: some of 65,536 times their size are not finite in fp16."""

@@ -159,9 +159,6 @@ void check_training(const Options& options) {
   const TrainingOptions& given = options.training;
   refuse_if(given.momentum && given.optimizer && *given.optimizer != OptimizerKind::kSgd,
             "--momentum is SGD's", "leave it out, or take --optimizer sgd");
-  refuse_if(given.grad_scaler.value_or(false) && given.amp == Amp::kOff,
-            "--grad-scaler on without --amp: there is nothing to scale for",
-            "add --amp fp16 or --amp bf16");
 }
 
 void check_output(const Options& options) {

@@ -112,8 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"threads_twice", {"--threads", "1", "--threads-of-rank", "1,1"}, kTwo, "contradicts"},
         Case{"threads_of_three", {"--threads-of-rank", "1,1,1"}, kTwo, "3 entries"},
         Case{"sync_bn_alone", {"--sync-bn"}, kAlone, "has no meaning"},
-        Case{"momentum_of_adam", {"--optimizer", "adam", "--momentum", "0.9"}, kTwo, "SGD's"},
-        Case{"scaler_for_nothing", {"--grad-scaler"}, kTwo, "without --amp"}),
+        Case{"momentum_of_adam", {"--optimizer", "adam", "--momentum", "0.9"}, kTwo, "SGD's"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
