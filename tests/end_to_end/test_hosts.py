@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -78,6 +79,17 @@ class Hosts(EndToEnd):
         self.need_trainer()
         done = self.hosts(2, "--", TRAINER, "--steps", 5)
         self.assertIn("equal on all ranks: 2", done.stdout)
+
+    def test_the_trainer_slows_its_link(self):
+        """At 20 Mbit/s a rank needs 43 ms for the 108,400 bytes that it sends in each all-reduce."""
+        self.need_trainer()
+        truth = self.folder / "truth.json"
+        self.hosts(2, "--", TRAINER, "--steps", 12, "--inject", "slow-link:rank=1,rate=20,from=6", "--truth", truth)
+        told = json.loads(truth.read_text())
+        self.assertEqual(told["injected"][0]["rate_mbit"], 20)
+        steps = told["ranks"][0]["step_ns"]
+        before, after = statistics.median(steps[2:6]), statistics.median(steps[7:])
+        self.assertGreater(after - before, 35 * support.MS)
 
     def test_dprof_records_on_two_hosts(self):
         self.need(DPROF)
