@@ -115,9 +115,9 @@ void TraceRows::write_message(const MessageTimes& message) {
         : spec.any_source ? "c10d::recv_any_source_"
                           : "c10d::recv_",
         RangeCategory::kOp);
-  schema::CollectiveRow row{
-      .function = message.sends ? schema::Function::kSend : schema::Function::kRecv,
-      .sequence = message.sends ? sends_++ : receives_++};
+  schema::CollectiveRow row;
+  row.function = message.sends ? schema::Function::kSend : schema::Function::kRecv;
+  row.sequence = message.sends ? sends_++ : receives_++;
   if (message.sends) row.peer = spec.to;
   if (!message.sends && !spec.any_source) row.peer = spec.from;
   write_collective(std::move(row),
