@@ -111,6 +111,23 @@ void ParameterServer::finish() {
 
 // The server
 
+// What `exchange` with a worker gives; a lost one is said to be that, wherever it is noticed.
+template <typename Exchange>
+auto with_worker(Exchange exchange) {
+  const auto lost = [](const std::string& why) {
+    return std::runtime_error(
+        "the server could not exchange gradients and parameters with a worker: " + why +
+        "\nhint: a worker was lost, or needs longer than --timeout; its own message says more");
+  };
+  try {
+    return exchange();
+  } catch (const c10::Error& error) {
+    throw lost(error.what_without_backtrace());
+  } catch (const std::exception& error) {  // Gloo's own
+    throw lost(error.what());
+  }
+}
+
 // Who is still there, and what they pushed.
 class ParameterServer::Round {
  public:
@@ -158,10 +175,12 @@ class ParameterServer::Round {
 
 void ParameterServer::answer(int worker, const torch::Tensor& flat) {
   auto& [work, sent] = answers_[static_cast<size_t>(worker)];
-  if (work) work->wait();  // the worker has pulled since
-  sent = flat;
-  std::vector<torch::Tensor> message = {sent};
-  work = group_->send(message, worker, kParameterTag);
+  with_worker([&, &last = work, &kept = sent] {
+    if (last) last->wait();  // the worker has pulled since
+    kept = flat;
+    std::vector<torch::Tensor> message = {kept};
+    last = group_->send(message, worker, kParameterTag);
+  });
 }
 
 torch::Tensor ParameterServer::flattened() const {
@@ -174,20 +193,11 @@ torch::Tensor ParameterServer::flattened() const {
 
 int ParameterServer::receive() {
   std::vector<torch::Tensor> message = {message_};
-  const auto lost = [](const std::string& why) {
-    return std::runtime_error(
-        "the server waited for a worker's gradients and got none: " + why +
-        "\nhint: a worker was lost, or needs longer than --timeout; its own message says more");
-  };
-  try {
+  return with_worker([&] {
     const auto work = group_->recvAnysource(message, kGradientTag);
     work->wait();
     return work->sourceRank();
-  } catch (const c10::Error& error) {
-    throw lost(error.what_without_backtrace());
-  } catch (const std::exception& error) {  // Gloo's own
-    throw lost(error.what());
-  }
+  });
 }
 
 void ParameterServer::update(torch::optim::Optimizer& optimizer, const torch::Tensor& gradient) {
@@ -234,7 +244,7 @@ void ParameterServer::serve(torch::optim::Optimizer& optimizer) {
     context().faults.visit(Place::kStepEnd, context().progress.step++);
   }
   for (int worker = 0; worker < server_; ++worker) answer(worker, flat);
-  for (auto& [work, sent] : answers_) work->wait();
+  for (auto& [work, sent] : answers_) with_worker([&last = work] { last->wait(); });
   context().job->publish(kServedKey, round.text());
   // A checkpoint is of the workers' steps, of which a server has several in async mode.
   context().progress.step = std::stoll(context().job->read(kWorkerStepsKey, 0));
