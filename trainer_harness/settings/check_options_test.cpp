@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer_harness/settings/parsed_options_test.h"
 #include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
@@ -24,15 +25,6 @@ struct Case {
   JobShape job;
   const char* want = "";  // empty: it is all right
 };
-
-Options parsed(std::vector<std::string> arguments) {
-  CLI::App app("", "dprof-trainer");
-  Options options;
-  declare_options(app, options);
-  std::ranges::reverse(arguments);  // as CLI11 wants them
-  app.parse(std::move(arguments));
-  return options;
-}
 
 std::string complaint(const Case& test) {
   try {

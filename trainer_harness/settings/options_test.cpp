@@ -8,17 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "trainer_harness/settings/parsed_options_test.h"
+
 namespace dprof::trainer_harness {
 namespace {
-
-Options parsed(std::vector<std::string> arguments) {
-  CLI::App app("", "dprof-trainer");
-  Options options;
-  declare_options(app, options);
-  std::ranges::reverse(arguments);  // as CLI11 wants them
-  app.parse(std::move(arguments));
-  return options;
-}
 
 TEST(Options, AreEmptyWithoutArguments) {
   const Options options = parsed({});
