@@ -132,6 +132,7 @@ Phase phase_of(Marker marker, RangeCategory category) {
     case RangeCategory::kNvtx:
     case RangeCategory::kNvtxProcess:
     case RangeCategory::kNvtxMark:
+    case RangeCategory::kOverhead:
       break;
   }
   return {Category::kHost, false};

@@ -52,18 +52,21 @@ TEST_P(UsageTest, IsTwoWithAHint) {
 
 INSTANTIATE_TEST_SUITE_P(
     Mistakes, UsageTest,
-    ::testing::Values(UsageCase{"no_verb", {}}, UsageCase{"unknown_verb", {"recrod"}},
-                      UsageCase{"unknown_option", {"--frobnicate"}},
-                      UsageCase{"record_nothing", {"record"}},
-                      UsageCase{"no_ranks", {"record", "-n", "0", "--", "true"}},
-                      UsageCase{"ranks_no_number", {"record", "-n", "two", "--", "true"}},
-                      UsageCase{"unknown_detail", {"record", "--detail", "most", "--", "true"}},
-                      UsageCase{"not_built_yet", {"record", "--keep", "5", "--", "true"}},
-                      UsageCase{"report_nothing", {"report"}},
-                      UsageCase{"unknown_format", {"report", "r", "--format", "xml"}},
-                      UsageCase{"steps_backwards", {"report", "r", "--steps", "9:3"}},
-                      UsageCase{"ranks_no_list", {"report", "r", "--ranks", "1,,2"}},
-                      UsageCase{"recover_nothing", {"recover"}}),
+    ::testing::Values(
+        UsageCase{"no_verb", {}}, UsageCase{"unknown_verb", {"recrod"}},
+        UsageCase{"unknown_option", {"--frobnicate"}}, UsageCase{"record_nothing", {"record"}},
+        UsageCase{"no_ranks", {"record", "-n", "0", "--", "true"}},
+        UsageCase{"ranks_no_number", {"record", "-n", "two", "--", "true"}},
+        UsageCase{"unknown_detail", {"record", "--detail", "most", "--", "true"}},
+        UsageCase{"keep_no_number", {"record", "--keep", "ever", "--", "true"}},
+        UsageCase{"every_without_steps", {"record", "--every", "5", "--", "true"}},
+        UsageCase{"overhead_of_nothing", {"record", "--max-overhead", "0", "--", "true"}},
+        UsageCase{"clock_of_one_number", {"record", "--fake-clock", "5", "--", "true"}},
+        UsageCase{"report_nothing", {"report"}},
+        UsageCase{"unknown_format", {"report", "r", "--format", "xml"}},
+        UsageCase{"steps_backwards", {"report", "r", "--steps", "9:3"}},
+        UsageCase{"ranks_no_list", {"report", "r", "--ranks", "1,,2"}},
+        UsageCase{"recover_nothing", {"recover"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CommandLineTest, WhatCannotBeReadIsThree) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 namespace dprof::cli {
@@ -17,6 +18,13 @@ std::optional<int64_t> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   return whole && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -54,6 +62,25 @@ Result<std::vector<int>> parse_rank_list(std::string_view text) {
   const auto repeated = std::ranges::unique(ranks);
   ranks.erase(repeated.begin(), repeated.end());
   return ranks;
+}
+
+Result<double> parse_percent(std::string_view text) {
+  const std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+  const std::optional<double> value = real(digits);
+  if (value && *value > 0 && *value <= 100) return *value / 100;
+  return fail(Code::kUsage, fmt::format("'{}' is no percentage", text),
+              "above 0, at most 100: --max-overhead 1%");
+}
+
+Result<std::pair<double, double>> parse_pair(std::string_view text) {
+  const size_t comma = text.find(',');
+  if (comma != std::string_view::npos) {
+    const std::optional<double> first = real(text.substr(0, comma));
+    const std::optional<double> second = real(text.substr(comma + 1));
+    if (first && second) return std::pair(*first, *second);
+  }
+  return fail(Code::kUsage, fmt::format("'{}' are no two numbers", text),
+              "separated by a comma: --fake-clock 0.05,20");
 }
 
 }  // namespace dprof::cli

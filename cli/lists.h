@@ -17,4 +17,10 @@ Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text);
 // "0,4-7": sorted, each once. kUsage for anything else.
 Result<std::vector<int>> parse_rank_list(std::string_view text);
 
+// "1%" or "1" is 0.01. kUsage for anything else, or what is not above 0 and at most 100.
+Result<double> parse_percent(std::string_view text);
+
+// "1.5,-20": two numbers. kUsage for anything else.
+Result<std::pair<double, double>> parse_pair(std::string_view text);
+
 }  // namespace dprof::cli

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/format.h"
 #include "cli/beside.h"
+#include "cli/lists.h"
 #include "cli/subcommand.h"
 #include "schema/diagnostics.h"
 
@@ -85,6 +88,35 @@ class Record final : public Subcommand {
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"light", "standard", "full"}))
         ->capture_default_str();
+    app.add_option("--cuda", options_.cuda,
+                   "cupti: record the GPU; yield: wait until no other tool has CUPTI; off")
+        ->type_name("MODE")
+        ->check(CLI::IsMember({"cupti", "yield", "off"}))
+        ->capture_default_str();
+    CLI::Option* steps =
+        app.add_option("--steps", steps_, "record steps A to B-1 only; A: = from A on");
+    steps->type_name("A:B");
+    app.add_option("--every", every_, "with --steps: again each N steps")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber)
+        ->needs(steps);
+    app.add_option("--seconds", seconds_, "record from second A to second B only")
+        ->type_name("A:B")
+        ->excludes(steps);
+    app.add_option(
+           "--keep", keep_s_,
+           "flight recorder: keep the last S seconds, whole at a hang, a crash or a request")
+        ->type_name("S")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--max-overhead", max_overhead_,
+                   "lower the detail before recording costs more than that share of a step")
+        ->type_name("PCT");
+    app.add_option("--meet", options_.meet,
+                   "meet the run's other recorders there, where they share no run folder")
+        ->type_name("HOST:PORT");
+    app.add_option("--fake-clock", fake_clock_,
+                   "shift this recorder's clock by OFFSET seconds and PPM (for tests)")
+        ->type_name("OFFSET,PPM");
     app.add_flag("--overwrite", options_.overwrite, "replace the run that RUN holds");
     app.add_option("COMMAND", options_.command, "what to run, with its arguments, after `--`")
         ->required();
@@ -92,6 +124,7 @@ class Record final : public Subcommand {
   }
 
   Result<int> run(Console& console) override {
+    if (const Status read = read_options(); !read.ok()) return fail(read.error());
     const Result<fs::path> library = find_library();
     if (!library.ok()) return fail(library.error());
     options_.library = *library;
@@ -113,6 +146,35 @@ class Record final : public Subcommand {
  private:
   static constexpr int kMaxRanks = 1024;
 
+  Status read_options() {
+    const auto window = [](const std::string& text) -> Result<std::optional<recorder::Window>> {
+      if (text.empty()) return std::optional<recorder::Window>();
+      const auto pair = parse_half_open(text);
+      if (!pair.ok()) return fail(pair.error());
+      recorder::Window parsed{pair->first, std::nullopt};
+      if (pair->second != INT64_MAX) parsed.end = pair->second;
+      return std::optional(parsed);
+    };
+    const auto steps = window(steps_);
+    if (!steps.ok()) return fail(steps.error());
+    const auto seconds = window(seconds_);
+    if (!seconds.ok()) return fail(seconds.error());
+    options_.steps = *steps;
+    options_.seconds = *seconds;
+    if (every_ != 0) options_.every = every_;
+    if (keep_s_ != 0) options_.keep_s = keep_s_;
+    if (!max_overhead_.empty()) {
+      const Result<double> share = parse_percent(max_overhead_);
+      if (!share.ok()) return fail(share.error());
+      options_.max_overhead = *share;
+    }
+    if (fake_clock_.empty()) return Done{};
+    const Result<std::pair<double, double>> clock = parse_pair(fake_clock_);
+    if (!clock.ok()) return fail(clock.error());
+    options_.fake_clock = recorder::FakeClock{std::llround(clock->first * 1e9), clock->second};
+    return Done{};
+  }
+
   static Result<int> report_failure(const Error& error, Console& console) {
     if (error.code != Code::kNotFound && error.code != Code::kUnsupported) return fail(error);
     console.error(error);
@@ -120,7 +182,9 @@ class Record final : public Subcommand {
   }
 
   recorder::RecordOptions options_;
-  std::string folder_;
+  std::string folder_, steps_, seconds_, max_overhead_, fake_clock_;
+  int64_t every_ = 0;
+  int64_t keep_s_ = 0;
   int ranks_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "schema/tables.h"
 
 namespace dprof::schema {
 namespace {
@@ -92,11 +91,15 @@ std::string create_views() {
   return sql;
 }
 
-std::string column_list(const Table& table) {
+std::string column_list(const Table& table, int64_t version) {
   std::string list;
   for (const Column& c : table.columns) {
     if (!list.empty()) list += ", ";
-    list += c.name;
+    if (c.since <= version) {
+      list += c.name;
+    } else {
+      list += c.null == Null::kAllowed ? "NULL" : "0";
+    }
   }
   return list;
 }

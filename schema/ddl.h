@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/declaration.h"
+#include "schema/tables.h"
 
 namespace dprof::schema {
 
@@ -18,6 +18,7 @@ namespace dprof::schema {
 
 // "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes a quoted name that
 // it does not know for a text, and a missing column would go unnoticed.
-[[nodiscard]] std::string column_list(const Table& table);
+// Of a file of an older schema `version`, what it cannot have is NULL (or 0).
+[[nodiscard]] std::string column_list(const Table& table, int64_t version = kUserVersion);
 
 }  // namespace dprof::schema

@@ -41,6 +41,7 @@ struct Table {
   std::string_view order;     // in what order rows stand
   std::span<const Column> columns;
   std::string_view doc;
+  int since = 1;  // schema version that brought it
 };
 
 struct EnumValue {

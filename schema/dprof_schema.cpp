@@ -38,7 +38,8 @@ std::string cpp_type(const Column& column) {
       type = "std::string";
       break;
     case Type::kEnum:
-      return std::string(column.refers);
+      type = std::string(column.refers);
+      break;
   }
   return column.null == Null::kAllowed ? fmt::format("std::optional<{}>", type) : type;
 }
@@ -119,9 +120,11 @@ void print_docs() {
       kUserVersion, kApplicationId);
   for (const Table& table : kTables) {
     fmt::print(
-        "\n## {}\n\n{} Order: {}.\n\n| column | type | unit | since | meaning |\n| --- | --- | --- "
+        "\n## {}\n\n{} Order: {}.{}\n\n| column | type | unit | since | meaning |\n| --- | --- | "
+        "--- "
         "| --- | --- |\n",
-        table.name, table.doc, table.order);
+        table.name, table.doc, table.order,
+        table.since == 1 ? std::string() : fmt::format(" Since version {}.", table.since));
     for (const Column& c : table.columns) {
       std::string_view type = c.type == Type::kText   ? "TEXT"
                               : c.type == Type::kBlob ? "BLOB"

@@ -26,6 +26,7 @@ inline constexpr EnumValue kRangeCategoryValues[] = {
      "An NVTX start/end range; it may overlap others and end on another thread."},
     {5, "nvtx_mark", "An NVTX mark: a moment, duration 0."},
     {6, "api", "A call of the CUDA driver or runtime."},
+    {7, "overhead", "What CUPTI itself was busy with."},
 };
 
 inline constexpr EnumValue kGpuActivityKindValues[] = {
@@ -114,6 +115,9 @@ inline constexpr EnumValue kLossReasonValues[] = {
     {8, "text_cut", "A text or payload was longer than a record holds and was cut."},
     {9, "process_fork", "A fork child records nothing."},
     {10, "skipped_row", "An importer could not use a row of the foreign file."},
+    {11, "cupti_dropped", "CUPTI had no room for its records."},
+    {12, "cupti_queue", "CUPTI's buffers came faster than they could be read."},
+    {13, "inbox_full", "More was measured by the recorder itself than could be written."},
 };
 
 inline constexpr EnumValue kSeverityValues[] = {
@@ -128,6 +132,40 @@ inline constexpr EnumValue kMemoryEventKindValues[] = {
     {2, "segment_alloc", "The allocator took memory from the device."},
     {3, "segment_free", "The allocator gave memory back to the device."},
     {4, "oom", "An allocation failed."},
+    {5, "registered", "The block is known to hold what `category` says."},
+};
+
+inline constexpr EnumValue kMemoryCategoryValues[] = {
+    {0, "unknown", "Not known."},
+    {1, "parameter", "Parameters."},
+    {2, "gradient", "Gradients."},
+    {3, "optimizer_state", "State of the optimizer."},
+    {4, "activation", "Made in forward and needed by backward."},
+    {5, "bucket", "Buffers of DDP's buckets."},
+    {6, "temporary", "Made and freed within one phase."},
+};
+
+inline constexpr EnumValue kCaptureStateValues[] = {
+    {0, "off", "Nothing is recorded."},
+    {1, "armed", "Waiting for a window or a request."},
+    {2, "recording", "Recording at the level that `detail` says."},
+    {3, "stopped", "Recording has ended for good."},
+};
+
+inline constexpr EnumValue kDetailLevelValues[] = {
+    {0, "none", "No source records."},
+    {1, "light", "Marked ranges, autograd nodes, NVTX, NCCL, kernels."},
+    {2, "standard", "Collectives of LibTorch too."},
+    {3, "full", "Every operator, kernel shapes, allocations."},
+};
+
+inline constexpr EnumValue kCaptureCauseValues[] = {
+    {0, "start", "The recording began."},
+    {1, "window", "A window of steps or seconds opened or closed."},
+    {2, "request", "`dprof ctl` asked for it."},
+    {3, "governor", "The overhead governor (`--max-overhead`)."},
+    {4, "loss", "Records were being lost."},
+    {5, "trigger", "A hang, a crash or another trigger of the flight recorder."},
 };
 
 inline constexpr EnumValue kPayloadKindValues[] = {
@@ -153,6 +191,10 @@ inline constexpr Enumeration kEnumerations[] = {
     {"Severity", kSeverityValues, "How much a diagnostic matters."},
     {"MemoryEventKind", kMemoryEventKindValues, "What happened to memory."},
     {"PayloadKind", kPayloadKindValues, "Type of an NVTX payload."},
+    {"MemoryCategory", kMemoryCategoryValues, "What a block of memory holds."},
+    {"CaptureState", kCaptureStateValues, "Whether records are taken."},
+    {"DetailLevel", kDetailLevelValues, "How much is recorded."},
+    {"CaptureCause", kCaptureCauseValues, "Why the capture changed."},
 };
 
 }  // namespace dprof::schema

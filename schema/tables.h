@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 1;
+inline constexpr int kUserVersion = 2;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -31,6 +31,7 @@ inline constexpr Column kDeviceColumns[] = {
     {"uuid", Type::kText, Unit::kNone, 1, "The device's UUID.", Null::kAllowed},
     {"name_id", Type::kInteger, Unit::kNone, 1, "Model name.", Null::kAllowed, "string"},
     {"memory_bytes", Type::kInteger, Unit::kBytes, 1, "Total memory.", Null::kAllowed},
+    {"compute_capability", Type::kInteger, Unit::kNone, 2, "major * 100 + minor.", Null::kAllowed},
 };
 inline constexpr Column kStreamColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Number within this trace."},
@@ -81,6 +82,9 @@ inline constexpr Column kNvtxSchemaColumns[] = {
     {"entry_type", Type::kInteger, Unit::kNone, 1,
      "NVTX_PAYLOAD_ENTRY_TYPE_* of nvToolsExtPayload.h."},
     {"entry_offset", Type::kInteger, Unit::kBytes, 1, "Where it lies in the payload."},
+    {"entry_flags", Type::kInteger, Unit::kNone, 2, "NVTX_PAYLOAD_ENTRY_FLAG_*.", Null::kAllowed},
+    {"entry_detail", Type::kInteger, Unit::kNone, 2,
+     "Array length, string length or union selector.", Null::kAllowed},
 };
 inline constexpr Column kGpuActivityColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number; rows of one stream stand in start order."},
@@ -95,6 +99,8 @@ inline constexpr Column kGpuActivityColumns[] = {
     {"correlation", Type::kInteger, Unit::kNone, 1, "Joins it to its launch in host_range.",
      Null::kAllowed},
     {"graph_node", Type::kInteger, Unit::kNone, 1, "Node of the CUDA graph it ran in.",
+     Null::kAllowed},
+    {"graph", Type::kInteger, Unit::kNone, 2, "CUDA graph that it ran in, or that it is.",
      Null::kAllowed},
 };
 inline constexpr Column kGpuDependencyColumns[] = {
@@ -162,6 +168,11 @@ inline constexpr Column kCollectiveColumns[] = {
      Null::kAllowed, "thread"},
     {"enqueue_thread_id", Type::kInteger, Unit::kNone, 1, "Host thread that called it.",
      Null::kAllowed, "thread"},
+    {"ready_ns", Type::kInteger, Unit::kTraceNs, 2,
+     "When the last gradient of its DDP bucket was ready.", Null::kAllowed},
+    {"correlation", Type::kInteger, Unit::kNone, 2,
+     "CUPTI's correlation id of its kernel's launch.", Null::kAllowed},
+    {"source", Type::kEnum, Unit::kNone, 2, "Who saw it.", Null::kAllowed, "Source"},
 };
 inline constexpr Column kStepColumns[] = {
     {"step_index", Type::kInteger, Unit::kNone, 1, "0 for the first step that was seen."},
@@ -182,6 +193,9 @@ inline constexpr Column kMemoryEventColumns[] = {
      "stream"},
     {"allocated_bytes", Type::kInteger, Unit::kBytes, 1, "Allocated afterwards.", Null::kAllowed},
     {"reserved_bytes", Type::kInteger, Unit::kBytes, 1, "Reserved afterwards.", Null::kAllowed},
+    {"requested_bytes", Type::kInteger, Unit::kBytes, 2, "What was asked for, before rounding.",
+     Null::kAllowed},
+    {"category", Type::kEnum, Unit::kNone, 2, "What it holds.", Null::kAllowed, "MemoryCategory"},
 };
 inline constexpr Column kMemorySampleColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
@@ -191,6 +205,10 @@ inline constexpr Column kMemorySampleColumns[] = {
     {"allocated_bytes", Type::kInteger, Unit::kBytes, 1, "Allocated; on the host the resident set.",
      Null::kAllowed},
     {"reserved_bytes", Type::kInteger, Unit::kBytes, 1, "Reserved.", Null::kAllowed},
+    {"peak_allocated_bytes", Type::kInteger, Unit::kBytes, 2, "Peak since the last sample.",
+     Null::kAllowed},
+    {"peak_reserved_bytes", Type::kInteger, Unit::kBytes, 2, "Peak since the last sample.",
+     Null::kAllowed},
 };
 inline constexpr Column kLoaderEventColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
@@ -210,10 +228,15 @@ inline constexpr Column kClockSampleColumns[] = {
     {"monotonic_raw_ns", Type::kInteger, Unit::kDurationNs, 1,
      "CLOCK_MONOTONIC_RAW at that moment."},
     {"width_ns", Type::kInteger, Unit::kDurationNs, 1, "How far apart the readings can be."},
+    {"device_id", Type::kInteger, Unit::kNone, 2,
+     "Device whose clock was read together with the tick counter; NULL = the host's clocks.",
+     Null::kAllowed, "device"},
+    {"device_ns", Type::kInteger, Unit::kDurationNs, 2, "The device's clock at that moment.",
+     Null::kAllowed},
 };
 inline constexpr Column kClockProbeColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
-    {"peer", Type::kText, Unit::kNone, 1, "The other recorder."},
+    {"peer", Type::kText, Unit::kNone, 1, "The other recorder: its meta.clock_id."},
     {"send_ns", Type::kInteger, Unit::kTraceNs, 1, "Sent here."},
     {"peer_receive_ns", Type::kInteger, Unit::kDurationNs, 1,
      "Received there, on the peer's clock."},
@@ -228,6 +251,27 @@ inline constexpr Column kSystemSampleColumns[] = {
     {"subject", Type::kInteger, Unit::kNone, 1, "Thread, device or port that it is of.",
      Null::kAllowed},
     {"value", Type::kInteger, Unit::kNone, 1, "The value, in the unit that the name ends in."},
+};
+inline constexpr Column kCaptureColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 2, "Row number, in order of time."},
+    {"time_ns", Type::kInteger, Unit::kTraceNs, 2, "From when on."},
+    {"state", Type::kEnum, Unit::kNone, 2, "Whether records are taken.", Null::kNever,
+     "CaptureState"},
+    {"detail", Type::kEnum, Unit::kNone, 2, "How much is recorded.", Null::kNever, "DetailLevel"},
+    {"sources", Type::kInteger, Unit::kNone, 2, "Bit mask of the sources that may record."},
+    {"cause", Type::kEnum, Unit::kNone, 2, "Why.", Null::kNever, "CaptureCause"},
+};
+inline constexpr Column kKernelShapeColumns[] = {
+    {"activity_id", Type::kInteger, Unit::kNone, 2, "The kernel.", Null::kNever, "gpu_activity"},
+    {"grid_x", Type::kInteger, Unit::kCount, 2, "Blocks."},
+    {"grid_y", Type::kInteger, Unit::kCount, 2, "Blocks."},
+    {"grid_z", Type::kInteger, Unit::kCount, 2, "Blocks."},
+    {"block_x", Type::kInteger, Unit::kCount, 2, "Threads of a block."},
+    {"block_y", Type::kInteger, Unit::kCount, 2, "Threads of a block."},
+    {"block_z", Type::kInteger, Unit::kCount, 2, "Threads of a block."},
+    {"registers", Type::kInteger, Unit::kCount, 2, "Per thread."},
+    {"static_shared_bytes", Type::kInteger, Unit::kBytes, 2, "Per block."},
+    {"dynamic_shared_bytes", Type::kInteger, Unit::kBytes, 2, "Per block."},
 };
 inline constexpr Column kLossColumns[] = {
     {"source", Type::kEnum, Unit::kNone, 1, "What would have recorded it.", Null::kNever, "Source"},
@@ -282,6 +326,10 @@ inline constexpr Table kTables[] = {
      "Four-timestamp probes between the recorders of two hosts."},
     {"system_sample", "SystemSampleRow", "id", "time_ns", kSystemSampleColumns,
      "What the recorder read from the system."},
+    {"capture", "CaptureRow", "id", "time_ns", kCaptureColumns,
+     "What was being recorded when: where nothing was, an absence of rows means nothing.", 2},
+    {"kernel_shape", "KernelShapeRow", "", "activity_id", kKernelShapeColumns,
+     "Launch dimensions of kernels, at detail full.", 2},
     {"loss", "LossRow", "", "source", kLossColumns, "What was not recorded, and why."},
     {"diagnostic", "DiagnosticRow", "", "code", kDiagnosticColumns,
      "What the recorder had to remark."},
@@ -311,6 +359,22 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"torch_build_id", "Build id of its libtorch_cpu."},
     {"torch_source", "on, or why RecordFunction was not used."},
     {"nvtx_source", "on, or unused."},
+    {"nccl_source", "on, or why NCCL's profiler plugin recorded nothing."},
+    {"nccl_version", "Version of the NCCL in the process."},
+    {"cuda_source", "on, or why CUPTI recorded nothing."},
+    {"cupti_version", "CUPTI's API version."},
+    {"cuda_driver", "Version of the CUDA driver."},
+    {"memory_source", "What is recorded of memory, and what is not."},
+    {"cuda_mode", "cupti, yield or off, as asked for."},
+    {"window", "Steps or seconds that were to be recorded, as asked for; missing = all."},
+    {"keep_seconds", "Seconds that the flight recorder kept; missing = all was kept."},
+    {"max_overhead", "Share of the step time that recording may cost, as asked for."},
+    {"last_gpu_flush_ns", "When CUPTI's buffers were read last: later GPU rows may be missing."},
+    {"recorder_id", "Random id of the recorder; traces of one recorder share its clock samples."},
+    {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},
+    {"hook_ns", "Time spent in hooks: one call in 1,024 timed, times the calls."},
+    {"hook_calls", "Hooks that wrote a record."},
+    {"ddp", "Settings of DistributedDataParallel, as far as they could be seen."},
     {"first_event_ns", "Time of the first record."},
     {"last_event_ns", "Time of the last record."},
     {"records", "Records drained from the rings."},

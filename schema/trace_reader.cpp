@@ -33,7 +33,7 @@ Status check_file(const std::filesystem::path& path) {
   return Done{};
 }
 
-Status check_version(const Database& trace) {
+Result<int64_t> check_version(const Database& trace) {
   const std::filesystem::path& path = trace.path();
   const Result<int64_t> application = trace.query_int("PRAGMA application_id");
   if (!application.ok()) {
@@ -54,14 +54,15 @@ Status check_version(const Database& trace) {
                             *version, kUserVersion),
                 "open it with the dprof that recorded it (see meta.dprof_version), or upgrade");
   }
-  return Done{};
+  return *version;
 }
 
-// A file can lie about its version: every declared table and column must really be there.
-Status check_columns(const Database& trace) {
+// A file can lie about its version: every table and column of it must really be there.
+Status check_columns(const Database& trace, int64_t version) {
   for (const Table& table : kTables) {
-    const Result<Statement> probe =
-        trace.prepare(fmt::format("SELECT {} FROM \"{}\"", column_list(table), table.name));
+    if (table.since > version) continue;
+    const Result<Statement> probe = trace.prepare(
+        fmt::format("SELECT {} FROM \"{}\"", column_list(table, version), table.name));
     if (!probe.ok()) {
       return fail(
           Code::kDamaged, fmt::format("{} (table {})", probe.error().what, table.name),
@@ -77,10 +78,11 @@ Result<TraceReader> TraceReader::open(const std::filesystem::path& path) {
   if (const Status good = check_file(path); !good.ok()) return fail(good.error());
   Result<Database> database = Database::open(path, Database::Mode::kReadOnly);
   if (!database.ok()) return fail(database.error());
-  if (const Status good = check_version(*database); !good.ok()) return fail(good.error());
-  if (const Status good = check_columns(*database); !good.ok()) return fail(good.error());
+  const Result<int64_t> version = check_version(*database);
+  if (!version.ok()) return fail(version.error());
+  if (const Status good = check_columns(*database, *version); !good.ok()) return fail(good.error());
 
-  TraceReader reader(*std::move(database));
+  TraceReader reader(*std::move(database), *version);
   const Status read = reader.for_each<StringRow>([&](const StringRow& row) {
     if (row.id < 0 || row.id > int64_t{1} << 32) return;  // a damaged id must not size the table
     const auto index = static_cast<size_t>(row.id);
@@ -116,11 +118,18 @@ const std::string& TraceReader::string(int64_t id) const {
 }
 
 Result<int64_t> TraceReader::count(std::string_view table) const {
+  for (const Table& declared : kTables) {
+    if (declared.name == table && declared.since > version_) return 0;
+  }
   return database_.query_int(fmt::format("SELECT COUNT(*) FROM \"{}\"", table));
 }
 
 Result<Statement> TraceReader::select(const Table& table, std::string_view where) const {
-  return database_.prepare(fmt::format("SELECT {} FROM \"{}\"{}{}{}", column_list(table),
+  // A table that an older file cannot have is empty.
+  if (table.since > version_) {
+    return database_.prepare(fmt::format("SELECT {} WHERE 0", column_list(table, version_)));
+  }
+  return database_.prepare(fmt::format("SELECT {} FROM \"{}\"{}{}{}", column_list(table, version_),
                                        table.name, where.empty() ? "" : " WHERE ", where,
                                        table.name == "meta" ? " ORDER BY key" : " ORDER BY rowid"));
 }

@@ -45,10 +45,12 @@ class TraceReader {
   Result<int64_t> count(std::string_view table) const;
 
  private:
-  explicit TraceReader(Database database) : database_(std::move(database)) {}
+  TraceReader(Database database, int64_t version)
+      : database_(std::move(database)), version_(version) {}
   Result<Statement> select(const Table& table, std::string_view where) const;
 
   Database database_;
+  int64_t version_;  // schema version of the file
   std::vector<std::string> strings_;
 };
 
@@ -72,6 +74,11 @@ template <typename Enum>
 requires std::is_enum_v<Enum>
 void read_field(const Statement& s, int column, Enum& field) {
   field = static_cast<Enum>(s.integer(column));
+}
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void read_field(const Statement& s, int column, std::optional<Enum>& field) {
+  field = s.is_null(column) ? std::nullopt : std::optional(static_cast<Enum>(s.integer(column)));
 }
 
 }  // namespace internal

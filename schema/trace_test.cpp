@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the writer writes the reader reads; and every kind of bad file is refused with the right
 // code.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -61,6 +62,11 @@ class RandomFields {
   void operator()(Enum& field) {
     field = static_cast<Enum>(1);  // every enumeration has a 1
   }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(std::optional<Enum>& field) {
+    if (random_() % 3 != 0) field = static_cast<Enum>(1);
+  }
 
  private:
   std::mt19937_64 random_{11};
@@ -87,6 +93,41 @@ TEST_F(TraceTest, EveryTableRoundTrips) {
       EXPECT_TRUE(*read == rows) << Row::kTable.name;
     }
   });
+}
+
+// What version 1 could not have is empty in it, and the rest is read as ever.
+TEST_F(TraceTest, OlderFilesAreRead) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  {
+    Database database = *Database::open(path(), Database::Mode::kReadWrite);
+    for (const Table& table : kTables) {
+      if (table.since > 1) {
+        ASSERT_TRUE(database.execute(fmt::format("DROP TABLE \"{}\"", table.name)).ok());
+        continue;
+      }
+      for (const Column& column : table.columns) {
+        if (column.since == 1) continue;
+        ASSERT_TRUE(database
+                        .execute(fmt::format("DROP VIEW IF EXISTS \"{0}_text\"; ALTER TABLE "
+                                             "\"{0}\" DROP COLUMN \"{1}\"",
+                                             table.name, column.name))
+                        .ok());
+      }
+    }
+    ASSERT_TRUE(database
+                    .execute("INSERT INTO collective (id, function, dtype, reduction, state, "
+                             "captured) VALUES (7, 1, 8, 1, 2, 0); PRAGMA user_version = 1")
+                    .ok());
+  }
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().what;
+  const auto collectives = *reader->read_all<CollectiveRow>();
+  ASSERT_EQ(collectives.size(), 1u);
+  EXPECT_EQ(collectives[0].id, 7);
+  EXPECT_EQ(collectives[0].ready_ns, std::nullopt);
+  EXPECT_EQ(collectives[0].source, std::nullopt);
+  EXPECT_TRUE(reader->read_all<CaptureRow>()->empty());
+  EXPECT_EQ(*reader->count("capture"), 0);
 }
 
 TEST_F(TraceTest, OpenRowsAreCompletedLater) {

@@ -43,6 +43,11 @@ void bind_field(Statement& s, int at, const std::optional<std::string>& value) {
 template <typename Enum>
 requires std::is_enum_v<Enum>
 void bind_field(Statement& s, int at, Enum value) { s.bind(at, static_cast<int64_t>(value)); }
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void bind_field(Statement& s, int at, const std::optional<Enum>& value) {
+  value ? s.bind(at, static_cast<int64_t>(*value)) : s.bind_null(at);
+}
 
 template <typename Row>
 int bind_row(Statement& statement, int first, const Row& row) {
@@ -135,7 +140,8 @@ struct TraceWriter::Impl {
              Inserter<CommunicatorMemberRow>, Inserter<CollectiveRow>, Inserter<StepRow>,
              Inserter<MemoryEventRow>, Inserter<MemorySampleRow>, Inserter<LoaderEventRow>,
              Inserter<ClockSampleRow>, Inserter<ClockProbeRow>, Inserter<SystemSampleRow>,
-             Inserter<LossRow>, Inserter<DiagnosticRow>>
+             Inserter<CaptureRow>, Inserter<KernelShapeRow>, Inserter<LossRow>,
+             Inserter<DiagnosticRow>>
       inserters;
 
   // Keeps the first failure and hands it on.
@@ -282,6 +288,8 @@ template Status TraceWriter::append(const LoaderEventRow&);
 template Status TraceWriter::append(const ClockSampleRow&);
 template Status TraceWriter::append(const ClockProbeRow&);
 template Status TraceWriter::append(const SystemSampleRow&);
+template Status TraceWriter::append(const CaptureRow&);
+template Status TraceWriter::append(const KernelShapeRow&);
 template Status TraceWriter::append(const LossRow&);
 template Status TraceWriter::append(const DiagnosticRow&);
 

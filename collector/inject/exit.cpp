@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "collector/inject/session.h"
+#include "collector/inject/source.h"
 
 namespace dprof::inject {
 
@@ -17,6 +18,9 @@ void watch_exit() noexcept {
 void mark_clean_end() noexcept {
   // A vfork child shares our memory, so the wiped page does not tell it apart: its pid does.
   if (!session_alive() || hot_page.pid.load(std::memory_order_relaxed) != getpid()) return;
+  for (const SourceHooks* source : all_sources()) {
+    if (source->finish != nullptr) source->finish();
+  }
   runtime.mapping.header()->clean_end.store(1, std::memory_order_release);
 }
 

@@ -10,9 +10,9 @@
 #include <ctime>
 
 #include "collector/inject/session.h"
+#include "collector/inject/source.h"
 #include "collector/inject/strings.h"
 #include "collector/inject/threads.h"
-#include "collector/inject/torch_gate.h"
 #include "collector/wire/ticks.h"
 
 namespace dprof::inject {
@@ -20,12 +20,12 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kSleepNs = 100 * kMs;
-constexpr uint64_t kTorchSleepNs = 3 * kMs;          // while a torch is expected
-constexpr uint64_t kTorchExpectedNs = 60'000 * kMs;  // then it is looked for less often
-constexpr uint64_t kBusySleepNs = 10 * kMs;          // the recorder's backlog was full
+constexpr uint64_t kBusySleepNs = 10 * kMs;  // the recorder's backlog was full
 constexpr uint64_t kBusyLimitNs = 1'000 * kMs;
 constexpr uint64_t kArenaAheadBytes = 128 << 10;
 constexpr size_t kStackBytes = 1 << 20;  // libdprof_torch's static constructors run on it
+
+uint64_t shorter(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
 
 void pause_ns(uint64_t ns) noexcept {
   const timespec time{static_cast<time_t>(ns / 1'000'000'000u),
@@ -42,25 +42,19 @@ void wait_for_control(uint32_t generation_seen, uint64_t ns) noexcept {
 }
 
 // What is recorded, as the trace was told last. Owned by the helper.
-struct Told {
-  uint32_t state = 0;
-  uint32_t detail = 0;
-};
-constinit Told told;
+constinit wire::Detail told = {};
 
 // Tells the trace what is recorded from now on, if it does not know.
-void tell(uint32_t state, uint32_t detail) noexcept {
-  if (told.state == state && told.detail == detail) return;
+void tell(const wire::Detail& now) noexcept {
+  if (told.state == now.state && told.detail == now.detail && told.sources == now.sources) return;
   ThreadState* thread = current_thread();
   if (thread == nullptr) return;
-  told = {state, detail};
+  told = now;
   wire::Record record{};
   record.kind = wire::Kind::kDetail;
   record.slots = 1;
   record.ticks = ticks();
-  record.detail = {};
-  record.detail.state = state;
-  record.detail.detail = detail;
+  record.detail = now;
   thread->writer.push(record);
 }
 
@@ -76,9 +70,12 @@ bool apply_control() noexcept {
   const bool on = state == static_cast<uint32_t>(wire::CaptureState::kRecording);
   const uint32_t sources = control.sources.load(std::memory_order_relaxed);
   const uint32_t bits = mask_of(detail) & ((sources & kMaskSources) | ~kMaskSources);
-  set_torch_detail(detail);
-  tell(state, static_cast<uint32_t>(detail));
+  tell({.state = state,
+        .detail = static_cast<uint32_t>(detail),
+        .sources = sources & kMaskSources,
+        .cause = control.cause.load(std::memory_order_relaxed)});
   set_mask(on ? bits : 0);
+  for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, detail);
   return true;
 }
 
@@ -95,18 +92,17 @@ bool finish_connecting() noexcept {
 
 void serve() noexcept {
   if (!finish_connecting()) return;
-  const uint64_t started = wire::monotonic_ns();
-  tell(static_cast<uint32_t>(wire::CaptureState::kRecording),
-       static_cast<uint32_t>(runtime.default_detail));
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
   bool go_on = apply_control();
   while (go_on) {
     keep_spare_rings();
     populate_arena(runtime.mapping, kArenaAheadBytes);
-    const bool settled = look_for_torch();
+    uint64_t sleep_ns = kSleepNs;
+    for (const SourceHooks* source : all_sources()) {
+      sleep_ns = shorter(sleep_ns, source->serve(wire::monotonic_ns()));
+    }
     if (runtime.connection.peer() == Connection::Peer::kGone) return;
-    const bool eager = !settled && wire::monotonic_ns() - started < kTorchExpectedNs;
-    wait_for_control(applied, eager ? kTorchSleepNs : kSleepNs);
+    wait_for_control(applied, sleep_ns);
     const uint32_t generation =
         runtime.mapping.control()->generation.load(std::memory_order_acquire);
     if (generation != applied) go_on = apply_control();

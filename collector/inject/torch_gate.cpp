@@ -73,6 +73,7 @@ void look(Sight& sight) noexcept {
 // Owned by the helper thread.
 struct Gate {
   unsigned long long objects_seen = 0;
+  uint64_t started_ns = 0;  // of looking; 0 = not yet
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
   TorchEntry entry = nullptr;
   bool settled = false;
@@ -175,6 +176,9 @@ bool torch_is_mapped() noexcept {
   return found;
 }
 
+namespace {
+
+// True when no more looking is needed soon: it is loaded, or it never will be.
 bool look_for_torch() noexcept {
   if (gate.settled) return true;
   unsigned long long objects_added = 0;
@@ -190,9 +194,22 @@ bool look_for_torch() noexcept {
   return true;
 }
 
-void set_torch_detail(wire::DetailLevel detail) noexcept {
+constexpr uint64_t kEagerNs = 3'000'000;             // while a torch is expected
+constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // then it is looked for less often
+
+uint64_t serve(uint64_t now_ns) noexcept {
+  if (gate.started_ns == 0) gate.started_ns = now_ns;
+  const bool settled = look_for_torch();
+  return !settled && now_ns - gate.started_ns < kExpectedNs ? kEagerNs : kNoHurry;
+}
+
+void apply(uint32_t, wire::DetailLevel detail) noexcept {
   gate.detail = detail;
   if (gate.entry != nullptr) gate.entry(&core_table(), static_cast<uint32_t>(detail));
 }
+
+}  // namespace
+
+constinit const SourceHooks kTorchHooks = {&apply, &serve, nullptr};
 
 }  // namespace dprof::inject

@@ -9,19 +9,15 @@
 
 #include <cstdint>
 
-#include "collector/wire/layout.h"
+#include "collector/inject/source.h"
 
 namespace dprof::inject {
 
 // libtorch_cpu is mapped now. For the preload constructor: C++ programs have it from the start.
 [[nodiscard]] bool torch_is_mapped() noexcept;
 
-// Loads libdprof_torch.so when torch is there and ready. True when no more looking is needed soon:
-// it is loaded, or it never will be.
-bool look_for_torch() noexcept;
-
-// The detail level that is asked for; takes effect when torch is there.
-void set_torch_detail(wire::DetailLevel detail) noexcept;
+// Loads libdprof_torch.so when torch is there and ready, and tells it the detail level.
+extern const SourceHooks kTorchHooks;
 
 // The NT_GNU_BUILD_ID in a note segment, as hex digits; "" when there is none. For untrusted sizes.
 void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "schema/diagnostics.h"
+#include "collector/recorder/inbox.h"
 
 namespace dprof::recorder {
 
@@ -39,11 +39,31 @@ LossReason reason_of(wire::SharedLoss loss) {
       return LossReason::kNoRing;
     case wire::SharedLoss::kArenaFull:
       return LossReason::kArenaFull;
+    case wire::SharedLoss::kCuptiDropped:
+      return LossReason::kCuptiDropped;
+    case wire::SharedLoss::kCuptiQueue:
+      return LossReason::kCuptiQueue;
     case wire::SharedLoss::kTextCut:
     case wire::SharedLoss::kCount:
       break;
   }
   return LossReason::kTextCut;
+}
+
+Source source_of(wire::SharedLoss loss) {
+  const bool cupti =
+      loss == wire::SharedLoss::kCuptiDropped || loss == wire::SharedLoss::kCuptiQueue;
+  return cupti ? Source::kCuda : Source::kRecorder;
+}
+
+enum class Part : uint8_t { kHost, kGpu, kNccl, kTraining };
+
+// Which part of the recorder knows the record (wire/record.h numbers them so).
+Part part_of(Kind kind) {
+  const auto number = static_cast<uint16_t>(kind);
+  if (number < 10) return Part::kHost;
+  if (number < 30) return Part::kGpu;
+  return number < 50 ? Part::kNccl : Part::kTraining;
 }
 
 }  // namespace
@@ -55,10 +75,27 @@ Drain::Drain(const wire::Mapping& mapping, const RunClock& clock, int process_id
       process_id_(process_id),
       output_(output),
       names_(mapping, output),
-      collectives_(communicators_) {
+      collectives_(communicators_),
+      gpu_(row_context()),
+      nccl_(row_context()),
+      training_(row_context()) {
   for (uint32_t i = 0; i < wire::kMaxRings; ++i) {
     rings_[i].reader = wire::RingReader(mapping.ring(i), mapping.slots(i));
   }
+}
+
+RowContext Drain::row_context() {
+  return {mapping_,
+          clock_,
+          output_,
+          names_,
+          ranges_,
+          communicators_,
+          collectives_,
+          steps_,
+          losses_,
+          schemas_,
+          [this](uint32_t os_tid) { return thread_id_of(os_tid); }};
 }
 
 uint64_t Drain::pass() {
@@ -110,50 +147,78 @@ void Drain::on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read) 
   const int64_t time_ns = to_ns(record.ticks);
   totals_.first_ns = std::min(totals_.first_ns.value_or(time_ns), time_ns);
   totals_.last_ns = std::max(totals_.last_ns.value_or(time_ns), time_ns);
-  bool good = false;
+  const bool good = take(thread, read, time_ns);
+  if (good) return;
+  thread.used = true;
+  lose(LossReason::kBadRecord, thread.row.id, time_ns);
+}
+
+bool Drain::take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
+  switch (part_of(read.record.kind)) {
+    case Part::kGpu:
+      return gpu_.on_record(read, ref_of(thread), time_ns);
+    case Part::kNccl:
+      thread.used = true;
+      return nccl_.on_record(read, ref_of(thread), time_ns);
+    case Part::kTraining:
+      thread.used = true;
+      return training_.on_record(read, ref_of(thread), time_ns);
+    case Part::kHost:
+      break;
+  }
+  return take_host(thread, read, time_ns);
+}
+
+bool Drain::take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
+  const wire::Record& record = read.record;
   switch (record.kind) {
     case Kind::kRangeBegin:
-      good = on_range_begin(thread, read, time_ns);
-      break;
+      return on_range_begin(thread, read, time_ns);
     case Kind::kRangeEnd:
-      good = on_range_end(thread, read, time_ns);
-      break;
+      return on_range_end(thread, read, time_ns);
     case Kind::kCollectiveEnqueue: {
       const wire::CollectiveEnqueue& call = record.enqueue;
-      good = in_range(call.function, schema::Function::kRecv) &&
-             in_range(call.data_type, schema::DataType::kFloat8) &&
-             in_range(call.reduction, schema::Reduction::kOther) &&
-             in_range(call.backend, schema::Backend::kOther);
+      const bool good = in_range(call.function, schema::Function::kRecv) &&
+                        in_range(call.data_type, schema::DataType::kFloat8) &&
+                        in_range(call.reduction, schema::Reduction::kOther) &&
+                        in_range(call.backend, schema::Backend::kOther);
       if (good) put_in_order(thread, record);
-      break;
+      return good;
     }
     case Kind::kCollectiveBegin:
     case Kind::kCollectiveEnd:
       put_in_order(thread, record);
-      good = true;
-      break;
+      return true;
     case Kind::kCommunicator:
-      good = on_communicator(record);
-      break;
+      return on_communicator(record);
     case Kind::kThreadName:
-      good = on_thread_name(thread, record);
-      break;
+      return on_thread_name(thread, record);
     case Kind::kSchemaEntry:
-      good = on_schema_entry(record);
-      break;
-    case Kind::kDetail: {
-      constexpr std::string_view kWords[] = {"light", "standard", "full"};
-      const uint32_t level = record.detail.detail;
-      good = level >= 1 && level <= std::size(kWords);
-      if (good) output_.set_meta("detail", kWords[level - 1]);
-      break;
-    }
-    case Kind::kNone:
-      break;
+      return on_schema_entry(record);
+    case Kind::kDetail:
+      return on_detail(record, time_ns);
+    default:
+      return false;
   }
-  if (good) return;
-  thread.used = true;
-  lose(LossReason::kBadRecord, thread.row.id, time_ns);
+}
+
+bool Drain::on_detail(const wire::Record& record, int64_t time_ns) {
+  const wire::Detail& said = record.detail;
+  if (said.state > static_cast<uint32_t>(schema::CaptureState::kStopped) ||
+      said.detail > static_cast<uint32_t>(schema::DetailLevel::kFull) ||
+      said.cause > static_cast<uint32_t>(schema::CaptureCause::kTrigger)) {
+    return false;
+  }
+  const auto detail = static_cast<schema::DetailLevel>(said.detail);
+  if (detail != schema::DetailLevel::kNone) output_.set_meta("detail", schema::word_of(detail));
+  output_.append_numbered(schema::CaptureRow{
+      .time_ns = time_ns,
+      .state = static_cast<schema::CaptureState>(said.state),
+      .detail = detail,
+      .sources = said.sources,
+      .cause = static_cast<schema::CaptureCause>(said.cause),
+  });
+  return true;
 }
 
 bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
@@ -173,10 +238,12 @@ bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t
   } else if (begin.key != 0) {
     id = ranges_.add(thread.ranges, thread.row.id, name.id, category, time_ns, sequence,
                      std::nullopt);
-    put_in_order(thread, read.record, {id, time_ns, begin.domain, category, name.marker});
+    put_in_order(thread, read.record,
+                 {id, time_ns, begin.domain, category, name.marker, read.record.string});
   } else {
-    id = ranges_.begin(thread.ranges, thread.row.id, name.id, name.marker, category, begin.domain,
-                       time_ns, sequence);
+    id = ranges_.begin(thread.ranges, thread.row.id, name.id,
+                       {0, time_ns, begin.domain, category, name.marker, read.record.string},
+                       sequence);
   }
   if (name.marker != schema::Marker::kNone && category != RangeCategory::kNvtxMark) {
     steps_.begin(name.marker, id, time_ns);
@@ -185,7 +252,13 @@ bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t
     set_role(thread, ThreadRole::kAutograd);
   }
   if (begin.domain != 0 || begin.has != 0 || begin.payload_kind != 0) {
-    write_detail(id, begin, read);
+    write_detail({.range_id = id,
+                  .thread = ref_of(thread),
+                  .start_ns = time_ns,
+                  .domain = begin.domain,
+                  .name = read.record.string,
+                  .schema_id = begin.schema_id},
+                 begin, read);
   }
   return true;
 }
@@ -207,12 +280,13 @@ bool Drain::on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t t
     lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
     return true;
   }
-  on_end_of_range(*range, time_ns);
-  if (end.payload_kind != 0) write_end_payload(*range, read);
+  on_end_of_range(*range, thread, time_ns);
+  if (end.payload_kind != 0) write_end_payload(*range, thread, time_ns, read);
   return true;
 }
 
-void Drain::on_end_of_range(const OpenRange& range, int64_t end_ns) {
+void Drain::on_end_of_range(const OpenRange& range, const Thread& thread, int64_t end_ns) {
+  training_.on_range(range, ref_of(thread), end_ns);
   if (range.marker == schema::Marker::kNone) return;
   steps_.end(range.marker, range.id, end_ns, output_);
 }
@@ -245,7 +319,10 @@ bool Drain::on_schema_entry(const wire::Record& record) {
       .entry_name_id = text(record.string),
       .entry_type = static_cast<int64_t>(entry.type),
       .entry_offset = static_cast<int64_t>(entry.offset),
+      .entry_flags = entry.flags,
+      .entry_detail = static_cast<int64_t>(entry.detail),
   });
+  schemas_.add(entry, names_.text(entry.schema_name), names_.text(record.string));
   return true;
 }
 
@@ -277,10 +354,10 @@ std::optional<std::string> Drain::payload_bytes(uint8_t kind, uint64_t payload,
   return std::string(reinterpret_cast<const char*>(&payload), sizeof payload);
 }
 
-void Drain::write_detail(int64_t range_id, const wire::RangeBegin& begin,
+void Drain::write_detail(const RangePayload& about, const wire::RangeBegin& begin,
                          const wire::ReadRecord& read) {
   schema::RangeDetailRow row;
-  row.range_id = range_id;
+  row.range_id = about.range_id;
   if (begin.domain != 0) row.domain_id = names_.find(begin.domain).id;
   if ((begin.has & wire::kHasColor) != 0) row.color = begin.color;
   if ((begin.has & wire::kHasNvtxCategory) != 0) row.nvtx_category = begin.nvtx_category;
@@ -294,10 +371,16 @@ void Drain::write_detail(int64_t range_id, const wire::RangeBegin& begin,
                 to_ns(read.record.ticks));
   }
   output_.append(row);
+  if (row.payload_kind != schema::PayloadKind::kSchema || !row.payload) return;
+  RangePayload payload = about;
+  payload.bytes = *row.payload;
+  nccl_.on_payload(payload);
+  training_.on_payload(payload);
 }
 
 // A payload that came with the end: a second row of the same range.
-void Drain::write_end_payload(const OpenRange& range, const wire::ReadRecord& read) {
+void Drain::write_end_payload(const OpenRange& range, const Thread& thread, int64_t end_ns,
+                              const wire::ReadRecord& read) {
   const wire::RangeEnd& end = read.record.range_end;
   wire::RangeBegin as_begin{};
   as_begin.domain = range.domain;
@@ -305,18 +388,38 @@ void Drain::write_end_payload(const OpenRange& range, const wire::ReadRecord& re
   as_begin.payload = end.payload;
   as_begin.schema_id = end.schema_id;
   as_begin.has = end.has & wire::kPayloadCut;
-  write_detail(range.id, as_begin, read);
+  write_detail({.range_id = range.id,
+                .thread = ref_of(thread),
+                .start_ns = range.start_ns,
+                .end_ns = end_ns,
+                .domain = range.domain,
+                .name = range.name,
+                .schema_id = end.schema_id},
+               as_begin, read);
 }
 
 Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
-  if (ring.thread != nullptr) return *ring.thread;
+  if (ring.thread == nullptr) {
+    ring.thread = &new_thread(mapping_.ring(index)->os_tid.load(std::memory_order_relaxed));
+  }
+  return *ring.thread;
+}
+
+Drain::Thread& Drain::new_thread(uint32_t os_tid) {
   Thread& thread = threads_.emplace_back();
   thread.row.id = static_cast<int64_t>(threads_.size());
-  thread.row.os_tid = mapping_.ring(index)->os_tid.load(std::memory_order_relaxed);
+  thread.row.os_tid = os_tid;
   thread.row.role = thread.row.os_tid == process_id_ ? ThreadRole::kMain : ThreadRole::kOther;
   thread.changed = true;
-  ring.thread = &thread;
   return thread;
+}
+
+int64_t Drain::thread_id_of(uint32_t os_tid) {
+  const auto found = std::find_if(threads_.rbegin(), threads_.rend(),
+                                  [&](const Thread& one) { return one.row.os_tid == os_tid; });
+  Thread& thread = found != threads_.rend() ? *found : new_thread(os_tid);
+  thread.used = true;
+  return thread.row.id;
 }
 
 void Drain::set_role(Thread& thread, ThreadRole role) {
@@ -344,7 +447,7 @@ void Drain::run_one(const Ordered& item) {
   const int64_t time_ns = to_ns(item.ticks);
   Thread& thread = *item.thread;
   thread.used = true;
-  const ThreadRef ref{thread.row.id, static_cast<uint32_t>(thread.row.os_tid)};
+  const ThreadRef ref = ref_of(thread);
   bool paired = true;
   switch (record.kind) {
     case Kind::kRangeBegin:
@@ -354,7 +457,7 @@ void Drain::run_one(const Ordered& item) {
       const std::optional<OpenRange> range = ranges_.end_keyed(
           record.range_end.key, static_cast<RangeCategory>(record.range_end.category), time_ns);
       paired = range.has_value();
-      if (range) on_end_of_range(*range, time_ns);
+      if (range) on_end_of_range(*range, thread, time_ns);
       break;
     }
     case Kind::kCollectiveEnqueue:
@@ -415,7 +518,8 @@ void Drain::count_shared_losses() {
     const auto time = [&](uint64_t ticks) {
       return plausible(ticks) ? std::optional(to_ns(ticks)) : std::nullopt;
     };
-    losses_.add(Source::kRecorder, std::nullopt, reason_of(static_cast<wire::SharedLoss>(i)),
+    const auto kind = static_cast<wire::SharedLoss>(i);
+    losses_.add(source_of(kind), std::nullopt, reason_of(kind),
                 static_cast<int64_t>(std::min<uint64_t>(grown, INT64_MAX / 2)), time(first),
                 time(last));
     shared_seen_[i] = count;
@@ -438,6 +542,9 @@ void Drain::flush() {
     }
     thread.announced = true;
   }
+  gpu_.flush();
+  nccl_.flush();
+  training_.flush();
   ranges_.flush(output_);
   collectives_.flush(output_);
   count_shared_losses();
@@ -450,19 +557,21 @@ void Drain::finish(bool killed) {
   }
   run_ordered(UINT64_MAX);
   steps_.finish(killed, output_);
+  gpu_.finish();
+  nccl_.finish();
+  training_.finish();
   if (damaged_rings_ != 0) {
-    const schema::DiagnosticKind& kind = schema::diagnostic_kind("damaged_ring");
-    output_.append(schema::DiagnosticRow{
-        std::string(kind.code), kind.severity, damaged_rings_,
-        output_.intern(
-            fmt::format("{} rings held counters or records that make no sense", damaged_rings_))});
+    append_diagnostic(
+        output_, "damaged_ring", damaged_rings_,
+        fmt::format("{} rings held counters or records that make no sense", damaged_rings_));
   }
   flush();
 }
 
 DrainTotals Drain::totals() const {
   DrainTotals totals = totals_;
-  totals.events = ranges_.rows() + collectives_.rows();
+  totals.events =
+      ranges_.rows() + collectives_.rows() + gpu_.rows() + nccl_.rows() + training_.rows();
   totals.lost = losses_.total();
   totals.threads = static_cast<int64_t>(threads_.size());
   return totals;

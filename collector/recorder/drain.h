@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "collector/recorder/clock.h"
-#include "collector/recorder/collectives.h"
-#include "collector/recorder/losses.h"
-#include "collector/recorder/names.h"
-#include "collector/recorder/ranges.h"
-#include "collector/recorder/steps.h"
-#include "collector/recorder/trace_output.h"
+#include "collector/recorder/gpu_rows.h"
+#include "collector/recorder/nccl_rows.h"
+#include "collector/recorder/row_context.h"
+#include "collector/recorder/training_rows.h"
 #include "collector/wire/ring.h"
 
 namespace dprof::recorder {
@@ -80,22 +78,33 @@ class Drain {
 
   void drain_ring(uint32_t index, uint64_t& records);
   void on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read);
+  bool take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_thread_name(Thread& thread, const wire::Record& record);
   bool on_schema_entry(const wire::Record& record);
   bool on_communicator(const wire::Record& record);
-  void write_detail(int64_t range_id, const wire::RangeBegin& begin, const wire::ReadRecord& read);
-  void write_end_payload(const OpenRange& range, const wire::ReadRecord& read);
+  bool on_detail(const wire::Record& record, int64_t time_ns);
+  void write_detail(const RangePayload& about, const wire::RangeBegin& begin,
+                    const wire::ReadRecord& read);
+  void write_end_payload(const OpenRange& range, const Thread& thread, int64_t end_ns,
+                         const wire::ReadRecord& read);
   std::optional<std::string> payload_bytes(uint8_t kind, uint64_t payload,
                                            const wire::ReadRecord& read);
 
   Thread& thread_of(Ring& ring, uint32_t index);
+  Thread& new_thread(uint32_t os_tid);
+  int64_t thread_id_of(uint32_t os_tid);
+  [[nodiscard]] RowContext row_context();
+  static ThreadRef ref_of(const Thread& thread) {
+    return {thread.row.id, static_cast<uint32_t>(thread.row.os_tid)};
+  }
   void set_role(Thread& thread, schema::ThreadRole role);
   void put_in_order(Thread& thread, const wire::Record& record, const OpenRange& range = {});
   void run_ordered(uint64_t until_ticks);
   void run_one(const Ordered& item);
-  void on_end_of_range(const OpenRange& range, int64_t end_ns);
+  void on_end_of_range(const OpenRange& range, const Thread& thread, int64_t end_ns);
   void count_losses();
   void count_ring_losses(Ring& ring, uint32_t index);
   void count_shared_losses();
@@ -114,6 +123,10 @@ class Drain {
   Collectives collectives_;
   StepFinder steps_;
   LossTable losses_;
+  PayloadSchemas schemas_;
+  GpuRows gpu_;
+  NcclRows nccl_;
+  TrainingRows training_;
   std::array<Ring, wire::kMaxRings> rings_;
   std::array<uint64_t, wire::kSharedLossCount> shared_seen_{};
   std::deque<Thread> threads_;  // addresses stay

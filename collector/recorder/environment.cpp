@@ -33,17 +33,25 @@ std::vector<std::string> Environment::entries() const {
   return entries;
 }
 
-std::string add_collector(Environment& environment, const CollectorSettings& settings) {
+Replaced add_collector(Environment& environment, const CollectorSettings& settings) {
   environment.set(wire::kSocketVariable, settings.socket.string());
   environment.set(wire::kClockVariable, clock_variable(settings.scale));
   environment.set(wire::kDetailVariable, settings.detail);
+  environment.set(wire::kCudaVariable, settings.cuda);
   if (settings.library.empty()) return {};
   const std::string library = settings.library.string();
   const std::string preloaded = environment.get("LD_PRELOAD");
   environment.set("LD_PRELOAD", preloaded.empty() ? library : library + ":" + preloaded);
-  const std::string nvtx = environment.get("NVTX_INJECTION64_PATH");
-  environment.set("NVTX_INJECTION64_PATH", library);
-  return nvtx == library ? std::string() : nvtx;
+  const auto replace = [&](const char* name) {
+    const std::string before = environment.get(name);
+    environment.set(name, library);
+    return before == library ? std::string() : before;
+  };
+  Replaced replaced;
+  replaced.nvtx = replace("NVTX_INJECTION64_PATH");
+  replaced.nccl = replace("NCCL_PROFILER_PLUGIN");
+  if (settings.cuda != "off") replaced.cuda = replace("CUDA_INJECTION64_PATH");
+  return replaced;
 }
 
 void add_rank(Environment& environment, int rank, int ranks, int port) {

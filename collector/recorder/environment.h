@@ -35,11 +35,19 @@ struct CollectorSettings {
   std::filesystem::path socket;
   wire::TickScale scale{};
   std::string detail;
+  std::string cuda = "cupti";  // cupti, yield, off
 };
 
-// Adds the collector: LD_PRELOAD (in front of what is there), NVTX_INJECTION64_PATH and the
-// DPROF_* variables. Returns the NVTX_INJECTION64_PATH of another tool that had to go, or "".
-std::string add_collector(Environment& environment, const CollectorSettings& settings);
+// What other tools had set, and had to go; "" = nothing.
+struct Replaced {
+  std::string nvtx;  // NVTX_INJECTION64_PATH
+  std::string nccl;  // NCCL_PROFILER_PLUGIN
+  std::string cuda;  // CUDA_INJECTION64_PATH
+};
+
+// Adds the collector: LD_PRELOAD (in front of what is there), the injection paths of NVTX, NCCL and
+// CUDA, and the DPROF_* variables.
+Replaced add_collector(Environment& environment, const CollectorSettings& settings);
 
 // Adds the rendezvous variables of one rank of `ranks`, all on this host.
 void add_rank(Environment& environment, int rank, int ranks, int port);

@@ -17,7 +17,7 @@ const CollectorSettings kSettings{
 TEST(EnvironmentTest, PutsTheCollectorInFront) {
   Environment environment;
   environment.set("LD_PRELOAD", "/usr/lib/other.so");
-  EXPECT_EQ(add_collector(environment, kSettings), "");
+  EXPECT_EQ(add_collector(environment, kSettings).nvtx, "");
   EXPECT_EQ(environment.get("LD_PRELOAD"), "/opt/lib/libdprof.so:/usr/lib/other.so");
   EXPECT_EQ(environment.get("NVTX_INJECTION64_PATH"), "/opt/lib/libdprof.so");
   EXPECT_EQ(environment.get("DPROF_SOCKET"), "/tmp/x/s");
@@ -28,7 +28,7 @@ TEST(EnvironmentTest, PutsTheCollectorInFront) {
 TEST(EnvironmentTest, RemembersTheToolThatItReplaces) {
   Environment environment;
   environment.set("NVTX_INJECTION64_PATH", "/opt/other.so");
-  EXPECT_EQ(add_collector(environment, kSettings), "/opt/other.so");
+  EXPECT_EQ(add_collector(environment, kSettings).nvtx, "/opt/other.so");
 }
 
 TEST(EnvironmentTest, LeavesAnOwnThreadCountAlone) {

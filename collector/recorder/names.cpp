@@ -20,15 +20,19 @@ const Name& Names::find(uint32_t arena_id_untrusted) {
   return *last_;
 }
 
-const Name& Names::read(uint32_t arena_id) {
+std::string Names::text(uint32_t arena_id) const {
   const uint64_t used_untrusted = mapping_.header()->arena_used.load(std::memory_order_acquire);
   const bool inside = uint64_t{arena_id} * wire::kArenaUnit < used_untrusted;
   const wire::ArenaText entry = inside ? wire::arena_text(mapping_, arena_id) : wire::ArenaText{};
-  if (entry.length == 0) {
+  return entry.length == 0 ? std::string() : clean_text({entry.text, entry.length});
+}
+
+const Name& Names::read(uint32_t arena_id) {
+  const std::string text = this->text(arena_id);
+  if (text.empty()) {
     ++bad_ids_;
     return known_.at(0);  // not remembered: bad ids must not fill the memory
   }
-  const std::string text = clean_text({entry.text, entry.length});
   const Name name{output_.intern(text), schema::marker_of(text), function_of_range(text)};
   return known_.emplace(arena_id, name).first->second;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 
 #include "collector/recorder/trace_output.h"
@@ -25,6 +26,9 @@ class Names {
 
   // The name of an arena id; an id that makes no sense has no text and is counted.
   const Name& find(uint32_t arena_id_untrusted);
+
+  // The text itself, "" for an id that makes no sense; a copy, since the arena is shared.
+  [[nodiscard]] std::string text(uint32_t arena_id_untrusted) const;
 
   [[nodiscard]] int64_t bad_ids() const { return bad_ids_; }
 

@@ -24,13 +24,13 @@ int64_t RangeTable::add(RangeStack& stack, int64_t thread_id, int64_t name_id,
   return row.id;
 }
 
-int64_t RangeTable::begin(RangeStack& stack, int64_t thread_id, int64_t name_id,
-                          schema::Marker marker, RangeCategory category, uint32_t domain,
-                          int64_t start_ns, std::optional<int64_t> sequence) {
-  const int64_t id = add(stack, thread_id, name_id, category, start_ns, sequence, std::nullopt);
+int64_t RangeTable::begin(RangeStack& stack, int64_t thread_id, int64_t name_id, OpenRange range,
+                          std::optional<int64_t> sequence) {
+  range.id = add(stack, thread_id, name_id, range.category, range.start_ns, sequence, std::nullopt);
+  range.start_ns = stack.last_start_ns;
   if (stack.open.size() >= kMaxOpenPerThread) stack.open.erase(stack.open.begin());
-  stack.open.push_back({id, stack.last_start_ns, domain, category, marker});
-  return id;
+  stack.open.push_back(range);
+  return range.id;
 }
 
 std::optional<OpenRange> RangeTable::end(RangeStack& stack, RangeCategory category, uint32_t domain,

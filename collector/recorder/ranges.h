@@ -18,6 +18,7 @@ struct OpenRange {
   uint32_t domain = 0;  // arena id of the NVTX domain
   schema::RangeCategory category{};
   schema::Marker marker = schema::Marker::kNone;
+  uint32_t name = 0;  // arena id
 };
 
 // The open ranges of one thread, innermost last.
@@ -40,8 +41,8 @@ class RangeTable {
   static constexpr size_t kMaxOpenKeyed = 65536;
 
   // A range that nests on its thread.
-  int64_t begin(RangeStack& stack, int64_t thread_id, int64_t name_id, schema::Marker marker,
-                schema::RangeCategory category, uint32_t domain, int64_t start_ns,
+  // `range` is filled in but for its id; returns the id.
+  int64_t begin(RangeStack& stack, int64_t thread_id, int64_t name_id, OpenRange range,
                 std::optional<int64_t> sequence);
   // Closes the innermost open range of that category and domain.
   std::optional<OpenRange> end(RangeStack& stack, schema::RangeCategory category, uint32_t domain,

@@ -73,6 +73,7 @@ class Loop {
         output_(options.show_progress ? kClearLine : ""),
         launcher_({options.command, options.ranks, options.grace}, output_),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        sampler_(clock),
         recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {}
 
   Launcher& launcher() { return launcher_; }
@@ -93,6 +94,7 @@ class Loop {
       if (Steady::now() < next_sample) continue;
       next_sample += kClockInterval;
       recording_.sample_clock();
+      sampler_.sample(recording_.sampled());
       show_progress();
     }
     // A short-lived process may have said hello and gone before anybody looked.
@@ -153,6 +155,7 @@ class Loop {
   OutputLines output_;
   Launcher launcher_;
   Descriptor wake_fd_;
+  SystemSampler sampler_;
   Recording recording_;
   Steady::time_point started_ = Steady::now();
   int signals_seen_ = 0;
@@ -201,8 +204,9 @@ Result<Recorded> record(const RecordOptions& options) {
   facts.detail = options.detail;
   facts.launcher = options.ranks ? "dprof" : "";
   facts.record_cost_ns = measure_record_cost(clock);
-  facts.replaced_nvtx =
-      add_collector(environment, {options.library, server->path(), clock.scale(), options.detail});
+  facts.cuda = options.cuda;
+  facts.replaced = add_collector(
+      environment, {options.library, server->path(), clock.scale(), options.detail, options.cuda});
 
   RunIndex index{facts.run_id, joined(options.command), options.ranks, {facts.host}, {}, {}};
   if (const Status written = folder->write_index(index); !written.ok()) {

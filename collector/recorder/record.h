@@ -15,12 +15,33 @@
 
 namespace dprof::recorder {
 
+// Half-open; `end` empty = to the end of the run.
+struct Window {
+  int64_t begin = 0;
+  std::optional<int64_t> end;
+};
+
+// Added to every time that the recorder gives out: two recorders on one machine then behave as two
+// hosts (a test switch).
+struct FakeClock {
+  int64_t offset_ns = 0;
+  double drift_ppm = 0;
+};
+
 struct RecordOptions {
   std::vector<std::string> command;
-  std::optional<int> ranks;         // -n
-  std::filesystem::path folder;     // empty = default_run_name()
-  std::filesystem::path library;    // libdprof.so; empty = preload nothing
-  std::string detail = "standard";  // light, standard, full
+  std::optional<int> ranks;            // -n
+  std::filesystem::path folder;        // empty = default_run_name()
+  std::filesystem::path library;       // libdprof.so; empty = preload nothing
+  std::string detail = "standard";     // light, standard, full
+  std::string cuda = "cupti";          // cupti, yield, off
+  std::optional<Window> steps;         // --steps A:B
+  std::optional<Window> seconds;       // --seconds A:B, since the first rank's first event
+  std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
+  std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
+  std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
+  std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
+  std::optional<FakeClock> fake_clock;
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions

@@ -190,7 +190,17 @@ void Recording::leave() {
 
 void Recording::sample_clock() {
   const ClockReading reading = clock_.read();
-  for (Live& live : live_) live.session->add_clock_sample(reading);
+  for (Live& live : live_) live.session->add(reading);
+}
+
+std::vector<Sampled> Recording::sampled() {
+  std::vector<Sampled> processes;
+  for (Live& live : live_) {
+    Session* session = live.session.get();
+    processes.push_back({session->process().pid,
+                         [session](Measured measured) { session->add(std::move(measured)); }});
+  }
+  return processes;
 }
 
 void Recording::finish() {

@@ -14,6 +14,7 @@
 #include "collector/recorder/run_folder.h"
 #include "collector/recorder/server.h"
 #include "collector/recorder/session.h"
+#include "collector/recorder/system_sampler.h"
 
 namespace dprof::recorder {
 
@@ -32,6 +33,8 @@ class Recording {
   // The recorder leaves: all sessions end now, whether their process has or not.
   void leave();
   void sample_clock();
+  // The processes that are being recorded, for the sampler.
+  [[nodiscard]] std::vector<Sampled> sampled();
 
   // Waits for all sessions, finishes what is left, names it and drops what is empty.
   void finish();

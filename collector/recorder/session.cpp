@@ -47,18 +47,23 @@ int64_t thread_cpu_ns() {
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-std::string_view remark_code(wire::Remark remark) {
-  switch (remark) {
-    case wire::Remark::kTorchVersionMismatch:
-      return "torch_version_mismatch";
-    case wire::Remark::kTorchLibraryMissing:
-      return "torch_library_missing";
-    case wire::Remark::kNvtxTaken:
-    case wire::Remark::kCount:
-      break;
-  }
-  return "nvtx_taken";
-}
+// Which diagnostic a remark becomes, and the fact that says more.
+struct RemarkKind {
+  wire::Remark remark;
+  std::string_view code;
+  wire::Fact fact;
+};
+constexpr RemarkKind kRemarks[] = {
+    {wire::Remark::kTorchVersionMismatch, "torch_version_mismatch", wire::Fact::kTorchSource},
+    {wire::Remark::kTorchLibraryMissing, "torch_library_missing", wire::Fact::kTorchSource},
+    {wire::Remark::kNvtxTaken, "nvtx_taken", wire::Fact::kNvtxSource},
+    {wire::Remark::kCuptiTaken, "cupti_taken", wire::Fact::kCuptiSource},
+    {wire::Remark::kCuptiRefused, "cupti_refused", wire::Fact::kCuptiSource},
+    {wire::Remark::kCuptiMissing, "cupti_missing", wire::Fact::kCuptiSource},
+    {wire::Remark::kNcclPluginTaken, "nccl_plugin_taken", wire::Fact::kNcclSource},
+    {wire::Remark::kNcclTooOld, "nccl_too_old", wire::Fact::kNcclSource},
+};
+static_assert(std::size(kRemarks) == static_cast<size_t>(wire::Remark::kCount));
 
 }  // namespace
 
@@ -72,12 +77,17 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
       new Session(clock, run, process, std::move(memory), path, *std::move(output)));
   session->on_done_ = std::move(on_done);
   session->write_identity();
-  if (!run.replaced_nvtx.empty()) {
-    session->write_diagnostic("nvtx_taken", 1,
-                              fmt::format("it was {}", clean_text(run.replaced_nvtx)));
+  const std::pair<std::string_view, const std::string&> replaced[] = {
+      {"nvtx_taken", run.replaced.nvtx},
+      {"nccl_plugin_taken", run.replaced.nccl},
+      {"cuda_injection_taken", run.replaced.cuda},
+  };
+  for (const auto& [code, before] : replaced) {
+    if (before.empty()) continue;
+    session->add(RecorderDiagnostic{code, 1, fmt::format("it was {}", clean_text(before))});
   }
-  session->add_clock_sample(clock.origin());
-  session->take_clock_samples();
+  session->add(clock.origin());
+  session->inbox_.write_to(*session->output_);
   Session* self = session.get();
   session->thread_ = std::thread([self] { self->run(); });
   return session;
@@ -98,11 +108,6 @@ Session::~Session() {
   if (!thread_.joinable()) return;
   end(ProcessEnd::kLeft, std::nullopt);
   thread_.join();
-}
-
-void Session::add_clock_sample(const ClockReading& reading) {
-  const std::lock_guard lock(mutex_);
-  samples_.push_back(reading);
 }
 
 void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
@@ -135,7 +140,7 @@ void Session::run() {
     }
   }
   ended_ = killed ? "process_killed" : "complete";
-  take_clock_samples();
+  inbox_.write_to(*output_);
   drain_.finish(killed);
   publish_totals();
   cpu_ns_ = thread_cpu_ns();
@@ -151,7 +156,7 @@ void Session::write_loop() {
     const bool found = drain_.pass() != 0;
     dirty |= found;
     if (steady_clock::now() >= next_commit && dirty) {
-      take_clock_samples();
+      inbox_.write_to(*output_);
       write_facts();
       drain_.flush();
       publish_totals();
@@ -177,23 +182,6 @@ void Session::sleep(nanoseconds at_most) {
   control.recorder_asleep.store(0, std::memory_order_relaxed);
 }
 
-void Session::take_clock_samples() {
-  std::vector<ClockReading> samples;
-  {
-    const std::lock_guard lock(mutex_);
-    samples.swap(samples_);
-  }
-  for (const ClockReading& reading : samples) {
-    output_->append(schema::ClockSampleRow{
-        .id = next_sample_id_++,
-        .ticks = static_cast<int64_t>(reading.ticks),
-        .realtime_ns = reading.realtime_ns,
-        .monotonic_raw_ns = reading.monotonic_raw_ns,
-        .width_ns = reading.width_ns,
-    });
-  }
-}
-
 void Session::publish_totals() {
   const DrainTotals totals = drain_.totals();
   records_.store(totals.records, std::memory_order_relaxed);
@@ -212,6 +200,7 @@ void Session::write_identity() {
   out.set_meta("pid", std::to_string(process_.pid));
   out.set_meta("command", process_.command);
   out.set_meta("detail", run_.detail);
+  out.set_meta("cuda_mode", run_.cuda);
   out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
   out.set_meta("ticks_per_second", std::to_string(std::llround(clock_.ticks_per_second())));
   out.set_meta("origin_realtime_ns", std::to_string(clock_.origin().realtime_ns));
@@ -240,10 +229,11 @@ void Session::write_facts() {
   set_number("restart_count", rank.restart_count);
   out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
   constexpr std::pair<wire::Fact, std::string_view> kFacts[] = {
-      {wire::Fact::kTorchVersion, "torch_version"},
-      {wire::Fact::kTorchBuildId, "torch_build_id"},
-      {wire::Fact::kTorchSource, "torch_source"},
-      {wire::Fact::kNvtxSource, "nvtx_source"},
+      {wire::Fact::kTorchVersion, "torch_version"}, {wire::Fact::kTorchBuildId, "torch_build_id"},
+      {wire::Fact::kTorchSource, "torch_source"},   {wire::Fact::kNvtxSource, "nvtx_source"},
+      {wire::Fact::kNcclSource, "nccl_source"},     {wire::Fact::kNcclVersion, "nccl_version"},
+      {wire::Fact::kCuptiSource, "cuda_source"},    {wire::Fact::kCuptiVersion, "cupti_version"},
+      {wire::Fact::kCudaDriver, "cuda_driver"},     {wire::Fact::kMemorySource, "memory_source"},
   };
   for (const auto& [fact, key] : kFacts) {
     const std::string text = fact_text(mapping, fact);
@@ -251,22 +241,16 @@ void Session::write_facts() {
   }
 }
 
-void Session::write_diagnostic(std::string_view code, int64_t count, const std::string& text) {
-  const schema::DiagnosticKind& kind = schema::diagnostic_kind(code);
-  output_->append(
-      schema::DiagnosticRow{std::string(code), kind.severity, count, output_->intern(text)});
-}
-
 void Session::write_remarks() {
   const wire::Mapping& mapping = memory_.mapping();
-  for (uint32_t i = 0; i < static_cast<uint32_t>(wire::Remark::kCount); ++i) {
-    const uint32_t count = mapping.header()->remarks[i].load(std::memory_order_relaxed);
+  for (const RemarkKind& kind : kRemarks) {
+    const auto index = static_cast<uint32_t>(kind.remark);
+    const uint32_t count = mapping.header()->remarks[index].load(std::memory_order_relaxed);
     if (count == 0) continue;
-    const std::string_view code = remark_code(static_cast<wire::Remark>(i));
-    const std::string source = fact_text(mapping, wire::Fact::kTorchSource);
-    write_diagnostic(
-        code, count,
-        source.empty() ? std::string(schema::diagnostic_kind(code).sentence) : clean_text(source));
+    const std::string more = fact_text(mapping, kind.fact);
+    append_diagnostic(
+        *output_, kind.code, count,
+        more.empty() ? std::string(schema::diagnostic_kind(kind.code).sentence) : clean_text(more));
   }
 }
 
@@ -288,12 +272,12 @@ Result<bool> Session::conclude(std::optional<int> rank) {
   const DrainTotals totals = drain_.totals();
   const int64_t lost = totals.lost + out.unwritten();
   if (lost != 0) {
-    write_diagnostic("records_lost", lost, fmt::format("{} records were lost", lost));
+    append_diagnostic(out, "records_lost", lost, fmt::format("{} records were lost", lost));
   }
   if (ended_ == "process_killed") {
-    write_diagnostic("process_killed", 1,
-                     exit_status_ ? fmt::format("it ended with {}", *exit_status_)
-                                  : std::string("how it ended could not be seen"));
+    append_diagnostic(out, "process_killed", 1,
+                      exit_status_ ? fmt::format("it ended with {}", *exit_status_)
+                                   : std::string("how it ended could not be seen"));
   }
   if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
   if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));

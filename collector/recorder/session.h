@@ -16,6 +16,8 @@
 
 #include "collector/recorder/clock.h"
 #include "collector/recorder/drain.h"
+#include "collector/recorder/environment.h"
+#include "collector/recorder/inbox.h"
 #include "collector/recorder/rank.h"
 #include "collector/recorder/shared_memory.h"
 
@@ -27,7 +29,8 @@ struct RunFacts {
   std::string host;
   std::string detail;
   std::string launcher;       // "dprof" where -n started the ranks, else ""
-  std::string replaced_nvtx;  // former value of NVTX_INJECTION64_PATH
+  std::string cuda;           // cupti, yield, off
+  Replaced replaced;          // of other tools
   double record_cost_ns = 0;  // see measure_record_cost()
 };
 
@@ -59,7 +62,8 @@ class Session {
                                                 std::function<void()> on_done);
   ~Session();
 
-  void add_clock_sample(const ClockReading& reading);
+  // What the recorder measured for this trace; written with the next commit.
+  void add(Measured measured) { inbox_.put(std::move(measured)); }
 
   // The process ended: drain the rest, then end the thread. Does not wait.
   void end(ProcessEnd how, std::optional<std::string> exit_status);
@@ -85,11 +89,9 @@ class Session {
   void run();
   void write_loop();
   void sleep(std::chrono::nanoseconds at_most);
-  void take_clock_samples();
   void write_identity();
   void write_facts();
   void write_remarks();
-  void write_diagnostic(std::string_view code, int64_t count, const std::string& text);
   void publish_totals();
 
   const RunClock& clock_;
@@ -102,10 +104,9 @@ class Session {
   std::function<void()> on_done_;
   std::string ended_;
   int64_t cpu_ns_ = 0;
-  int64_t next_sample_id_ = 1;
+  Inbox inbox_;
 
-  std::mutex mutex_;  // samples_, how_, exit_status_
-  std::vector<ClockReading> samples_;
+  std::mutex mutex_;  // how_, exit_status_
   ProcessEnd how_ = ProcessEnd::kEnded;
   std::optional<std::string> exit_status_;
 

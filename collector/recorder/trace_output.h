@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,13 @@ class TraceOutput {
   void append(const Row& row) {
     ++uncommitted_;
     note(writer_->append(row));
+  }
+  // The same with the next row number of its table: for tables with several writers.
+  template <typename Row>
+  int64_t append_numbered(Row row) {
+    row.id = ++last_ids_[Row::kTable.name];
+    append(row);
+    return row.id;
   }
   int64_t intern(std::string_view text) { return writer_->intern(text); }
   void set_meta(std::string_view key, std::string_view value) { writer_->set_meta(key, value); }
@@ -59,6 +67,7 @@ class TraceOutput {
   }
 
   std::unique_ptr<schema::TraceWriter> writer_;
+  std::map<std::string_view, int64_t> last_ids_;
   int64_t uncommitted_ = 0;
   int64_t unwritten_ = 0;
   std::optional<Error> failure_;

@@ -9,10 +9,10 @@ namespace dprof::wire {
 
 namespace range_category {
 inline constexpr uint8_t kOp = 0, kUser = 1, kAutograd = 2, kNvtx = 3, kNvtxProcess = 4,
-                         kNvtxMark = 5;
+                         kNvtxMark = 5, kApi = 6, kOverhead = 7;
 }
 namespace source {
-inline constexpr uint8_t kTorch = 1, kNvtx = 2;
+inline constexpr uint8_t kTorch = 1, kNvtx = 2, kNccl = 3, kCuda = 4;
 }
 namespace payload_kind {
 inline constexpr uint8_t kNone = 0, kUint64 = 1, kInt64 = 2, kDouble = 3, kUint32 = 4, kInt32 = 5,
@@ -34,6 +34,18 @@ inline constexpr uint8_t kUnknown = 0, kUint8 = 1, kInt8 = 2, kInt16 = 3, kInt32
 namespace reduction {
 inline constexpr uint8_t kNone = 0, kSum = 1, kAvg = 2, kProduct = 3, kMin = 4, kMax = 5,
                          kBitwise = 6, kOther = 7;
+}
+namespace gpu_activity_kind {
+inline constexpr uint8_t kKernel = 0, kCopyToDevice = 1, kCopyToHost = 2, kCopyOnDevice = 3,
+                         kMemset = 4, kSync = 5, kGraph = 6;
+}
+namespace memory_event_kind {
+inline constexpr uint8_t kAlloc = 0, kFree = 1, kSegmentAlloc = 2, kSegmentFree = 3, kOom = 4,
+                         kRegistered = 5;
+}
+namespace memory_category {
+inline constexpr uint8_t kUnknown = 0, kParameter = 1, kGradient = 2, kOptimizerState = 3,
+                         kActivation = 4, kBucket = 5, kTemporary = 6;
 }
 
 }  // namespace dprof::wire

@@ -18,7 +18,7 @@
 namespace dprof::wire {
 
 inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
-inline constexpr uint32_t kWireVersion = 1;
+inline constexpr uint32_t kWireVersion = 2;
 
 inline constexpr uint32_t kMaxRings = 128;
 inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s
@@ -38,6 +38,14 @@ static_assert(kDirectoryOffset + kMaxRings * kDirectoryEntryBytes <= kArenaOffse
 enum class ClockSource : uint32_t { kTsc = 1, kMonotonic = 2 };
 enum class DetailLevel : uint32_t { kLight = 1, kStandard = 2, kFull = 3 };
 enum class CaptureState : uint32_t { kOff = 0, kArmed = 1, kRecording = 2, kStop = 3 };
+enum class CaptureCause : uint32_t {
+  kStart = 0,
+  kWindow = 1,
+  kRequest = 2,
+  kGovernor = 3,
+  kLoss = 4,
+  kTrigger = 5
+};
 
 // ns since the recorder's start = ((ticks - tick0) * multiplier) >> shift, in 128-bit arithmetic.
 // Fixed for the run.
@@ -61,23 +69,54 @@ enum class Fact : uint32_t {
   kTorchSource,
   kNvtxSource,
   kRankVariables,
+  kNcclSource,   // "on", or why not
+  kNcclVersion,  // "2.28.9"
+  kCuptiSource,  // "on", or why not
+  kCuptiVersion,
+  kCudaDriver,    // version of the driver
+  kMemorySource,  // what of memory is recorded
   kCount
 };
 inline constexpr uint32_t kFactCount = 16;  // room
 
 // What the process has to remark; the recorder turns each non-zero count into a diagnostic of that
 // name.
-enum class Remark : uint32_t { kTorchVersionMismatch, kTorchLibraryMissing, kNvtxTaken, kCount };
+enum class Remark : uint32_t {
+  kTorchVersionMismatch,
+  kTorchLibraryMissing,
+  kNvtxTaken,
+  kCuptiTaken,    // another client has CUPTI; Fact::kCuptiSource names it where it can
+  kCuptiRefused,  // CUPTI answered with an error
+  kCuptiMissing,  // no libcupti could be loaded
+  kNcclPluginTaken,
+  kNcclTooOld,
+  kCount
+};
 inline constexpr uint32_t kRemarkCount = 32;
 
 // Losses that belong to no ring.
-enum class SharedLoss : uint32_t { kNoRing, kArenaFull, kTextCut, kCount };
+enum class SharedLoss : uint32_t {
+  kNoRing,
+  kArenaFull,
+  kTextCut,
+  kCuptiDropped,  // CUPTI's own count
+  kCuptiQueue,    // buffers that were recycled unread; counts bytes / 64
+  kCount
+};
 inline constexpr uint32_t kSharedLossCount = 8;
 
 struct LossCounter {
   std::atomic<uint64_t> count;
   std::atomic<uint64_t> first_ticks;  // 0 = none
   std::atomic<uint64_t> last_ticks;
+};
+
+// What hooks cost: one call in kTimedEvery is timed. Written by the producer.
+inline constexpr uint32_t kTimedEvery = 1024;
+struct HookTimes {
+  std::atomic<uint64_t> calls;        // hooks that wrote
+  std::atomic<uint64_t> timed;        // of these, timed
+  std::atomic<uint64_t> timed_ticks;  // that those took together
 };
 
 struct Header {
@@ -108,6 +147,7 @@ struct ControlPage {
   std::atomic<uint32_t> detail;   // DetailLevel
   std::atomic<uint32_t> sources;  // bit mask of Source numbers that may record; all ones = all
   std::atomic<uint32_t> flush_request;
+  std::atomic<uint32_t> cause;                        // CaptureCause: why it was changed last
   alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
   std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
 };
@@ -123,6 +163,7 @@ struct alignas(64) RingShared {
   std::atomic<uint32_t> status;  // RingStatus; the recorder writes kFree
   std::atomic<uint32_t> os_tid;
   LossCounter dropped;
+  HookTimes hooks;
   // Written by the recorder.
   alignas(64) std::atomic<uint64_t> tail;  // slots ever read
 };

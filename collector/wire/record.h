@@ -26,6 +26,33 @@ enum class Kind : uint16_t {
   kThreadName = 7,    // string = name
   kSchemaEntry = 8,   // string = name of the field
   kDetail = 9,        // the capture state changed
+  // Of CUDA (gpu_records.h). Their times are nanoseconds on the trace's axis: CUPTI stamps with our
+  // clock and the fixed scale.
+  kDevice = 10,               // string = model name
+  kStreamName = 11,           // string = name
+  kGpuActivity = 12,          // string = kernel name, or the kind of copy; may carry a KernelShape
+  kApiCall = 13,              // string = name of the driver or runtime function
+  kExternalCorrelation = 14,  // which NCCL launch a correlation id belongs to
+  kGpuEvent = 15,             // event record, stream wait, synchronisation call
+  kCuptiOverhead = 16,        // string = what CUPTI was busy with
+  kDeviceClock = 17,          // one moment on the device's and the host's clock
+  kGpuFlush = 18,             // everything that ended before `ticks` has been written
+  // Of NCCL's profiler plugin (nccl_records.h).
+  kNcclCommunicator = 30,   // string = name
+  kNcclCall = 31,           // string = function: an API call began
+  kNcclCollective = 32,     // string = function: a collective was enqueued
+  kNcclPointToPoint = 33,   // string = function: a send or receive was enqueued
+  kNcclLaunch = 34,         // the kernel launch of a group began
+  kNcclStop = 35,           // an event of one of the four kinds above ended
+  kNcclKernelChannel = 36,  // option: one channel of a kernel, device times
+  kNcclProxy = 37,          // option: one operation of the proxy thread
+  // Of memory, data and LibTorch's gradient buckets (training_records.h).
+  kMemoryEvent = 50,
+  kMemorySample = 51,
+  kMemoryTag = 52,    // what a block holds
+  kBucket = 53,       // a gradient bucket of DDP
+  kGroupMember = 54,  // a member of a process group
+  kSetting = 55,      // string = "key=value", for meta
 };
 
 // What the numbers mean is the trace's enumerations (schema/enums.h: RangeCategory, Function,
@@ -108,9 +135,11 @@ struct SchemaEntry {
 };
 
 struct Detail {
-  uint32_t state;   // CaptureState
-  uint32_t detail;  // DetailLevel
-  uint64_t reserved[5];
+  uint32_t state;    // CaptureState
+  uint32_t detail;   // DetailLevel
+  uint32_t sources;  // bit mask of Source numbers
+  uint32_t cause;    // CaptureCause, as the control page says it
+  uint64_t reserved[4];
 };
 
 struct Empty {
@@ -133,8 +162,23 @@ struct Record {
     SchemaEntry schema_entry;
     Detail detail;
     Empty empty;
+    unsigned char bytes[kPayloadBytes];
   };
 };
+
+// The body of a kind that has no member in the union: 48 trivially copyable bytes.
+template <typename Body>
+[[nodiscard]] inline Body body_of(const Record& record) noexcept {
+  static_assert(sizeof(Body) == kPayloadBytes && std::is_trivially_copyable_v<Body>);
+  Body body;
+  std::memcpy(&body, record.bytes, sizeof body);
+  return body;
+}
+template <typename Body>
+inline void set_body(Record& record, const Body& body) noexcept {
+  static_assert(sizeof(Body) == kPayloadBytes && std::is_trivially_copyable_v<Body>);
+  std::memcpy(record.bytes, &body, sizeof body);
+}
 
 static_assert(sizeof(Record) == kSlotBytes && alignof(Record) == 8);
 static_assert(offsetof(Record, range_begin) == kSlotBytes - kPayloadBytes);

@@ -46,6 +46,7 @@ enum class RangeCategory : int64_t {
   kNvtxProcess = 4,
   kNvtxMark = 5,
   kApi = 6,
+  kOverhead = 7,
 };
 inline std::string_view word_of(RangeCategory value) {
   switch (value) {
@@ -63,6 +64,8 @@ inline std::string_view word_of(RangeCategory value) {
       return "nvtx_mark";
     case RangeCategory::kApi:
       return "api";
+    case RangeCategory::kOverhead:
+      return "overhead";
   }
   return "?";
 }
@@ -331,6 +334,9 @@ enum class LossReason : int64_t {
   kTextCut = 8,
   kProcessFork = 9,
   kSkippedRow = 10,
+  kCuptiDropped = 11,
+  kCuptiQueue = 12,
+  kInboxFull = 13,
 };
 inline std::string_view word_of(LossReason value) {
   switch (value) {
@@ -354,6 +360,12 @@ inline std::string_view word_of(LossReason value) {
       return "process_fork";
     case LossReason::kSkippedRow:
       return "skipped_row";
+    case LossReason::kCuptiDropped:
+      return "cupti_dropped";
+    case LossReason::kCuptiQueue:
+      return "cupti_queue";
+    case LossReason::kInboxFull:
+      return "inbox_full";
   }
   return "?";
 }
@@ -383,6 +395,7 @@ enum class MemoryEventKind : int64_t {
   kSegmentAlloc = 2,
   kSegmentFree = 3,
   kOom = 4,
+  kRegistered = 5,
 };
 inline std::string_view word_of(MemoryEventKind value) {
   switch (value) {
@@ -396,6 +409,8 @@ inline std::string_view word_of(MemoryEventKind value) {
       return "segment_free";
     case MemoryEventKind::kOom:
       return "oom";
+    case MemoryEventKind::kRegistered:
+      return "registered";
   }
   return "?";
 }
@@ -429,6 +444,105 @@ inline std::string_view word_of(PayloadKind value) {
       return "float";
     case PayloadKind::kSchema:
       return "schema";
+  }
+  return "?";
+}
+
+// What a block of memory holds.
+enum class MemoryCategory : int64_t {
+  kUnknown = 0,
+  kParameter = 1,
+  kGradient = 2,
+  kOptimizerState = 3,
+  kActivation = 4,
+  kBucket = 5,
+  kTemporary = 6,
+};
+inline std::string_view word_of(MemoryCategory value) {
+  switch (value) {
+    case MemoryCategory::kUnknown:
+      return "unknown";
+    case MemoryCategory::kParameter:
+      return "parameter";
+    case MemoryCategory::kGradient:
+      return "gradient";
+    case MemoryCategory::kOptimizerState:
+      return "optimizer_state";
+    case MemoryCategory::kActivation:
+      return "activation";
+    case MemoryCategory::kBucket:
+      return "bucket";
+    case MemoryCategory::kTemporary:
+      return "temporary";
+  }
+  return "?";
+}
+
+// Whether records are taken.
+enum class CaptureState : int64_t {
+  kOff = 0,
+  kArmed = 1,
+  kRecording = 2,
+  kStopped = 3,
+};
+inline std::string_view word_of(CaptureState value) {
+  switch (value) {
+    case CaptureState::kOff:
+      return "off";
+    case CaptureState::kArmed:
+      return "armed";
+    case CaptureState::kRecording:
+      return "recording";
+    case CaptureState::kStopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+// How much is recorded.
+enum class DetailLevel : int64_t {
+  kNone = 0,
+  kLight = 1,
+  kStandard = 2,
+  kFull = 3,
+};
+inline std::string_view word_of(DetailLevel value) {
+  switch (value) {
+    case DetailLevel::kNone:
+      return "none";
+    case DetailLevel::kLight:
+      return "light";
+    case DetailLevel::kStandard:
+      return "standard";
+    case DetailLevel::kFull:
+      return "full";
+  }
+  return "?";
+}
+
+// Why the capture changed.
+enum class CaptureCause : int64_t {
+  kStart = 0,
+  kWindow = 1,
+  kRequest = 2,
+  kGovernor = 3,
+  kLoss = 4,
+  kTrigger = 5,
+};
+inline std::string_view word_of(CaptureCause value) {
+  switch (value) {
+    case CaptureCause::kStart:
+      return "start";
+    case CaptureCause::kWindow:
+      return "window";
+    case CaptureCause::kRequest:
+      return "request";
+    case CaptureCause::kGovernor:
+      return "governor";
+    case CaptureCause::kLoss:
+      return "loss";
+    case CaptureCause::kTrigger:
+      return "trigger";
   }
   return "?";
 }
@@ -489,6 +603,7 @@ struct DeviceRow {
   std::optional<std::string> uuid{};
   std::optional<int64_t> name_id{};
   std::optional<int64_t> memory_bytes{};
+  std::optional<int64_t> compute_capability{};
 
   friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };
@@ -499,6 +614,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.uuid);
   visit(row.name_id);
   visit(row.memory_bytes);
+  visit(row.compute_capability);
 }
 
 // Streams of those GPUs.
@@ -582,6 +698,8 @@ struct NvtxSchemaRow {
   std::optional<int64_t> entry_name_id{};
   int64_t entry_type{};
   int64_t entry_offset{};
+  std::optional<int64_t> entry_flags{};
+  std::optional<int64_t> entry_detail{};
 
   friend bool operator==(const NvtxSchemaRow&, const NvtxSchemaRow&) = default;
 };
@@ -595,6 +713,8 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.entry_name_id);
   visit(row.entry_type);
   visit(row.entry_offset);
+  visit(row.entry_flags);
+  visit(row.entry_detail);
 }
 
 // What devices did: kernels, copies, memsets, synchronisations.
@@ -610,6 +730,7 @@ struct GpuActivityRow {
   std::optional<int64_t> bytes{};
   std::optional<int64_t> correlation{};
   std::optional<int64_t> graph_node{};
+  std::optional<int64_t> graph{};
 
   friend bool operator==(const GpuActivityRow&, const GpuActivityRow&) = default;
 };
@@ -626,6 +747,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.bytes);
   visit(row.correlation);
   visit(row.graph_node);
+  visit(row.graph);
 }
 
 // Which stream waited for which, through an event.
@@ -721,6 +843,9 @@ struct CollectiveRow {
   int64_t captured{};
   std::optional<int64_t> thread_id{};
   std::optional<int64_t> enqueue_thread_id{};
+  std::optional<int64_t> ready_ns{};
+  std::optional<int64_t> correlation{};
+  std::optional<Source> source{};
 
   friend bool operator==(const CollectiveRow&, const CollectiveRow&) = default;
 };
@@ -750,6 +875,9 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.captured);
   visit(row.thread_id);
   visit(row.enqueue_thread_id);
+  visit(row.ready_ns);
+  visit(row.correlation);
+  visit(row.source);
 }
 
 // Training steps of this rank, in order; they never overlap.
@@ -784,6 +912,8 @@ struct MemoryEventRow {
   std::optional<int64_t> stream_id{};
   std::optional<int64_t> allocated_bytes{};
   std::optional<int64_t> reserved_bytes{};
+  std::optional<int64_t> requested_bytes{};
+  std::optional<MemoryCategory> category{};
 
   friend bool operator==(const MemoryEventRow&, const MemoryEventRow&) = default;
 };
@@ -800,6 +930,8 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.stream_id);
   visit(row.allocated_bytes);
   visit(row.reserved_bytes);
+  visit(row.requested_bytes);
+  visit(row.category);
 }
 
 // Memory in use, by time or step.
@@ -811,6 +943,8 @@ struct MemorySampleRow {
   std::optional<int64_t> step_index{};
   std::optional<int64_t> allocated_bytes{};
   std::optional<int64_t> reserved_bytes{};
+  std::optional<int64_t> peak_allocated_bytes{};
+  std::optional<int64_t> peak_reserved_bytes{};
 
   friend bool operator==(const MemorySampleRow&, const MemorySampleRow&) = default;
 };
@@ -823,6 +957,8 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.step_index);
   visit(row.allocated_bytes);
   visit(row.reserved_bytes);
+  visit(row.peak_allocated_bytes);
+  visit(row.peak_reserved_bytes);
 }
 
 // Waits for a batch of data.
@@ -860,6 +996,8 @@ struct ClockSampleRow {
   int64_t realtime_ns{};
   int64_t monotonic_raw_ns{};
   int64_t width_ns{};
+  std::optional<int64_t> device_id{};
+  std::optional<int64_t> device_ns{};
 
   friend bool operator==(const ClockSampleRow&, const ClockSampleRow&) = default;
 };
@@ -871,6 +1009,8 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.realtime_ns);
   visit(row.monotonic_raw_ns);
   visit(row.width_ns);
+  visit(row.device_id);
+  visit(row.device_ns);
 }
 
 // Four-timestamp probes between the recorders of two hosts.
@@ -917,9 +1057,63 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.value);
 }
 
+// What was being recorded when: where nothing was, an absence of rows means nothing.
+struct CaptureRow {
+  static constexpr const Table& kTable = kTables[20];
+  int64_t id{};
+  int64_t time_ns{};
+  CaptureState state{};
+  DetailLevel detail{};
+  int64_t sources{};
+  CaptureCause cause{};
+
+  friend bool operator==(const CaptureRow&, const CaptureRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CaptureRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.time_ns);
+  visit(row.state);
+  visit(row.detail);
+  visit(row.sources);
+  visit(row.cause);
+}
+
+// Launch dimensions of kernels, at detail full.
+struct KernelShapeRow {
+  static constexpr const Table& kTable = kTables[21];
+  int64_t activity_id{};
+  int64_t grid_x{};
+  int64_t grid_y{};
+  int64_t grid_z{};
+  int64_t block_x{};
+  int64_t block_y{};
+  int64_t block_z{};
+  int64_t registers{};
+  int64_t static_shared_bytes{};
+  int64_t dynamic_shared_bytes{};
+
+  friend bool operator==(const KernelShapeRow&, const KernelShapeRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, KernelShapeRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.activity_id);
+  visit(row.grid_x);
+  visit(row.grid_y);
+  visit(row.grid_z);
+  visit(row.block_x);
+  visit(row.block_y);
+  visit(row.block_z);
+  visit(row.registers);
+  visit(row.static_shared_bytes);
+  visit(row.dynamic_shared_bytes);
+}
+
 // What was not recorded, and why.
 struct LossRow {
-  static constexpr const Table& kTable = kTables[20];
+  static constexpr const Table& kTable = kTables[22];
   Source source{};
   std::optional<int64_t> thread_id{};
   LossReason reason{};
@@ -942,7 +1136,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
 
 // What the recorder had to remark.
 struct DiagnosticRow {
-  static constexpr const Table& kTable = kTables[21];
+  static constexpr const Table& kTable = kTables[23];
   std::string code{};
   Severity severity{};
   int64_t count{};
@@ -982,6 +1176,8 @@ void for_each_row_type(Visit&& visit) {
   visit.template operator()<ClockSampleRow>();
   visit.template operator()<ClockProbeRow>();
   visit.template operator()<SystemSampleRow>();
+  visit.template operator()<CaptureRow>();
+  visit.template operator()<KernelShapeRow>();
   visit.template operator()<LossRow>();
   visit.template operator()<DiagnosticRow>();
 }

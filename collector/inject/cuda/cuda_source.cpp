@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/cuda/cuda_source.h"
+
+namespace dprof::inject {
+namespace {
+
+void apply(uint32_t, wire::DetailLevel) noexcept {}
+uint64_t serve(uint64_t) noexcept { return kNoHurry; }
+
+}  // namespace
+
+constinit const SourceHooks kCudaHooks = {&apply, &serve, nullptr};
+
+}  // namespace dprof::inject

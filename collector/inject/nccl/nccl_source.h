@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL's profiler plugin: what the helper does for it.
+#pragma once
+
+#include "collector/inject/source.h"
+
+namespace dprof::inject {
+
+extern const SourceHooks kNcclHooks;
+
+}  // namespace dprof::inject

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// `RUN/recorders/HOST-PID.json` (mode 0600): how to reach a recorder of the run, for the other
+// recorders and for `dprof ctl`. It lies there while the recorder lives.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dprof::recorder {
+
+struct RecorderFile {
+  std::string id;  // random, of the recorder
+  std::string run_id;
+  std::string host;
+  int pid = 0;
+  std::string clock_id;  // as in meta: recorders with equal ids share one clock
+  std::string address;   // numeric; of the interface that others can reach
+  int probe_port = 0;    // UDP, clock probes; 0 = none
+  int control_port = 0;  // TCP on loopback, `dprof ctl`; 0 = none
+  std::string token;     // 32 hexadecimal digits: whoever knows it may probe and control
+};
+
+Result<std::filesystem::path> write_recorder_file(const std::filesystem::path& run,
+                                                  const RecorderFile& file);
+// Every readable one; damaged ones are left out.
+std::vector<RecorderFile> read_recorder_files(const std::filesystem::path& run);
+
+}  // namespace dprof::recorder
