@@ -1,65 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs: the step time of one 2-rank Python DDP run, bare, recorded by dprof, and under torch.profiler.
+"""What recording costs a training run: the step time of dprof-trainer bare, recorded at light and at full detail.
 
-The variants are run in turn (A B C A B C …), and each round gives one ratio per variant against the bare run of the same
-round; printed are the median ratio and a 95 % bootstrap interval over rounds. Needs `scripts/setup --python`.
+Each round runs the variants one after the other, in an order that turns from round to round, and gives one ratio per variant
+against the bare run of the same round; printed are the median ratio and its 95 % bootstrap interval over the rounds. The upper
+end of the interval must be below the target; where the interval is wider than the target, or the target lies within it, the
+result is "not decided". torch.profiler runs on the same model in Python in the same rounds, against Python's own bare run. Once
+with 1 rank and once with 2. Needs `scripts/setup --python` for torch.profiler; without it that line is left out.
 """
 import argparse
 import json
 import os
-import random
+import pathlib
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import paired
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGETS = {"dprof light": 0.005, "dprof full": 0.02}
+SHORTEST_STEP_MS = 50
+BASE = {"dprof light": "bare", "dprof full": "bare", "torch.profiler": "Python, bare"}
 
 
-def run_once(variant, python, steps, folder):
-    command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port", str(random.randint(20000, 40000)),
-               str(ROOT / "bench/train_convnet.py"), "--steps", str(steps)]
-    if variant == "torch.profiler":
-        command += ["--profiler", "torch"]
-    elif variant != "bare":
-        run = Path(folder) / "run"
-        shutil.rmtree(run, ignore_errors=True)
-        command = [str(ROOT / "build/release/bin/dprof"), "record", "--detail", variant.split()[1], "-o", str(run), "--"] + command
-    environment = dict(os.environ, OMP_NUM_THREADS="1")
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
-    if result.returncode != 0 or not lines:
-        sys.exit(f"overhead: {variant} failed with {result.returncode}:\n{result.stderr[-2000:]}")
-    measured = json.loads(lines[-1])
-    return statistics.median(measured["step_ms"]), measured["checksum"]
+def run(command):
+    done = subprocess.run([str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), capture_output=True,
+                          text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f"overhead: {command[0]} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def trainer_step(options, ranks, detail, folder):
+    command = [options.build / "bin/dprof-trainer", "--spawn", ranks, "--model", "convnet", "--batch", options.batch, "--steps",
+               options.steps, "--lr", 0.01, "--momentum", 0.9]
+    if detail:
+        traces = folder / "run"
+        shutil.rmtree(traces, ignore_errors=True)
+        command = [options.build / "bin/dprof", "record", "--detail", detail, "-o", traces, "--", *command]
+    output = run(command)
+    found = re.search(r"median ([\d.]+) ms per step", output)
+    if not found:
+        sys.exit(f"overhead: no times in what the trainer printed:\n{output[-2000:]}")
+    return float(found.group(1))
+
+
+def python_step(options, ranks, profiler):
+    output = run([options.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}",
+                  ROOT / "bench/train_convnet.py", "--batch", options.batch, "--steps", options.steps + 20, "--profiler",
+                  profiler])
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    return statistics.median(json.loads(lines[-1])["step_ms"])
+
+
+def verdict(low, high, target):
+    if high - low > target:
+        return "not decided (the interval is wider than the target)"
+    if high <= target:
+        return "met"
+    return "not met" if low > target else "not decided"
+
+
+def measure(options, ranks, folder):
+    measures = {
+        "bare": lambda: trainer_step(options, ranks, None, folder),
+        "dprof light": lambda: trainer_step(options, ranks, "light", folder),
+        "dprof full": lambda: trainer_step(options, ranks, "full", folder),
+    }
+    if options.python:
+        measures["Python, bare"] = lambda: python_step(options, ranks, "none")
+        measures["torch.profiler"] = lambda: python_step(options, ranks, "torch")
+    names = list(measures)
+    step_ms = {name: [] for name in names}
+    for number in range(options.pairs):
+        turned = names[number % len(names):] + names[:number % len(names)]
+        for name in turned:
+            step_ms[name].append(measures[name]())
+
+    bare = statistics.median(step_ms["bare"])
+    print(f"overhead: {ranks} rank{'s' if ranks > 1 else ''}, convnet, batch {options.batch}, {options.steps} steps, "
+          f"{options.pairs} interleaved pairs; median step, bare: {bare:.2f} ms")
+    print("| variant | target | slow-down | 95 % interval | verdict |\n| --- | --- | --- | --- | --- |")
+    for name in names:
+        if name not in BASE:
+            continue
+        slower, low, high = paired.ratio(step_ms[name], step_ms[BASE[name]])
+        target = TARGETS.get(name)
+        said = "for comparison" if target is None else verdict(low - 1, high - 1, target)
+        if target is not None and bare < SHORTEST_STEP_MS:
+            said = f"not decided (steps are shorter than {SHORTEST_STEP_MS} ms)"
+        print(f"| {name} | {'' if target is None else f'≤ {100 * target:.1f} %'} | {share(slower)} | {share(low)} … {share(high)} | "
+              f"{said} |", flush=True)
+
+
+def share(ratio):
+    return f"{100 * (ratio - 1):+.2f} %"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--python", required=True, help="a Python whose `import torch` works")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--quick", action="store_true", help="3 pairs of 10 steps: does it work? Decides nothing")
+    parser.add_argument("--python", help="a Python whose `import torch` works")
     options = parser.parse_args()
-
-    variants = ["bare", "dprof light", "dprof standard", "dprof full", "torch.profiler"]
-    checksums = set()
+    if options.quick:
+        options.pairs, options.steps = 3, 10
     with tempfile.TemporaryDirectory() as folder:
-        def measure(variant):
-            milliseconds, checksum = run_once(variant, options.python, options.steps, folder)
-            checksums.add(checksum)
-            return milliseconds
-
-        step_ms = paired.rounds(options.rounds, variants, measure)
-    print(f"overhead: 2 ranks, {options.steps} steps, {options.rounds} interleaved rounds; median step, bare: "
-          f"{statistics.median(step_ms['bare']):.2f} ms; results {'equal' if len(checksums) == 1 else 'DIFFER'} in all runs")
-    print(f"  {'variant':16} {'slow-down':>10}   95 % interval")
-    for variant in variants[1:]:
-        slower, low, high = paired.ratio(step_ms[variant], step_ms["bare"])
-        print(f"  {variant:16} {paired.percent(slower):>10}   {paired.percent(low)} … {paired.percent(high)}")
+        for ranks in options.ranks:
+            measure(options, ranks, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

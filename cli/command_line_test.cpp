@@ -18,7 +18,7 @@ TEST(CommandLineTest, HelpIsGoodAndGoesToStdout) {
   const Ended help = run_dprof(scratch, {"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.err, IsEmpty());
-  for (const char* verb : {"record", "report", "gui", "recover"}) {
+  for (const char* verb : {"record", "report", "gui", "recover", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_THAT(help.out, HasSubstr("Exit codes"));
@@ -35,7 +35,8 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
   EXPECT_THAT(help.out, HasSubstr(std::string("dprof ") + GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest, ::testing::Values("record", "report", "gui", "recover"));
+INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
+                         ::testing::Values("record", "report", "gui", "recover", "doctor"));
 
 struct UsageCase {
   const char* name;
@@ -66,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"unknown_format", {"report", "r", "--format", "xml"}},
         UsageCase{"steps_backwards", {"report", "r", "--steps", "9:3"}},
         UsageCase{"ranks_no_list", {"report", "r", "--ranks", "1,,2"}},
-        UsageCase{"recover_nothing", {"recover"}}),
+        UsageCase{"recover_nothing", {"recover"}},
+        UsageCase{"doctor_format", {"doctor", "--format", "xml"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CommandLineTest, WhatCannotBeReadIsThree) {

@@ -103,13 +103,15 @@ class Record final : public Subcommand {
     app.add_option("--seconds", seconds_, "record from second A to second B only")
         ->type_name("A:B")
         ->excludes(steps);
+    app.add_flag("--armed", options_.armed, "record nothing before `dprof ctl RUN start`")
+        ->excludes(steps);
     app.add_option(
            "--keep", keep_s_,
            "flight recorder: keep the last S seconds, whole at a hang, a crash or a request")
         ->type_name("S")
         ->check(CLI::PositiveNumber);
     app.add_option("--max-overhead", max_overhead_,
-                   "lower the detail before recording costs more than that share of a step")
+                   "lower the detail before recording costs more than that share of the time")
         ->type_name("PCT");
     app.add_option("--meet", options_.meet,
                    "meet the run's other recorders there, where they share no run folder")
@@ -145,6 +147,7 @@ class Record final : public Subcommand {
 
  private:
   static constexpr int kMaxRanks = 1024;
+  static constexpr int64_t kLongestSeconds = 366 * 24 * 3600;
 
   Status read_options() {
     const auto window = [](const std::string& text) -> Result<std::optional<recorder::Window>> {
@@ -159,6 +162,14 @@ class Record final : public Subcommand {
     if (!steps.ok()) return fail(steps.error());
     const auto seconds = window(seconds_);
     if (!seconds.ok()) return fail(seconds.error());
+    if (options_.armed && *seconds) {
+      return fail(Code::kUsage, "--armed and --seconds exclude each other",
+                  "--armed waits for `dprof ctl RUN start`");
+    }
+    if (*seconds && std::max((*seconds)->begin, (*seconds)->end.value_or(0)) > kLongestSeconds) {
+      return fail(Code::kUsage, fmt::format("--seconds {}: too late", seconds_));
+    }
+    if (keep_s_ > kLongestSeconds) return fail(Code::kUsage, "--keep: a year at most");
     options_.steps = *steps;
     options_.seconds = *seconds;
     if (every_ != 0) options_.every = every_;
@@ -171,7 +182,14 @@ class Record final : public Subcommand {
     if (fake_clock_.empty()) return Done{};
     const Result<std::pair<double, double>> clock = parse_pair(fake_clock_);
     if (!clock.ok()) return fail(clock.error());
-    options_.fake_clock = recorder::FakeClock{std::llround(clock->first * 1e9), clock->second};
+    constexpr double kMostSeconds = 1e6;
+    constexpr double kMostPpm = 1000;
+    if (!(std::abs(clock->first) <= kMostSeconds && std::abs(clock->second) <= kMostPpm)) {
+      return fail(Code::kUsage, fmt::format("--fake-clock {}: out of range", fake_clock_),
+                  "at most 1e6 seconds and 1000 ppm");
+    }
+    options_.fake_clock = recorder::FakeClock{.offset_ns = std::llround(clock->first * 1e9),
+                                              .drift_ppb = std::llround(clock->second * 1e3)};
     return Done{};
   }
 

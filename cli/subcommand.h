@@ -35,6 +35,8 @@ std::unique_ptr<Subcommand> make_record();
 std::unique_ptr<Subcommand> make_report();
 std::unique_ptr<Subcommand> make_gui();
 std::unique_ptr<Subcommand> make_recover();
+std::unique_ptr<Subcommand> make_doctor();
+std::unique_ptr<Subcommand> make_ctl();
 
 [[nodiscard]] constexpr int code_of(ExitCode code) { return static_cast<int>(code); }
 

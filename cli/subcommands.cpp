@@ -9,6 +9,8 @@ std::vector<std::unique_ptr<Subcommand>> all_subcommands() {
   all.push_back(make_report());
   all.push_back(make_gui());
   all.push_back(make_recover());
+  all.push_back(make_doctor());
+  all.push_back(make_ctl());
   return all;
 }
 

@@ -26,7 +26,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"torch_version_mismatch", Severity::kDataLoss, Scope::kProcess,
      "The process's LibTorch is not the one that libdprof_torch.so was built for; ops and "
      "collectives are not recorded.",
-     "build dprof against this torch: cmake -DDPROF_TORCH_VENV=…, see docs/user_guide.md"},
+     "scripts/build --torch VERSION builds one for this torch too, see docs/user_guide.md"},
     {"torch_library_missing", Severity::kDataLoss, Scope::kProcess,
      "libdprof_torch.so could not be loaded; ops and collectives are not recorded.",
      "it must stand beside libdprof.so; build dprof with LibTorch"},
@@ -63,6 +63,17 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "NVTX "
      "and LibTorch, without sequence numbers.",
      "use NCCL 2.26 or later"},
+    {"nccl_events_refused", Severity::kInfo, Scope::kProcess,
+     "Some of the events that DPROF_NCCL_EVENTS asks for are not recorded; the rest of NCCL is.",
+     "the text says which and why; docs/nccl.md has the NCCL versions"},
+    {"turned_away", Severity::kDataLoss, Scope::kProcess,
+     "Something connected to the recorder's socket and did not say what libdprof.so says; it was "
+     "turned away, and nothing of it is recorded.",
+     "does a program of the job use DPROF_SOCKET by itself?"},
+    {"odd_rank", Severity::kInfo, Scope::kProcess,
+     "A process says something of its rank that cannot be; what most processes say of the job's "
+     "size counts.",
+     "look at RANK, WORLD_SIZE and their like in the text's process"},
     // In the recorder.
     {"governor", Severity::kInfo, Scope::kRecorder,
      "The overhead governor lowered the detail, because recording would have cost more than "
@@ -70,8 +81,12 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "table `capture` says when; allow more, or record less from the start"},
     {"capture_window", Severity::kInfo, Scope::kRecorder,
      "Only a part of the run was recorded, as asked for.", "table `capture` says when"},
+    {"no_control", Severity::kInfo, Scope::kRecorder,
+     "The recorder could not open its control socket; `dprof ctl` cannot reach it.",
+     "the text says why"},
     {"slow_file_system", Severity::kInfo, Scope::kRecorder,
-     "The run folder lies on a network file system; SQLite's journal is kept in memory there.",
+     "The run folder lies on a network file system, where SQLite needs a rollback journal: "
+     "recording costs more there, and a trace can be read only when it is finished.",
      "record to a local disk and copy the folder afterwards"},
     {"no_peers", Severity::kInfo, Scope::kRecorder,
      "No other recorder of this run was met, although the job has ranks on other hosts.",
@@ -91,6 +106,13 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"damaged_ring", Severity::kDataLoss, Scope::kRecorder,
      "A process's shared memory held values that make no sense.",
      "the process may have been writing through a wild pointer; its other rings were read"},
+    {"late_gpu_rows", Severity::kInfo, Scope::kRecorder,
+     "CUPTI delivered some rows after later ones had been written; they stand out of order.",
+     "sort by start_ns where order matters; fewer GPU rows per second help"},
+    {"gpu_without_time", Severity::kDataLoss, Scope::kRecorder,
+     "CUPTI gave some records no time; their rows stand at the moment of delivery, with no "
+     "duration.",
+     "CUDA graphs that were made before the recording began are the usual cause"},
     {"several_traces", Severity::kInfo, Scope::kRecorder,
      "A rank has several traces (it was restarted or forked).",
      "the report uses the last one; name a file to read another"},

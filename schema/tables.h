@@ -41,7 +41,9 @@ inline constexpr Column kStreamColumns[] = {
     {"name_id", Type::kInteger, Unit::kNone, 1, "Name given by NVTX.", Null::kAllowed, "string"},
 };
 inline constexpr Column kHostRangeColumns[] = {
-    {"id", Type::kInteger, Unit::kNone, 1, "Row number; rows of one thread stand in start order."},
+    {"id", Type::kInteger, Unit::kNone, 1,
+     "Row number; rows of one thread stand in start order, its rows of categories api and overhead "
+     "among themselves."},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread that it ran on.", Null::kNever,
      "thread"},
     {"start_ns", Type::kInteger, Unit::kTraceNs, 1, "When it began."},
@@ -107,7 +109,8 @@ inline constexpr Column kGpuDependencyColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number."},
     {"event", Type::kInteger, Unit::kNone, 1,
      "CUDA event that ties record, wait and synchronise together."},
-    {"record_stream_id", Type::kInteger, Unit::kNone, 1, "Stream that recorded the event.",
+    {"record_stream_id", Type::kInteger, Unit::kNone, 1,
+     "Stream that recorded the event; of event 0, the stream that was waited for as a whole.",
      Null::kAllowed, "stream"},
     {"wait_stream_id", Type::kInteger, Unit::kNone, 1, "Stream that waited; NULL = the host did.",
      Null::kAllowed, "stream"},
@@ -236,11 +239,13 @@ inline constexpr Column kClockSampleColumns[] = {
 };
 inline constexpr Column kClockProbeColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
-    {"peer", Type::kText, Unit::kNone, 1, "The other recorder: its meta.clock_id."},
+    {"peer", Type::kText, Unit::kNone, 1, "The other host: the meta.clock_id of its traces."},
     {"send_ns", Type::kInteger, Unit::kTraceNs, 1, "Sent here."},
     {"peer_receive_ns", Type::kInteger, Unit::kDurationNs, 1,
-     "Received there, on the peer's clock."},
-    {"peer_reply_ns", Type::kInteger, Unit::kDurationNs, 1, "Answered there, on the peer's clock."},
+     "Received there, on the peer's clock: its CLOCK_MONOTONIC_RAW as its recorder converts ticks. "
+     "Less the origin_monotonic_raw_ns of a trace of that clock_id it is a time of that trace."},
+    {"peer_reply_ns", Type::kInteger, Unit::kDurationNs, 1,
+     "Answered there, on the same clock as peer_receive_ns."},
     {"receive_ns", Type::kInteger, Unit::kTraceNs, 1, "Received here."},
 };
 inline constexpr Column kSystemSampleColumns[] = {
@@ -370,7 +375,10 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"keep_seconds", "Seconds that the flight recorder kept; missing = all was kept."},
     {"max_overhead", "Share of the step time that recording may cost, as asked for."},
     {"last_gpu_flush_ns", "When CUPTI's buffers were read last: later GPU rows may be missing."},
-    {"recorder_id", "Random id of the recorder; traces of one recorder share its clock samples."},
+    {"recorder_id",
+     "Random id of the recorder. Traces of one recorder share time 0; one of them at a time has "
+     "the "
+     "clock probes."},
     {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},
     {"hook_ns", "Time spent in hooks: one call in 1,024 timed, times the calls."},
     {"hook_calls", "Hooks that wrote a record."},

@@ -23,9 +23,11 @@ constexpr int kRowsPerInsert = 16;
 // WAL with synchronous=OFF survives the death of any process, not of the machine; a page of 16 KiB
 // makes inserts a quarter quicker than one of 4 KiB. No secondary index: it would cost half of the
 // speed and 22 bytes a row.
+constexpr char kPageSize[] = "PRAGMA page_size = 16384;";
+constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
+// A reader's lock would let a commit fail: no reader is let in.
+constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 constexpr char kSetUp[] =
-    "PRAGMA page_size = 16384;"
-    "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = OFF;"
     "PRAGMA wal_autocheckpoint = 2000;"
     "PRAGMA temp_store = MEMORY;";
@@ -74,6 +76,15 @@ std::string insert_sql(const Table& table, int rows) {
   std::string all = one;
   for (int i = 1; i < rows; ++i) all += "," + one;
   return fmt::format("INSERT INTO \"{}\" ({}) VALUES {}", table.name, column_list(table), all);
+}
+
+// Every column of the row whose key is the first parameter; parameters in the order of bind_row().
+std::string update_sql(const Table& table) {
+  std::string set;
+  for (size_t i = 1; i < table.columns.size(); ++i) {
+    set += fmt::format("{}\"{}\" = ?{}", i == 1 ? "" : ", ", table.columns[i].name, i + 1);
+  }
+  return fmt::format("UPDATE \"{}\" SET {} WHERE \"{}\" = ?1", table.name, set, table.key);
 }
 
 Status run_once(Statement& statement) {
@@ -228,7 +239,8 @@ struct TraceWriter::Impl {
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceWriter::~TraceWriter() = default;
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
+                                                         Journal journal) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
     return fail(Code::kIo, fmt::format("{}: exists already", path.string()),
@@ -236,7 +248,9 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   }
   Result<Database> database = Database::open(path, Database::Mode::kCreate);
   if (!database.ok()) return fail(database.error());
-  for (const std::string& sql : {std::string(kSetUp), create_tables()}) {
+  const std::string set_up = fmt::format(
+      "{}{}{}", kPageSize, journal == Journal::kRollback ? kRollback : kWriteAhead, kSetUp);
+  for (const std::string& sql : {set_up, create_tables()}) {
     if (const Status done = database->execute(sql); !done.ok()) return fail(done.error());
   }
   return adopt(*std::move(database));
@@ -320,21 +334,34 @@ Status TraceWriter::close_range(int64_t host_range_id, int64_t duration_ns) {
 Status TraceWriter::update_collective(const CollectiveRow& row) {
   if (const Status settled = impl_->settle<CollectiveRow>(); !settled.ok())
     return fail(settled.error());
-  constexpr std::string_view kSql =
-      "UPDATE collective SET start_ns = ?, end_ns = ?, state = ?, thread_id = ? WHERE id = ?";
-  if (const Status ready = impl_->ready(impl_->update_collective, kSql); !ready.ok())
+  if (const Status ready =
+          impl_->ready(impl_->update_collective, update_sql(CollectiveRow::kTable));
+      !ready.ok()) {
     return fail(ready.error());
-  Statement& statement = *impl_->update_collective;
-  bind_field(statement, 1, row.start_ns);
-  bind_field(statement, 2, row.end_ns);
-  bind_field(statement, 3, row.state);
-  bind_field(statement, 4, row.thread_id);
-  bind_field(statement, 5, row.id);
-  return impl_->note(run_once(statement));
+  }
+  bind_row(*impl_->update_collective, 1, row);
+  return impl_->note(run_once(*impl_->update_collective));
 }
 
 Status TraceWriter::set_thread(const ThreadRow& row) { return impl_->replace(row); }
+Status TraceWriter::set_device(const DeviceRow& row) { return impl_->replace(row); }
+Status TraceWriter::set_stream(const StreamRow& row) { return impl_->replace(row); }
 Status TraceWriter::set_communicator(const CommunicatorRow& row) { return impl_->replace(row); }
+
+Result<int64_t> TraceWriter::change(const std::string& sql) {
+  if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
+  if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
+  if (const Status done = impl_->note(impl_->database.execute(sql)); !done.ok()) {
+    return fail(done.error());
+  }
+  return impl_->database.query_int("SELECT changes()");
+}
+
+Result<int64_t> TraceWriter::query_int(const std::string& sql) {
+  if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
+  if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
+  return impl_->database.query_int(sql);
+}
 
 Status TraceWriter::commit() {
   if (impl_->failed) return fail(*impl_->failed);

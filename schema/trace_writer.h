@@ -25,8 +25,13 @@ namespace dprof::schema {
 // Cost       about 0.4 us per row.
 class TraceWriter {
  public:
+  // kRollback needs no memory that processes share, which network file systems do not have; nobody
+  // can read the trace before it is finished then.
+  enum class Journal : uint8_t { kWriteAhead, kRollback };
+
   // Refuses a path that exists.
-  static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path);
+  static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path,
+                                                     Journal journal = Journal::kWriteAhead);
 
   // Opens a trace whose recorder died, to finish it. SQLite brings back what was committed.
   static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path);
@@ -45,9 +50,16 @@ class TraceWriter {
 
   // Completes rows that were written while they were open.
   Status close_range(int64_t host_range_id, int64_t duration_ns);
-  Status update_collective(const CollectiveRow& row);  // by id: start, end, state, thread
+  Status update_collective(const CollectiveRow& row);  // by id: all of it
   Status set_thread(const ThreadRow& row);             // by id: name and role
+  Status set_device(const DeviceRow& row);             // these make the row where there is none
+  Status set_stream(const StreamRow& row);
   Status set_communicator(const CommunicatorRow& row);
+
+  // Runs one statement in the open transaction, after all that was appended; returns how many rows
+  // it changed. And the first column of a query's first row.
+  Result<int64_t> change(const std::string& sql);
+  Result<int64_t> query_int(const std::string& sql);
 
   // Inserts what is gathered and commits. Call each 100 to 250 ms.
   Status commit();

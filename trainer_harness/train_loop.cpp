@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "trainer_harness/techniques/announce.h"
 #include "trainer_harness/techniques/checkpoint.h"
 #include "trainer_harness/techniques/markers.h"
 #include "trainer_harness/techniques/optimizers.h"
@@ -128,8 +129,10 @@ void TrainLoop::begin_data() {
 Batch TrainLoop::next_batch() {
   if (!takes_data_) return {};
   const Mark mark(options_.output.marks, kInputMark);
+  const AnnouncedBatch about{context_.progress.epoch, batches_->ready()};
   std::optional<Batch> batch = batches_->next();
   if (!batch) throw std::runtime_error("the data ended before its epoch");
+  if (options_.output.marks != MarkKind::kNone) announce_batch(*batch, about);
   batch->data = batch->data.to(context_.device);
   batch->target = batch->target.to(context_.device);
   return std::move(*batch);
@@ -208,6 +211,10 @@ void TrainLoop::optimizer_step() {
   if (!skips) {
     clip_gradients(parameters);
     if (optimizer_) optimizer_->step();
+  }
+  if (!state_announced_ && !skips && options_.output.marks != MarkKind::kNone) {
+    state_announced_ = true;
+    strategy_->announce_state(optimizer_.get());
   }
   if (options_.mistake != Mistake::kAmpNoZero) strategy_->model().zero_grad();
   strategy_->finish_update();

@@ -51,6 +51,7 @@ class TrainLoop {
   bool takes_data_ = false;
   std::unique_ptr<BatchStream> batches_;  // null where the rank serves the others
   int64_t epoch_batches_ = 0;
+  bool state_announced_ = false;
   SideWork side_work_;
 };
 

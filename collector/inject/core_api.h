@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "collector/wire/record.h"
+#include "collector/wire/layout.h"
 
 namespace dprof::inject {
 
-inline constexpr uint32_t kCoreApiVersion = 1;
+inline constexpr uint32_t kCoreApiVersion = 2;
 
 struct CoreApi {
   uint32_t version;
@@ -30,10 +30,14 @@ struct CoreApi {
   // A record that must not be lost to a paused source (communicators): written while there is a
   // session. Also looks again at the rank variables.
   void (*define)(const char* name, wire::Record* record);
+  // The clock that records are stamped with.
+  uint64_t (*ticks)();
+  void (*set_fact)(wire::Fact fact, const char* text);
 };
 
 // Of libdprof_torch.so. Registers the callbacks for `detail` (wire::DetailLevel) and returns 0, or
-// a number that says what failed. Called again when the detail level rises.
+// a number that says what failed. Called again when the detail level changes, and each 100 ms for
+// what has to wait until the program has set it up.
 inline constexpr char kTorchEntry[] = "dprof_torch_start";
 using TorchEntry = int (*)(const CoreApi* core, uint32_t detail);
 

@@ -75,7 +75,9 @@ bool apply_control() noexcept {
         .sources = sources & kMaskSources,
         .cause = control.cause.load(std::memory_order_relaxed)});
   set_mask(on ? bits : 0);
-  for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, detail);
+  // What costs something without being written (callbacks for each op) waits until it is wanted.
+  const auto wanted = on ? detail : wire::DetailLevel::kLight;
+  for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, wanted);
   return true;
 }
 

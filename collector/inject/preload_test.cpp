@@ -52,9 +52,10 @@ TEST(PreloadFile, ShowsItsDoorsAndNothingElse) {
     name.pop_back();
     names.insert(name);
   }
-  EXPECT_THAT(names,
-              ::testing::ElementsAre("InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
-                                     "_Exit", "_exit", "dlopen"));
+  EXPECT_THAT(names, ::testing::ElementsAre("InitializeInjection", "InitializeInjectionNvtx2",
+                                            "InitializeInjectionNvtxExtension", "_Exit", "_exit",
+                                            "dlopen", "ncclProfiler_v3", "ncclProfiler_v4",
+                                            "ncclProfiler_v5", "ncclProfiler_v6"));
 }
 
 TEST(PreloadFile, StaysLoadedAndHasStaticThreadStorage) {
@@ -98,7 +99,26 @@ TEST(Preload, ForeignTorchIsLeftAloneAndNamed) {
   EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), built ? 0u : 1u);
   if (built) {
     EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(kTorchVersion));
+    EXPECT_THAT(session->fact(wire::Fact::kTorchSource),
+                ::testing::HasSubstr("libdprof_torch-1234abcd.so"));
   }
+}
+
+TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {
+  // libdprof.so looks in its own folder: a copy of it stands beside the other library.
+  const std::string folder = kBin + "/other_torch";
+  std::filesystem::copy_file(kLibrary, folder + "/libdprof.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  const MiniRecorder recorder;
+  Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},
+              {{"LD_PRELOAD", folder + "/libdprof.so"}, {wire::kSocketVariable, recorder.path()}});
+  const auto session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(soon([&] { return !session->fact(wire::Fact::kTorchSource).empty(); }));
+  EXPECT_EQ(session->fact(wire::Fact::kTorchSource), "on");
+  EXPECT_EQ(session->fact(wire::Fact::kMemorySource), "the other one");
+  EXPECT_EQ(session->remarks(wire::Remark::kTorchVersionMismatch), 0u);
+  EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), 0u);
 }
 
 TEST(Preload, RealNcclsRangesComeWithPayloads) {

@@ -34,9 +34,13 @@ struct Problem {
   const char* what = "";
 };
 
-wire::DetailLevel detail_of_environment() noexcept {
+// Before the recorder says something else. "armed-full": nothing yet, full when it begins.
+wire::DetailLevel detail_of_environment(bool& armed) noexcept {
   const char* word = getenv(wire::kDetailVariable);
   if (word == nullptr) return wire::DetailLevel::kStandard;
+  constexpr size_t kPrefixLength = sizeof wire::kArmedPrefix - 1;
+  armed = strncmp(word, wire::kArmedPrefix, kPrefixLength) == 0;
+  if (armed) word += kPrefixLength;
   if (strcmp(word, "light") == 0) return wire::DetailLevel::kLight;
   return strcmp(word, "full") == 0 ? wire::DetailLevel::kFull : wire::DetailLevel::kStandard;
 }
@@ -67,7 +71,8 @@ void fill_header() noexcept {
   header.scale = runtime.scale;
   wire::arena_start(runtime.mapping);
   wire::ControlPage& control = *runtime.mapping.control();
-  control.state.store(static_cast<uint32_t>(wire::CaptureState::kRecording));
+  control.state.store(static_cast<uint32_t>(
+      runtime.default_mask != 0 ? wire::CaptureState::kRecording : wire::CaptureState::kArmed));
   control.detail.store(static_cast<uint32_t>(runtime.default_detail));
   control.sources.store(~0u);
 }
@@ -119,8 +124,9 @@ bool start(const char* path) noexcept {
   strncpy(runtime.socket_path, path, sizeof runtime.socket_path - 1);
   runtime.scale = tick_scale_of(getenv(wire::kClockVariable));
   runtime.first_event_ticks = ticks();
-  runtime.default_detail = detail_of_environment();
-  runtime.default_mask = mask_of(runtime.default_detail);
+  bool armed = false;
+  runtime.default_detail = detail_of_environment(armed);
+  runtime.default_mask = armed ? 0 : mask_of(runtime.default_detail);
   note_own_folder();
   const Problem problem = prepare();
   if (problem.error != 0) {

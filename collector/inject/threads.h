@@ -72,6 +72,27 @@ struct ThreadState {
   uint64_t ranges = 0;  // NVTX start/end ranges that this ring ever numbered
 };
 
+// Times the hook that it lives in, once in wire::kTimedEvery records.
+//
+// Cost  1 ns else.
+class HookTimer {
+ public:
+  explicit HookTimer(ThreadState& thread) noexcept : thread_(thread) {
+    if (thread.writer.timing_due()) [[unlikely]]
+      begin_ = ticks();
+  }
+  ~HookTimer() {
+    if (begin_ != 0) [[unlikely]]
+      thread_.writer.note_time(ticks() - begin_);
+  }
+  HookTimer(const HookTimer&) = delete;
+  HookTimer& operator=(const HookTimer&) = delete;
+
+ private:
+  ThreadState& thread_;
+  uint64_t begin_ = 0;
+};
+
 extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-exec")));
 
 // Takes a ring for the calling thread; null (and counted) when there is none.

@@ -73,7 +73,8 @@ void look(Sight& sight) noexcept {
 // Owned by the helper thread.
 struct Gate {
   unsigned long long objects_seen = 0;
-  uint64_t started_ns = 0;  // of looking; 0 = not yet
+  uint64_t started_ns = 0;    // of looking; 0 = not yet
+  uint64_t next_call_ns = 0;  // of the entry
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
   TorchEntry entry = nullptr;
   bool settled = false;
@@ -99,24 +100,37 @@ void refuse(wire::Remark remark, const char* why) noexcept {
   set_fact(wire::Fact::kTorchSource, why);
 }
 
+// The library for a LibTorch of that build: the one of this dprof's own build, or another that
+// carries the build id in its name. The id is made of hex digits only.
+bool find_library(const char* build_id, char* path, size_t bytes) noexcept {
+  if (build_id[0] == '\0') return false;
+  if (strcmp(build_id, kTorchBuildId) == 0) {
+    snprintf(path, bytes, "%s/libdprof_torch.so", runtime.own_folder);
+    return true;
+  }
+  snprintf(path, bytes, "%s/libdprof_torch-%s.so", runtime.own_folder, build_id);
+  return access(path, R_OK) == 0;
+}
+
 void load(const Sight& sight) noexcept {
-  char text[kMaxPath + 64];
+  char text[kMaxPath + 512];
   set_fact(wire::Fact::kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "none");
   // Through dlopen: it waits until torch's static constructors are done.
   void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
   if (torch_cpu != nullptr) note_version(torch_cpu);
-  if (kTorchBuildId[0] == '\0') {
-    refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
-    return;
-  }
-  if (strcmp(sight.build_id, kTorchBuildId) != 0) {
-    snprintf(text, sizeof text, "off: libdprof_torch.so is for LibTorch %s (build id %s)",
-             kTorchVersion, kTorchBuildId);
+  char path[kMaxPath + 256];
+  if (!find_library(sight.build_id, path, sizeof path)) {
+    if (kTorchBuildId[0] == '\0') {
+      refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
+      return;
+    }
+    snprintf(text, sizeof text,
+             "off: libdprof_torch.so is for LibTorch %s (build id %s), and there is no "
+             "libdprof_torch-%s.so beside it",
+             kTorchVersion, kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "ID");
     refuse(wire::Remark::kTorchVersionMismatch, text);
     return;
   }
-  char path[kMaxPath + 32];
-  snprintf(path, sizeof path, "%s/libdprof_torch.so", runtime.own_folder);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
@@ -200,6 +214,10 @@ constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // then it is looked for le
 uint64_t serve(uint64_t now_ns) noexcept {
   if (gate.started_ns == 0) gate.started_ns = now_ns;
   const bool settled = look_for_torch();
+  if (gate.entry != nullptr && now_ns >= gate.next_call_ns) {
+    gate.next_call_ns = now_ns + kNoHurry;
+    gate.entry(&core_table(), static_cast<uint32_t>(gate.detail));
+  }
   return !settled && now_ns - gate.started_ns < kExpectedNs ? kEagerNs : kNoHurry;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notices LibTorch in the process and loads libdprof_torch.so beside this library, if it was built
 // for exactly that LibTorch: RecordFunction and c10d are C++ interfaces that change from release to
-// release. Else it leaves torch alone and says why in the header's facts and remarks.
+// release. Libraries for further releases stand there as libdprof_torch-BUILDID.so. Where none fits
+// it leaves torch alone and says why in the header's facts and remarks.
 //
 // Threading  the helper only, but for torch_is_mapped().
 // Cost       a look at the loader's counter of added objects when nothing was loaded since.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -81,15 +82,25 @@ bool tsc_is_usable(const std::string& cpuinfo, const std::string& clocksource) {
   return false;
 }
 
-RunClock RunClock::start() {
+int64_t FakeClock::apply(int64_t raw_ns) const {
+  const __int128 scaled = static_cast<__int128>(raw_ns) * drift_ppb;
+  const __int128 quotient = scaled / kNsPerSecond;
+  const __int128 drift = quotient - (scaled % kNsPerSecond < 0 ? 1 : 0);
+  return static_cast<int64_t>(raw_ns + static_cast<__int128>(offset_ns) + drift);
+}
+
+RunClock RunClock::start(const FakeClock& fake) {
   const ClockSource source = choose_source();
-  if (source == ClockSource::kMonotonic) {
-    RunClock clock(
-        {.tick0 = 0, .multiplier = uint64_t{1} << kShift, .shift = kShift, .source = source});
+  const auto at_origin = [&](uint64_t multiplier) {
+    RunClock clock({.tick0 = 0, .multiplier = multiplier, .shift = kShift, .source = source});
     clock.origin_ = clock.read();
     clock.scale_.tick0 = clock.origin_.ticks;
+    clock.real_origin_raw_ns_ = clock.origin_.monotonic_raw_ns;
+    clock.fake_ = fake;
+    clock.origin_ = clock.shown(clock.origin_);
     return clock;
-  }
+  };
+  if (source == ClockSource::kMonotonic) return at_origin(uint64_t{1} << kShift);
   const ClockReading first = read_clocks(source, 1);
   const timespec pause{0, kMeasureNs};
   nanosleep(&pause, nullptr);
@@ -97,18 +108,42 @@ RunClock RunClock::start() {
   const auto ns = static_cast<double>(second.monotonic_raw_ns - first.monotonic_raw_ns);
   const double ns_per_tick = ns / static_cast<double>(second.ticks - first.ticks);
   const auto multiplier = static_cast<uint64_t>(ns_per_tick * static_cast<double>(1ULL << kShift));
-  RunClock clock(
-      {.tick0 = second.ticks, .multiplier = multiplier, .shift = kShift, .source = source});
-  clock.origin_ = clock.read();
-  clock.scale_.tick0 = clock.origin_.ticks;
-  return clock;
+  return at_origin(multiplier);
 }
 
-RunClock::RunClock(const wire::TickScale& scale) : scale_(scale) {}
+RunClock::RunClock(const wire::TickScale& scale, const FakeClock& fake,
+                   int64_t origin_monotonic_raw_ns)
+    : scale_(scale), fake_(fake), real_origin_raw_ns_(origin_monotonic_raw_ns) {
+  origin_ = shown({scale.tick0, origin_monotonic_raw_ns, origin_monotonic_raw_ns, 0});
+}
+
+bool RunClock::take_rate_of(const wire::TickScale& other) {
+  if (other.source != scale_.source || other.shift != scale_.shift) return false;
+  const uint64_t most = scale_.multiplier / 10'000;  // 100 ppm
+  const uint64_t apart =
+      std::max(other.multiplier, scale_.multiplier) - std::min(other.multiplier, scale_.multiplier);
+  if (apart > most) return false;
+  scale_.multiplier = other.multiplier;
+  return true;
+}
+
+// The trace's axis counts what the fake clock shows since time 0.
+int64_t RunClock::drifted(int64_t real_ns) const {
+  return fake_.apply(real_origin_raw_ns_ + real_ns) - fake_.apply(real_origin_raw_ns_);
+}
+
+ClockReading RunClock::shown(ClockReading real) const {
+  const int64_t raw_ns = fake_.apply(real.monotonic_raw_ns);
+  real.realtime_ns += raw_ns - real.monotonic_raw_ns;
+  real.monotonic_raw_ns = raw_ns;
+  return real;
+}
 
 uint64_t RunClock::now_ticks() const { return read_ticks(scale_.source); }
 
-ClockReading RunClock::read() const { return read_clocks(scale_.source, 1e9 / ticks_per_second()); }
+ClockReading RunClock::read() const {
+  return shown(read_clocks(scale_.source, 1e9 / ticks_per_second()));
+}
 
 double RunClock::ticks_per_second() const {
   const double ns_per_tick =
@@ -123,11 +158,13 @@ std::string clock_variable(const wire::TickScale& scale) {
 
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
-std::string clock_id() {
+std::string RunClock::id() const {
   std::error_code error;
   const std::filesystem::path time_namespace =
       std::filesystem::read_symlink("/proc/self/ns/time", error);
-  return fmt::format("{} {}", boot_id(), time_namespace.string());
+  std::string id = fmt::format("{} {}", boot_id(), time_namespace.string());
+  if (fake_ != FakeClock{}) id += fmt::format(" fake:{},{}", fake_.offset_ns, fake_.drift_ppb);
+  return id;
 }
 
 }  // namespace dprof::recorder

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder's clock: the tick counter that recorded processes stamp their records with, and its
-// fixed conversion to nanoseconds since the recorder's start.
+// fixed conversion to nanoseconds since the recorder's start. All that the recorder says about time
+// comes from here, so that a fake clock is fake everywhere.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,19 @@
 #include "collector/wire/layout.h"
 
 namespace dprof::recorder {
+
+// A test switch: two recorders on one machine with different fake clocks behave as two hosts. Their
+// CLOCK_MONOTONIC_RAW reads raw + offset + raw * drift, CLOCK_REALTIME is as far from it as the
+// real one. A function of the machine's clock alone, so that recorders with equal ones share a
+// clock; the drift therefore counts from the machine's start.
+struct FakeClock {
+  int64_t offset_ns = 0;
+  int64_t drift_ppb = 0;
+
+  // What the fake CLOCK_MONOTONIC_RAW shows when the real one shows `raw_ns`. Exact, rounded down.
+  [[nodiscard]] int64_t apply(int64_t raw_ns) const;
+  friend bool operator==(const FakeClock&, const FakeClock&) = default;
+};
 
 // One moment on three clocks.
 struct ClockReading {
@@ -26,23 +40,40 @@ struct ClockReading {
 class RunClock {
  public:
   // Chooses the tick source and measures its rate; takes about 50 ms. Time 0 is now.
-  static RunClock start();
+  static RunClock start(const FakeClock& fake = {});
 
   // A clock of a given scale, for tests.
-  explicit RunClock(const wire::TickScale& scale);
+  explicit RunClock(const wire::TickScale& scale, const FakeClock& fake = {},
+                    int64_t origin_monotonic_raw_ns = 0);
+
+  // Takes the rate that another recorder of this host measured, so that their traces do not drift
+  // apart by the error of two measurements (1 ppm). False: it is of another tick source, or not
+  // within 100 ppm of what was measured here, so that it cannot be right.
+  bool take_rate_of(const wire::TickScale& other);
 
   [[nodiscard]] uint64_t now_ticks() const;
   [[nodiscard]] ClockReading read() const;
-  [[nodiscard]] HostNs to_host(uint64_t ticks) const { return {wire::ticks_to_ns(scale_, ticks)}; }
+  [[nodiscard]] HostNs to_host(uint64_t ticks) const {
+    const int64_t real_ns = wire::ticks_to_ns(scale_, ticks);
+    return {fake_.drift_ppb == 0 ? real_ns : drifted(real_ns)};
+  }
   [[nodiscard]] HostNs now() const { return to_host(now_ticks()); }
 
   [[nodiscard]] const wire::TickScale& scale() const { return scale_; }
   [[nodiscard]] const ClockReading& origin() const { return origin_; }
+  [[nodiscard]] const FakeClock& fake() const { return fake_; }
+  // Recorders with equal ids share one clock: boot id, time namespace, fake clock.
+  [[nodiscard]] std::string id() const;
   [[nodiscard]] double ticks_per_second() const;
 
  private:
+  [[nodiscard]] int64_t drifted(int64_t real_ns) const;
+  [[nodiscard]] ClockReading shown(ClockReading real) const;
+
   wire::TickScale scale_;
+  FakeClock fake_;
   ClockReading origin_;
+  int64_t real_origin_raw_ns_ = 0;
 };
 
 // Whether the TSC is the same on all cores, at a constant rate: it has constant_tsc and nonstop_tsc
@@ -53,9 +84,7 @@ class RunClock {
 // The value of DPROF_CLOCK.
 [[nodiscard]] std::string clock_variable(const wire::TickScale& scale);
 
-// The kernel's boot id, "" where it cannot be read, and the identity of this host's clock: boot id
-// and time namespace. Recorders with equal ids share one clock.
+// The kernel's boot id, "" where it cannot be read.
 [[nodiscard]] std::string boot_id();
-[[nodiscard]] std::string clock_id();
 
 }  // namespace dprof::recorder

@@ -6,6 +6,7 @@
 namespace dprof::recorder {
 
 using schema::Backend;
+using schema::CollectiveRow;
 using schema::CollectiveState;
 using schema::Function;
 
@@ -14,6 +15,8 @@ namespace {
 // More than a program can have in flight; older ones will not start any more.
 constexpr size_t kMaxPending = 4096;
 constexpr size_t kMaxRunning = 65536;
+constexpr size_t kMaxGroups = 1024;  // with something pending; and worker threads
+constexpr size_t kMaxLive = 262144;
 
 std::optional<int64_t> known(int64_t value) {
   return value < 0 ? std::nullopt : std::optional(value);
@@ -31,31 +34,6 @@ bool can_be(Function called, Function seen) {
 
 }  // namespace
 
-void Communicators::announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output) {
-  const int64_t id = find(said.group, static_cast<Backend>(said.backend), output);
-  schema::CommunicatorRow row = by_hash_.at(said.group);
-  row.id = id;
-  row.backend = static_cast<Backend>(said.backend);
-  if (said.size >= 0) row.size = said.size;
-  if (said.own_rank >= 0) row.own_rank = said.own_rank;
-  if (name_id != 0) row.name_id = name_id;
-  if (row == by_hash_.at(said.group)) return;
-  by_hash_.at(said.group) = row;
-  output.set_communicator(row);
-}
-
-int64_t Communicators::find(uint64_t hash, Backend backend, TraceOutput& output) {
-  const auto [at, is_new] = by_hash_.try_emplace(hash);
-  schema::CommunicatorRow& row = at->second;
-  if (is_new) {
-    row.id = static_cast<int64_t>(by_hash_.size());
-    row.hash = static_cast<int64_t>(hash);
-    row.backend = backend;
-    output.append(row);
-  }
-  return row.id;
-}
-
 Collectives::Entry& Collectives::new_entry() {
   const int64_t id = next_id_++;
   Entry& entry = live_[id];
@@ -70,17 +48,54 @@ void Collectives::change(Entry& entry) {
   changed_.push_back(entry.row.id);
 }
 
-void Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& thread,
-                          int64_t time_ns, TraceOutput& output) {
+int64_t Collectives::add(CollectiveRow row) {
+  Entry& entry = new_entry();
+  row.id = entry.row.id;
+  if (row.communicator_id) number(row);
+  entry.row = std::move(row);
+  return entry.row.id;
+}
+
+const CollectiveRow* Collectives::find(int64_t id) const {
+  const auto found = live_.find(id);
+  return found != live_.end() ? &found->second.row : nullptr;
+}
+
+void Collectives::set(CollectiveRow row) {
+  const auto found = live_.find(row.id);
+  if (found == live_.end()) return;
+  Entry& entry = found->second;
+  row.group_sequence = entry.row.group_sequence;
+  if (row.communicator_id != entry.row.communicator_id) number(row);
+  if (row == entry.row) return;
+  entry.row = std::move(row);
+  change(entry);
+}
+
+void Collectives::release(int64_t id) {
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  found->second.done = true;
+  if (found->second.written && !found->second.changed) live_.erase(found);
+}
+
+// Its place among the communicator's calls. Who knows a better `sequence` sets it afterwards.
+void Collectives::number(CollectiveRow& row) {
+  Counters& counters = counters_[*row.communicator_id];
+  row.group_sequence = counters.all++;
+}
+
+int64_t Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& thread,
+                             int64_t time_ns, std::optional<int64_t> ready_ns,
+                             TraceOutput& output) {
   const auto function = static_cast<Function>(call.function);
   const auto backend = static_cast<Backend>(call.backend);
   Entry& entry = new_entry();
   schema::CollectiveRow& row = entry.row;
   row.communicator_id = communicators_.find(call.group, backend, output);
   row.function = function;
-  Counters& counters = counters_[call.group];
-  row.sequence = counters.by_function[function]++;
-  row.group_sequence = counters.all++;
+  number(row);
+  row.sequence = next_sequence(*row.communicator_id, function);
   row.bytes = known(call.bytes);
   row.count = known(call.count);
   row.dtype = static_cast<schema::DataType>(call.data_type);
@@ -90,18 +105,28 @@ void Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& 
   row.enqueue_ns = time_ns;
   row.enqueue_thread_id = thread.id;
   row.state = CollectiveState::kEnqueued;
+  row.source = schema::Source::kTorch;
+  if (call.bucket != 0) row.bucket = call.bucket - 1;
+  row.ready_ns = ready_ns;
 
   // Only Gloo's execution is seen as a range, and only that of a function that has a name.
   if (backend != Backend::kGloo || function == Function::kUnknown) {
     row.state = CollectiveState::kUnobserved;
-    entry.done = true;
-    return;
+    entry.done = backend != Backend::kNccl;
+    return row.id;
   }
-  std::deque<Pending>& queue = is_point_to_point(function) ? point_to_point_ : queues_[call.group];
+  const bool is_message = is_point_to_point(function);
+  if (live_.size() > kMaxLive ||
+      (!is_message && queues_.size() >= kMaxGroups && !queues_.contains(call.group))) {
+    forget_pending();
+    queues_.clear();
+  }
+  std::deque<Pending>& queue = is_message ? point_to_point_ : queues_[call.group];
   queue.push_back({row.id, function, thread.os_tid});
-  if (queue.size() <= kMaxPending) return;
+  if (queue.size() <= kMaxPending) return row.id;
   settle(queue.front().id, CollectiveState::kUnobserved);
   queue.pop_front();
+  return row.id;
 }
 
 void Collectives::begin(const wire::CollectiveEdge& edge, Function function,
@@ -117,6 +142,7 @@ void Collectives::begin(const wire::CollectiveEdge& edge, Function function,
   Entry& entry = joined ? live_.at(*joined) : new_entry();
   if (!joined) {
     entry.row.function = function;
+    entry.row.source = schema::Source::kTorch;
     if (edge.group != 0) {
       entry.row.communicator_id = communicators_.find(edge.group, Backend::kUnknown, output);
     }
@@ -181,6 +207,7 @@ std::optional<uint64_t> Collectives::choose_group(Function function, uint32_t os
       oldest = group;
     }
   }
+  if (group_of_thread_.size() >= kMaxGroups) group_of_thread_.clear();
   if (candidates == 1) group_of_thread_[os_tid] = *oldest;
   return oldest;
 }
@@ -199,6 +226,19 @@ void Collectives::forget_pending() {
   };
   for (auto& [group, queue] : queues_) forget(queue);
   forget(point_to_point_);
+}
+
+std::optional<int64_t> Collectives::oldest_open_ns() const {
+  std::optional<int64_t> oldest;
+  for (const auto& [id, entry] : live_) {
+    const bool open = entry.row.state == CollectiveState::kEnqueued ||
+                      entry.row.state == CollectiveState::kRunning;
+    if (entry.done || !open) continue;
+    const std::optional<int64_t> begin_ns =
+        entry.row.enqueue_ns ? entry.row.enqueue_ns : entry.row.start_ns;
+    if (begin_ns) oldest = std::min(oldest.value_or(*begin_ns), *begin_ns);
+  }
+  return oldest;
 }
 
 void Collectives::flush(TraceOutput& output) {

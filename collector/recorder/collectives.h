@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the call of a collective to its execution and writes one row for it.
+// One row per collective. Gloo's calls are joined to their executions here; NCCL's by NcclRows.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/recorder/communicators.h"
 #include "collector/recorder/names.h"
 #include "collector/recorder/trace_output.h"
 #include "collector/wire/record.h"
@@ -19,18 +20,6 @@ namespace dprof::recorder {
 struct ThreadRef {
   int64_t id = 0;  // in the trace's `thread` table
   uint32_t os_tid = 0;
-};
-
-// The communicators of a process, by hash.
-class Communicators {
- public:
-  // What a process says about one; may be said again, with more.
-  void announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output);
-  // The id of the communicator of that hash; makes an entry when it was not announced yet.
-  int64_t find(uint64_t hash, schema::Backend backend, TraceOutput& output);
-
- private:
-  std::map<uint64_t, schema::CommunicatorRow> by_hash_;
 };
 
 // Gloo (collector.md 4.6): `c10d::allreduce_` on the caller is the enqueue, the `gloo:…` range on a
@@ -47,18 +36,36 @@ class Collectives {
  public:
   explicit Collectives(Communicators& communicators) : communicators_(communicators) {}
 
-  void enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& thread, int64_t time_ns,
-               TraceOutput& output);
+  // `ready_ns`: when the last gradient of the call's bucket was ready. Returns the row's id. One
+  // whose back end is NCCL is kept until release().
+  int64_t enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& thread, int64_t time_ns,
+                  std::optional<int64_t> ready_ns, TraceOutput& output);
   void begin(const wire::CollectiveEdge& edge, schema::Function function, const ThreadRef& thread,
              int64_t time_ns, TraceOutput& output);
   // False when no execution with that key is open.
   bool end(uint64_t key, int64_t time_ns);
+
+  // A row that another part of the recorder looks after: numbered in its communicator, written with
+  // the next flush, and kept in memory so that it can be changed until release().
+  int64_t add(schema::CollectiveRow row);
+  // The row of an add() or of a call that was not released; nullptr when there is none.
+  [[nodiscard]] const schema::CollectiveRow* find(int64_t id) const;
+  // Replaces it; a new communicator numbers it anew. Id and group_sequence are not the caller's.
+  void set(schema::CollectiveRow row);
+  void release(int64_t id);
+  // The next number of a function of that communicator, where its back end gives none.
+  int64_t next_sequence(int64_t communicator_id, schema::Function function) {
+    return counters_[communicator_id].by_function[function]++;
+  }
 
   // Records were lost: what was enqueued until then may have started unseen, and must not take the
   // place of later ones.
   void forget_pending();
 
   void flush(TraceOutput& output);
+
+  // When the oldest one that has not ended was enqueued (or began).
+  [[nodiscard]] std::optional<int64_t> oldest_open_ns() const;
 
   [[nodiscard]] int64_t rows() const { return next_id_ - 1; }
 
@@ -79,6 +86,7 @@ class Collectives {
     int64_t all = 0;
   };
 
+  void number(schema::CollectiveRow& row);
   Entry& new_entry();
   void change(Entry& entry);
   std::optional<int64_t> take_point_to_point(schema::Function function, uint32_t os_tid);
@@ -91,8 +99,8 @@ class Collectives {
   int64_t next_id_ = 1;
   std::map<int64_t, Entry> live_;  // rows that are not written, or may still change
   std::vector<int64_t> unwritten_, changed_;
-  std::unordered_map<uint64_t, Counters> counters_;  // by group
-  std::map<uint64_t, std::deque<Pending>> queues_;   // by group: enqueued, not begun
+  std::unordered_map<int64_t, Counters> counters_;  // by communicator
+  std::map<uint64_t, std::deque<Pending>> queues_;  // by group: enqueued, not begun
   std::deque<Pending> point_to_point_;
   std::unordered_map<uint32_t, uint64_t> group_of_thread_;  // worker thread → group
   std::unordered_map<uint64_t, int64_t> running_;           // key → row

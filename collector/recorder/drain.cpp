@@ -28,32 +28,11 @@ constexpr size_t kMaxPendingRows = 65536;
 // recorder from ending.
 constexpr int kLastPasses = 8;
 
+constexpr size_t kMostThreads = 16384;
+
 template <typename Enum>
 bool in_range(uint8_t value, Enum last) {
   return value <= static_cast<int64_t>(last);
-}
-
-LossReason reason_of(wire::SharedLoss loss) {
-  switch (loss) {
-    case wire::SharedLoss::kNoRing:
-      return LossReason::kNoRing;
-    case wire::SharedLoss::kArenaFull:
-      return LossReason::kArenaFull;
-    case wire::SharedLoss::kCuptiDropped:
-      return LossReason::kCuptiDropped;
-    case wire::SharedLoss::kCuptiQueue:
-      return LossReason::kCuptiQueue;
-    case wire::SharedLoss::kTextCut:
-    case wire::SharedLoss::kCount:
-      break;
-  }
-  return LossReason::kTextCut;
-}
-
-Source source_of(wire::SharedLoss loss) {
-  const bool cupti =
-      loss == wire::SharedLoss::kCuptiDropped || loss == wire::SharedLoss::kCuptiQueue;
-  return cupti ? Source::kCuda : Source::kRecorder;
 }
 
 enum class Part : uint8_t { kHost, kGpu, kNccl, kTraining };
@@ -76,9 +55,13 @@ Drain::Drain(const wire::Mapping& mapping, const RunClock& clock, int process_id
       output_(output),
       names_(mapping, output),
       collectives_(communicators_),
-      gpu_(row_context()),
       nccl_(row_context()),
-      training_(row_context()) {
+      gpu_(row_context(), [this](const LaunchedKernel& kernel) { nccl_.on_kernel(kernel); }),
+      training_(row_context()),
+      details_(row_context(), schemas_, [this](const RangePayload& payload) {
+        nccl_.on_payload(payload);
+        training_.on_payload(payload);
+      }) {
   for (uint32_t i = 0; i < wire::kMaxRings; ++i) {
     rings_[i].reader = wire::RingReader(mapping.ring(i), mapping.slots(i));
   }
@@ -113,6 +96,13 @@ uint64_t Drain::pass() {
   run_ordered(began_ticks);
   totals_.records += static_cast<int64_t>(records);
   return records;
+}
+
+void Drain::resume() {
+  paused_once_ = true;
+  steps_.forget_open();
+  collectives_.forget_pending();
+  nccl_.forget_calls();
 }
 
 void Drain::drain_ring(uint32_t index, uint64_t& records) {
@@ -182,7 +172,7 @@ bool Drain::take_host(Thread& thread, const wire::ReadRecord& read, int64_t time
                         in_range(call.data_type, schema::DataType::kFloat8) &&
                         in_range(call.reduction, schema::Reduction::kOther) &&
                         in_range(call.backend, schema::Backend::kOther);
-      if (good) put_in_order(thread, record);
+      if (good) on_enqueue(thread, record, time_ns);
       return good;
     }
     case Kind::kCollectiveBegin:
@@ -194,12 +184,25 @@ bool Drain::take_host(Thread& thread, const wire::ReadRecord& read, int64_t time
     case Kind::kThreadName:
       return on_thread_name(thread, record);
     case Kind::kSchemaEntry:
-      return on_schema_entry(record);
+      return details_.on_schema_entry(record);
     case Kind::kDetail:
       return on_detail(record, time_ns);
     default:
       return false;
   }
+}
+
+void Drain::on_enqueue(Thread& thread, const wire::Record& record, int64_t time_ns) {
+  if (static_cast<schema::Backend>(record.enqueue.backend) != schema::Backend::kNccl) {
+    put_in_order(thread, record);
+    return;
+  }
+  thread.used = true;
+  nccl_.on_enqueue(record, ref_of(thread), time_ns, ready_ns(record.enqueue));
+}
+
+std::optional<int64_t> Drain::ready_ns(const wire::CollectiveEnqueue& call) const {
+  return plausible(call.ready_ticks) ? std::optional(to_ns(call.ready_ticks)) : std::nullopt;
 }
 
 bool Drain::on_detail(const wire::Record& record, int64_t time_ns) {
@@ -210,7 +213,6 @@ bool Drain::on_detail(const wire::Record& record, int64_t time_ns) {
     return false;
   }
   const auto detail = static_cast<schema::DetailLevel>(said.detail);
-  if (detail != schema::DetailLevel::kNone) output_.set_meta("detail", schema::word_of(detail));
   output_.append_numbered(schema::CaptureRow{
       .time_ns = time_ns,
       .state = static_cast<schema::CaptureState>(said.state),
@@ -251,15 +253,7 @@ bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t
   if (category == RangeCategory::kAutograd && thread.row.role == ThreadRole::kOther) {
     set_role(thread, ThreadRole::kAutograd);
   }
-  if (begin.domain != 0 || begin.has != 0 || begin.payload_kind != 0) {
-    write_detail({.range_id = id,
-                  .thread = ref_of(thread),
-                  .start_ns = time_ns,
-                  .domain = begin.domain,
-                  .name = read.record.string,
-                  .schema_id = begin.schema_id},
-                 begin, read);
-  }
+  details_.on_begin({.range_id = id, .thread = ref_of(thread), .start_ns = time_ns}, read);
   return true;
 }
 
@@ -277,11 +271,11 @@ bool Drain::on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t t
       ranges_.end(thread.ranges, static_cast<RangeCategory>(end.category), end.domain, time_ns);
   thread.used = true;
   if (!range) {
-    lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
+    if (!paused_once_) lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
     return true;
   }
   on_end_of_range(*range, thread, time_ns);
-  if (end.payload_kind != 0) write_end_payload(*range, thread, time_ns, read);
+  if (end.payload_kind != 0) details_.on_end(*range, ref_of(thread), time_ns, read);
   return true;
 }
 
@@ -296,33 +290,12 @@ bool Drain::on_thread_name(Thread& thread, const wire::Record& record) {
   const uint32_t os_tid = record.thread_name.os_tid;
   Thread* named = &thread;
   if (os_tid != 0 && os_tid != thread.row.os_tid) {
-    const auto found = std::find_if(threads_.rbegin(), threads_.rend(),
-                                    [&](const Thread& one) { return one.row.os_tid == os_tid; });
-    if (found == threads_.rend()) return true;  // a thread that records nothing has no row
-    named = &*found;
+    const auto found = by_os_tid_.find(os_tid);
+    if (found == by_os_tid_.end()) return true;  // a thread that records nothing has no row
+    named = found->second;
   }
   named->row.name_id = name.id;
   named->changed = true;
-  return true;
-}
-
-bool Drain::on_schema_entry(const wire::Record& record) {
-  const wire::SchemaEntry& entry = record.schema_entry;
-  const auto text = [&](uint32_t arena_id) -> std::optional<int64_t> {
-    return arena_id == 0 ? std::nullopt : std::optional(names_.find(arena_id).id);
-  };
-  output_.append(schema::NvtxSchemaRow{
-      .domain_id = text(entry.domain),
-      .schema_id = static_cast<int64_t>(entry.schema_id),
-      .name_id = text(entry.schema_name),
-      .entry_index = entry.index,
-      .entry_name_id = text(record.string),
-      .entry_type = static_cast<int64_t>(entry.type),
-      .entry_offset = static_cast<int64_t>(entry.offset),
-      .entry_flags = entry.flags,
-      .entry_detail = static_cast<int64_t>(entry.detail),
-  });
-  schemas_.add(entry, names_.text(entry.schema_name), names_.text(record.string));
   return true;
 }
 
@@ -332,76 +305,14 @@ bool Drain::on_communicator(const wire::Record& record) {
   return true;
 }
 
-std::optional<std::string> Drain::payload_bytes(uint8_t kind, uint64_t payload,
-                                                const wire::ReadRecord& read) {
-  using schema::PayloadKind;
-  switch (static_cast<PayloadKind>(kind)) {
-    case PayloadKind::kNone:
-      return std::nullopt;
-    case PayloadKind::kSchema: {
-      const size_t bytes = std::min<uint64_t>(payload, read.more_bytes);
-      return std::string(reinterpret_cast<const char*>(read.more), bytes);
-    }
-    case PayloadKind::kUint32:
-    case PayloadKind::kInt32:
-    case PayloadKind::kFloat:
-      return std::string(reinterpret_cast<const char*>(&payload), sizeof(uint32_t));
-    case PayloadKind::kUint64:
-    case PayloadKind::kInt64:
-    case PayloadKind::kDouble:
-      break;
-  }
-  return std::string(reinterpret_cast<const char*>(&payload), sizeof payload);
-}
-
-void Drain::write_detail(const RangePayload& about, const wire::RangeBegin& begin,
-                         const wire::ReadRecord& read) {
-  schema::RangeDetailRow row;
-  row.range_id = about.range_id;
-  if (begin.domain != 0) row.domain_id = names_.find(begin.domain).id;
-  if ((begin.has & wire::kHasColor) != 0) row.color = begin.color;
-  if ((begin.has & wire::kHasNvtxCategory) != 0) row.nvtx_category = begin.nvtx_category;
-  row.payload_kind = static_cast<schema::PayloadKind>(begin.payload_kind);
-  row.payload = payload_bytes(begin.payload_kind, begin.payload, read);
-  if (row.payload_kind == schema::PayloadKind::kSchema) {
-    row.schema_id = static_cast<int64_t>(begin.schema_id);
-  }
-  if ((begin.has & wire::kPayloadCut) != 0) {
-    losses_.add(Source::kNvtx, std::nullopt, LossReason::kTextCut, 1, to_ns(read.record.ticks),
-                to_ns(read.record.ticks));
-  }
-  output_.append(row);
-  if (row.payload_kind != schema::PayloadKind::kSchema || !row.payload) return;
-  RangePayload payload = about;
-  payload.bytes = *row.payload;
-  nccl_.on_payload(payload);
-  training_.on_payload(payload);
-}
-
-// A payload that came with the end: a second row of the same range.
-void Drain::write_end_payload(const OpenRange& range, const Thread& thread, int64_t end_ns,
-                              const wire::ReadRecord& read) {
-  const wire::RangeEnd& end = read.record.range_end;
-  wire::RangeBegin as_begin{};
-  as_begin.domain = range.domain;
-  as_begin.payload_kind = end.payload_kind;
-  as_begin.payload = end.payload;
-  as_begin.schema_id = end.schema_id;
-  as_begin.has = end.has & wire::kPayloadCut;
-  write_detail({.range_id = range.id,
-                .thread = ref_of(thread),
-                .start_ns = range.start_ns,
-                .end_ns = end_ns,
-                .domain = range.domain,
-                .name = range.name,
-                .schema_id = end.schema_id},
-               as_begin, read);
-}
-
 Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
-  if (ring.thread == nullptr) {
-    ring.thread = &new_thread(mapping_.ring(index)->os_tid.load(std::memory_order_relaxed));
-  }
+  if (ring.thread != nullptr) return *ring.thread;
+  const uint32_t os_tid = mapping_.ring(index)->os_tid.load(std::memory_order_relaxed);
+  // CUPTI may have told of a call of it already; else a number that comes again is another thread.
+  const auto known = by_os_tid_.find(os_tid);
+  const bool announced = known != by_os_tid_.end() && !known->second->has_ring;
+  ring.thread = announced ? known->second : &new_thread(os_tid);
+  ring.thread->has_ring = true;
   return *ring.thread;
 }
 
@@ -411,13 +322,15 @@ Drain::Thread& Drain::new_thread(uint32_t os_tid) {
   thread.row.os_tid = os_tid;
   thread.row.role = thread.row.os_tid == process_id_ ? ThreadRole::kMain : ThreadRole::kOther;
   thread.changed = true;
+  by_os_tid_[os_tid] = &thread;
   return thread;
 }
 
 int64_t Drain::thread_id_of(uint32_t os_tid) {
-  const auto found = std::find_if(threads_.rbegin(), threads_.rend(),
-                                  [&](const Thread& one) { return one.row.os_tid == os_tid; });
-  Thread& thread = found != threads_.rend() ? *found : new_thread(os_tid);
+  // A process that claims ever more threads gets one row for the rest, of no thread.
+  if (threads_.size() >= kMostThreads && !by_os_tid_.contains(os_tid)) os_tid = 0;
+  const auto known = by_os_tid_.find(os_tid);
+  Thread& thread = known != by_os_tid_.end() ? *known->second : new_thread(os_tid);
   thread.used = true;
   return thread.row.id;
 }
@@ -433,6 +346,7 @@ void Drain::put_in_order(Thread& thread, const wire::Record& record, const OpenR
 }
 
 void Drain::run_ordered(uint64_t until_ticks) {
+  nccl_.run(until_ticks == UINT64_MAX ? INT64_MAX : to_ns(until_ticks));
   if (ordered_.empty()) return;
   std::ranges::sort(ordered_, {},
                     [](const Ordered& item) { return std::tuple(item.ticks, item.arrival); });
@@ -461,7 +375,7 @@ void Drain::run_one(const Ordered& item) {
       break;
     }
     case Kind::kCollectiveEnqueue:
-      collectives_.enqueue(record.enqueue, ref, time_ns, output_);
+      collectives_.enqueue(record.enqueue, ref, time_ns, ready_ns(record.enqueue), output_);
       break;
     case Kind::kCollectiveBegin: {
       const schema::Function function = names_.find(record.string).function;
@@ -477,7 +391,7 @@ void Drain::run_one(const Ordered& item) {
     default:
       break;
   }
-  if (!paired) lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
+  if (!paired && !paused_once_) lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
 }
 
 void Drain::lose(LossReason reason, std::optional<int64_t> thread_id, int64_t time_ns) {
@@ -505,6 +419,7 @@ void Drain::count_ring_losses(Ring& ring, uint32_t index) {
   ring.dropped_seen = count;
   ring.dropped_last_ticks = last_ticks;
   collectives_.forget_pending();
+  nccl_.forget_calls();
 }
 
 void Drain::count_shared_losses() {
@@ -572,6 +487,7 @@ DrainTotals Drain::totals() const {
   DrainTotals totals = totals_;
   totals.events =
       ranges_.rows() + collectives_.rows() + gpu_.rows() + nccl_.rows() + training_.rows();
+  totals.events = std::max<int64_t>(0, totals.events - output_.left_out());
   totals.lost = losses_.total();
   totals.threads = static_cast<int64_t>(threads_.size());
   return totals;

@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/recorder/clock.h"
 #include "collector/recorder/gpu_rows.h"
 #include "collector/recorder/nccl_rows.h"
+#include "collector/recorder/range_details.h"
 #include "collector/recorder/row_context.h"
 #include "collector/recorder/training_rows.h"
 #include "collector/wire/ring.h"
@@ -42,6 +45,18 @@ class Drain {
   // Reads what every ring holds; returns the number of records.
   uint64_t pass();
 
+  // `watcher` is told of each step as it is found.
+  void watch_steps(std::function<void(const StepEdge&)> watcher) {
+    steps_.watch(std::move(watcher));
+  }
+  // The process begins to record again after a pause: what was open before it is not continued,
+  // and ends without a beginning are no loss.
+  void resume();
+  // How long the oldest collective has been open, in the time of the trace.
+  [[nodiscard]] std::optional<int64_t> oldest_open_collective_ns() const {
+    return collectives_.oldest_open_ns();
+  }
+
   // Writes what is gathered and commits.
   void flush();
 
@@ -56,6 +71,7 @@ class Drain {
   struct Thread {
     schema::ThreadRow row;
     RangeStack ranges;
+    bool has_ring = false;   // or had one: else it is known from CUPTI only
     bool used = false;       // has an event: a thread without one (dprof's own) has no row
     bool announced = false;  // the row is in the trace
     bool changed = false;
@@ -83,16 +99,10 @@ class Drain {
   bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_thread_name(Thread& thread, const wire::Record& record);
-  bool on_schema_entry(const wire::Record& record);
+  void on_enqueue(Thread& thread, const wire::Record& record, int64_t time_ns);
+  [[nodiscard]] std::optional<int64_t> ready_ns(const wire::CollectiveEnqueue& call) const;
   bool on_communicator(const wire::Record& record);
   bool on_detail(const wire::Record& record, int64_t time_ns);
-  void write_detail(const RangePayload& about, const wire::RangeBegin& begin,
-                    const wire::ReadRecord& read);
-  void write_end_payload(const OpenRange& range, const Thread& thread, int64_t end_ns,
-                         const wire::ReadRecord& read);
-  std::optional<std::string> payload_bytes(uint8_t kind, uint64_t payload,
-                                           const wire::ReadRecord& read);
-
   Thread& thread_of(Ring& ring, uint32_t index);
   Thread& new_thread(uint32_t os_tid);
   int64_t thread_id_of(uint32_t os_tid);
@@ -124,17 +134,20 @@ class Drain {
   StepFinder steps_;
   LossTable losses_;
   PayloadSchemas schemas_;
-  GpuRows gpu_;
   NcclRows nccl_;
+  GpuRows gpu_;
   TrainingRows training_;
+  RangeDetails details_;
   std::array<Ring, wire::kMaxRings> rings_;
   std::array<uint64_t, wire::kSharedLossCount> shared_seen_{};
-  std::deque<Thread> threads_;  // addresses stay
+  std::deque<Thread> threads_;                       // addresses stay
+  std::unordered_map<uint32_t, Thread*> by_os_tid_;  // the latest of that number
   std::vector<Ordered> ordered_;
   uint64_t arrivals_ = 0;
   uint64_t latest_ticks_ = 0;  // nothing later than this is plausible in this pass
   int64_t damaged_rings_ = 0;
   int64_t bad_ids_seen_ = 0;
+  bool paused_once_ = false;  // ends may come whose beginning was not recorded
   DrainTotals totals_;
 };
 

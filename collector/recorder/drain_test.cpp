@@ -208,7 +208,11 @@ TEST_F(DrainTest, KeepsSchemasNamesAndDetail) {
   ASSERT_THAT(threads, SizeIs(1));
   EXPECT_EQ(trace.string(threads[0].name_id.value_or(0)), "trainer\xEF\xBF\xBD");
   EXPECT_EQ(threads[0].role, ThreadRole::kMain) << "autograd on the main thread is main";
-  EXPECT_EQ(trace.meta("detail"), "full");
+  const auto captures = rows<schema::CaptureRow>(trace);
+  ASSERT_THAT(captures, SizeIs(1));
+  EXPECT_EQ(captures[0].time_ns, 12);
+  EXPECT_EQ(captures[0].state, schema::CaptureState::kRecording);
+  EXPECT_EQ(captures[0].detail, schema::DetailLevel::kFull);
 }
 
 TEST_F(DrainTest, CountsWhatMakesNoSense) {

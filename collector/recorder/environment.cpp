@@ -50,7 +50,9 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   Replaced replaced;
   replaced.nvtx = replace("NVTX_INJECTION64_PATH");
   replaced.nccl = replace("NCCL_PROFILER_PLUGIN");
-  if (settings.cuda != "off") replaced.cuda = replace("CUDA_INJECTION64_PATH");
+  // With yield another tool's library stays: dprof then looks for CUDA by itself.
+  const bool left = settings.cuda == "yield" && !environment.get("CUDA_INJECTION64_PATH").empty();
+  if (settings.cuda != "off" && !left) replaced.cuda = replace("CUDA_INJECTION64_PATH");
   return replaced;
 }
 

@@ -31,6 +31,22 @@ TEST(EnvironmentTest, RemembersTheToolThatItReplaces) {
   EXPECT_EQ(add_collector(environment, kSettings).nvtx, "/opt/other.so");
 }
 
+TEST(EnvironmentTest, YieldLeavesAnotherToolsCudaInjection) {
+  CollectorSettings settings = kSettings;
+  const auto left_after = [&settings](const char* mode, const char* before) {
+    settings.cuda = mode;
+    Environment environment;
+    if (before[0] != '\0') environment.set("CUDA_INJECTION64_PATH", before);
+    add_collector(environment, settings);
+    return environment.get("CUDA_INJECTION64_PATH");
+  };
+  EXPECT_EQ(left_after("cupti", "/opt/other.so"), "/opt/lib/libdprof.so");
+  EXPECT_EQ(left_after("yield", "/opt/other.so"), "/opt/other.so");
+  EXPECT_EQ(left_after("yield", ""), "/opt/lib/libdprof.so");
+  EXPECT_EQ(left_after("off", "/opt/other.so"), "/opt/other.so");
+  EXPECT_EQ(left_after("off", ""), "");
+}
+
 TEST(EnvironmentTest, LeavesAnOwnThreadCountAlone) {
   Environment unset, set;
   set.set("OMP_NUM_THREADS", "8");

@@ -18,7 +18,7 @@ namespace dprof::recorder {
 
 struct SystemSample {
   int64_t time_ns = 0;    // on the trace's axis
-  std::string_view kind;  // a dotted name with its unit, of static storage: "thread.cpu_ns"
+  std::string_view kind;  // a dotted name with its unit that outlives the inbox: "thread.cpu_ns"
   std::optional<int64_t> subject;
   int64_t value = 0;
 };

@@ -9,9 +9,14 @@
 #include <tuple>
 
 #include "collector/recorder/trace_output.h"
+#include "collector/wire/layout.h"
 #include "schema/generated/rows.h"
 
 namespace dprof::recorder {
+
+// What a loss that the process itself counts is called in the trace, and whose it is.
+[[nodiscard]] schema::LossReason reason_of(wire::SharedLoss loss);
+[[nodiscard]] schema::Source source_of(wire::SharedLoss loss);
 
 class LossTable {
  public:

@@ -24,6 +24,11 @@ int64_t RangeTable::add(RangeStack& stack, int64_t thread_id, int64_t name_id,
   return row.id;
 }
 
+void RangeTable::add(schema::HostRangeRow row) {
+  row.id = next_id_++;
+  pending_.push_back(std::move(row));
+}
+
 int64_t RangeTable::begin(RangeStack& stack, int64_t thread_id, int64_t name_id, OpenRange range,
                           std::optional<int64_t> sequence) {
   range.id = add(stack, thread_id, name_id, range.category, range.start_ns, sequence, std::nullopt);

@@ -52,6 +52,8 @@ class RangeTable {
   int64_t add(RangeStack& stack, int64_t thread_id, int64_t name_id, schema::RangeCategory category,
               int64_t start_ns, std::optional<int64_t> sequence,
               std::optional<int64_t> duration_ns);
+  // A whole row of a lane of its own; only its number is given here.
+  void add(schema::HostRangeRow row);
   // False when the key was open: its older range stays open for good.
   bool open_keyed(uint64_t key, const OpenRange& range);
   std::optional<OpenRange> end_keyed(uint64_t key, schema::RangeCategory category, int64_t end_ns);

@@ -25,13 +25,18 @@ constexpr Convention kConventions[] = {
     {"openmpi", "PMIX_RANK", "", "", "", "", ""},
 };
 
+// No job is larger. Beyond it a variable is noise, and must not become a loop's bound.
+constexpr int kMaxRanks = 1 << 20;
+
 std::optional<int> number(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
   if (name.empty() || found == variables.end()) return std::nullopt;
   const std::string& text = found->second;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > kMaxRanks) {
+    return std::nullopt;
+  }
   return value;
 }
 

@@ -24,6 +24,7 @@ struct RankInfo {
 // The first launcher in this order that named a rank wins: DPROF_RANK, torchrun (RANK and
 // WORLD_SIZE), Open MPI, PMI, Horovod, Slurm, PMIX_RANK. Slurm is late because its variables are
 // also in shells and launchers that run inside an allocation; the inner launcher is the truth.
+// What is no number from 0 to 2^20 counts as not said.
 [[nodiscard]] RankInfo find_rank(const Variables& variables);
 
 // "KEY=VALUE" entries with `separator` between them. Entries without '=' are left out.

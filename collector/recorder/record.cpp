@@ -13,11 +13,16 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "collector/recorder/control.h"
 #include "collector/recorder/environment.h"
+#include "collector/recorder/file_system.h"
+#include "collector/recorder/job.h"
 #include "collector/recorder/launcher.h"
+#include "collector/recorder/peers.h"
 #include "collector/recorder/progress.h"
 #include "collector/recorder/recording_internal.h"
 #include "collector/recorder/server.h"
+#include "collector/wire/hello.h"
 
 namespace dprof::recorder {
 namespace {
@@ -65,10 +70,11 @@ class Signals {
 class Loop {
  public:
   Loop(const RecordOptions& options, const RunClock& clock, RunFolder& folder, Server& server,
-       RunFacts facts)
+       Peers& peers, RunFacts facts)
       : options_(options),
         folder_(folder),
         server_(server),
+        peers_(peers),
         progress_(options.show_progress),
         output_(options.show_progress ? kClearLine : ""),
         launcher_({options.command, options.ranks, options.grace}, output_),
@@ -78,23 +84,32 @@ class Loop {
 
   Launcher& launcher() { return launcher_; }
   Recording& recording() { return recording_; }
+  void be_controlled(ControlServer control) { control_.emplace(std::move(control)); }
 
   void run(const Signals& signals) {
     Steady::time_point next_sample = Steady::now() + kClockInterval;
+    Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     // Ends when the command has ended and so has every process of it that was recorded, whoever
     // its parent is by then.
     while (!leaving_ && (launcher_.running() || recording_.busy())) {
-      wait(signals, next_sample);
+      wait(signals, std::min(next_sample, next_system_sample));
       while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
       for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+      serve_control();
       launcher_.reap();
+      if (recording_.somebody_goes()) peers_.before_end();
+      recording_.add_probes(peers_.take());
       recording_.watch([this](int pid) { return status_of(pid); });
       recording_.conclude_done();
       launcher_.enforce(Steady::now());
+      if (Steady::now() >= next_system_sample) {
+        sampler_.sample(recording_.sampled());
+        next_system_sample = Steady::now() + sampler_.interval();
+      }
       if (Steady::now() < next_sample) continue;
       next_sample += kClockInterval;
       recording_.sample_clock();
-      sampler_.sample(recording_.sampled());
+      peers_.tick(folder_);
       show_progress();
     }
     // A short-lived process may have said hello and gone before anybody looked.
@@ -112,10 +127,31 @@ class Loop {
     std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
     for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    for (const int fd : control_ ? control_->descriptors() : std::vector<int>()) {
+      polled.push_back({fd, POLLIN, 0});
+    }
     const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(until - Steady::now());
     poll(polled.data(), polled.size(), static_cast<int>(std::max<int64_t>(0, pause.count() + 1)));
     eventfd_t wakes = 0;
     eventfd_read(wake_fd_.get(), &wakes);
+  }
+
+  void serve_control() {
+    if (!control_) return;
+    control_->serve([this](const ControlRequest& request) { return answer(request); },
+                    Steady::now());
+  }
+
+  // Of `dprof ctl`.
+  std::string answer(const ControlRequest& request) {
+    if (request.action == ControlAction::kTrigger && !recording_.capture().keep_s) {
+      return render_refusal("there is no flight recorder: record with --keep S");
+    }
+    if (const auto capture = capture_request_of(request)) recording_.request(*capture);
+    const Recording::Totals totals = recording_.totals();
+    const RecorderFile& self = folder_.self();
+    return render_status({self.id, self.host, self.pid, recording_.capture(),
+                          recording_.process_status(), totals.events, totals.lost});
   }
 
   // A process whose pidfd says that it ended may have done so since the last reap().
@@ -151,17 +187,58 @@ class Loop {
   const RecordOptions& options_;
   RunFolder& folder_;
   Server& server_;
+  Peers& peers_;
   ProgressLine progress_;
   OutputLines output_;
   Launcher launcher_;
   Descriptor wake_fd_;
   SystemSampler sampler_;
   Recording recording_;
+  std::optional<ControlServer> control_;
   Steady::time_point started_ = Steady::now();
   int signals_seen_ = 0;
   bool leaving_ = false;
   std::optional<int> leaving_signal_;
 };
+
+CaptureSettings capture_of(const RecordOptions& options) {
+  CaptureSettings capture;
+  capture.detail = detail_level(options.detail);
+  capture.steps = options.steps;
+  capture.every = options.every;
+  capture.seconds = options.seconds;
+  capture.armed = options.armed;
+  capture.keep_s = options.keep_s;
+  capture.max_overhead = options.max_overhead;
+  return capture;
+}
+
+// What processes do before the recorder has told them something: DPROF_DETAIL.
+std::string first_detail(const CaptureSettings& capture) {
+  const CapturePlan plan(capture, 0);
+  const bool armed = plan.order().state != wire::CaptureState::kRecording;
+  return fmt::format("{}{}", armed ? wire::kArmedPrefix : "", word_of(plan.order().detail));
+}
+
+// `dprof ctl` finds the recorder by its file. A recording without it is better than none.
+void open_control(Loop& loop, RecorderFile& self) {
+  Result<ControlServer> control = ControlServer::open(self.token);
+  if (!control.ok()) {
+    loop.recording().diagnostics().push_back({"no_control", control.error().what});
+    return;
+  }
+  self.control_port = control->port();
+  loop.be_controlled(*std::move(control));
+}
+
+Variables own_variables() {
+  Variables own;
+  for (const std::string& entry : Environment::current().entries()) {
+    const size_t equals = entry.find('=');
+    own.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return own;
+}
 
 void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
@@ -170,12 +247,7 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
     return;
   }
   // Under `srun dprof record -- CMD` there is one recorder for each rank: the others are not ours.
-  Variables own;
-  for (const std::string& entry : Environment::current().entries()) {
-    const size_t equals = entry.find('=');
-    own.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  if (!options.ranks && find_rank(own).rank) return;
+  if (!options.ranks && find_rank(own_variables()).rank) return;
   const std::vector<int> missing = recording.missing_local_ranks(options.ranks);
   if (missing.empty()) return;
   recording.diagnostics().push_back(
@@ -189,30 +261,42 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
 Result<Recorded> record(const RecordOptions& options) {
   const Signals signals;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Variables variables = own_variables();
+  const Job job = find_job(variables);
+  RunClock clock = RunClock::start(options.fake_clock.value_or(FakeClock{}));
+  Result<Peers> peers = Peers::meet(options.meet, job);
+  if (!peers.ok()) return fail(peers.error());
   Result<RunFolder> folder = RunFolder::create(
       options.folder.empty() ? std::filesystem::path(default_run_name()) : options.folder,
-      options.overwrite);
+      options.overwrite, {job, host_name(), clock.id(), peers->run_id(), clock.scale()});
   if (!folder.ok()) return fail(folder.error());
+  if (folder->host_scale()) clock.take_rate_of(*folder->host_scale());
   Result<Server> server = Server::open();
   if (!server.ok()) return fail(server.error());
-  const RunClock clock = RunClock::start();
 
   Environment environment = Environment::current();
   RunFacts facts;
-  facts.run_id = random_run_id();
+  facts.run_id = folder->self().run_id;
+  facts.recorder_id = folder->self().id;
   facts.host = host_name();
-  facts.detail = options.detail;
+  facts.capture = capture_of(options);
   facts.launcher = options.ranks ? "dprof" : "";
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
-  facts.replaced = add_collector(
-      environment, {options.library, server->path(), clock.scale(), options.detail, options.cuda});
+  const std::optional<std::string> network = network_file_system(folder->path());
+  if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
+  facts.replaced = add_collector(environment, {options.library, server->path(), clock.scale(),
+                                               first_detail(facts.capture), options.cuda});
 
   RunIndex index{facts.run_id, joined(options.command), options.ranks, {facts.host}, {}, {}};
   if (const Status written = folder->write_index(index); !written.ok()) {
     return fail(written.error());
   }
-  Loop loop(options, clock, *folder, *server, facts);
+  peers->start(clock, *folder, variables);
+  peers->tick(*folder);
+  Loop loop(options, clock, *folder, *server, *peers, facts);
+  open_control(loop, peers->self());
+  if (const Status told = peers->announce(); !told.ok()) return fail(told.error());
   if (const Status started = loop.launcher().start(environment); !started.ok()) {
     folder->discard();
     return fail(started.error());
@@ -221,6 +305,18 @@ Result<Recorded> record(const RecordOptions& options) {
 
   Recording& recording = loop.recording();
   tell_missing_ranks(options, recording);
+  if (network) {
+    recording.diagnostics().push_back(
+        {"slow_file_system", fmt::format("{} is on {}", folder->path().string(), *network)});
+  }
+  const bool others = !options.ranks && recording.has_ranks_elsewhere();
+  if (const std::optional<std::string> complaint = peers->complaint(others)) {
+    recording.diagnostics().push_back({"no_peers", *complaint});
+  }
+  if (const int64_t strangers = server->strangers(); strangers != 0) {
+    recording.diagnostics().push_back(
+        {"turned_away", fmt::format("{} connections that said no hello", strangers)});
+  }
   if (!index.world_size) index.world_size = recording.world_size();
   index.traces = recording.traces();
   index.diagnostics = recording.diagnostics();

@@ -11,22 +11,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collector/recorder/capture.h"
+#include "collector/recorder/clock.h"
 #include "collector/recorder/run_folder.h"
 
 namespace dprof::recorder {
-
-// Half-open; `end` empty = to the end of the run.
-struct Window {
-  int64_t begin = 0;
-  std::optional<int64_t> end;
-};
-
-// Added to every time that the recorder gives out: two recorders on one machine then behave as two
-// hosts (a test switch).
-struct FakeClock {
-  int64_t offset_ns = 0;
-  double drift_ppm = 0;
-};
 
 struct RecordOptions {
   std::vector<std::string> command;
@@ -40,6 +29,7 @@ struct RecordOptions {
   std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
   std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
   std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
+  bool armed = false;                  // record nothing before `dprof ctl RUN start`
   std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
   std::optional<FakeClock> fake_clock;
   bool overwrite = false;

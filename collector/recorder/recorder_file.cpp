@@ -24,9 +24,12 @@ Result<fs::path> write_recorder_file(const fs::path& run, const RecorderFile& fi
   const fs::path folder = run / "recorders";
   std::error_code error;
   fs::create_directories(folder, error);
-  const fs::path path = folder / fmt::format("{}-{}.json", file.host, file.pid);
+  const std::string name =
+      file.name.empty() ? fmt::format("{}-{}", file.host, file.pid) : file.name;
+  const fs::path path = folder / (name + ".json");
   const fs::path part = path.string() + ".part";
   const std::string text = json{{"schema", kSchema},
+                                {"name", name},
                                 {"id", file.id},
                                 {"run_id", file.run_id},
                                 {"host", file.host},
@@ -35,8 +38,10 @@ Result<fs::path> write_recorder_file(const fs::path& run, const RecorderFile& fi
                                 {"address", file.address},
                                 {"probe_port", file.probe_port},
                                 {"control_port", file.control_port},
-                                {"token", file.token}}
-                               .dump(2) +
+                                {"token", file.token},
+                                {"first", file.first},
+                                {"first_on_host", file.first_on_host}}
+                               .dump(2, ' ', false, json::error_handler_t::replace) +
                            "\n";
   const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   const bool written =
@@ -59,9 +64,10 @@ std::vector<RecorderFile> read_recorder_files(const fs::path& run) {
     const json read = json::parse(stream, nullptr, false);
     if (!read.is_object() || read.value("schema", "") != kSchema) continue;
     try {
-      files.push_back({read.at("id"), read.at("run_id"), read.at("host"), read.at("pid"),
-                       read.at("clock_id"), read.at("address"), read.at("probe_port"),
-                       read.at("control_port"), read.at("token")});
+      files.push_back({read.at("name"), read.at("id"), read.at("run_id"), read.at("host"),
+                       read.at("pid"), read.at("clock_id"), read.at("address"),
+                       read.at("probe_port"), read.at("control_port"), read.at("token"),
+                       read.at("first"), read.at("first_on_host")});
     } catch (const json::exception&) {
       continue;
     }

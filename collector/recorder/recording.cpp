@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "collector/recorder/recording_internal.h"
 #include "collector/wire/hello.h"
@@ -18,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxAncestors = 16;
+constexpr int64_t kMaxRemarks = 16;  // of one code; the rest is counted
+constexpr size_t kMaxMissing = 64;   // ranks that are named
 
 // Parent of a process, 0 when it cannot be read.
 int parent_pid(int pid) {
@@ -41,13 +44,47 @@ Recording::Recording(const RunClock& clock, RunFacts facts, RunFolder& folder,
                      std::function<void()> wake)
     : clock_(clock), facts_(std::move(facts)), folder_(folder), wake_(std::move(wake)) {}
 
-void Recording::refuse(const Guest& guest, const std::string& code, const std::string& text) {
-  diagnostics_.push_back({code, fmt::format("process {}: {}", guest.pid, text)});
+void Recording::remark(const std::string& code, const std::string& text) {
+  if (++remarks_[code] <= kMaxRemarks) diagnostics_.push_back({code, text});
 }
 
-std::string Recording::trace_name(const Guest& guest) const {
-  return fmt::format("{}-{}-{}.dprof", facts_.host, guest.pid != 0 ? guest.pid : guest.hello.pid,
-                     guest.hello.first_event_ticks);
+void Recording::refuse(const Guest& guest, const std::string& code, const std::string& text) {
+  remark(code, fmt::format("process {}: {}", guest.pid, text));
+}
+
+fs::path Recording::trace_path(const Guest& guest) const {
+  const std::string name =
+      fmt::format("{}-{}-{}", facts_.host, guest.pid != 0 ? guest.pid : guest.hello.pid,
+                  guest.hello.first_event_ticks);
+  fs::path path = folder_.path() / (name + ".dprof");
+  // Nobody's pid and time are to be believed so far that another's trace would be written over.
+  for (int i = 1; fs::exists(path); ++i) {
+    path = folder_.path() / fmt::format("{}-{}.dprof", name, i);
+  }
+  return path;
+}
+
+// What a process says of its rank is taken as it is, for its own trace. Of what it says of the job,
+// the most frequent counts, so that one liar does not change the others' run.
+void Recording::hear_claims(const Guest& guest, const RankInfo& rank) {
+  if (rank.world_size) ++world_sizes_[*rank.world_size];
+  if (rank.local_world_size) ++local_world_sizes_[*rank.local_world_size];
+  const auto outside = [](std::optional<int> number, std::optional<int> size) {
+    return number && size && *number >= *size;
+  };
+  if (outside(rank.rank, rank.world_size)) {
+    remark("odd_rank", fmt::format("process {} says that it is rank {} of {}", guest.pid,
+                                   *rank.rank, *rank.world_size));
+  } else if (outside(rank.local_rank, rank.local_world_size)) {
+    remark("odd_rank", fmt::format("process {} says that it is local rank {} of {}", guest.pid,
+                                   *rank.local_rank, *rank.local_world_size));
+  }
+}
+
+std::optional<int> Recording::most_said(const Votes& votes) {
+  const auto most = std::ranges::max_element(
+      votes, {}, [](const auto& vote) { return std::pair(vote.second, vote.first); });
+  return most == votes.end() ? std::nullopt : std::optional(most->first);
 }
 
 // Loader workers and compile workers inherit their rank's variables: a process that was started by
@@ -78,7 +115,11 @@ void Recording::welcome(Guest guest) {
   }
   Result<SharedMemory> memory = SharedMemory::map(guest.memory.get());
   if (!memory.ok()) {
-    refuse(guest, memory.error().code == Code::kNoMemory ? "memory_limit" : "wire_version",
+    const Code code = memory.error().code;
+    refuse(guest,
+           code == Code::kNoMemory  ? "memory_limit"
+           : code == Code::kDamaged ? "turned_away"
+                                    : "wire_version",
            memory.error().what);
     return;
   }
@@ -89,15 +130,15 @@ void Recording::welcome(Guest guest) {
     }
   }
   const RankInfo rank = find_rank(guest.hello.variables);
-  if (rank.world_size) world_size_ = std::max(world_size_.value_or(0), *rank.world_size);
-  if (rank.local_world_size) {
-    local_world_size_ = std::max(local_world_size_.value_or(0), *rank.local_world_size);
-  }
+  hear_claims(guest, rank);
   const ProcessFacts process{guest.pid, guest.hello.pid, guest.hello.first_event_ticks, rank,
                              guest.hello.command};
+  if (rank.rank && !facts_.capture.origin_ns) {
+    facts_.capture.origin_ns = Session::first_event_ns(clock_, process);
+  }
   const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
-  Result<std::unique_ptr<Session>> session = Session::start(
-      clock_, facts_, process, *std::move(memory), folder_.path() / trace_name(guest), wake_);
+  Result<std::unique_ptr<Session>> session =
+      Session::start(clock_, facts_, process, *std::move(memory), trace_path(guest), wake_);
   if (!session.ok()) {
     refuse(guest, "records_lost", session.error().what);
     ++ended_.lost;  // all of it; nobody knows how many
@@ -116,6 +157,7 @@ void Recording::watch(const std::function<std::optional<ExitStatus>(int pid)>& s
     }
     const bool gone = live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
     if (!gone) continue;
+    if (!std::exchange(live.gone, true)) live.session->add(clock_.read());
     const std::optional<ExitStatus> status = status_of(pid);
     live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
   }
@@ -188,16 +230,56 @@ void Recording::leave() {
   for (Live& live : live_) live.session->end(ProcessEnd::kLeft, std::nullopt);
 }
 
+bool Recording::somebody_goes() const {
+  return std::ranges::any_of(live_, [](const Live& live) {
+    const int fd = live.process.valid() ? live.process.get() : live.socket.get();
+    return !live.gone && fd >= 0 && is_ready(fd, live.process.valid() ? POLLIN : POLLRDHUP);
+  });
+}
+
+// They concern the host: one trace has them, of a process that surely leaves one. Until there is
+// such a process, and when it has ended before the others, they wait for the next.
+void Recording::add_probes(std::vector<schema::ClockProbeRow> rows) {
+  constexpr size_t kMostWaiting = 1 << 16;
+  if (probes_.size() < kMostWaiting) probes_.insert(probes_.end(), rows.begin(), rows.end());
+  const auto keeper = std::ranges::find_if(live_, [](const Live& live) {
+    return !live.gone && live.parent_pid == 0 && live.session->events() > 0;
+  });
+  if (keeper == live_.end()) return;
+  for (schema::ClockProbeRow& row : probes_) keeper->session->add(std::move(row));
+  probes_.clear();
+}
+
 void Recording::sample_clock() {
   const ClockReading reading = clock_.read();
   for (Live& live : live_) live.session->add(reading);
+}
+
+void Recording::request(const CaptureRequest& request) {
+  using Kind = CaptureRequest::Kind;
+  if (request.kind == Kind::kStart) facts_.capture.requested = true;
+  if (request.kind == Kind::kStop) facts_.capture.requested = false;
+  if (request.kind == Kind::kLevel) facts_.capture.detail = request.detail;
+  for (Live& live : live_) live.session->request(request);
+}
+
+std::vector<ProcessStatus> Recording::process_status() const {
+  std::vector<ProcessStatus> all;
+  for (const Live& live : live_) {
+    const Session& session = *live.session;
+    all.push_back({session.process().pid, session.process().rank.rank, session.events(),
+                   session.lost(), session.capture()});
+  }
+  return all;
 }
 
 std::vector<Sampled> Recording::sampled() {
   std::vector<Sampled> processes;
   for (Live& live : live_) {
     Session* session = live.session.get();
-    processes.push_back({session->process().pid,
+    const ProcessFacts& process = session->process();
+    processes.push_back({process.pid, live.process.get(), process.first_event_ticks,
+                         process.rank.rank, live.parent_pid == 0 && session->events() > 0,
                          [session](Measured measured) { session->add(std::move(measured)); }});
   }
   return processes;
@@ -221,6 +303,11 @@ void Recording::finish() {
     }
   }
   held_.clear();
+  for (const auto& [code, count] : remarks_) {
+    if (count <= kMaxRemarks) continue;
+    diagnostics_.push_back({code, fmt::format("and {} more like these", count - kMaxRemarks)});
+  }
+  remarks_.clear();
   // A program without a launcher is rank 0 of one.
   const bool alone = nameless.size() == 1 && traces_.empty();
   for (Live& live : nameless) {
@@ -256,8 +343,9 @@ Recording::Totals Recording::totals() const {
 }
 
 std::vector<int> Recording::missing_local_ranks(std::optional<int> expected) const {
+  const int ranks = expected.value_or(most_said(local_world_sizes_).value_or(0));
   std::vector<int> missing;
-  for (int rank = 0; rank < expected.value_or(local_world_size_.value_or(0)); ++rank) {
+  for (int rank = 0; rank < ranks && missing.size() < kMaxMissing; ++rank) {
     if (std::ranges::find(local_ranks_seen_, rank) == local_ranks_seen_.end())
       missing.push_back(rank);
   }

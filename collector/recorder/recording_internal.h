@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/recorder/control_answer.h"
 #include "collector/recorder/launcher.h"
 #include "collector/recorder/run_folder.h"
 #include "collector/recorder/server.h"
@@ -33,6 +34,14 @@ class Recording {
   // The recorder leaves: all sessions end now, whether their process has or not.
   void leave();
   void sample_clock();
+  // Whether a process has just ended, and watch() has not been told.
+  [[nodiscard]] bool somebody_goes() const;
+  // What the clocks of other hosts said.
+  void add_probes(std::vector<schema::ClockProbeRow> rows);
+  // `dprof ctl`: for all processes that are recorded and all that will be.
+  void request(const CaptureRequest& request);
+  [[nodiscard]] const CaptureSettings& capture() const { return facts_.capture; }
+  [[nodiscard]] std::vector<ProcessStatus> process_status() const;
   // The processes that are being recorded, for the sampler.
   [[nodiscard]] std::vector<Sampled> sampled();
 
@@ -51,7 +60,12 @@ class Recording {
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] const std::vector<TraceEntry>& traces() const { return traces_; }
   [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
-  [[nodiscard]] std::optional<int> world_size() const { return world_size_; }
+  // What most of the processes say.
+  [[nodiscard]] std::optional<int> world_size() const { return most_said(world_sizes_); }
+  [[nodiscard]] bool has_ranks_elsewhere() const {
+    const std::optional<int> here = most_said(local_world_sizes_);
+    return here && most_said(world_sizes_).value_or(0) > *here;
+  }
   // What the ranks say that should be here: local ranks that were never seen.
   [[nodiscard]] std::vector<int> missing_local_ranks(std::optional<int> expected) const;
 
@@ -62,15 +76,21 @@ class Recording {
     Descriptor process;
     bool hung_up = false;
     int parent_pid = 0;  // of the process of the same rank that started it, 0 = none
+    bool gone = false;
   };
 
   [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
   void conclude(Session& session, std::optional<int> rank);
   void drop(const Session& session);
+  // A process is named with what it did only so often: it may say hello again and again.
+  void remark(const std::string& code, const std::string& text);
   void refuse(const Guest& guest, const std::string& code, const std::string& text);
+  void hear_claims(const Guest& guest, const RankInfo& rank);
   [[nodiscard]] int parent_of_same_rank(const Guest& guest, const RankInfo& rank) const;
   [[nodiscard]] bool has_trace(int rank) const;
-  [[nodiscard]] std::string trace_name(const Guest& guest) const;
+  [[nodiscard]] std::filesystem::path trace_path(const Guest& guest) const;
+  using Votes = std::map<int, int>;  // by what was said
+  [[nodiscard]] static std::optional<int> most_said(const Votes& votes);
 
   const RunClock& clock_;
   RunFacts facts_;
@@ -79,10 +99,12 @@ class Recording {
   std::vector<Live> live_;
   std::vector<Live> held_;                // drained; what becomes of them depends on the others
   std::map<int, int64_t> events_of_pid_;  // of sessions that have ended
+  std::vector<schema::ClockProbeRow> probes_;  // for which there was no trace yet
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;
+  std::map<std::string, int64_t> remarks_;  // by code
   std::vector<int> local_ranks_seen_;
-  std::optional<int> world_size_, local_world_size_;
+  Votes world_sizes_, local_world_sizes_;
   Totals ended_;  // of sessions that are concluded
 };
 

@@ -188,7 +188,7 @@ Result<Recovered> recover_run(const fs::path& path) {
     trace.ended = "recovered";
     ++recovered.finished;
   }
-  if (const Status written = folder->write_index(make_index(path, traces)); !written.ok()) {
+  if (const Status written = folder->rewrite_index(make_index(path, traces)); !written.ok()) {
     return fail(written.error());
   }
   return recovered;

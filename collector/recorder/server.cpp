@@ -18,6 +18,8 @@ namespace {
 
 // More than the processes of any node that start at once.
 constexpr int kBacklog = 4096;
+// Then the recorder's other work has its turn, however fast somebody connects.
+constexpr int kAcceptsAtOnce = 1024;
 constexpr size_t kMaxDescriptors = 4;  // in one packet; all but the first are closed
 
 // Not glibc's pidfd_open(): it came with 2.36.
@@ -107,31 +109,62 @@ std::vector<int> Server::descriptors() const {
   return all;
 }
 
-void Server::accept_callers() {
-  while (true) {
-    Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
-    const std::optional<int> pid = peer_pid(socket.get());
-    if (pid) callers_.push_back({std::move(socket), *pid});
+// False when the caller has said nothing yet.
+bool Server::hear(Caller& caller, std::vector<Guest>& guests) {
+  Packet packet;
+  const Received received = receive(caller.socket.get(), packet);
+  if (received == Received::kNothingYet) return false;
+  Result<ParsedHello> hello = received == Received::kPacket
+                                  ? parse_hello(packet.bytes)
+                                  : fail(Code::kDamaged, "a connection without a hello");
+  if (!hello.ok()) {
+    ++turned_away_;
+    return true;
   }
+  Descriptor process(caller.pid > 0 ? open_process(caller.pid) : -1);
+  guests.push_back({*std::move(hello), caller.pid, std::move(caller.socket), std::move(process),
+                    std::move(packet.memory)});
+  return true;
+}
+
+// Its hello may have come just now.
+void Server::drop_oldest(std::vector<Guest>& guests) {
+  if (!hear(callers_.front(), guests)) ++turned_away_;
+  callers_.erase(callers_.begin());
+}
+
+// False when nobody is there any more.
+bool Server::accept_one(std::vector<Guest>& guests) {
+  Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) {
+    const bool no_descriptors = errno == EMFILE || errno == ENFILE;
+    if (!no_descriptors || callers_.empty()) return errno == ECONNABORTED || errno == EINTR;
+    drop_oldest(guests);
+    return true;
+  }
+  const std::optional<int> pid = peer_pid(socket.get());
+  if (!pid) {
+    ++turned_away_;
+    return true;
+  }
+  Caller caller{std::move(socket), *pid, std::chrono::steady_clock::now()};
+  if (hear(caller, guests)) return true;
+  if (callers_.size() == kMaxCallers) drop_oldest(guests);
+  callers_.push_back(std::move(caller));
+  return true;
 }
 
 std::vector<Guest> Server::accept_all() {
-  accept_callers();
   std::vector<Guest> guests;
-  std::vector<Caller> waiting;
-  for (Caller& caller : callers_) {
-    Packet packet;
-    const Received received = receive(caller.socket.get(), packet);
-    if (received == Received::kNothingYet) waiting.push_back(std::move(caller));
-    if (received != Received::kPacket) continue;
-    Result<ParsedHello> hello = parse_hello(packet.bytes);
-    if (!hello.ok()) continue;
-    Descriptor process(caller.pid > 0 ? open_process(caller.pid) : -1);
-    guests.push_back({*std::move(hello), caller.pid, std::move(caller.socket), std::move(process),
-                      std::move(packet.memory)});
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(callers_, [&](Caller& caller) {
+    if (hear(caller, guests)) return true;
+    const bool too_long = now - caller.since > kPatience;
+    turned_away_ += too_long ? 1 : 0;
+    return too_long;
+  });
+  for (int i = 0; i < kAcceptsAtOnce && accept_one(guests); ++i) {
   }
-  callers_ = std::move(waiting);
   return guests;
 }
 

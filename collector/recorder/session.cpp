@@ -62,6 +62,7 @@ constexpr RemarkKind kRemarks[] = {
     {wire::Remark::kCuptiMissing, "cupti_missing", wire::Fact::kCuptiSource},
     {wire::Remark::kNcclPluginTaken, "nccl_plugin_taken", wire::Fact::kNcclSource},
     {wire::Remark::kNcclTooOld, "nccl_too_old", wire::Fact::kNcclSource},
+    {wire::Remark::kNcclEventsRefused, "nccl_events_refused", wire::Fact::kNcclSource},
 };
 static_assert(std::size(kRemarks) == static_cast<size_t>(wire::Remark::kCount));
 
@@ -71,7 +72,7 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
                                                 const ProcessFacts& process, SharedMemory memory,
                                                 const std::filesystem::path& path,
                                                 std::function<void()> on_done) {
-  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path);
+  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path, run.journal);
   if (!output.ok()) return fail(output.error());
   std::unique_ptr<Session> session(
       new Session(clock, run, process, std::move(memory), path, *std::move(output)));
@@ -102,12 +103,30 @@ Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts&
       memory_(std::move(memory)),
       path_(std::move(path)),
       output_(std::move(output)),
-      drain_(memory_.mapping(), clock_, process_.own_pid, *output_) {}
+      drain_(memory_.mapping(), clock_, process_.own_pid, *output_),
+      capture_(run.capture, memory_.mapping(), clock_, drain_, *output_,
+               {process.pid, first_event_ns(clock, process), run.record_cost_ns},
+               [this](Measured measured) { add(std::move(measured)); }) {}
 
 Session::~Session() {
   if (!thread_.joinable()) return;
   end(ProcessEnd::kLeft, std::nullopt);
   thread_.join();
+}
+
+int64_t Session::first_event_ns(const RunClock& clock, const ProcessFacts& process) {
+  return std::clamp<int64_t>(clock.to_host(process.first_event_ticks).ns, 0, clock.now().ns);
+}
+
+void Session::request(const CaptureRequest& request) {
+  capture_.request(request);
+  wake();
+}
+
+void Session::wake() {
+  wire::ControlPage& control = *memory_.mapping().control();
+  control.wake.fetch_add(1, std::memory_order_release);
+  wire::futex_wake(control.wake);
 }
 
 void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
@@ -118,9 +137,7 @@ void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
     exit_status_ = std::move(exit_status);
   }
   ending_.store(true, std::memory_order_release);
-  wire::ControlPage& control = *memory_.mapping().control();
-  control.wake.fetch_add(1, std::memory_order_release);
-  wire::futex_wake(control.wake);
+  wake();
 }
 
 void Session::run() {
@@ -142,6 +159,7 @@ void Session::run() {
   ended_ = killed ? "process_killed" : "complete";
   inbox_.write_to(*output_);
   drain_.finish(killed);
+  capture_.finish(killed);
   publish_totals();
   cpu_ns_ = thread_cpu_ns();
   done_.store(true, std::memory_order_release);
@@ -153,11 +171,14 @@ void Session::write_loop() {
   milliseconds pause = kShortestSleep;
   bool dirty = true;  // the first meta
   while (!ending_.load(std::memory_order_acquire)) {
+    capture_.before_pass();
     const bool found = drain_.pass() != 0;
-    dirty |= found;
+    capture_.after_pass();
+    dirty |= found || capture_.waiting();
     if (steady_clock::now() >= next_commit && dirty) {
       inbox_.write_to(*output_);
       write_facts();
+      capture_.before_commit(thread_cpu_ns());
       drain_.flush();
       publish_totals();
       next_commit = steady_clock::now() + kCommitInterval;
@@ -196,10 +217,15 @@ void Session::write_identity() {
   out.set_meta("run_id", run_.run_id);
   out.set_meta("host", run_.host);
   out.set_meta("boot_id", boot_id());
-  out.set_meta("clock_id", clock_id());
+  out.set_meta("recorder_id", run_.recorder_id);
+  out.set_meta("clock_id", clock_.id());
+  if (const FakeClock& fake = clock_.fake(); fake != FakeClock{}) {
+    out.set_meta("fake_clock", fmt::format("{} ns, {} ppm", fake.offset_ns,
+                                           static_cast<double>(fake.drift_ppb) / 1e3));
+  }
   out.set_meta("pid", std::to_string(process_.pid));
   out.set_meta("command", process_.command);
-  out.set_meta("detail", run_.detail);
+  out.set_meta("detail", word_of(capture_.status().kept_detail));
   out.set_meta("cuda_mode", run_.cuda);
   out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
   out.set_meta("ticks_per_second", std::to_string(std::llround(clock_.ticks_per_second())));
@@ -282,8 +308,12 @@ Result<bool> Session::conclude(std::optional<int> rank) {
   if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
   if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));
   out.set_meta("records", std::to_string(totals.records));
-  out.set_meta("in_process_ns", std::to_string(std::llround(static_cast<double>(totals.records) *
-                                                            run_.record_cost_ns)));
+  const HookCost hooks = capture_.hooks();
+  if (hooks.timed != 0) {
+    out.set_meta("hook_ns", std::to_string(hooks.ns));
+    out.set_meta("hook_calls", std::to_string(hooks.calls));
+  }
+  out.set_meta("in_process_ns", std::to_string(hooks.ns));
   out.set_meta("recorder_cpu_ns", std::to_string(cpu_ns_));
   if (exit_status_) out.set_meta("exit_status", *exit_status_);
   out.set_meta("ended", ended_);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "collector/recorder/capture_driver.h"
 #include "collector/recorder/clock.h"
 #include "collector/recorder/drain.h"
 #include "collector/recorder/environment.h"
@@ -26,12 +27,14 @@ namespace dprof::recorder {
 // What is the same for every trace of a run.
 struct RunFacts {
   std::string run_id;
+  std::string recorder_id;
   std::string host;
-  std::string detail;
-  std::string launcher;       // "dprof" where -n started the ranks, else ""
-  std::string cuda;           // cupti, yield, off
-  Replaced replaced;          // of other tools
+  std::string launcher;  // "dprof" where -n started the ranks, else ""
+  std::string cuda;      // cupti, yield, off
+  Replaced replaced;     // of other tools
+  schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
   double record_cost_ns = 0;  // see measure_record_cost()
+  CaptureSettings capture;    // but for what `dprof ctl` changed meanwhile
 };
 
 struct ProcessFacts {
@@ -62,8 +65,15 @@ class Session {
                                                 std::function<void()> on_done);
   ~Session();
 
+  // When the process began, in the trace's time: what it says of itself, if it can be true.
+  [[nodiscard]] static int64_t first_event_ns(const RunClock& clock, const ProcessFacts& process);
+
   // What the recorder measured for this trace; written with the next commit.
   void add(Measured measured) { inbox_.put(std::move(measured)); }
+
+  // From `dprof ctl`; carried out within a pass.
+  void request(const CaptureRequest& request);
+  [[nodiscard]] CaptureDriver::Status capture() const { return capture_.status(); }
 
   // The process ended: drain the rest, then end the thread. Does not wait.
   void end(ProcessEnd how, std::optional<std::string> exit_status);
@@ -89,6 +99,7 @@ class Session {
   void run();
   void write_loop();
   void sleep(std::chrono::nanoseconds at_most);
+  void wake();
   void write_identity();
   void write_facts();
   void write_remarks();
@@ -105,6 +116,7 @@ class Session {
   std::string ended_;
   int64_t cpu_ns_ = 0;
   Inbox inbox_;
+  CaptureDriver capture_;
 
   std::mutex mutex_;  // how_, exit_status_
   ProcessEnd how_ = ProcessEnd::kEnded;

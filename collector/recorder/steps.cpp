@@ -7,7 +7,10 @@ using schema::Marker;
 using schema::StepSource;
 
 void StepFinder::begin(Marker marker, int64_t range_id, int64_t start_ns) {
-  if (marker == Marker::kStep && !marker_) marker_ = {range_id, start_ns};
+  if (marker == Marker::kStep && !marker_) {
+    marker_ = {range_id, start_ns};
+    if (source_ != StepSource::kOptimizer) tell(next_index_, start_ns, std::nullopt);
+  }
   if (marker == Marker::kOptimizer && !optimizer_) optimizer_ = {range_id, start_ns};
 }
 
@@ -23,7 +26,14 @@ void StepFinder::end(Marker marker, int64_t range_id, int64_t end_ns, TraceOutpu
       write(*last_optimizer_end_ns_, end_ns, StepSource::kOptimizer, output);
     }
     last_optimizer_end_ns_ = end_ns;
+    if (source_ != StepSource::kMarker) tell(next_index_, end_ns, std::nullopt);
   }
+}
+
+void StepFinder::forget_open() {
+  marker_.reset();
+  optimizer_.reset();
+  last_optimizer_end_ns_.reset();
 }
 
 void StepFinder::finish(bool killed, TraceOutput& output) {
@@ -40,7 +50,8 @@ void StepFinder::write(int64_t start_ns, std::optional<int64_t> end_ns, StepSour
                        TraceOutput& output) {
   if (!source_) source_ = source;
   if (source_ != source) return;
-  output.append(schema::StepRow{next_index_++, start_ns, end_ns, source});
+  output.append(schema::StepRow{next_index_, start_ns, end_ns, source});
+  tell(next_index_++, start_ns, end_ns);
 }
 
 }  // namespace dprof::recorder

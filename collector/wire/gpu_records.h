@@ -35,10 +35,10 @@ struct GpuActivity {
   uint64_t graph_node;  // 0 = none
   uint32_t correlation;
   uint32_t stream;  // CUPTI's id
-  uint16_t device;
-  uint8_t kind;    // GpuActivityKind
-  uint8_t flags;   // gpu_flag
-  uint32_t graph;  // 0 = none
+  uint16_t device;  // 0xffff = not known (of a synchronisation, before its context was seen)
+  uint8_t kind;     // GpuActivityKind
+  uint8_t flags;    // gpu_flag
+  uint32_t graph;   // 0 = none
 };
 
 // In the continuation of a kernel's GpuActivity, at detail full.
@@ -77,7 +77,7 @@ enum class GpuEventKind : uint8_t { kRecord = 1, kStreamWait = 2, kSynchronize =
 
 struct GpuEvent {
   int64_t time_ns;  // of the call
-  uint64_t event;   // CUPTI's event id
+  uint64_t event;   // its handle, which is unique while the event lives
   uint32_t stream;  // that recorded or waits; ~0 = the host
   uint32_t correlation;
   uint16_t device;

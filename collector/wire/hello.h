@@ -12,9 +12,10 @@ namespace dprof::wire {
 // Set by `dprof record` for the command that it starts.
 inline constexpr char kSocketVariable[] = "DPROF_SOCKET";  // path of the recorder's socket
 inline constexpr char kClockVariable[] = "DPROF_CLOCK";  // "source tick0 multiplier shift", decimal
-inline constexpr char kDetailVariable[] = "DPROF_DETAIL";  // light | standard | full
-inline constexpr char kCudaVariable[] = "DPROF_CUDA";      // cupti | yield | off
-inline constexpr char kRankVariable[] = "DPROF_RANK";      // wins over every launcher's variable
+inline constexpr char kDetailVariable[] = "DPROF_DETAIL";  // [armed-]light | standard | full
+inline constexpr char kArmedPrefix[] = "armed-";
+inline constexpr char kCudaVariable[] = "DPROF_CUDA";  // cupti | yield | off
+inline constexpr char kRankVariable[] = "DPROF_RANK";  // wins over every launcher's variable
 
 inline constexpr uint32_t kHelloBytes = 32768;  // at most; longer command lines are cut
 

@@ -90,6 +90,7 @@ enum class Remark : uint32_t {
   kCuptiMissing,  // no libcupti could be loaded
   kNcclPluginTaken,
   kNcclTooOld,
+  kNcclEventsRefused,  // of DPROF_NCCL_EVENTS; Fact::kNcclSource says what and why
   kCount
 };
 inline constexpr uint32_t kRemarkCount = 32;
@@ -114,7 +115,7 @@ struct LossCounter {
 // What hooks cost: one call in kTimedEvery is timed. Written by the producer.
 inline constexpr uint32_t kTimedEvery = 1024;
 struct HookTimes {
-  std::atomic<uint64_t> calls;        // hooks that wrote
+  std::atomic<uint64_t> calls;        // slots written when the last one was timed
   std::atomic<uint64_t> timed;        // of these, timed
   std::atomic<uint64_t> timed_ticks;  // that those took together
 };

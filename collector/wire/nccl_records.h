@@ -12,6 +12,10 @@ inline constexpr uint8_t kCaptured = 1;       // the call is captured in a CUDA 
 inline constexpr uint8_t kGroupImplicit = 2;  // a group of one call, made by NCCL
 }  // namespace nccl_flag
 
+// A `sequence` that is not known, because a count would not be the same on all ranks: a call that
+// is captured in a CUDA graph, a collective of the copy engines, or too many peers to count.
+inline constexpr uint64_t kNoSequence = ~uint64_t{0};
+
 struct NcclCommunicator {
   uint64_t hash;     // commHash, equal on all ranks
   uint64_t ordinal;  // own count per process and hash, from 0: a re-created communicator is another
@@ -37,6 +41,8 @@ struct NcclCall {
   uint8_t point_to_point;  // 1 = send or receive
 };
 
+// For AllGather and Broadcast NCCL gives the count in bytes and calls the type int8, whatever the
+// caller's was: type and elements are in the NcclCall, where there is one.
 struct NcclCollective {
   uint64_t id;
   uint64_t call;  // id of its NcclCall (CollApi), 0 = none (plugin v3 and v4)

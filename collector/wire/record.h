@@ -98,8 +98,9 @@ struct CollectiveEnqueue {
   uint8_t data_type;  // DataType
   uint8_t reduction;  // Reduction
   uint8_t backend;    // Backend
-  uint8_t reserved[4];
-  uint64_t reserved_word;
+  uint16_t bucket;    // 1 + index of the gradient bucket that it reduces, 0 = none known
+  uint8_t reserved[2];
+  uint64_t ready_ticks;  // when the bucket's last gradient was ready, 0 = not known
 };
 
 struct CollectiveEdge {  // begin and end

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   drain.finish(size % 2 == 0);
   const DrainTotals totals = drain.totals();
   DPROF_CHECK(totals.lost >= 0);
-  DPROF_CHECK(totals.events <= totals.records);
+  DPROF_CHECK(totals.events <= 2 * totals.records);  // a range of NCCL's is a collective too
   DPROF_CHECK(!(*output)->failure().has_value());
   return 0;
 }

@@ -32,6 +32,10 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
   } else {
     options->devices.push_back(ProcessGroupGloo::createDefaultDevice());
   }
+  // As Python's new_group() does: each group here has all ranks.
+  for (int rank = 0; rank < rendezvous.world_size; ++rank) {
+    options->global_ranks_in_group.push_back(static_cast<uint64_t>(rank));
+  }
   return c10::make_intrusive<ProcessGroupGloo>(store, rendezvous.rank, rendezvous.world_size,
                                                options);
 }

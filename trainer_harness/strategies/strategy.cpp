@@ -16,6 +16,7 @@
 #include "trainer_harness/strategies/zero1.h"
 #include "trainer_harness/strategies/zero2.h"
 #include "trainer_harness/strategies/zero3.h"
+#include "trainer_harness/techniques/announce.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -76,6 +77,13 @@ StateBytes Strategy::state_bytes(const torch::optim::Optimizer* optimizer) {
   bytes.gradients = std::max(gradient_bytes_, storage_bytes(gradients_of(parameters)));
   if (optimizer != nullptr) bytes.optimizer = storage_bytes(state_of(*optimizer));
   return bytes;
+}
+
+void Strategy::announce_state(const torch::optim::Optimizer* optimizer) {
+  const std::vector<torch::Tensor> parameters = kept_parameters();
+  announce_memory(parameters, MemoryUse::kParameter);
+  announce_memory(gradients_of(parameters), MemoryUse::kGradient);
+  if (optimizer != nullptr) announce_memory(state_of(*optimizer), MemoryUse::kOptimizerState);
 }
 
 StrategyKind chosen_strategy(const Options& options, bool has_ranks) {

@@ -125,6 +125,9 @@ class Strategy {
   // `optimizer` is null where this rank has none.
   [[nodiscard]] virtual StateBytes state_bytes(const torch::optim::Optimizer* optimizer);
 
+  // Says by NVTX where parameters, gradients and the optimizer's state lie now.
+  void announce_state(const torch::optim::Optimizer* optimizer);
+
  protected:
   // For finish_gradients(): remembers what gradients take, since they are gone after the step.
   void note_gradients();

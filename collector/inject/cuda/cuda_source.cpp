@@ -1,14 +1,208 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/cuda/cuda_source.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "collector/inject/cuda/cuda_capture.h"
+#include "collector/inject/cuda/cuda_clients.h"
+#include "collector/inject/session.h"
+#include "collector/wire/hello.h"
+#include "collector/wire/ring.h"
+#include "collector/wire/ticks.h"
+
 namespace dprof::inject {
 namespace {
 
-void apply(uint32_t, wire::DetailLevel) noexcept {}
-uint64_t serve(uint64_t) noexcept { return kNoHurry; }
+constexpr uint64_t kLookEveryNs = 1'000'000'000;
+constexpr uint64_t kFinishNs = 2'000'000'000;
+constexpr uint64_t kFinishWorkNs = 1'800'000'000;  // of the helper, within the time waited for it
+
+enum class Mode : uint8_t { kCupti, kYield, kOff };
+
+//   kIdle ─ cuInit ─▶ kAttaching ─▶ kOn ─ yield, recording off ─▶ kIdle
+//                         └─▶ kRefused, for good; with yield: kIdle, tried again
+enum class State : uint32_t { kIdle, kAttaching, kOn, kRefused };
+
+enum class Finish : uint32_t { kNotYet, kAsked, kDone };
+
+constinit std::atomic<State> state = State::kIdle;
+constinit std::atomic<bool> cuda_in_use = false;  // somebody has called cuInit
+constinit std::atomic<uint32_t> finish_word = static_cast<uint32_t>(Finish::kNotYet);
+
+// Owned by the helper.
+struct Wanted {
+  uint32_t mask;
+  wire::DetailLevel detail;
+  uint64_t next_look_ns;
+  bool said;  // that another client is in the way, or that it is off
+};
+constinit Wanted wanted = {};
+
+Mode mode() noexcept {
+  const char* word = getenv(wire::kCudaVariable);
+  if (word == nullptr) return Mode::kCupti;
+  if (strcmp(word, "off") == 0) return Mode::kOff;
+  return strcmp(word, "yield") == 0 ? Mode::kYield : Mode::kCupti;
+}
+
+void note_versions() noexcept {
+  char text[64];
+  snprintf(text, sizeof text, "API %u, %s", cuda_capture.library().version, cuda_capture.backend());
+  set_fact(wire::Fact::kCuptiVersion, text);
+  if (const int version = driver_version(); version > 0) {
+    snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+    set_fact(wire::Fact::kCudaDriver, text);
+  }
+}
+
+void say(Attached result, const char* why) noexcept {
+  set_fact(wire::Fact::kCuptiSource, why);
+  switch (result) {
+    case Attached::kMissing:
+      return add_remark(wire::Remark::kCuptiMissing);
+    case Attached::kTaken:
+      return add_remark(wire::Remark::kCuptiTaken);
+    case Attached::kRefused:
+      return add_remark(wire::Remark::kCuptiRefused);
+    case Attached::kDone:
+      return;
+  }
+}
+
+// Attaches, if nobody else is about to. On the thread that called cuInit, or on the helper.
+void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexcept {
+  State idle = State::kIdle;
+  if (!state.compare_exchange_strong(idle, State::kAttaching, std::memory_order_acq_rel)) return;
+  char why[640];
+  char other[128];
+  Attached result = Attached::kTaken;
+  if (how == Mode::kYield && find_other_client(other, sizeof other)) {
+    snprintf(why, sizeof why, "off: left to %s (--cuda=yield)", other);
+  } else {
+    result = cuda_capture.attach(mask, detail, why, sizeof why);
+  }
+  if (result == Attached::kDone) {
+    note_versions();
+    set_fact(wire::Fact::kCuptiSource, "on");
+    state.store(State::kOn, std::memory_order_release);
+    return;
+  }
+  if (!said) say(result, why);
+  said = true;
+  const bool again = how == Mode::kYield && result == Attached::kTaken;
+  state.store(again ? State::kIdle : State::kRefused, std::memory_order_release);
+}
+
+void release() noexcept {
+  cuda_capture.detach();
+  set_fact(wire::Fact::kCuptiSource, "off: given back while nothing is recorded (--cuda=yield)");
+  state.store(State::kIdle, std::memory_order_release);
+}
+
+void answer_finish() noexcept {
+  cuda_capture.finish(kFinishWorkNs);
+  finish_word.store(static_cast<uint32_t>(Finish::kDone), std::memory_order_release);
+  wire::futex_wake(finish_word);
+}
+
+void apply(uint32_t mask, wire::DetailLevel detail) noexcept {
+  wanted.mask = mask;
+  wanted.detail = detail;
+  const Mode how = mode();
+  if (how == Mode::kOff) {
+    if (!wanted.said) set_fact(wire::Fact::kCuptiSource, "off: --cuda=off");
+    wanted.said = true;
+    return;
+  }
+  if (state.load(std::memory_order_acquire) != State::kOn) return;
+  if (how == Mode::kYield && (mask & kMaskCuda) == 0) return release();
+  cuda_capture.want(mask, detail);
+}
+
+// Where the driver was initialised before we were there, or its variable leads to another tool.
+void look_for_cuda(uint64_t now_ns) noexcept {
+  const Mode how = mode();
+  if (how == Mode::kOff || now_ns < wanted.next_look_ns) return;
+  if (how == Mode::kYield && (wanted.mask & kMaskCuda) == 0) return;
+  wanted.next_look_ns = now_ns + kLookEveryNs;
+  if (!cuda_in_use.load(std::memory_order_acquire) && !driver_is_initialized()) return;
+  attach(how, wanted.mask, wanted.detail, wanted.said);
+}
+
+uint64_t serve(uint64_t now_ns) noexcept {
+  switch (state.load(std::memory_order_acquire)) {
+    case State::kIdle:
+      look_for_cuda(now_ns);
+      return kNoHurry;
+    case State::kOn:
+      break;
+    case State::kAttaching:
+    case State::kRefused:
+      return kNoHurry;
+  }
+  if (finish_word.load(std::memory_order_acquire) == static_cast<uint32_t>(Finish::kAsked)) {
+    answer_finish();
+    return kNoHurry;
+  }
+  cuda_capture.want(wanted.mask, wanted.detail);
+  return cuda_capture.pump(now_ns);
+}
+
+// By the thread that ends the process, while CUDA is alive: the helper takes what CUPTI still has.
+// Waits no longer than 2 s.
+void finish() noexcept {
+  if (!session_alive() || state.load(std::memory_order_acquire) != State::kOn) return;
+  auto asked = static_cast<uint32_t>(Finish::kNotYet);
+  if (!finish_word.compare_exchange_strong(asked, static_cast<uint32_t>(Finish::kAsked),
+                                           std::memory_order_acq_rel) &&
+      asked == static_cast<uint32_t>(Finish::kDone)) {
+    return;
+  }
+  wire::futex_wake(runtime.mapping.control()->generation);
+  const uint64_t until = wire::monotonic_ns() + kFinishNs;
+  while (finish_word.load(std::memory_order_acquire) != static_cast<uint32_t>(Finish::kDone)) {
+    const uint64_t now = wire::monotonic_ns();
+    if (now >= until) return;
+    const uint64_t left = until - now;
+    const timespec time{static_cast<time_t>(left / 1'000'000'000u),
+                        static_cast<long>(left % 1'000'000'000u)};
+    syscall(SYS_futex, &finish_word, FUTEX_WAIT, static_cast<uint32_t>(Finish::kAsked), &time,
+            nullptr, 0);
+  }
+}
+
+void finish_at_exit() noexcept { finish(); }
 
 }  // namespace
 
-constinit const SourceHooks kCudaHooks = {&apply, &serve, nullptr};
+constinit const SourceHooks kCudaHooks = {&apply, &serve, &finish};
+
+int on_cuda_start() noexcept {
+  const int kept = errno;
+  const Mode how = mode();
+  if (how == Mode::kOff || getenv(wire::kSocketVariable) == nullptr || !start_session()) return 1;
+  const bool first = !cuda_in_use.exchange(true, std::memory_order_acq_rel);
+  // Late, so that it runs before CUDA is taken down.
+  if (first) atexit(&finish_at_exit);
+  // With yield the helper does it when recording is on; and when the session is about to start on
+  // another thread the helper does it as well.
+  if (first && how == Mode::kCupti && session_alive()) {
+    bool said = false;
+    attach(how, hot_mask(), runtime.default_detail, said);
+  }
+  errno = kept;
+  return 1;
+}
+
+void push_external(uint64_t id) noexcept { cuda_capture.push_external(id); }
+void pop_external() noexcept { cuda_capture.pop_external(); }
 
 }  // namespace dprof::inject

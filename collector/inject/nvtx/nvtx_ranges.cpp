@@ -174,6 +174,7 @@ template <typename Describe>
 void push_range(DomainHandle domain, const Describe& describe_into) noexcept {
   ThreadState* thread = recording();
   if (thread == nullptr) return;
+  const HookTimer timer(*thread);
   wire::Record record = begin_record(wire::range_category::kNvtx, domain);
   const Blob blob = describe_into(*thread, record);
   thread->nvtx_open.push(id_of_handle(domain), write_begin(*thread, record, blob));
@@ -183,6 +184,7 @@ template <typename Describe>
 RangeId start_range(DomainHandle domain, const Describe& describe_into) noexcept {
   ThreadState* thread = recording();
   if (thread == nullptr) return 0;
+  const HookTimer timer(*thread);
   const RangeId id = (uint64_t{thread->ring} + 1) << kRingOfRange | ++thread->ranges;
   wire::Record record = begin_record(wire::range_category::kNvtxProcess, domain);
   record.range_begin.key = id;
@@ -194,6 +196,7 @@ template <typename Describe>
 void write_mark(DomainHandle domain, const Describe& describe_into) noexcept {
   ThreadState* thread = recording();
   if (thread == nullptr) return;
+  const HookTimer timer(*thread);
   wire::Record record = begin_record(wire::range_category::kNvtxMark, domain);
   const Blob blob = describe_into(*thread, record);
   write_begin(*thread, record, blob);
@@ -226,6 +229,7 @@ void pop(DomainHandle domain, const PayloadData* payloads, size_t count) noexcep
     return;
   ThreadState* thread = thread_state;
   if (thread == nullptr) return;
+  const HookTimer timer(*thread);
   const uint64_t at = ticks();
   thread->nvtx_open.follow(mask);
   if (!thread->nvtx_open.pop(id_of_handle(domain))) return;
@@ -246,6 +250,7 @@ void end(DomainHandle domain, RangeId id, const PayloadData* payloads, size_t co
   if (id == 0) return;  // its start was not recorded
   ThreadState* thread = recording();
   if (thread == nullptr) return;
+  const HookTimer timer(*thread);
   write_end(*thread, ticks(), wire::range_category::kNvtxProcess, domain, id, payloads, count);
 }
 

@@ -4,13 +4,28 @@
 #include <atomic>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "collector/inject/torch/core.h"
 #include "collector/wire/enum_values.h"
+#include "collector/wire/training_records.h"
 
 namespace dprof::inject::torch_source {
 namespace {
 
 constexpr uint32_t kMaxGroups = 1024;
+constexpr int32_t kMaxMembers = 1 << 14;  // as many records as a ring holds
+constexpr std::string_view kDefaultGroup = "default_pg";
+
+// The last groups that this thread used, so that members are read once, not at each call. A group
+// that is made anew at the same address has another name as a rule, hence another base hash.
+struct KnownGroup {
+  const c10d::ProcessGroup* group = nullptr;
+  uint64_t base_hash = 0;  // of name and size
+  uint64_t hash = 0;
+};
+constexpr uint32_t kKnownGroups = 16;
+thread_local KnownGroup known_groups[kKnownGroups];
 
 constinit std::atomic<uint64_t> announced[kMaxGroups] = {};
 constinit std::atomic<const c10d::ProcessGroup*> nameless[kMaxGroups] = {};
@@ -75,6 +90,50 @@ std::string name_of(const c10d::ProcessGroup& group) {
   }
 }
 
+// Global ranks, by number in the group; empty where they are not known. torch keeps them in the
+// options of the back end. It keeps none for the group of all ranks, which it describes as
+// "default_pg" and numbers as they are.
+std::vector<int32_t> members_of(const c10d::ProcessGroup& group, int32_t size) {
+  std::vector<int32_t> members;
+  if (size <= 0 || size > kMaxMembers) return members;
+  try {
+    const auto back_end = group.getDefaultBackend();
+    const std::vector<uint64_t>& told = back_end->getBackendOptions()->global_ranks_in_group;
+    for (const uint64_t rank : told) members.push_back(static_cast<int32_t>(rank));
+    if (told.empty() && group.getGroupDesc() == kDefaultGroup) {
+      for (int32_t rank = 0; rank < size; ++rank) members.push_back(rank);
+    }
+  } catch (...) {  // not every back end has options, or a description
+    members.clear();
+  }
+  if (members.size() != static_cast<size_t>(size)) members.clear();
+  return members;
+}
+
+// Groups of one name and size may have other members (C++ programs choose the names).
+uint64_t hash_members(uint64_t hash, const std::vector<int32_t>& members) noexcept {
+  hash = hash_bytes(hash, members.data(), members.size() * sizeof(int32_t));
+  return hash != 0 ? hash : 1;
+}
+
+void define_group(const CoreApi& core, const GroupInfo& info, const std::string& name,
+                  const std::vector<int32_t>& members) {
+  wire::Record record = record_of(wire::Kind::kCommunicator);
+  record.communicator = {};
+  record.communicator.group = info.hash;
+  record.communicator.size = info.size;
+  record.communicator.own_rank = info.own_rank;
+  record.communicator.backend = info.backend;
+  core.define(name.c_str(), &record);
+  int32_t number = 0;
+  for (const int32_t rank : members) {
+    wire::Record member = record_of(
+        wire::Kind::kGroupMember,
+        wire::GroupMember{.group = info.hash, .member = number++, .rank = rank, .reserved = {}});
+    core.write(nullptr, &member, false);
+  }
+}
+
 }  // namespace
 
 GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group) {
@@ -92,18 +151,14 @@ GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group) {
     const uint32_t ordinal = ordinal_of_nameless(group);
     hash = hash_bytes(hash, &ordinal, sizeof ordinal);
   }
-  info.hash = hash != 0 ? hash : 1;
-  if (announce(info.hash)) {
-    wire::Record record{};
-    record.kind = wire::Kind::kCommunicator;
-    record.slots = 1;
-    record.communicator = {};
-    record.communicator.group = info.hash;
-    record.communicator.size = info.size;
-    record.communicator.own_rank = info.own_rank;
-    record.communicator.backend = info.backend;
-    core.define(name.c_str(), &record);
+  KnownGroup& known = known_groups[reinterpret_cast<uintptr_t>(&group) / 64 % kKnownGroups];
+  if (known.group != &group || known.base_hash != hash) {
+    const std::vector<int32_t> members = members_of(group, info.size);
+    known = {&group, hash, hash_members(hash, members)};
+    info.hash = known.hash;
+    if (announce(info.hash)) define_group(core, info, name, members);
   }
+  info.hash = known.hash;
   return info;
 }
 

@@ -12,13 +12,14 @@
 namespace dprof::inject::torch_source {
 
 struct GroupInfo {
-  uint64_t hash = 0;  // of name and size; 0 = not known
+  uint64_t hash = 0;  // of name, size and, where they are known, members; 0 = not known
   int32_t size = -1;
   int32_t own_rank = -1;
   uint8_t backend = 0;
 };
 
-// Reads the group and, the first time that its hash is seen, writes a Communicator record. What
+// Reads the group and, the first time that its hash is seen, writes a Communicator record and one
+// for each member whose global rank is known. What
 // torch raises passes through: the caller's wrapper catches it.
 [[nodiscard]] GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group);
 

@@ -41,6 +41,7 @@ Group make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank, const c
   auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, 2);
   auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(30));
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+  options->global_ranks_in_group = {3, 5};  // as new_group([3, 5]) has it
   group->setDefaultBackend(c10d::ProcessGroup::GLOO);
   group->setBackend(at::kCPU, c10d::ProcessGroup::GLOO,
                     c10::make_intrusive<c10d::ProcessGroupGloo>(prefixed, rank, 2, options));

@@ -13,6 +13,7 @@
 #include "collector/inject/torch/collective_ops.h"
 #include "collector/inject/torch_build.h"
 #include "collector/wire/enum_values.h"
+#include "collector/wire/training_records.h"
 
 namespace dprof::inject {
 namespace {
@@ -197,6 +198,52 @@ TEST(TorchSource, GroupIsToldOnceAndNamedByAllCalls) {
   for (const SeenRecord& one : recorded.of(Kind::kCollectiveEnqueue)) {
     EXPECT_EQ(one.record.enqueue.group, groups[0].record.communicator.group);
   }
+}
+
+TEST(TorchSource, MembersOfAGroupAreToldOnceByTheirGlobalRanks) {
+  const Recorded recorded = record("standard");
+  const auto groups = recorded.of(Kind::kCommunicator);
+  ASSERT_EQ(groups.size(), 1u);
+  std::map<int32_t, int32_t> ranks;
+  const auto members = recorded.of(Kind::kGroupMember);
+  EXPECT_EQ(members.size(), 2u);
+  for (const SeenRecord& one : members) {
+    const auto said = wire::body_of<wire::GroupMember>(one.record);
+    EXPECT_EQ(said.group, groups[0].record.communicator.group);
+    ranks[said.member] = said.rank;
+  }
+  EXPECT_EQ(ranks, (std::map<int32_t, int32_t>{{0, 3}, {1, 5}}));
+}
+
+TEST(TorchSource, AnAllReduceOutsideOfABackwardPassIsNoBuckets) {
+  const Recorded recorded = record("standard");
+  const auto calls = recorded.calls("c10d::allreduce_");
+  ASSERT_FALSE(calls.empty());
+  for (const SeenRecord& one : calls) {
+    EXPECT_EQ(one.record.enqueue.bucket, 0);
+    EXPECT_EQ(one.record.enqueue.ready_ticks, 0u);
+  }
+}
+
+TEST(TorchSource, HostAllocationsAreWrittenAtFullDetailOnly) {
+  const Recorded full = record("full");
+  EXPECT_THAT(full.session->fact(wire::Fact::kMemorySource),
+              ::testing::StartsWith("host allocations of torch"));
+  int allocations = 0;
+  int frees = 0;
+  for (const SeenRecord& one : full.of(Kind::kMemoryEvent)) {
+    const auto event = wire::body_of<wire::MemoryEvent>(one.record);
+    EXPECT_EQ(event.device, wire::kHostDevice);
+    EXPECT_NE(event.address, 0u);
+    const bool allocation = event.kind == wire::memory_event_kind::kAlloc;
+    (allocation ? allocations : frees) += 1;
+    EXPECT_TRUE(!allocation || event.bytes > 0);
+  }
+  EXPECT_GT(allocations, 20);
+  EXPECT_GT(frees, 20);
+  const Recorded standard = record("standard");
+  EXPECT_THAT(standard.session->fact(wire::Fact::kMemorySource), ::testing::StartsWith("host RSS"));
+  EXPECT_TRUE(standard.of(Kind::kMemoryEvent).empty());
 }
 
 TEST(TorchSource, ExecutionsBeginAndEndOnTheirWorker) {

@@ -79,7 +79,8 @@ class Writer {
     const Environment environment = Environment::current();
     std::string variables = "cmdline=writer";
     variables.push_back('\0');
-    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_PROCID",
+                             "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID"}) {
       if (environment.get(name).empty()) continue;
       variables += fmt::format("{}={}", name, environment.get(name));
       variables.push_back('\0');

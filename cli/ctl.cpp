@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/subcommand.h"
+#include "collector/recorder/control_client.h"
+
+namespace dprof::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kDetails[] =
+    "\nActions:\n"
+    "  status      what is being recorded, and what it costs\n"
+    "  start       record now, and end any --steps or --seconds window\n"
+    "  stop        record nothing until the next start\n"
+    "  level L     light, standard or full from now on; also lifts what the overhead governor "
+    "lowered\n"
+    "  trigger     flight recorder (record --keep S): keep what it holds now for good\n"
+    "\n"
+    "A request reaches the ranks within 0.1 s, and table `capture` of each trace says when it did. "
+    "It\n"
+    "goes to the run's recorders on this host; run it on each host of a job.\n"
+    "\n"
+    "Examples:\n"
+    "  dprof record --armed -o run1 -- python train.py &\n"
+    "  dprof ctl run1 start; sleep 10; dprof ctl run1 stop\n"
+    "  dprof ctl run1 level full\n"
+    "  dprof ctl run1 status --format json\n"
+    "\n"
+    "Exit codes: 0 done; 2 usage, or the recorder is on another host or refuses; 3 no such run, "
+    "or\n"
+    "nothing records into it; 125 dprof itself failed.\n";
+
+std::string text_of(const json& reply) {
+  std::string text = fmt::format(
+      "{} (process {}): {} at {}, {} events, {} lost, {} of the time\n", reply.value("host", ""),
+      reply.value("pid", 0), reply.value("state", ""), reply.value("detail", ""),
+      format_count(reply.value("events", int64_t{0})),
+      format_count(reply.value("lost", int64_t{0})), format_share(reply.value("overhead", 0.0)));
+  if (reply["window"].is_string()) {
+    text += fmt::format("  window: {}\n", reply["window"].get<std::string>());
+  }
+  if (reply["keep_seconds"].is_number()) {
+    text += fmt::format("  flight recorder: keeps {} s\n", reply["keep_seconds"].get<int64_t>());
+  }
+  if (reply["max_overhead"].is_number()) {
+    text +=
+        fmt::format("  overhead: at most {}\n", format_share(reply["max_overhead"].get<double>()));
+  }
+  for (const json& process : reply["processes"]) {
+    text +=
+        fmt::format("  {}: process {}, {} at {}, {} events, {} lost, {} of the time{}\n",
+                    process["rank"].is_number() ? fmt::format("rank {}", process["rank"].get<int>())
+                                                : std::string("no rank"),
+                    process.value("pid", 0), process.value("state", ""),
+                    process.value("detail", ""), format_count(process.value("events", int64_t{0})),
+                    format_count(process.value("lost", int64_t{0})),
+                    format_share(process.value("overhead", 0.0)),
+                    process.value("hangs", 0) > 0 ? ", HANGS" : "");
+  }
+  return text;
+}
+
+class Ctl final : public Subcommand {
+ public:
+  std::string_view name() const override { return "ctl"; }
+  std::string_view summary() const override { return "control a recording while it runs"; }
+  std::string_view details() const override { return kDetails; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("RUN", run_, "run folder")->required();
+    app.add_option("ACTION", action_, "start, stop, status, level or trigger")
+        ->required()
+        ->check(CLI::IsMember({"start", "stop", "status", "level", "trigger"}));
+    app.add_option("LEVEL", level_, "of `level`: light, standard or full")
+        ->check(CLI::IsMember({"light", "standard", "full"}));
+    app.add_option("--format", format_, "text or json")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+  }
+
+  Result<int> run(Console& console) override {
+    if ((action_ == "level") == level_.empty()) {
+      return fail(Code::kUsage,
+                  level_.empty() ? "which level?" : fmt::format("{} takes no level", action_),
+                  "dprof ctl RUN level light|standard|full");
+    }
+    const std::string request = level_.empty() ? action_ : action_ + " " + level_;
+    const Result<recorder::ControlReplies> asked = recorder::ask_recorders(run_, request);
+    if (!asked.ok()) return fail(asked.error());
+    json all = json::array();
+    for (const std::string& reply : asked->replies) all.push_back(json::parse(reply));
+    if (format_ == "json") {
+      console.print(
+          json{{"schema", "dprof.control/1"}, {"recorders", all}, {"elsewhere", asked->elsewhere}}
+              .dump(2) +
+          "\n");
+    } else if (action_ == "status") {
+      for (const json& reply : all) console.print(text_of(reply));
+    } else {
+      console.message(fmt::format("{}: {}", run_, request));
+    }
+    if (!asked->elsewhere.empty()) {
+      console.message(fmt::format("not asked: the recorders on {}; run `dprof ctl` there",
+                                  fmt::join(asked->elsewhere, ", ")));
+    }
+    return code_of(ExitCode::kGood);
+  }
+
+ private:
+  std::string run_, action_, level_;
+  std::string format_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_ctl() { return std::make_unique<Ctl>(); }
+
+}  // namespace dprof::cli

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/cuda/cuda_capture.h"
+
+#include <cstdio>
+#include <ctime>
+
+#include "collector/inject/cuda/cuda_clients.h"
+#include "collector/inject/cuda/cuda_events.h"
+#include "collector/inject/cuda/cupti_sink.h"
+#include "collector/inject/session.h"
+#include "collector/inject/source.h"
+#include "collector/wire/ring.h"
+#include "collector/wire/ticks.h"
+
+namespace dprof::inject {
+
+constinit CudaCapture cuda_capture;
+
+namespace {
+
+using cupti::ActivityKind;
+using cupti::Domain;
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kFlushEveryNs = 1'000 * kMs;
+constexpr uint64_t kFlushAfterNs = 3'000 * kMs;  // so long work of before goes on arriving
+constexpr uint64_t kTurnNs = 50 * kMs;           // the helper has other work, too
+constexpr uint64_t kBacklogNs = kMs;
+
+// Launches, copies and what waits for them: joined to the GPU's work by correlation id.
+constexpr uint32_t kRuntimeCalls[] = {
+    cupti::runtime_api::kMemcpy,
+    cupti::runtime_api::kMemcpyAsync,
+    cupti::runtime_api::kMemset,
+    cupti::runtime_api::kMemsetAsync,
+    cupti::runtime_api::kStreamSynchronize,
+    cupti::runtime_api::kEventSynchronize,
+    cupti::runtime_api::kMemcpyPeerAsync,
+    cupti::runtime_api::kDeviceSynchronize,
+    cupti::runtime_api::kLaunchKernel,
+    cupti::runtime_api::kLaunchKernelPtsz,
+    cupti::runtime_api::kMemcpyAsyncPtsz,
+    cupti::runtime_api::kMemsetAsyncPtsz,
+    cupti::runtime_api::kStreamSynchronizePtsz,
+    cupti::runtime_api::kLaunchCooperativeKernel,
+    cupti::runtime_api::kLaunchCooperativeKernelPtsz,
+    cupti::runtime_api::kGraphLaunch,
+    cupti::runtime_api::kGraphLaunchPtsz,
+    cupti::runtime_api::kLaunchKernelExC,
+    cupti::runtime_api::kLaunchKernelExCPtsz,
+    cupti::runtime_api::kLaunchKernel13,
+    cupti::runtime_api::kLaunchKernel13Ptsz,
+};
+// NCCL and Triton launch through the driver.
+constexpr uint32_t kDriverCalls[] = {
+    cupti::driver::kLaunchKernel,
+    cupti::driver::kLaunchKernelPtsz,
+    cupti::driver::kLaunchKernelEx,
+    cupti::driver::kLaunchKernelExPtsz,
+    cupti::driver::kLaunchCooperativeKernel,
+    cupti::driver::kLaunchCooperativeKernelPtsz,
+    cupti::driver::kGraphLaunch,
+    cupti::driver::kGraphLaunchPtsz,
+};
+constexpr ActivityKind kBaseKinds[] = {
+    ActivityKind::kExternalCorrelation, ActivityKind::kMemcpy,
+    ActivityKind::kMemcpyPeer,          ActivityKind::kMemset,
+    ActivityKind::kGraphTrace,
+};
+constexpr ActivityKind kStandardKinds[] = {ActivityKind::kSynchronization, ActivityKind::kOverhead};
+// Contexts before streams: a stream's record names its context, not its device.
+constexpr ActivityKind kMetadataKinds[] = {ActivityKind::kDevice, ActivityKind::kContext,
+                                           ActivityKind::kStream};
+
+// How deep the calling thread's pushes are, so that a pop never takes what another pushed.
+thread_local uint32_t external_depth __attribute__((tls_model("initial-exec"))) = 0;
+
+// HOT PATH, by CUPTI, for host records on the launching thread. Budget: 20 ns.
+uint64_t timestamp() noexcept {
+  return static_cast<uint64_t>(wire::ticks_to_ns(runtime.scale, ticks()));
+}
+
+constinit cupti::BufferPool* pool_of_callbacks = nullptr;
+
+void give_buffer(uint8_t** buffer, size_t* bytes) noexcept {
+  *buffer = pool_of_callbacks->give();
+  *bytes = *buffer != nullptr ? cupti::kBufferBytes : 0;
+}
+
+void take_buffer(uint8_t* buffer, size_t valid_bytes) noexcept {
+  if (pool_of_callbacks->take(buffer, valid_bytes)) {
+    wire::futex_wake(runtime.mapping.control()->generation);  // the helper sleeps on it
+  }
+}
+
+constexpr cupti::Handlers kHandlers = {&on_driver_call, &give_buffer, &take_buffer, &timestamp};
+
+void count_losses(wire::SharedLoss which, uint64_t count) noexcept {
+  if (count == 0) return;
+  wire::LossCounter& loss = runtime.mapping.header()->losses[static_cast<uint32_t>(which)];
+  wire::count_loss(loss, ticks());
+  loss.count.fetch_add(count - 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+cupti::Result CudaCapture::subscribe() noexcept {
+  if (cupti::has_v2(library_.table)) {
+    backend_ = &cupti::kBackendV2;
+    const cupti::Result result = backend_->subscribe(client_, kHandlers);
+    if (result == cupti::kSuccess) return result;
+  }
+  // Also where the library has v2 and the driver has not.
+  backend_ = &cupti::kBackendV1;
+  return backend_->subscribe(client_, kHandlers);
+}
+
+Attached CudaCapture::attach(uint32_t mask, wire::DetailLevel detail, char* why,
+                             size_t why_bytes) noexcept {
+  if (!loaded_ && !(loaded_ = cupti::load_library(library_))) {
+    snprintf(why, why_bytes, "off: %s", library_.why);
+    return Attached::kMissing;
+  }
+  if (!pool_.prepare()) {
+    snprintf(why, why_bytes, "off: no room for CUPTI's buffers");
+    return Attached::kRefused;
+  }
+  pool_of_callbacks = &pool_;
+  client_.table = &library_.table;
+  const cupti::Result result = subscribe();
+  if (result == cupti::kMultipleSubscribers) {
+    char other[cupti::kSubscriberNameBytes] = {};
+    if (client_.other[0] != '\0') {
+      snprintf(other, sizeof other, "%s", client_.other);
+    } else if (!find_other_client(other, sizeof other)) {
+      snprintf(other, sizeof other, "%s",
+               torch_may_profile() ? "another client, perhaps torch.profiler" : "another client");
+    }
+    snprintf(why, why_bytes, "off: CUPTI belongs to %s (code 39)", other);
+    return Attached::kTaken;
+  }
+  if (result != cupti::kSuccess) {
+    snprintf(why, why_bytes, "off: cuptiSubscribe answered %u", result);
+    return Attached::kRefused;
+  }
+  mask_ = mask;
+  detail_ = detail;
+  if (switch_on(why, why_bytes)) return Attached::kDone;
+  backend_->unsubscribe(client_);
+  return Attached::kRefused;
+}
+
+bool CudaCapture::switch_on(char* why, size_t why_bytes) noexcept {
+  const cupti::Result prepared = backend_->prepare(client_, kHandlers);
+  if (prepared != cupti::kSuccess) {
+    snprintf(why, why_bytes, "off: cuptiActivityRegisterCallbacks answered %u", prepared);
+    return false;
+  }
+  decoder_.configure(detail_ == wire::DetailLevel::kFull, client_.own_clock);
+  set_metadata(true);
+  // Tried even while nothing is to be recorded: whether it works should be known from the start.
+  const cupti::Result kernels = set_base(true);
+  if (kernels != cupti::kSuccess) {
+    set_base(false);
+    set_metadata(false);
+    snprintf(why, why_bytes, "off: cuptiActivityEnable of kernels answered %u", kernels);
+    return false;
+  }
+  reconcile();
+  next_flush_ns_ = wire::monotonic_ns() + kFlushEveryNs;
+  return true;
+}
+
+void CudaCapture::set_metadata(bool on) noexcept {
+  for (const ActivityKind kind : kMetadataKinds) backend_->set_kind(client_, kind, on);
+}
+
+// What a library does not know is left out; only kernels must be there.
+cupti::Result CudaCapture::set_base(bool on) noexcept {
+  if (!on) external_.store(nullptr, std::memory_order_release);
+  for (const uint32_t call : kRuntimeCalls) {
+    backend_->set_api(client_, Domain::kRuntime, call, on);
+  }
+  for (const uint32_t call : kDriverCalls) backend_->set_api(client_, Domain::kDriver, call, on);
+  for (const ActivityKind kind : kBaseKinds) backend_->set_kind(client_, kind, on);
+  const cupti::Result result = backend_->set_kind(client_, ActivityKind::kConcurrentKernel, on);
+  base_on_ = on;
+  if (on && result == cupti::kSuccess) external_.store(backend_, std::memory_order_release);
+  return result;
+}
+
+void CudaCapture::set_standard(bool on) noexcept {
+  for (const ActivityKind kind : kStandardKinds) backend_->set_kind(client_, kind, on);
+  watch_events(client_, on);
+  standard_on_ = on;
+}
+
+void CudaCapture::reconcile() noexcept {
+  const bool base = (mask_ & kMaskCuda) != 0;
+  const bool standard = base && detail_ >= wire::DetailLevel::kStandard;
+  if (standard_on_ != standard) set_standard(standard);
+  if (base_on_ == base) return;
+  set_base(base);
+  if (!base) {
+    next_flush_ns_ = 0;
+    flush_until_ns_ = wire::monotonic_ns() + kFlushAfterNs;
+  }
+}
+
+void CudaCapture::want(uint32_t mask, wire::DetailLevel detail) noexcept {
+  mask_ = mask;
+  detail_ = detail;
+  decoder_.configure(detail_ == wire::DetailLevel::kFull, client_.own_clock);
+  reconcile();
+}
+
+void CudaCapture::flush(uint32_t flag) noexcept {
+  if (!flushed_) flush_ticks_ = ticks();
+  const uint64_t began = wire::monotonic_ns();
+  library_.table.flush_all(flag);
+  const uint64_t now = wire::monotonic_ns();
+  flush_.cost_ns += now - began;
+  next_flush_ns_ = now + kFlushEveryNs;
+  const uint64_t dropped = backend_->dropped(client_);
+  flush_.dropped += dropped;
+  count_losses(wire::SharedLoss::kCuptiDropped, dropped);
+  flushed_ = true;
+}
+
+void CudaCapture::write_flush() noexcept {
+  ThreadState* thread = current_thread();
+  if (thread == nullptr) return;
+  wire::Record record{};
+  record.kind = wire::Kind::kGpuFlush;
+  record.slots = 1;
+  record.ticks = flush_ticks_;
+  wire::set_body(record, flush_);
+  thread->writer.push(record);
+  runtime.mapping.header()->last_flush_ticks.store(flush_ticks_, std::memory_order_release);
+  flush_ = {};
+  flushed_ = false;
+}
+
+void CudaCapture::end_buffer(uint64_t unread_bytes) noexcept {
+  count_losses(wire::SharedLoss::kCuptiQueue,
+               (unread_bytes + wire::kSlotBytes - 1) / wire::kSlotBytes);
+  pool_.recycle(current_.data);
+  current_ = {};
+  record_ = nullptr;
+}
+
+// Decodes the current buffer. False when the ring stayed full or the time was up; it goes on from
+// there next time.
+bool CudaCapture::decode_buffer(const cupti::Sink& sink, uint64_t deadline_ns) noexcept {
+  const uint8_t* end = current_.data + current_.valid_bytes;
+  for (uint32_t count = 1;; ++count) {
+    if (!wait_for_room(deadline_ns)) return false;
+    if (count % 256 == 0 && wire::monotonic_ns() >= deadline_ns) return false;
+    uint8_t* next = record_;
+    const cupti::Result result =
+        backend_->next_record(client_, current_.data, current_.valid_bytes, &next);
+    const uint8_t* after = record_ != nullptr ? record_ + 1 : current_.data;
+    if (result == cupti::kMaxLimitReached) {
+      end_buffer(0);
+      return true;
+    }
+    if (result != cupti::kSuccess || next < after || next >= end) {
+      end_buffer(static_cast<uint64_t>(end - (record_ != nullptr ? record_ : current_.data)));
+      return true;
+    }
+    record_ = next;
+    const cupti::Decoded decoded =
+        decoder_.decode(next, static_cast<size_t>(end - next), ticks(), sink);
+    if (decoded == cupti::Decoded::kCut) count_losses(wire::SharedLoss::kCuptiQueue, 1);
+    if (decoded == cupti::Decoded::kDone) ++flush_.delivered;
+  }
+}
+
+// True when everything that is finished has been decoded.
+bool CudaCapture::decode_until(uint64_t deadline_ns) noexcept {
+  ThreadState* thread = current_thread();
+  const cupti::Sink sink = sink_of(thread, library_.table);
+  while (thread != nullptr) {
+    if (current_.data == nullptr) current_ = pool_.next();
+    if (current_.data == nullptr) break;
+    if (!decode_buffer(sink, deadline_ns)) return false;
+  }
+  const uint64_t unread = pool_.take_unread_bytes();
+  count_losses(wire::SharedLoss::kCuptiQueue, (unread + wire::kSlotBytes - 1) / wire::kSlotBytes);
+  return true;
+}
+
+uint64_t CudaCapture::pump(uint64_t now_ns) noexcept {
+  reconcile();
+  const uint32_t request = runtime.mapping.control()->flush_request.load(std::memory_order_relaxed);
+  const bool wanted = base_on_ || now_ns < flush_until_ns_ || next_flush_ns_ == 0;
+  if (request != flush_request_seen_ || (wanted && now_ns >= next_flush_ns_)) {
+    flush_request_seen_ = request;
+    flush(0);
+  }
+  const bool all = decode_until(wire::monotonic_ns() + kTurnNs);
+  if (all && flushed_) write_flush();
+  pool_.tidy();
+  return all ? kNoHurry : kBacklogNs;
+}
+
+void CudaCapture::finish(uint64_t limit_ns) noexcept {
+  const uint64_t deadline = wire::monotonic_ns() + limit_ns;
+  flush(cupti::kFlushForced);
+  while (!decode_until(deadline) && wire::monotonic_ns() < deadline) {
+  }
+  // What is left now is lost: say so rather than leave it out.
+  if (current_.data != nullptr) {
+    const uint8_t* from = record_ != nullptr ? record_ : current_.data;
+    end_buffer(static_cast<uint64_t>(current_.data + current_.valid_bytes - from));
+  }
+  for (auto left = pool_.next(); left.data != nullptr; left = pool_.next()) {
+    current_ = left;
+    end_buffer(left.valid_bytes);
+  }
+  write_flush();
+}
+
+void CudaCapture::detach() noexcept {
+  if (standard_on_) set_standard(false);
+  set_base(false);
+  set_metadata(false);
+  finish(kFlushEveryNs);
+  backend_->unsubscribe(client_);
+}
+
+void CudaCapture::push_external(uint64_t id) noexcept {
+  const cupti::Backend* backend = external_.load(std::memory_order_acquire);
+  if (backend != nullptr && backend->push(client_, id)) ++external_depth;
+}
+
+void CudaCapture::pop_external() noexcept {
+  if (external_depth == 0) return;
+  --external_depth;
+  backend_->pop(client_);
+}
+
+}  // namespace dprof::inject

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which NCCL is in the process.
+//
+// Threading  any thread; takes the loader's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dprof::inject::nccl {
+
+inline constexpr int kNotKnown = 0;
+inline constexpr int kFirstUsable = 22600;  // 2.26.0: plugin version 3
+
+// As ncclGetVersion tells it (22809 = 2.28.9), kNotKnown when it cannot be asked. `address` lies in
+// the NCCL that is meant, which may be linked into another library; null: the process's libnccl.
+[[nodiscard]] int version_of(const void* address) noexcept;
+
+// "2.28.9"
+inline constexpr size_t kVersionBytes = 40;
+void version_text(int version, char (&text)[kVersionBytes]) noexcept;
+
+}  // namespace dprof::inject::nccl

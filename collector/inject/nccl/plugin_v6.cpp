@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Version 6, of NCCL 2.29 and 2.30: collectives of the copy engines are new. NCCL sends them only
+// where it is asked to, which dprof does not do; what comes is recorded.
+#include "collector/inject/nccl/plugin_common.h"
+#include "collector/inject/nccl/plugin_tables.h"
+#include "collector/wire/nccl_records.h"
+
+namespace dprof::inject::nccl {
+namespace {
+
+int init(void** context, uint64_t hash, int* mask, const char* name, int nodes, int ranks, int rank,
+         Logger) noexcept {
+  void* made = open({.hash = hash,
+                     .name = name,
+                     .ranks = ranks,
+                     .rank = rank,
+                     .nodes = nodes,
+                     .plugin_version = 6,
+                     .caller = __builtin_return_address(0)},
+                    mask);
+  if (context != nullptr) *context = made;
+  return kSuccess;
+}
+
+void* start_any(void* context, const EventV6& event) noexcept {
+  if (event.type != event_type::kCeColl) return start_common(context, event);
+  const CeCollV6& coll = event.ce_coll;
+  return start_collective(context, {event.parent, wire::kNoSequence, coll.function, coll.data_type,
+                                    coll.count, coll.root, 0, 0, "CE", coll.synchronization});
+}
+
+int start_event(void* context, void** handle, EventV6* event) noexcept {
+  if (handle == nullptr) return kSuccess;
+  *handle = event != nullptr ? start_any(context, *event) : nullptr;
+  return kSuccess;
+}
+
+int record_event_state(void* handle, int state, StateArgsV6* arguments) noexcept {
+  return record_state(handle, state, arguments);
+}
+
+}  // namespace
+}  // namespace dprof::inject::nccl
+
+constinit const dprof::inject::nccl::ProfilerV6 ncclProfiler_v6 = {
+    dprof::inject::nccl::kPluginName,         &dprof::inject::nccl::init,
+    &dprof::inject::nccl::start_event,        &dprof::inject::nccl::stop_event,
+    &dprof::inject::nccl::record_event_state, &dprof::inject::nccl::finalize};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/nccl/sequence.h"
+
+#include <atomic>
+
+#include "collector/wire/nccl_records.h"
+
+namespace dprof::inject::nccl {
+namespace {
+
+struct Entry {
+  std::atomic<uint64_t> key;  // 0 = never used
+  std::atomic<uint64_t> next;
+};
+constexpr uint64_t kFreed = 1;  // looked past, and taken again
+constexpr uint32_t kProbes = 32;
+constexpr uint32_t kCommunicatorShift = 33;  // above the peer and one bit of direction
+
+constinit Entry entries[kMaxCounted] = {};
+static_assert((kMaxCounted & (kMaxCounted - 1)) == 0);
+
+uint32_t place_of(uint64_t key) noexcept {
+  return static_cast<uint32_t>((key * 0x9e37'79b9'7f4a'7c15u) >> 40);
+}
+
+// The entry of a key that is counted for the first time; null when there is no room near its place.
+[[gnu::noinline, gnu::cold]] Entry* claim(uint64_t key) noexcept {
+  const uint32_t place = place_of(key);
+  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+    Entry& entry = entries[(place + probe) % kMaxCounted];
+    uint64_t seen = entry.key.load(std::memory_order_relaxed);
+    if (seen > kFreed) continue;
+    if (entry.key.compare_exchange_strong(seen, key, std::memory_order_acq_rel)) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+uint64_t next_sequence(uint64_t communicator, int32_t peer, bool send) noexcept {
+  if (communicator == 0 || peer < 0) return wire::kNoSequence;
+  const uint64_t key = communicator << kCommunicatorShift |
+                       uint64_t{static_cast<uint32_t>(peer)} << 1 | (send ? 1u : 0u);
+  const uint32_t place = place_of(key);
+  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+    Entry& entry = entries[(place + probe) % kMaxCounted];
+    const uint64_t seen = entry.key.load(std::memory_order_acquire);
+    if (seen == key) return entry.next.fetch_add(1, std::memory_order_relaxed);
+    if (seen == 0) break;
+  }
+  Entry* entry = claim(key);
+  return entry != nullptr ? entry->next.fetch_add(1, std::memory_order_relaxed) : wire::kNoSequence;
+}
+
+void forget_sequences(uint64_t communicator) noexcept {
+  for (Entry& entry : entries) {
+    const uint64_t key = entry.key.load(std::memory_order_relaxed);
+    if (key >> kCommunicatorShift == communicator && key > kFreed) {
+      entry.next.store(0, std::memory_order_relaxed);  // ready for whoever claims it
+      entry.key.store(kFreed, std::memory_order_release);
+    }
+  }
+}
+
+}  // namespace dprof::inject::nccl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's caching allocator: its trace from standard detail on, and its statistics at each step.
+// libc10_cuda is not linked: a process that has none loads this library as well. Where it is
+// mapped, its allocator is found by the loader, and called through the class that its headers
+// declare.
+//
+// Threading  look_for_cuda() by the helper. The allocator cannot be asked safely while a thread
+// sets
+//            it up, so the trace is attached by a training thread that has a CUDA tensor in its
+//            hands: its allocator was there before. It cannot be detached; it returns early when
+//            off.
+// Cost       one relaxed load per op until it is attached.
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+
+namespace dprof::inject::torch_source {
+
+// There is an allocator: attach when a CUDA tensor comes by.
+extern constinit std::atomic<bool> cuda_memory_waits;
+// It is in use: its statistics can be asked, by training threads.
+extern constinit std::atomic<bool> cuda_memory_ready;
+
+enum class CudaMemory : uint8_t { kNotBuilt, kAbsent, kIdle, kAttached, kRefused };
+
+// Each 100 ms, and when the detail changes. `standard`: the trace is wanted, not the samples alone.
+CudaMemory look_for_cuda(bool standard);
+
+// While cuda_memory_waits: attaches if an input of the op lies on a CUDA device.
+void attach_cuda_memory(const at::RecordFunction& function) noexcept;
+
+// While cuda_memory_ready: the statistics of the thread's device, if the range ends a step.
+void sample_cuda_memory(const char* range) noexcept;
+
+}  // namespace dprof::inject::torch_source

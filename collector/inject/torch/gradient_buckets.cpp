@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/inject/torch/gradient_buckets.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+#include <atomic>
+
+#include "collector/inject/torch/core.h"
+#include "collector/wire/enum_values.h"
+#include "collector/wire/training_records.h"
+
+namespace dprof::inject::torch_source {
+namespace {
+
+constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
+constexpr std::string_view kReducer = "torch::distributed::reducer::";
+constexpr std::string_view kSearchUnused =
+    "torch.distributed.ddp.reducer::search_unused_parameters";
+constexpr uint32_t kMaxGroups = 8;
+constexpr uint32_t kMaxBuckets = 256;  // of one pass
+
+// What was copied into a bucket since its last all-reduce.
+struct Filling {
+  const void* storage = nullptr;
+  uint64_t ready_ticks = 0;
+  int32_t parameters = 0;
+};
+
+// What was last told of a bucket.
+struct Told {
+  uint64_t group = 0;
+  const void* storage = nullptr;
+  int64_t bytes = 0;
+  int32_t index = -1;
+};
+
+struct Pass {
+  int task = -1;                // graph task, unique in the process
+  uint64_t gradient_ticks = 0;  // end of its last AccumulateGrad on this thread
+  uint32_t reduced = 0;         // all-reduces since then
+  uint32_t copied = 0;          // gradients since then
+  uint64_t groups[kMaxGroups] = {};
+  uint16_t next_index[kMaxGroups] = {};
+  uint32_t filling_count = 0;
+};
+
+struct ThreadBuckets {
+  uint32_t nodes = 0;  // autograd nodes that are open
+  Pass pass;
+  Filling filling[kMaxBuckets];
+  Told told[kMaxBuckets];
+};
+
+thread_local ThreadBuckets buckets;
+
+bool follow_pass() noexcept {
+  const int task = torch::autograd::get_current_graph_task_id();
+  if (task < 0) return false;
+  if (task != buckets.pass.task) {
+    buckets.pass = {};
+    buckets.pass.task = task;
+  }
+  return true;
+}
+
+Filling* find_filling(const void* storage) noexcept {
+  for (uint32_t i = 0; i < buckets.pass.filling_count; ++i) {
+    if (buckets.filling[i].storage == storage) return &buckets.filling[i];
+  }
+  return nullptr;
+}
+
+const at::Tensor* first_tensor(const at::RecordFunction& function) {
+  const auto inputs = function.inputs();
+  if (inputs.empty()) return nullptr;
+  const c10::IValue& first = inputs[0];
+  if (first.isTensor()) return &first.toTensor();
+  if (!first.isTensorList()) return nullptr;
+  const auto list = first.toListRef();
+  return list.size() == 1 && list[0].isTensor() ? &list[0].toTensor() : nullptr;
+}
+
+// Null for a tensor that has none, or that may answer from Python.
+const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_python_dispatch()) return nullptr;
+  return tensor.has_storage()
+             ? tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()
+             : nullptr;
+}
+
+void note_copy(const at::RecordFunction& function) {
+  if (!follow_pass()) return;
+  const at::Tensor* view = first_tensor(function);
+  const c10::StorageImpl* storage = view != nullptr ? storage_of(*view) : nullptr;
+  if (storage == nullptr) return;
+  Filling* filling = find_filling(storage);
+  if (filling == nullptr) {
+    if (buckets.pass.filling_count == kMaxBuckets) return;
+    filling = &buckets.filling[buckets.pass.filling_count++];
+    *filling = {.storage = storage};
+  }
+  ++filling->parameters;
+  // More than one copy after a gradient: the Reducer had put them off, and when they were ready is
+  // not known.
+  filling->ready_ticks = buckets.pass.copied++ == 0 ? buckets.pass.gradient_ticks : 0;
+}
+
+void tell_setting(const char* setting) noexcept {
+  wire::Record record = record_of(wire::Kind::kSetting);
+  record.empty = {};
+  core->define(setting, &record);
+}
+
+// Once for each bucket of a layout: what it is, and that its memory is a bucket's.
+void tell_bucket(const wire::CollectiveEnqueue& call, const at::Tensor& tensor,
+                 const c10::StorageImpl& storage, int32_t index, int32_t parameters) {
+  Told& told = buckets.told[static_cast<uint32_t>(index) % kMaxBuckets];
+  const Told now = {call.group, &storage, call.bytes, index};
+  if (told.group == now.group && told.storage == now.storage && told.bytes == now.bytes &&
+      told.index == now.index) {
+    return;
+  }
+  told = now;
+  wire::Record bucket = record_of(wire::Kind::kBucket, wire::Bucket{.group = call.group,
+                                                                    .bytes = call.bytes,
+                                                                    .ready_ticks = call.ready_ticks,
+                                                                    .index = index,
+                                                                    .parameters = parameters,
+                                                                    .reserved = {}});
+  core->define(nullptr, &bucket);
+  const c10::Device device = tensor.device();
+  wire::Record tag = record_of(
+      wire::Kind::kMemoryTag,
+      wire::MemoryTag{.address = reinterpret_cast<uintptr_t>(storage.data()),
+                      .bytes = static_cast<int64_t>(storage.nbytes()),
+                      .device = device.is_cpu() ? wire::kHostDevice : int16_t{device.index()},
+                      .category = wire::memory_category::kBucket,
+                      .reserved = {},
+                      .reserved_words = {}});
+  core->define(nullptr, &tag);
+}
+
+// -1 when the group is one too many.
+int32_t next_index_of(uint64_t group) noexcept {
+  for (uint32_t i = 0; i < kMaxGroups; ++i) {
+    uint64_t& known = buckets.pass.groups[i];
+    if (known == 0) known = group;
+    if (known == group) return buckets.pass.next_index[i]++;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void enter_autograd_node() noexcept { ++buckets.nodes; }
+
+void leave_autograd_node(const at::RecordFunction& function) noexcept {
+  // A node that began before the callback was registered is not counted.
+  if (buckets.nodes != 0) --buckets.nodes;
+  if (!recording(kMaskTorch | kMaskStandard) || kAccumulateGrad != function.name()) return;
+  if (!follow_pass()) return;
+  buckets.pass.gradient_ticks = core->ticks();
+  buckets.pass.reduced = 0;
+  buckets.pass.copied = 0;
+}
+
+void notice_reducer(const at::RecordFunction& function, const char* name) noexcept {
+  if (name[0] != 't' || name[1] != 'o') [[likely]]
+    return;
+  if (starts_with(name, kReducer)) {
+    try {
+      note_copy(function);
+    } catch (...) {
+      // The bucket stays unknown.
+    }
+  } else if (kSearchUnused == name) {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true)) tell_setting("ddp.find_unused_parameters=true");
+  }
+}
+
+void describe_bucket(const at::RecordFunction& function, wire::CollectiveEnqueue& call) noexcept {
+  if (call.function != wire::function::kAllReduce || call.group == 0 || buckets.nodes != 0) return;
+  if (torch::autograd::get_current_graph_task_id() != buckets.pass.task) return;
+  Pass& pass = buckets.pass;
+  if (pass.task < 0 || pass.gradient_ticks == 0) return;
+  try {
+    const at::Tensor* tensor = first_tensor(function);
+    const c10::StorageImpl* storage = tensor != nullptr ? storage_of(*tensor) : nullptr;
+    if (storage == nullptr || tensor->dim() != 1 || !tensor->is_floating_point()) return;
+    const int32_t index = next_index_of(call.group);
+    if (index < 0) return;
+    Filling* filling = find_filling(storage);
+    if (pass.reduced == 0 && pass.copied <= 1) {
+      call.ready_ticks = pass.gradient_ticks;
+    } else if (filling != nullptr) {
+      call.ready_ticks = filling->ready_ticks;
+    }
+    ++pass.reduced;
+    call.bucket = static_cast<uint16_t>(index + 1);
+    tell_bucket(call, *tensor, *storage, index, filling != nullptr ? filling->parameters : -1);
+    if (filling != nullptr) *filling = buckets.filling[--pass.filling_count];
+  } catch (...) {
+    // The bucket stays unknown.
+  }
+}
+
+}  // namespace dprof::inject::torch_source

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in the files of /proc and of cgroups: text in, numbers out. Nothing is trusted: a
+// process chooses its name, and a file may end early because its process just did.
+//
+// Threading  pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dprof::recorder {
+
+// /proc/PID/stat
+struct ProcessStat {
+  char state = '?';
+  int64_t major_faults = 0;  // of all its threads
+  int64_t threads = 0;
+};
+[[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
+
+// /proc/PID/task/TID/schedstat
+struct ThreadTimes {
+  int64_t cpu_ns = 0;
+  int64_t run_queue_ns = 0;  // runnable, without a CPU
+  friend bool operator==(const ThreadTimes&, const ThreadTimes&) = default;
+};
+[[nodiscard]] std::optional<ThreadTimes> parse_schedstat(std::string_view text);
+
+// "KEY:  123 kB" and "KEY 123": of /proc/PID/status, /proc/meminfo, cpu.stat, memory.events. The
+// value as it stands, without its unit.
+[[nodiscard]] std::optional<int64_t> parse_value(std::string_view text, std::string_view key);
+
+// The last number of "NSpid:  4711  12": the id in the process's own namespace.
+[[nodiscard]] std::optional<int64_t> parse_own_id(std::string_view status);
+
+// First line of /proc/stat, in clock ticks of all CPUs.
+struct HostTimes {
+  int64_t busy = 0;    // user, nice, system, interrupts
+  int64_t steal = 0;   // taken by the hypervisor
+  int64_t iowait = 0;  // idle while a read or write was under way
+};
+[[nodiscard]] std::optional<HostTimes> parse_host_times(std::string_view text);
+
+// "1.25 0.80 0.60 3/512 4711": the first, in thousandths, and what runs or could.
+struct Load {
+  int64_t one_minute_milli = 0;
+  int64_t runnable = 0;
+};
+[[nodiscard]] std::optional<Load> parse_load(std::string_view text);
+
+// One interface's line of /proc/net/dev; `text` is shortened by it. None at the end.
+struct InterfaceCounters {
+  std::string_view name;
+  int64_t rx_bytes = 0, tx_bytes = 0;
+  int64_t errors = 0, dropped = 0;  // received and sent
+};
+[[nodiscard]] std::optional<InterfaceCounters> next_interface(std::string_view& text);
+
+// A field of /proc/net/snmp, which has a line of names and one of values: ("Tcp", "RetransSegs").
+[[nodiscard]] std::optional<int64_t> parse_protocol_counter(std::string_view text,
+                                                            std::string_view protocol,
+                                                            std::string_view field);
+
+// total of the line "some …" of /proc/pressure/*, in microseconds.
+[[nodiscard]] std::optional<int64_t> parse_pressure_us(std::string_view text);
+
+// The path of a cgroup in /proc/PID/cgroup: of version 2 ("0::/a/b") for an empty controller, else
+// of the version-1 hierarchy that has it.
+[[nodiscard]] std::optional<std::string> parse_cgroup_path(std::string_view text,
+                                                           std::string_view controller);
+
+// One number and nothing else: memory.max, a counter of /sys. "max" is nullopt, and so is what a
+// version-1 memory limit says when there is none.
+[[nodiscard]] std::optional<int64_t> parse_number(std::string_view text);
+[[nodiscard]] std::optional<int64_t> parse_memory_limit(std::string_view text);
+
+}  // namespace dprof::recorder

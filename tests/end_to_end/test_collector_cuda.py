@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cuda source from CUPTI's buffers to the rows of a trace, on a FAKE CUPTI: what a GPU does is made up."""
+from support import BIN, EndToEnd, Trace
+
+TEST_BIN = BIN.parent / "test_bin"
+
+
+class Fake(EndToEnd):
+    programs = EndToEnd.programs + (TEST_BIN / "cuda_probe", TEST_BIN / "libfake_cupti.so")
+
+    def record_probe(self, what, library="libfake_cupti.so", options=(), want=0, **environment):
+        # The probe waits for a line where a test that drives it would act.
+        self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} {what}", options=("--detail", "full", *options),
+                    want=want, DPROF_CUPTI_LIBRARY=str(TEST_BIN / library), **environment)
+        traces = sorted(self.run_folder.glob("*.dprof"))
+        self.assertEqual(len(traces), 1, traces)
+        trace = Trace(traces[0])
+        self.traces.append(trace)
+        return trace
+
+    def check_rows(self, library):
+        trace = self.record_probe("everything", library, want=5)  # the fake says that records were dropped
+        self.check_whole(trace)
+        self.assertEqual(trace.meta["cuda_source"], "on")
+        found = {name: (kind, size) for name, kind, size in
+                 trace.rows("SELECT value, kind, bytes FROM gpu_activity JOIN string ON string.id = name_id")}
+        self.assertEqual(found["gemm"][0], 0)
+        self.assertEqual(found["memcpy HtoD"], (1, 4096))
+        self.assertEqual(found["memset"], (4, 256))
+        self.assertIn("no times", found)
+        self.assertIn("CUDA graph", found)
+        self.assertEqual(trace.value("SELECT duration_ns FROM gpu_activity JOIN string ON string.id = name_id "
+                                     "WHERE value = 'gemm'"), 1000)
+        launches = trace.rows("SELECT value, host_range.correlation FROM host_range JOIN string ON string.id = name_id "
+                              "WHERE value IN ('cudaLaunchKernel', 'cuLaunchKernelEx')")
+        self.assertEqual(sorted(launches), [("cuLaunchKernelEx", 102), ("cudaLaunchKernel", 101)])
+        self.assertGreaterEqual(trace.value("SELECT count(*) FROM gpu_dependency"), 1)
+        self.assertGreaterEqual(trace.value("SELECT count(*) FROM kernel_shape"), 1)
+        self.assertEqual(trace.value("SELECT memory_bytes FROM device WHERE id = 1"), 80 << 30)
+        self.assertIn(("cuda", "cupti_dropped", 17), trace.losses())
+
+    def test_one_client(self):
+        self.check_rows("libfake_cupti.so")
+
+    def test_several_clients(self):
+        self.check_rows("libfake_cupti_v2.so")
+
+    def test_refused(self):
+        trace = self.record_probe("door", want=5, FAKE_CUPTI_ALL="999")
+        self.assertEqual(trace.meta["cuda_source"], "off: cuptiSubscribe answered 999")
+        self.assertEqual(trace.value("SELECT count(*) FROM diagnostic WHERE code = 'cupti_refused'"), 1)
+        self.assertEqual(trace.value("SELECT count(*) FROM gpu_activity"), 0)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each way of starting ranks ends in one complete trace per rank. (torchrun and loader workers: test_python.py.)"""
+import shutil
+
+import support
+from support import DPROF, HERE
+from test_collector_robustness import MARKS, PROBE, Probed
+
+RANKS = HERE / "launch_ranks.py"
+
+
+class Launchers(Probed):
+    """Launchers of processes that need no torch."""
+
+    def check_two_ranks(self, launcher):
+        self.assertEqual([entry["rank"] for entry in self.index()["traces"]], [0, 1])
+        for rank in (0, 1):
+            trace = self.check_marks(rank)
+            self.assertEqual(trace.meta["launcher"], launcher)
+            self.assertEqual(trace.meta["world_size"], "2")
+
+    def test_mpirun(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("mpirun is not installed")
+        self.record("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 2, PROBE, "--marks", MARKS)
+        self.check_two_ranks("openmpi")
+
+    def test_one_recorder_for_each_rank(self):
+        """As under `srun dprof record -- CMD`: a recorder per rank, each with a run folder of its own (srun by its variables)."""
+        recorders = [self.start(DPROF, "record", "-o", self.folder / f"run-{rank}", "--", PROBE, "--marks", MARKS,
+                                SLURM_PROCID=str(rank), SLURM_NTASKS="2", SLURM_LOCALID=str(rank), SLURM_NODEID="0")
+                     for rank in (0, 1)]
+        for recorder in recorders:
+            _, messages = recorder.communicate(timeout=60)
+            self.assertEqual(recorder.returncode, 0, messages)
+            self.assertNotIn("missing_rank", messages)
+        for rank in (0, 1):
+            trace = self.check_marks(rank, run=self.folder / f"run-{rank}")
+            self.assertEqual(trace.meta["launcher"], "slurm")
+            self.assertEqual(trace.meta["local_rank"], str(rank))
+
+    def test_ranks_that_a_shell_starts(self):
+        """RANK and WORLD_SIZE set by hand, no launcher that leaves a name."""
+        ranks = " & ".join(f"RANK={rank} WORLD_SIZE=2 LOCAL_RANK={rank} '{PROBE}' --marks {MARKS}" for rank in (0, 1))
+        self.record("sh", "-c", ranks + " & wait")
+        self.check_two_ranks("none")
+
+
+class TorchLaunchers(Probed):
+    """Launchers of Python's torch."""
+
+    def setUp(self):
+        super().setUp()
+        self.python = self.need_python_torch()
+
+    def check_all_reduces(self, file, rank):
+        with support.Trace(self.run_folder / file) as trace:
+            self.check_whole(trace)
+            self.assertEqual(trace.meta["rank"], str(rank))
+            self.assertGreaterEqual(len(trace.collectives("all_reduce")), 3)
+            return dict(trace.meta)
+
+    def test_torch_distributed_launch(self):
+        self.record(self.python, "-m", "torch.distributed.launch", "--nproc-per-node=2", "--master-port", support.free_port(),
+                    RANKS, "reduce")
+        self.assertEqual([entry["rank"] for entry in self.index()["traces"]], [0, 1])
+        for rank in (0, 1):
+            self.check_all_reduces(f"rank-{rank:05}.dprof", rank)
+
+    def test_spawned_ranks(self):
+        """mp.spawn: one program, whose children choose their ranks by themselves, after the hello."""
+        self.record(self.python, RANKS, "spawn", support.free_port())
+        ranked = [entry for entry in self.index()["traces"] if entry["rank"] is not None]
+        self.assertEqual([entry["rank"] for entry in ranked], [0, 1])
+        for rank in (0, 1):
+            self.check_all_reduces(f"rank-{rank:05}.dprof", rank)
+
+    def test_elastic_restart(self):
+        """torchrun starts all ranks again when one dies: each has two traces, and the report takes the last ones."""
+        self.record(self.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1", RANKS,
+                    "die-once", self.folder / "died")
+        files = {(entry["rank"], entry["file"]) for entry in self.index()["traces"]}
+        self.assertEqual(files, {(0, "rank-00000.dprof"), (0, "rank-00000.1.dprof"), (1, "rank-00001.dprof"),
+                                 (1, "rank-00001.1.dprof")})
+        ends = {}
+        for rank, file in files:
+            meta = self.check_all_reduces(file, rank)
+            ends[rank, meta["restart_count"]] = meta["ended"]
+        self.assertEqual(sorted(ends), [(0, "0"), (0, "1"), (1, "0"), (1, "1")])
+        self.assertEqual(ends[1, "0"], "process_killed")
+        self.assertEqual((ends[0, "1"], ends[1, "1"]), ("complete", "complete"))
+        codes = [entry["code"] for entry in self.report()["recording"]["diagnostics"]]
+        self.assertIn("several_traces", codes)

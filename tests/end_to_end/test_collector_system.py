@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the recorder reads from the system while two real ranks run: threads, memory, host."""
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+from support import DPROF, TRAINER, EndToEnd, wait_until
+
+SECONDS = 6
+FAKE_NVML = "libdprof_test_fake_nvml.so"
+
+
+class SystemSamples(EndToEnd):
+    def record_for(self, *command, **environment):
+        """Two ranks that compute until they are ended, some seconds after both have been seen."""
+        self.need_trainer()
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", *command, TRAINER, "--steps",
+                              1_000_000, **environment)
+        wait_until(lambda: len(list(self.run_folder.glob("*.dprof"))) == 2, 60, "two ranks are recorded")
+        time.sleep(SECONDS)
+        recorder.terminate()
+        _, errors = recorder.communicate(timeout=100)
+        self.assertEqual(recorder.returncode, 128 + signal.SIGTERM, errors)
+
+    def samples(self, trace, kind, subject=None):
+        return trace.rows(
+            "SELECT time_ns, system_sample.value FROM system_sample JOIN string ON string.id = kind_id "
+            "WHERE string.value = ? AND (? IS NULL OR subject = ?) ORDER BY system_sample.id", kind, subject, subject)
+
+    def main_thread(self, trace):
+        return trace.value("SELECT os_tid FROM thread_text WHERE role = 'main'")
+
+    def growth(self, rows):
+        """How much a counter grew, and over how long."""
+        self.assertGreater(len(rows), 1)
+        return rows[-1][1] - rows[0][1], rows[-1][0] - rows[0][0]
+
+    def test_each_rank_is_sampled_each_second(self):
+        self.record_for()
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            resident = trace.rows("SELECT time_ns, allocated_bytes, peak_allocated_bytes FROM memory_sample "
+                                  "WHERE device_id = -1 ORDER BY id")
+            seconds = (resident[-1][0] - resident[0][0]) / 1e9
+            self.assertGreater(seconds, SECONDS / 2)
+            self.assertGreaterEqual(len(resident) - 1, 0.9 * seconds)
+            for _, allocated, peak in resident:
+                self.assertGreater(allocated, 10_000_000)  # it has torch in it
+                if peak is not None:
+                    self.assertGreaterEqual(peak, allocated)
+            self.assertIsNotNone(resident[0][2])
+
+            main = self.main_thread(trace)
+            cpu = self.samples(trace, "thread.cpu_ns", main)
+            self.assertGreaterEqual(len(cpu) - 1, 0.9 * (cpu[-1][0] - cpu[0][0]) / 1e9)
+            used, elapsed = self.growth(cpu)
+            self.assertGreater(used, 0)
+            self.assertLess(used, 1.05 * elapsed)  # one thread, at most one CPU
+            for kind in ("thread.run_queue_ns", "thread.voluntary_switches"):
+                values = [value for _, value in self.samples(trace, kind, main)]
+                self.assertEqual(values, sorted(values), kind)
+                self.assertTrue(values, kind)
+            self.assertTrue(self.samples(trace, "process.threads"))
+
+    def test_the_host_is_in_the_first_ranks_trace_only(self):
+        self.record_for()
+        first, second = self.trace(0), self.trace(1)
+        for kind in ("host.cpu_busy_ns", "host.memory_available_bytes", "host.load_1min_milli"):
+            self.assertGreaterEqual(len(self.samples(first, kind)), SECONDS / 2, kind)
+            self.assertEqual(self.samples(second, kind), [], kind)
+        index = int(pathlib.Path("/sys/class/net/lo/ifindex").read_text())
+        sent, _ = self.growth(self.samples(first, "nic.lo.tx_bytes", index))
+        self.assertGreater(sent, 100_000)  # Gloo's gradients go over the loopback
+
+    def test_ranks_on_one_core_wait_for_it(self):
+        if shutil.which("taskset") is None:
+            self.skipTest("taskset is not installed")
+        core = min(os.sched_getaffinity(0))
+        self.record_for("taskset", "-c", core)
+        waited = used = elapsed = 0
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            main = self.main_thread(trace)
+            part, span = self.growth(self.samples(trace, "thread.run_queue_ns", main))
+            waited += part
+            elapsed = max(elapsed, span)
+            used += self.growth(self.samples(trace, "thread.cpu_ns", main))[0]
+        self.assertGreater(waited, 0.15 * elapsed)  # both compute most of the time, one at a time
+        self.assertLess(used, 1.1 * elapsed)
+
+    def test_gpus_by_nvml(self):
+        fake = TRAINER.parent.parent / "test_bin" / FAKE_NVML
+        if not fake.exists():
+            self.skipTest(f"{FAKE_NVML} is built with the tests")
+        self.record_for(DPROF_NVML_LIBRARY=str(fake))
+        first, second = self.trace(0), self.trace(1)
+        for gpu, clock, reasons in ((0, 1980, 0), (1, 1380, 0x40)):
+            clocks = self.samples(first, "gpu.sm_clock_mhz", gpu)
+            self.assertGreaterEqual(len(clocks), SECONDS / 2)
+            self.assertEqual({value for _, value in clocks}, {clock})
+            self.assertEqual({value for _, value in self.samples(first, "gpu.throttle_reasons_mask", gpu)}, {reasons})
+        self.assertEqual([value for _, value in self.samples(first, "gpu.uuid.GPU-bbbb")], [1])
+        self.assertEqual(self.samples(second, "gpu.sm_clock_mhz"), [])
+
+    def test_a_missing_nvml_is_told(self):
+        self.record_for(DPROF_NVML_LIBRARY="/nowhere/libnvidia-ml.so.1")
+        told = self.trace(0).rows("SELECT string.value FROM diagnostic JOIN string ON string.id = text_id "
+                                  "WHERE code = 'not_sampled'")
+        self.assertEqual(len(told), 1)
+        self.assertIn("/nowhere/libnvidia-ml.so.1", told[0][0])
