@@ -143,8 +143,11 @@ TEST_F(TraceTest, OpenRowsAreCompletedLater) {
   }
   ASSERT_TRUE(writer->close_range(1, 10).ok());
   ASSERT_TRUE(writer
-                  ->update_collective(
-                      {.id = 1, .start_ns = 8, .end_ns = 9, .state = CollectiveState::kComplete})
+                  ->update_collective({.id = 1,
+                                       .enqueue_ns = 7,
+                                       .start_ns = 8,
+                                       .end_ns = 9,
+                                       .state = CollectiveState::kComplete})
                   .ok());
   ASSERT_TRUE(writer->set_thread({.id = 1, .os_tid = 42, .role = ThreadRole::kMain}).ok());
   ASSERT_TRUE(writer->finish().ok());

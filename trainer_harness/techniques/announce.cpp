@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <set>
 #include <string>
 
 #ifdef DPROF_TRAINER_HAS_NVTX
@@ -124,8 +125,10 @@ void announce_batch(const Batch& batch, const AnnouncedBatch& about) {
 
 void announce_memory(const std::vector<torch::Tensor>& tensors, MemoryUse use) {
   static const uint64_t schema = memory_schema();
+  std::set<const void*> told;  // a model may list a tensor twice
   for (const torch::Tensor& tensor : tensors) {
     if (!tensor.defined() || !tensor.has_storage()) continue;
+    if (!told.insert(tensor.data_ptr()).second) continue;
     MemoryPayload payload{};
     payload.address = reinterpret_cast<uintptr_t>(tensor.data_ptr());
     payload.bytes = tensor.nbytes();
