@@ -204,22 +204,26 @@ void CaptureDriver::each_second(int64_t now_ns, int64_t cpu_ns) {
       const std::lock_guard lock(mutex_);
       status_.overhead = cost_of(sample);
     }
-    const auto cause = governor_ ? governor_->on_sample(sample) : std::nullopt;
-    const std::string_view level = word_of(plan_.kept_detail());
-    if (cause && plan_.lower(*cause, now_ns)) {
-      order(now_ns);
-      const std::string_view now =
-          given_.state == CaptureState::kArmed ? "nothing" : word_of(plan_.kept_detail());
-      tell_(RecorderDiagnostic{
-          "governor", 1,
-          *cause == CaptureCause::kLoss
-              ? fmt::format("{} was lowered to {}: records went on being lost", level, now)
-              : fmt::format("{} was lowered to {}: recording cost {:.2f} % of the time, {:.2f} % "
-                            "are allowed",
-                            level, now, 100 * cost_of(sample), 100 * governor_->limit())});
-    }
+    if (governor_) govern(sample, now_ns);
   }
   last_sample_ = sums;
+}
+
+void CaptureDriver::govern(const CostSample& sample, int64_t now_ns) {
+  const std::optional<CaptureCause> cause = governor_->on_sample(sample);
+  if (!cause) return;
+  const std::string_view level = word_of(plan_.kept_detail());
+  if (!plan_.lower(*cause, now_ns)) return;
+  order(now_ns);
+  const std::string_view now =
+      given_.state == CaptureState::kArmed ? "nothing" : word_of(plan_.kept_detail());
+  std::string why = "records went on being lost";
+  if (*cause == CaptureCause::kGovernor) {
+    why = fmt::format("recording cost {:.2f} % of the time, {:.2f} % are allowed",
+                      100 * cost_of(sample), 100 * governor_->limit());
+  }
+  tell_(
+      RecorderDiagnostic{"governor", 1, fmt::format("{} was lowered to {}: {}", level, now, why)});
 }
 
 bool CaptureDriver::cores_are_shared() const {

@@ -76,6 +76,7 @@ class CaptureDriver {
   void tell_spans(int64_t until_ns);
   void tell_flight();
   void each_second(int64_t now_ns, int64_t cpu_ns);
+  void govern(const CostSample& sample, int64_t now_ns);
   void dump(int64_t now_ns);
   [[nodiscard]] bool cores_are_shared() const;
   [[nodiscard]] int64_t last_record_ns() const;
