@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/tick_times.h"
 #include "collector/inject/nccl/nccl_abi.h"
 #include "collector/inject/test_support/mini_recorder.h"
 #include "collector/wire/ticks.h"
@@ -27,6 +28,7 @@
 namespace {
 
 using namespace dprof;
+using namespace dprof::bench;
 using namespace dprof::inject::nccl;
 using Clock = std::chrono::steady_clock;
 
@@ -37,37 +39,12 @@ struct Settings {
   uint64_t poll_ms = 5;
 };
 
-uint64_t ticks() { return wire::read_ticks(wire::ClockSource::kTsc); }
-
-// Ticks per nanosecond, over 50 ms.
-double measure_tick_rate() {
-  const auto from = Clock::now();
-  const uint64_t first = ticks();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const uint64_t last = ticks();
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - from).count();
-  return static_cast<double>(last - first) / static_cast<double>(ns);
-}
-
 struct Percentiles {
   double p50, p99;
 };
 Percentiles percentiles(std::vector<uint32_t> times, double ticks_per_ns) {
   std::sort(times.begin(), times.end());
-  const auto at = [&](double share) {
-    return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))] / ticks_per_ns;
-  };
-  return {at(0.5), at(0.99)};
-}
-
-Percentiles time_clock(uint64_t count, double ticks_per_ns) {
-  std::vector<uint32_t> times;
-  times.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t from = ticks();
-    times.push_back(static_cast<uint32_t>(ticks() - from));
-  }
-  return percentiles(std::move(times), ticks_per_ns);
+  return {percentile(times, 0.5, ticks_per_ns), percentile(times, 0.99, ticks_per_ns)};
 }
 
 // Reads the rings until told to stop; counts what came.
@@ -193,7 +170,7 @@ int measure(const ProfilerV5& profiler, const Settings& settings, inject::MiniRe
   const auto session = recorder.accept();
   if (session == nullptr || mask == 0) return 1;
   const double ticks_per_ns = measure_tick_rate();
-  const Percentiles clock = time_clock(settings.events, ticks_per_ns);
+  const Percentiles clock = percentiles(time_clock(settings.events), ticks_per_ns);
   Reader reader(*session, settings.poll_ms);
   const Kind kinds[] = {{"collective", collective_event()},
                         {"call", call_event()},

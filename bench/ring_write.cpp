@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/tick_times.h"
 #include "collector/wire/arena.h"
 #include "collector/wire/ring.h"
 #include "collector/wire/ticks.h"
@@ -26,6 +27,7 @@
 namespace {
 
 using namespace dprof;
+using namespace dprof::bench;
 using Clock = std::chrono::steady_clock;
 
 struct Settings {
@@ -33,34 +35,6 @@ struct Settings {
   uint64_t rate = 500'000;
   uint64_t poll_ms = 5;
 };
-
-uint64_t ticks() { return wire::read_ticks(wire::ClockSource::kTsc); }
-
-// Ticks per nanosecond, over 50 ms.
-double measure_tick_rate() {
-  const auto from = Clock::now();
-  const uint64_t first = ticks();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const uint64_t last = ticks();
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - from).count();
-  return static_cast<double>(last - first) / static_cast<double>(ns);
-}
-
-double percentile(std::vector<uint32_t>& sorted, double share, double ticks_per_ns) {
-  const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
-  return static_cast<double>(sorted[at]) / ticks_per_ns;
-}
-
-std::vector<uint32_t> time_clock(uint64_t count) {
-  std::vector<uint32_t> times;
-  times.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t from = ticks();
-    times.push_back(static_cast<uint32_t>(ticks() - from));
-  }
-  std::sort(times.begin(), times.end());
-  return times;
-}
 
 struct Measured {
   std::vector<uint32_t> times;  // ticks, sorted
