@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "collector/inject/fork.h"
 #include "collector/inject/session.h"
 #include "collector/inject/source.h"
 #include "collector/inject/strings.h"
@@ -77,6 +78,7 @@ bool apply_control() noexcept {
   set_mask(on ? bits : 0);
   // What costs something without being written (callbacks for each op) waits until it is wanted.
   const auto wanted = on ? detail : wire::DetailLevel::kLight;
+  const LoaderUse sources_may_call_the_loader;
   for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, wanted);
   return true;
 }
@@ -94,6 +96,13 @@ bool finish_connecting() noexcept {
 
 void serve() noexcept {
   if (!finish_connecting()) return;
+  // What has held until now; the recorder may have asked for something else meanwhile.
+  const bool on = runtime.default_mask != 0;
+  tell({.state =
+            static_cast<uint32_t>(on ? wire::CaptureState::kRecording : wire::CaptureState::kArmed),
+        .detail = static_cast<uint32_t>(runtime.default_detail),
+        .sources = kMaskSources,
+        .cause = static_cast<uint32_t>(wire::CaptureCause::kStart)});
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
   bool go_on = apply_control();
   while (go_on) {
@@ -101,6 +110,7 @@ void serve() noexcept {
     populate_arena(runtime.mapping, kArenaAheadBytes);
     uint64_t sleep_ns = kSleepNs;
     for (const SourceHooks* source : all_sources()) {
+      const LoaderUse may_call_the_loader;
       sleep_ns = shorter(sleep_ns, source->serve(wire::monotonic_ns()));
     }
     if (runtime.connection.peer() == Connection::Peer::kGone) return;

@@ -315,6 +315,13 @@ TEST_P(SessionTest, RawForkChildRecordsNothing) {
   EXPECT_THAT(begun(session->drain()), ::testing::ElementsAre("before", "after"));
 }
 
+TEST_P(SessionTest, ForkChildMayCallTheLoader) {
+  const auto child = record({"forks", "400"});
+  const auto session = recorder_.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(child->wait(), 0);
+}
+
 TEST_P(SessionTest, ForkChildDoesNotHideTheParentsEnd) {
   const auto child = record({"orphan"});
   const auto session = recorder_.accept();

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,16 +33,22 @@ using namespace dprof::inject;
 
 NvtxUnit unit;
 
+// The doors, looked up once: the child of a raw fork must not call the loader.
 bool initialize(NvtxUnit& which) {
 #ifdef DPROF_PROBE_LINKED
   return which.initialize(&nvtx::initialize, &nvtx::initialize_extension);
 #else
-  const char* path = getenv("NVTX_INJECTION64_PATH");
-  void* library = path != nullptr ? dlopen(path, RTLD_LAZY) : nullptr;
-  if (library == nullptr) return false;
-  return which.initialize(
-      reinterpret_cast<InitializeNvtx>(dlsym(library, "InitializeInjectionNvtx2")),
-      reinterpret_cast<InitializeExtension>(dlsym(library, "InitializeInjectionNvtxExtension")));
+  static InitializeNvtx door = nullptr;
+  static InitializeExtension extension = nullptr;
+  if (door == nullptr) {
+    const char* path = getenv("NVTX_INJECTION64_PATH");
+    void* library = path != nullptr ? dlopen(path, RTLD_LAZY) : nullptr;
+    if (library == nullptr) return false;
+    door = reinterpret_cast<InitializeNvtx>(dlsym(library, "InitializeInjectionNvtx2"));
+    extension =
+        reinterpret_cast<InitializeExtension>(dlsym(library, "InitializeInjectionNvtxExtension"));
+  }
+  return which.initialize(door, extension);
 #endif
 }
 
@@ -187,6 +194,22 @@ int with_fork(bool raw) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
+// Children that call the loader, forked while the helper calls it too.
+int with_many_forks(int count) {
+  if (!initialize(unit)) return 1;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      dl_iterate_phdr([](dl_phdr_info*, size_t, void*) { return 0; }, nullptr);
+      _exit(dlopen("libm.so.6", RTLD_NOW) != nullptr ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) return 2;
+  }
+  return 0;
+}
+
 // A child that outlives its parent must not keep the recorder from seeing the parent's end.
 int with_orphan() {
   if (!initialize(unit)) return 1;
@@ -287,6 +310,7 @@ int main(int argc, char** argv) {
   if (what == "live_threads") return many_live_threads(number);
   if (what == "fork") return with_fork(false);
   if (what == "raw_fork") return with_fork(true);
+  if (what == "forks") return with_many_forks(number);
   if (what == "orphan") return with_orphan();
   if (what == "vfork") return with_vfork();
   if (what == "closed") return with_closed_descriptors();
