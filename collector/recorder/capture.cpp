@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "schema/generated/rows.h"
 
 namespace dprof::recorder {
 
@@ -18,23 +19,21 @@ DetailLevel detail_level(std::string_view word) {
   return word == "full" ? DetailLevel::kFull : DetailLevel::kStandard;
 }
 
+// The wire's numbers are those of the trace.
 std::string_view word_of(DetailLevel detail) {
-  if (detail == DetailLevel::kLight) return "light";
-  return detail == DetailLevel::kFull ? "full" : "standard";
+  static_assert(static_cast<int64_t>(DetailLevel::kLight) ==
+                    static_cast<int64_t>(schema::DetailLevel::kLight) &&
+                static_cast<int64_t>(DetailLevel::kFull) ==
+                    static_cast<int64_t>(schema::DetailLevel::kFull));
+  return schema::word_of(static_cast<schema::DetailLevel>(detail));
 }
 
 std::string_view word_of(CaptureState state) {
-  switch (state) {
-    case CaptureState::kOff:
-      return "off";
-    case CaptureState::kArmed:
-      return "armed";
-    case CaptureState::kRecording:
-      return "recording";
-    case CaptureState::kStop:
-      break;
-  }
-  return "stopped";
+  static_assert(static_cast<int64_t>(CaptureState::kOff) ==
+                    static_cast<int64_t>(schema::CaptureState::kOff) &&
+                static_cast<int64_t>(CaptureState::kStop) ==
+                    static_cast<int64_t>(schema::CaptureState::kStopped));
+  return schema::word_of(static_cast<schema::CaptureState>(state));
 }
 
 std::string window_text(const CaptureSettings& settings) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
 
 namespace dprof::recorder {
 namespace {
@@ -57,8 +56,7 @@ Result<std::unique_ptr<ClockPeers>> ClockPeers::start(const RunClock& clock, Rec
     peers->meet_socket_ = meeting->take_socket();
   }
   self.probe_port = port_of(peers->socket_.get());
-  std::random_device random;
-  peers->next_sequence_ = uint64_t{random()} << 32 | random();
+  peers->next_sequence_ = random_sequence();
   peers->thread_ = std::thread([running = peers.get()] { running->run(); });
   return peers;
 }

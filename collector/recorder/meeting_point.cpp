@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <random>
 #include <vector>
 
 namespace dprof::recorder {
@@ -38,8 +37,7 @@ Result<MeetingPoint> MeetingPoint::open(const std::string& where, const Job& job
 }
 
 std::optional<MeetPacket> MeetingPoint::ask(milliseconds at_most) const {
-  std::random_device random;
-  const uint64_t sequence = uint64_t{random()} << 32 | random();
+  const uint64_t sequence = random_sequence();
   const std::vector<uint8_t> question =
       encode(MeetPacket{PacketKind::kMeet, sequence, {}, {}, {}}, key_);
   const steady_clock::time_point give_up = steady_clock::now() + at_most;

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <random>
 
 namespace dprof::recorder {
 namespace {
@@ -94,6 +95,11 @@ uint64_t siphash(const PeerKey& key, std::span<const uint8_t> bytes) {
   state.v2 ^= 0xff;
   for (int i = 0; i < 4; ++i) state.round();
   return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
+}
+
+uint64_t random_sequence() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
 }
 
 PeerKey derive_key(std::string_view secret, std::string_view purpose) {

@@ -22,6 +22,9 @@ using PeerKey = std::array<uint64_t, 2>;
 // A key made of a secret text; `purpose` keeps keys of one secret apart.
 [[nodiscard]] PeerKey derive_key(std::string_view secret, std::string_view purpose);
 
+// Where a sender's sequence begins: an answer to an earlier sender is then no answer to this one.
+[[nodiscard]] uint64_t random_sequence();
+
 enum class PacketKind : uint8_t { kProbe = 1, kAnswer = 2, kMeet = 3, kWelcome = 4 };
 
 // kProbe asks, kAnswer repeats the sequence and tells two times of the answering recorder's clock

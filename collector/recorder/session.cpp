@@ -149,11 +149,7 @@ void Session::run() {
     const bool clean = memory_.mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
     killed = how_ == ProcessEnd::kEnded && !clean;
     if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
-      wire::ControlPage& control = *memory_.mapping().control();
-      control.state.store(static_cast<uint32_t>(wire::CaptureState::kStop),
-                          std::memory_order_relaxed);
-      control.generation.fetch_add(1, std::memory_order_release);
-      wire::futex_wake(control.generation);
+      give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
     }
   }
   ended_ = killed ? "process_killed" : "complete";

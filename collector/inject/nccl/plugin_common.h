@@ -59,9 +59,17 @@ template <typename Event>
   }
 }
 
+// The entry of every version's table; `kStart` knows that version's events.
+template <auto kStart, typename Event>
+int start_event(void* context, void** handle, Event* event) noexcept {
+  if (handle == nullptr) return kSuccess;
+  *handle = event != nullptr ? kStart(context, *event) : nullptr;
+  return kSuccess;
+}
+
 // Versions 4 to 6.
 template <typename StateArgs>
-int record_state(void* handle, int state, const StateArgs* arguments) noexcept {
+int record_state(void* handle, int state, StateArgs* arguments) noexcept {
   if (arguments == nullptr) return kSuccess;
   if (state == event_state::kProxyStepSendWait || state == event_state::kProxyStepRecvFlushWait) {
     add_proxy_bytes(handle, arguments->proxy_step.bytes);

@@ -51,12 +51,6 @@ void* start_any(void* context, const EventV3& event) noexcept {
   }
 }
 
-int start_event(void* context, void** handle, EventV3* event) noexcept {
-  if (handle == nullptr) return kSuccess;
-  *handle = event != nullptr ? start_any(context, *event) : nullptr;
-  return kSuccess;
-}
-
 // What its states carry has another meaning than later: nothing of it is recorded.
 int record_event_state(void*, int, StateArgsV3*) noexcept { return kSuccess; }
 
@@ -64,6 +58,10 @@ int record_event_state(void*, int, StateArgsV3*) noexcept { return kSuccess; }
 }  // namespace dprof::inject::nccl
 
 constinit const dprof::inject::nccl::ProfilerV3 ncclProfiler_v3 = {
-    dprof::inject::nccl::kPluginName,         &dprof::inject::nccl::init,
-    &dprof::inject::nccl::start_event,        &dprof::inject::nccl::stop_event,
-    &dprof::inject::nccl::record_event_state, &dprof::inject::nccl::finalize};
+    dprof::inject::nccl::kPluginName,
+    &dprof::inject::nccl::init,
+    &dprof::inject::nccl::start_event<&dprof::inject::nccl::start_any,
+                                      dprof::inject::nccl::EventV3>,
+    &dprof::inject::nccl::stop_event,
+    &dprof::inject::nccl::record_event_state,
+    &dprof::inject::nccl::finalize};

@@ -42,20 +42,14 @@ void* start_any(void* context, const EventV4& event) noexcept {
   }
 }
 
-int start_event(void* context, void** handle, EventV4* event) noexcept {
-  if (handle == nullptr) return kSuccess;
-  *handle = event != nullptr ? start_any(context, *event) : nullptr;
-  return kSuccess;
-}
-
-int record_event_state(void* handle, int state, StateArgsV4* arguments) noexcept {
-  return record_state(handle, state, arguments);
-}
-
 }  // namespace
 }  // namespace dprof::inject::nccl
 
 constinit const dprof::inject::nccl::ProfilerV4 ncclProfiler_v4 = {
-    dprof::inject::nccl::kPluginName,         &dprof::inject::nccl::init,
-    &dprof::inject::nccl::start_event,        &dprof::inject::nccl::stop_event,
-    &dprof::inject::nccl::record_event_state, &dprof::inject::nccl::finalize};
+    dprof::inject::nccl::kPluginName,
+    &dprof::inject::nccl::init,
+    &dprof::inject::nccl::start_event<&dprof::inject::nccl::start_any,
+                                      dprof::inject::nccl::EventV4>,
+    &dprof::inject::nccl::stop_event,
+    &dprof::inject::nccl::record_state<dprof::inject::nccl::StateArgsV4>,
+    &dprof::inject::nccl::finalize};

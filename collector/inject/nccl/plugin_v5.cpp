@@ -20,20 +20,15 @@ int init(void** context, uint64_t hash, int* mask, const char* name, int nodes, 
   return kSuccess;
 }
 
-int start_event(void* context, void** handle, EventV5* event) noexcept {
-  if (handle == nullptr) return kSuccess;
-  *handle = event != nullptr ? start_common(context, *event) : nullptr;
-  return kSuccess;
-}
-
-int record_event_state(void* handle, int state, StateArgsV5* arguments) noexcept {
-  return record_state(handle, state, arguments);
-}
-
 }  // namespace
 }  // namespace dprof::inject::nccl
 
 constinit const dprof::inject::nccl::ProfilerV5 ncclProfiler_v5 = {
-    dprof::inject::nccl::kPluginName,         &dprof::inject::nccl::init,
-    &dprof::inject::nccl::start_event,        &dprof::inject::nccl::stop_event,
-    &dprof::inject::nccl::record_event_state, &dprof::inject::nccl::finalize};
+    dprof::inject::nccl::kPluginName,
+    &dprof::inject::nccl::init,
+    &dprof::inject::nccl::start_event<
+        &dprof::inject::nccl::start_common<dprof::inject::nccl::EventV5>,
+        dprof::inject::nccl::EventV5>,
+    &dprof::inject::nccl::stop_event,
+    &dprof::inject::nccl::record_state<dprof::inject::nccl::StateArgsV5>,
+    &dprof::inject::nccl::finalize};

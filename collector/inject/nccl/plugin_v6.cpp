@@ -29,20 +29,14 @@ void* start_any(void* context, const EventV6& event) noexcept {
                                     coll.count, coll.root, 0, 0, "CE", coll.synchronization});
 }
 
-int start_event(void* context, void** handle, EventV6* event) noexcept {
-  if (handle == nullptr) return kSuccess;
-  *handle = event != nullptr ? start_any(context, *event) : nullptr;
-  return kSuccess;
-}
-
-int record_event_state(void* handle, int state, StateArgsV6* arguments) noexcept {
-  return record_state(handle, state, arguments);
-}
-
 }  // namespace
 }  // namespace dprof::inject::nccl
 
 constinit const dprof::inject::nccl::ProfilerV6 ncclProfiler_v6 = {
-    dprof::inject::nccl::kPluginName,         &dprof::inject::nccl::init,
-    &dprof::inject::nccl::start_event,        &dprof::inject::nccl::stop_event,
-    &dprof::inject::nccl::record_event_state, &dprof::inject::nccl::finalize};
+    dprof::inject::nccl::kPluginName,
+    &dprof::inject::nccl::init,
+    &dprof::inject::nccl::start_event<&dprof::inject::nccl::start_any,
+                                      dprof::inject::nccl::EventV6>,
+    &dprof::inject::nccl::stop_event,
+    &dprof::inject::nccl::record_state<dprof::inject::nccl::StateArgsV6>,
+    &dprof::inject::nccl::finalize};
