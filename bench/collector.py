@@ -180,7 +180,8 @@ def trace_bytes(bench):
         measured = str(reason)
 
     for what, key, limit in (("SQLite, per host range", "host_range", 32), ("SQLite, per kernel", "kernel", 32),
-                             ("SQLite, per collective", "collective", 64)):
+                             ("SQLite, per collective of Gloo", "collective", 64),
+                             ("SQLite, per collective of NCCL", "nccl_collective", 64)):
         def judged(key=key, limit=limit):
             if isinstance(measured, str):
                 raise NotMeasured(measured)

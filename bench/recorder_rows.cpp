@@ -5,10 +5,12 @@
 //
 //   recorder_rows [--rows N]     rows a second, of ranges
 //   recorder_rows --bytes        bytes that a range, a kernel and a collective take in the trace
+//   recorder_rows --read         collectives that the reader makes of a trace, per second of CPU
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,7 +20,10 @@
 
 #include "collector/recorder/drain.h"
 #include "collector/recorder/test_support/fake_process.h"
+#include "collector/recorder/test_support/records.h"
 #include "collector/wire/gpu_records.h"
+#include "collector/wire/nccl_records.h"
+#include "schema/trace_reader.h"
 
 namespace dprof::recorder {
 namespace {
@@ -74,15 +79,33 @@ double one_round(const fs::path& file, int64_t rows_wanted) {
   return static_cast<double>(rows) / seconds;
 }
 
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// Pages of some tables, of a file of ours; nullopt where SQLite was built without `dbstat`.
+std::optional<double> bytes_of_tables(const fs::path& file, std::string_view tables) {
+  const auto database = schema::Database::open(file, schema::Database::Mode::kReadOnly);
+  if (!database.ok()) return std::nullopt;
+  const auto bytes =
+      database->query_int(fmt::format("SELECT sum(pgsize) FROM dbstat WHERE name IN ({})", tables));
+  return bytes.ok() ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+}
+
 // One process whose ticks are nanoseconds, and its trace.
 class Bytes {
  public:
   static constexpr int64_t kEvents = 400'000;
+  static constexpr std::string_view kCollectives =
+      "'collective', '_collective', '_collective_traits'";
 
-  // Bytes of the file per event of what `write_one(ring, name, number)` writes in `slots` slots;
-  // nullopt when it made no rows.
+  // Bytes per event of what `write_one(process, ring, name, number)` writes in `slots` slots at
+  // most: of the whole file, or of its `tables`; nullopt when it made no rows.
   template <typename WriteOne>
-  std::optional<double> per_event(int64_t slots, std::string_view name, WriteOne&& write_one) {
+  std::optional<double> per_event(int64_t slots, std::string_view name, std::string_view tables,
+                                  WriteOne&& write_one) {
     const fs::path file = fs::temp_directory_path() / "dprof-bench-recorder-bytes.dprof";
     fs::remove(file);
     FakeProcess process(kNsScale);
@@ -95,7 +118,7 @@ class Bytes {
       names.push_back(process.text(fmt::format(fmt::runtime(name), i)));
     }
     for (int64_t i = 0; i < kEvents; ++i) {
-      write_one(ring, names[static_cast<size_t>(i) % names.size()], i);
+      write_one(process, ring, names[static_cast<size_t>(i) % names.size()], i);
       if (i * slots % kSlotsPerPass < slots) {
         drain.pass();
         drain.flush();
@@ -105,17 +128,136 @@ class Bytes {
     static_cast<void>(output->finish());
     const DrainTotals totals = drain.totals();
     output.reset();
-    const auto bytes = static_cast<double>(fs::file_size(file));
+    const std::optional<double> bytes =
+        tables.empty() ? std::optional(static_cast<double>(fs::file_size(file)))
+                       : bytes_of_tables(file, tables);
+    if (!tables.empty()) read_per_s_ = rows_read_per_s(file);
     fs::remove(file);
-    if (totals.lost != 0 || totals.events < kEvents) return std::nullopt;
-    return bytes / static_cast<double>(kEvents);
+    if (totals.lost != 0 || totals.events < kEvents || !bytes) return std::nullopt;
+    return *bytes / static_cast<double>(kEvents);
   }
 
   // Times as a step of training has them: microseconds apart, tens of microseconds long.
   static uint64_t start_of(int64_t number) {
     return 1'000'000 + static_cast<uint64_t>(number) * 20'000;
   }
+
+  // How quickly the collectives of the last trace were read, 0 = it had none.
+  [[nodiscard]] double read_per_s() const { return read_per_s_; }
+
+ private:
+  static double rows_read_per_s(const fs::path& file) {
+    const auto reader = schema::TraceReader::open(file);
+    if (!reader.ok()) return 0;
+    double best = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      int64_t rows = 0;
+      const double start = cpu_seconds();
+      const Status read =
+          reader->for_each<schema::CollectiveRow>([&](const schema::CollectiveRow&) { ++rows; });
+      if (read.ok()) best = std::max(best, static_cast<double>(rows) / (cpu_seconds() - start));
+    }
+    return best;
+  }
+
+  double read_per_s_ = 0;
 };
+
+constexpr uint8_t kAllReduce = 1;
+
+std::optional<double> bytes_of_range(Bytes& bytes) {
+  return bytes.per_event(2, "aten::op_{}", {},
+                         [](FakeProcess&, wire::RingWriter& ring, uint32_t name, int64_t number) {
+                           const uint64_t start = Bytes::start_of(number);
+                           ring.push(range_begin(name, start, 0));
+                           ring.push(range_end(start + 9'876, 0));
+                         });
+}
+
+wire::Record kernel_record(uint32_t name, uint64_t ticks, int64_t start_ns, uint32_t correlation) {
+  return record_of(wire::Kind::kGpuActivity, name, ticks,
+                   kernel_of(start_ns, start_ns + 9'876, 7, correlation));
+}
+
+std::optional<double> bytes_of_kernel(Bytes& bytes) {
+  return bytes.per_event(
+      1, "void kernel_{}<float>(float*)", {},
+      [](FakeProcess&, wire::RingWriter& ring, uint32_t name, int64_t number) {
+        const uint64_t start = Bytes::start_of(number);
+        ring.push(kernel_record(name, start + 15'000, static_cast<int64_t>(start),
+                                static_cast<uint32_t>(number) + 1));
+      });
+}
+
+std::optional<double> bytes_of_gloo(Bytes& bytes) {
+  return bytes.per_event(
+      3, "gloo:all_reduce", Bytes::kCollectives,
+      [](FakeProcess&, wire::RingWriter& ring, uint32_t name, int64_t number) {
+        const uint64_t start = Bytes::start_of(number);
+        ring.push(collective_enqueue(name, start, 77, kAllReduce));
+        ring.push(collective_edge(wire::Kind::kCollectiveBegin, name, start + 2'000, 5));
+        ring.push(collective_edge(wire::Kind::kCollectiveEnd, 0, start + 12'000, 5));
+      });
+}
+
+// As DDP has it: LibTorch's call with its bucket, NCCL's call, collective and launch; the kernel
+// comes a second or so after the row was written.
+std::optional<double> bytes_of_nccl(Bytes& bytes) {
+  constexpr uint64_t kHash = 0x5EED;
+  constexpr uint8_t kNcclBackend = 2, kFloat32 = 8;
+  constexpr int64_t kLater = 3000;  // collectives between a call and its kernel's record
+  wire::NcclTuning tuning{};
+  return bytes.per_event(
+      9, "ncclDevKernel_AllReduce_{}", Bytes::kCollectives,
+      [&](FakeProcess& process, wire::RingWriter& ring, uint32_t name, int64_t number) {
+        const uint64_t start = Bytes::start_of(number);
+        if (number == 0) {
+          wire::NcclCommunicator made{};
+          made.hash = kHash;
+          made.ranks = 8;
+          ring.push(record_of(wire::Kind::kNcclCommunicator, 0, start - 100, made));
+          tuning = {process.text("RING"), process.text("SIMPLE"), 16, {}};
+        }
+        const auto id = static_cast<uint64_t>(number) * 4 + 1;
+        wire::Record torch = collective_enqueue(name, start, 77, kAllReduce);
+        torch.enqueue.backend = kNcclBackend;
+        torch.enqueue.bucket = static_cast<uint16_t>(1 + number % 20);
+        torch.enqueue.ready_ticks = start - 5'000;
+        ring.push(torch);
+        wire::NcclCall call{};
+        call.id = id;
+        call.hash = kHash;
+        call.count = 1'000'000 + number % 20;
+        call.stream = 7;
+        call.launch = id + 3;
+        call.root = -1;
+        call.function = kAllReduce;
+        call.data_type = kFloat32;
+        ring.push(record_of(wire::Kind::kNcclCall, 0, start + 1'000, call));
+        wire::NcclCollective collective{};
+        collective.id = id + 1;
+        collective.call = id;
+        collective.hash = kHash;
+        collective.sequence = static_cast<uint64_t>(number);
+        collective.root = -1;
+        collective.function = kAllReduce;
+        collective.data_type = kFloat32;
+        collective.channels = 24;
+        ring.push(record_of(wire::Kind::kNcclCollective, 0, start + 2'000, collective), &tuning,
+                  sizeof tuning);
+        ring.push(record_of(wire::Kind::kNcclLaunch, 0, start + 3'000,
+                            wire::NcclLaunch{id + 2, id + 3, 7, {}}));
+        if (number < kLater) return;
+        const auto correlation = static_cast<uint32_t>(number - kLater) + 1'000'000;
+        const int64_t run_ns = static_cast<int64_t>(Bytes::start_of(number - kLater)) + 2'000'000;
+        ring.push(record_of(wire::Kind::kExternalCorrelation, 0, start + 4'000,
+                            wire::ExternalCorrelation{.external = id + 2 - 4 * kLater,
+                                                      .correlation = correlation}));
+        ring.push(kernel_record(name, start + 5'000, run_ns, correlation));
+        if (number % 1000 != 0) return;
+        ring.push(record_of(wire::Kind::kGpuFlush, 0, start + 6'000, wire::GpuFlush{}));
+      });
+}
 
 std::string text_of(std::optional<double> bytes) {
   return bytes ? fmt::format("{:.1f}", *bytes) : "null";
@@ -123,38 +265,20 @@ std::string text_of(std::optional<double> bytes) {
 
 void print_bytes() {
   Bytes bytes;
-  const auto range =
-      bytes.per_event(2, "aten::op_{}", [](wire::RingWriter& ring, uint32_t name, int64_t number) {
-        const uint64_t start = Bytes::start_of(number);
-        ring.push(range_begin(name, start, 0));
-        ring.push(range_end(start + 9'876, 0));
-      });
-  const auto kernel = bytes.per_event(1, "void kernel_{}<float>(float*)",
-                                      [](wire::RingWriter& ring, uint32_t name, int64_t number) {
-                                        const uint64_t start = Bytes::start_of(number);
-                                        wire::Record record{};
-                                        record.kind = wire::Kind::kGpuActivity;
-                                        record.slots = 1;
-                                        record.string = name;
-                                        record.ticks = start + 15'000;
-                                        wire::GpuActivity activity{};
-                                        activity.start_ns = static_cast<int64_t>(start);
-                                        activity.end_ns = static_cast<int64_t>(start) + 9'876;
-                                        activity.correlation = static_cast<uint32_t>(number) + 1;
-                                        activity.stream = 7;
-                                        wire::set_body(record, activity);
-                                        ring.push(record);
-                                      });
-  const auto collective = bytes.per_event(
-      3, "gloo:all_reduce", [](wire::RingWriter& ring, uint32_t name, int64_t number) {
-        const uint64_t start = Bytes::start_of(number);
-        ring.push(collective_enqueue(name, start, 77, 0));
-        ring.push(collective_edge(wire::Kind::kCollectiveBegin, name, start + 2'000, 5));
-        ring.push(collective_edge(wire::Kind::kCollectiveEnd, 0, start + 12'000, 5));
-      });
+  const std::string range = text_of(bytes_of_range(bytes));
+  const std::string kernel = text_of(bytes_of_kernel(bytes));
+  const std::string gloo = text_of(bytes_of_gloo(bytes));
+  const std::string nccl = text_of(bytes_of_nccl(bytes));
   fmt::print(
-      "{{\"name\": \"trace_bytes\", \"host_range\": {}, \"kernel\": {}, \"collective\": {}}}\n",
-      text_of(range), text_of(kernel), text_of(collective));
+      "{{\"name\": \"trace_bytes\", \"host_range\": {}, \"kernel\": {}, \"collective\": {}, "
+      "\"nccl_collective\": {}}}\n",
+      range, kernel, gloo, nccl);
+}
+
+void print_read() {
+  Bytes bytes;
+  bytes_of_nccl(bytes);
+  fmt::print("{{\"name\": \"read_collectives\", \"rows_per_s\": {:.0f}}}\n", bytes.read_per_s());
 }
 
 }  // namespace
@@ -164,6 +288,10 @@ int main(int argc, char** argv) {
   using namespace dprof::recorder;
   if (argc == 2 && std::string_view(argv[1]) == "--bytes") {
     print_bytes();
+    return 0;
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "--read") {
+    print_read();
     return 0;
   }
   const bool given = argc == 3 && std::string_view(argv[1]) == "--rows";

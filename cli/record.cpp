@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format.h"
@@ -54,10 +55,17 @@ std::string plural(int64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", format_count(count), thing, count == 1 ? "" : "s");
 }
 
+void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
+  console.error({Code::kInternal, fmt::format("{}: {}", diagnostic.code, diagnostic.text),
+                 std::string(schema::diagnostic_kind(diagnostic.code).hint)});
+}
+
 void tell(const recorder::Recorded& recorded, Console& console) {
-  for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
-    console.error({Code::kInternal, fmt::format("{}: {}", diagnostic.code, diagnostic.text),
-                   std::string(schema::diagnostic_kind(diagnostic.code).hint)});
+  for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) tell(diagnostic, console);
+  for (const recorder::RunDiagnostic& diagnostic : recorded.told_by_traces) {
+    const bool said = std::ranges::any_of(
+        recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });
+    if (!said) tell(diagnostic, console);
   }
   const int64_t others = recorded.traces - recorded.ranks;
   console.message(

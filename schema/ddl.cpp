@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "schema/packed_collective.h"
 
 namespace dprof::schema {
 namespace {
@@ -62,10 +63,11 @@ std::string text_expression(const Table& table, const Column& column) {
   return {};
 }
 
-std::string create_view(const Table& table) {
+std::string create_view(const Table& table, int64_t version) {
   std::string columns;
   bool differs = false;
   for (const Column& c : table.columns) {
+    if (c.since > version) continue;
     if (!columns.empty()) columns += ", ";
     const std::string text = text_expression(table, c);
     differs |= !text.empty();
@@ -81,13 +83,18 @@ std::string create_view(const Table& table) {
 std::string create_tables() {
   std::string sql = fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n",
                                 kApplicationId, kUserVersion);
-  for (const Table& table : kTables) sql += create_table(table);
-  return sql;
+  for (const Table& table : kTables) {
+    if (table.rows_in.empty()) sql += create_table(table);
+  }
+  for (const Table& table : kTablesBehindViews) sql += create_table(table);
+  return sql + create_collective_view();
 }
 
-std::string create_views() {
+std::string create_views(int64_t version) {
   std::string sql;
-  for (const Table& table : kTables) sql += create_view(table);
+  for (const Table& table : kTables) {
+    if (table.since <= version) sql += create_view(table, version);
+  }
   return sql;
 }
 

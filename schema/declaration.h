@@ -42,6 +42,8 @@ struct Table {
   std::span<const Column> columns;
   std::string_view doc;
   int since = 1;  // schema version that brought it
+  std::string_view rows_in =
+      {};  // table behind it, where it is a public view (schema/packed_collective.h)
 };
 
 struct EnumValue {

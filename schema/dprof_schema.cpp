@@ -74,9 +74,9 @@ void print_enum(const Enumeration& e) {
   fmt::print("  }}\n  return \"?\";\n}}\n");
 }
 
-void print_row(const Table& table, size_t index) {
+void print_row(const Table& table, std::string_view array, size_t index) {
   fmt::print("\n// {}\nstruct {} {{\n", table.doc, table.row_type);
-  fmt::print("  static constexpr const Table& kTable = kTables[{}];\n", index);
+  fmt::print("  static constexpr const Table& kTable = {}[{}];\n", array, index);
   for (const Column& c : table.columns) fmt::print("  {} {}{{}};\n", cpp_type(c), c.name);
   fmt::print("\n  friend bool operator==(const {0}&, const {0}&) = default;\n}};\n",
              table.row_type);
@@ -97,13 +97,39 @@ void print_rows() {
       "dprof::schema {{\n");
   for (const Enumeration& e : kEnumerations) print_enum(e);
   size_t index = 0;
-  for (const Table& table : kTables) print_row(table, index++);
+  for (const Table& table : kTables) print_row(table, "kTables", index++);
+  index = 0;
+  for (const Table& table : kTablesBehindViews) print_row(table, "kTablesBehindViews", index++);
   fmt::print(
       "\n// Calls visit.template operator()<Row>() for each row type, in the order of kTables.\n");
   fmt::print("template <typename Visit>\nvoid for_each_row_type(Visit&& visit) {{\n");
   for (const Table& table : kTables)
     fmt::print("  visit.template operator()<{}>();\n", table.row_type);
   fmt::print("}}\n\n}}  // namespace dprof::schema\n");
+}
+
+void print_table(const Table& table, std::string_view heading) {
+  const std::string behind =
+      table.rows_in.empty() ? std::string()
+                            : fmt::format(" A view: its rows lie in [{0}](#{0}).", table.rows_in);
+  fmt::print(
+      "\n{} {}\n\n{} Order: {}.{}{}\n\n| column | type | unit | since | meaning |\n| --- | --- | "
+      "--- "
+      "| --- | --- |\n",
+      heading, table.name, table.doc, table.order,
+      table.since == 1 ? std::string() : fmt::format(" Since version {}.", table.since), behind);
+  for (const Column& c : table.columns) {
+    std::string_view type = c.type == Type::kText   ? "TEXT"
+                            : c.type == Type::kBlob ? "BLOB"
+                                                    : "INTEGER";
+    std::string refers = c.refers.empty() ? ""
+                         : c.type == Type::kEnum
+                             ? fmt::format(" Enumeration [{0}](#{0}).", c.refers)
+                             : fmt::format(" → `{}`.", c.refers);
+    fmt::print("| `{}` | {}{} | {} | {} | {}{} |\n", c.name, type,
+               c.null == Null::kAllowed ? ", may be NULL" : "", unit_text(c.unit), c.since, c.doc,
+               refers);
+  }
 }
 
 void print_docs() {
@@ -118,26 +144,7 @@ void print_docs() {
       "clock. Enumerations are small\n"
       "integers; the view `TABLE_text` shows each table with words and names in their place.\n",
       kUserVersion, kApplicationId);
-  for (const Table& table : kTables) {
-    fmt::print(
-        "\n## {}\n\n{} Order: {}.{}\n\n| column | type | unit | since | meaning |\n| --- | --- | "
-        "--- "
-        "| --- | --- |\n",
-        table.name, table.doc, table.order,
-        table.since == 1 ? std::string() : fmt::format(" Since version {}.", table.since));
-    for (const Column& c : table.columns) {
-      std::string_view type = c.type == Type::kText   ? "TEXT"
-                              : c.type == Type::kBlob ? "BLOB"
-                                                      : "INTEGER";
-      std::string refers = c.refers.empty() ? ""
-                           : c.type == Type::kEnum
-                               ? fmt::format(" Enumeration [{0}](#{0}).", c.refers)
-                               : fmt::format(" → `{}`.", c.refers);
-      fmt::print("| `{}` | {}{} | {} | {} | {}{} |\n", c.name, type,
-                 c.null == Null::kAllowed ? ", may be NULL" : "", unit_text(c.unit), c.since, c.doc,
-                 refers);
-    }
-  }
+  for (const Table& table : kTables) print_table(table, "##");
   fmt::print("\n## Keys of meta\n\n| key | meaning |\n| --- | --- |\n");
   for (const MetaKey& key : kMetaKeys) fmt::print("| `{}` | {} |\n", key.key, key.doc);
   fmt::print("\n## Enumerations\n");
@@ -146,6 +153,10 @@ void print_docs() {
                e.doc);
     for (const EnumValue& v : e.values) fmt::print("| {} | `{}` | {} |\n", v.value, v.word, v.doc);
   }
+  fmt::print(
+      "\n## Tables behind views\n\nHow the rows of a view are stored. They may change with any "
+      "version: read the view.\n");
+  for (const Table& table : kTablesBehindViews) print_table(table, "###");
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ inline constexpr EnumValue kRangeCategoryValues[] = {
     {5, "nvtx_mark", "An NVTX mark: a moment, duration 0."},
     {6, "api", "A call of the CUDA driver or runtime."},
     {7, "overhead", "What CUPTI itself was busy with."},
+    {8, "python", "A Python function, as an imported trace tells it."},
 };
 
 inline constexpr EnumValue kGpuActivityKindValues[] = {
@@ -168,6 +169,11 @@ inline constexpr EnumValue kCaptureCauseValues[] = {
     {5, "trigger", "A hang, a crash or another trigger of the flight recorder."},
 };
 
+inline constexpr EnumValue kNcclEventKindValues[] = {
+    {1, "channel", "One channel of one kernel."},
+    {2, "proxy", "One operation of NCCL's network proxy."},
+};
+
 inline constexpr EnumValue kPayloadKindValues[] = {
     {0, "none", "No payload."},        {1, "uint64", "Unsigned 64 bit."},
     {2, "int64", "Signed 64 bit."},    {3, "double", "IEEE double."},
@@ -195,6 +201,7 @@ inline constexpr Enumeration kEnumerations[] = {
     {"CaptureState", kCaptureStateValues, "Whether records are taken."},
     {"DetailLevel", kDetailLevelValues, "How much is recorded."},
     {"CaptureCause", kCaptureCauseValues, "Why the capture changed."},
+    {"NcclEventKind", kNcclEventKindValues, "What NCCL told beside its collectives."},
 };
 
 }  // namespace dprof::schema

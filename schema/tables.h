@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 2;
+inline constexpr int kUserVersion = 3;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -83,7 +83,8 @@ inline constexpr Column kNvtxSchemaColumns[] = {
      "string"},
     {"entry_type", Type::kInteger, Unit::kNone, 1,
      "NVTX_PAYLOAD_ENTRY_TYPE_* of nvToolsExtPayload.h."},
-    {"entry_offset", Type::kInteger, Unit::kBytes, 1, "Where it lies in the payload."},
+    {"entry_offset", Type::kInteger, Unit::kBytes, 1,
+     "Where it lies in the payload; -1 = that depends on the data."},
     {"entry_flags", Type::kInteger, Unit::kNone, 2, "NVTX_PAYLOAD_ENTRY_FLAG_*.", Null::kAllowed},
     {"entry_detail", Type::kInteger, Unit::kNone, 2,
      "Array length, string length or union selector.", Null::kAllowed},
@@ -176,6 +177,47 @@ inline constexpr Column kCollectiveColumns[] = {
     {"correlation", Type::kInteger, Unit::kNone, 2,
      "CUPTI's correlation id of its kernel's launch.", Null::kAllowed},
     {"source", Type::kEnum, Unit::kNone, 2, "Who saw it.", Null::kAllowed, "Source"},
+};
+// The two tables behind `collective`: most of a collective is the same each step.
+inline constexpr Column kPackedCollectiveColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 3, "As in collective."},
+    {"traits_id", Type::kInteger, Unit::kNone, 3, "What it has in common with others.",
+     Null::kNever, "_collective_traits"},
+    {"sequence", Type::kInteger, Unit::kCount, 3, "As in collective.", Null::kAllowed},
+    {"group_sequence", Type::kInteger, Unit::kCount, 3, "As in collective.", Null::kAllowed},
+    {"bytes", Type::kInteger, Unit::kBytes, 3, "As in collective.", Null::kAllowed},
+    {"count", Type::kInteger, Unit::kCount, 3, "As in collective.", Null::kAllowed},
+    {"enqueue_ns", Type::kInteger, Unit::kTraceNs, 3, "As in collective.", Null::kAllowed},
+    {"start_after_ns", Type::kInteger, Unit::kDurationNs, 3,
+     "start_ns; see relative in _collective_traits.", Null::kAllowed},
+    {"end_after_ns", Type::kInteger, Unit::kDurationNs, 3,
+     "end_ns; see relative in _collective_traits.", Null::kAllowed},
+    {"ready_after_ns", Type::kInteger, Unit::kDurationNs, 3,
+     "ready_ns; see relative in _collective_traits.", Null::kAllowed},
+    {"correlation", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+};
+inline constexpr Column kCollectiveTraitsColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 3, "Row number."},
+    {"communicator_id", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed,
+     "communicator"},
+    {"function", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kNever, "Function"},
+    {"dtype", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kNever, "DataType"},
+    {"root", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+    {"peer", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+    {"reduction", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kNever, "Reduction"},
+    {"state", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kNever, "CollectiveState"},
+    {"algorithm", Type::kText, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+    {"protocol", Type::kText, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+    {"channels", Type::kInteger, Unit::kCount, 3, "As in collective.", Null::kAllowed},
+    {"stream_id", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed, "stream"},
+    {"bucket", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed},
+    {"captured", Type::kInteger, Unit::kNone, 3, "As in collective."},
+    {"thread_id", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed, "thread"},
+    {"enqueue_thread_id", Type::kInteger, Unit::kNone, 3, "As in collective.", Null::kAllowed,
+     "thread"},
+    {"source", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kAllowed, "Source"},
+    {"relative", Type::kInteger, Unit::kNone, 3,
+     "1 = the columns `*_after_ns` count from enqueue_ns, 0 = they are times themselves."},
 };
 inline constexpr Column kStepColumns[] = {
     {"step_index", Type::kInteger, Unit::kNone, 1, "0 for the first step that was seen."},
@@ -278,6 +320,25 @@ inline constexpr Column kKernelShapeColumns[] = {
     {"static_shared_bytes", Type::kInteger, Unit::kBytes, 2, "Per block."},
     {"dynamic_shared_bytes", Type::kInteger, Unit::kBytes, 2, "Per block."},
 };
+inline constexpr Column kNcclEventColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 3, "Row number, in order of arrival."},
+    {"collective_id", Type::kInteger, Unit::kNone, 3, "The collective or message that it served.",
+     Null::kAllowed, "collective"},
+    {"kind", Type::kEnum, Unit::kNone, 3, "What it is.", Null::kNever, "NcclEventKind"},
+    {"channel", Type::kInteger, Unit::kNone, 3, "NCCL's channel."},
+    {"peer", Type::kInteger, Unit::kNone, 3, "Peer's number in the communicator.", Null::kAllowed},
+    {"is_send", Type::kInteger, Unit::kNone, 3, "1 = the proxy sent, 0 = it received.",
+     Null::kAllowed},
+    {"bytes", Type::kInteger, Unit::kBytes, 3, "Bytes that crossed the network.", Null::kAllowed},
+    {"steps", Type::kInteger, Unit::kCount, 3, "Steps of the proxy.", Null::kAllowed},
+    {"start_ns", Type::kInteger, Unit::kTraceNs, 3,
+     "When NCCL told of its begin; of a channel later than it was."},
+    {"duration_ns", Type::kInteger, Unit::kDurationNs, 3, "How long the proxy took.",
+     Null::kAllowed},
+    {"device_start_ns", Type::kInteger, Unit::kDurationNs, 3,
+     "Begin on the GPU's own clock (globaltimer), which is not aligned.", Null::kAllowed},
+    {"device_end_ns", Type::kInteger, Unit::kDurationNs, 3, "End on that clock.", Null::kAllowed},
+};
 inline constexpr Column kLossColumns[] = {
     {"source", Type::kEnum, Unit::kNone, 1, "What would have recorded it.", Null::kNever, "Source"},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread; NULL = none or any.", Null::kAllowed,
@@ -316,7 +377,7 @@ inline constexpr Table kTables[] = {
     {"communicator_member", "CommunicatorMemberRow", "", "communicator_id, member",
      kCommunicatorMemberColumns, "Global ranks of a communicator's members, where they are known."},
     {"collective", "CollectiveRow", "id", "communicator, call", kCollectiveColumns,
-     "This rank's part of each collective."},
+     "This rank's part of each collective.", 1, "_collective"},
     {"step", "StepRow", "", "start_ns", kStepColumns,
      "Training steps of this rank, in order; they never overlap."},
     {"memory_event", "MemoryEventRow", "id", "time_ns", kMemoryEventColumns,
@@ -335,9 +396,19 @@ inline constexpr Table kTables[] = {
      "What was being recorded when: where nothing was, an absence of rows means nothing.", 2},
     {"kernel_shape", "KernelShapeRow", "", "activity_id", kKernelShapeColumns,
      "Launch dimensions of kernels, at detail full.", 2},
+    {"nccl_event", "NcclEventRow", "id", "id", kNcclEventColumns,
+     "Channels and proxy operations of NCCL, where they were asked for.", 3},
     {"loss", "LossRow", "", "source", kLossColumns, "What was not recorded, and why."},
     {"diagnostic", "DiagnosticRow", "", "code", kDiagnosticColumns,
      "What the recorder had to remark."},
+};
+
+// Not for scripts: how the rows of a public view are stored.
+inline constexpr Table kTablesBehindViews[] = {
+    {"_collective", "PackedCollectiveRow", "id", "id", kPackedCollectiveColumns,
+     "What differs from one collective to the next.", 3},
+    {"_collective_traits", "CollectiveTraitsRow", "id", "id", kCollectiveTraitsColumns,
+     "What collectives have in common; two rows may be equal.", 3},
 };
 
 // Keys of `meta`. Which are there depends on what could be found out: a missing key is "unknown".
@@ -379,6 +450,10 @@ inline constexpr MetaKey kMetaKeys[] = {
      "Random id of the recorder. Traces of one recorder share time 0; one of them at a time has "
      "the "
      "clock probes."},
+    {"imported_from", "File that the trace was imported from."},
+    {"imported_format", "kineto, chrome, flight_recorder or nccl_inspector."},
+    {"time_resolution_ns", "Smallest step of the times of the file that was imported."},
+    {"distributed_info", "What an imported file says of the job, as JSON."},
     {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},
     {"hook_ns", "Time spent in hooks: one call in 1,024 timed, times the calls."},
     {"hook_calls", "Hooks that wrote a record."},

@@ -129,9 +129,11 @@ Result<Statement> TraceReader::select(const Table& table, std::string_view where
   if (table.since > version_) {
     return database_.prepare(fmt::format("SELECT {} WHERE 0", column_list(table, version_)));
   }
-  return database_.prepare(fmt::format("SELECT {} FROM \"{}\"{}{}{}", column_list(table, version_),
-                                       table.name, where.empty() ? "" : " WHERE ", where,
-                                       table.name == "meta" ? " ORDER BY key" : " ORDER BY rowid"));
+  // A view has no rowid; its key is that of the table behind it.
+  const bool by_key = table.name == "meta" || !table.rows_in.empty();
+  return database_.prepare(
+      fmt::format("SELECT {} FROM \"{}\"{}{} ORDER BY {}", column_list(table, version_), table.name,
+                  where.empty() ? "" : " WHERE ", where, by_key ? table.columns[0].name : "rowid"));
 }
 
 }  // namespace dprof::schema

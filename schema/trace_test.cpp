@@ -95,30 +95,47 @@ TEST_F(TraceTest, EveryTableRoundTrips) {
   });
 }
 
-// What version 1 could not have is empty in it, and the rest is read as ever.
-TEST_F(TraceTest, OlderFilesAreRead) {
-  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
-  {
-    Database database = *Database::open(path(), Database::Mode::kReadWrite);
-    for (const Table& table : kTables) {
-      if (table.since > 1) {
-        ASSERT_TRUE(database.execute(fmt::format("DROP TABLE \"{}\"", table.name)).ok());
-        continue;
-      }
+// Makes a new file one of an older version: without the tables and columns that came later, and
+// with tables where views are now.
+void make_older(const fs::path& file, int version) {
+  Database database = *Database::open(file, Database::Mode::kReadWrite);
+  const auto execute = [&](const std::string& sql) {
+    const Status done = database.execute(sql);
+    ASSERT_TRUE(done.ok()) << done.error().what;
+  };
+  for (const Table& table : kTables)
+    execute(fmt::format("DROP VIEW IF EXISTS \"{}_text\"", table.name));
+  for (const Table& table : kTables) {
+    if (!table.rows_in.empty()) {
+      std::string columns;
       for (const Column& column : table.columns) {
-        if (column.since == 1) continue;
-        ASSERT_TRUE(database
-                        .execute(fmt::format("DROP VIEW IF EXISTS \"{0}_text\"; ALTER TABLE "
-                                             "\"{0}\" DROP COLUMN \"{1}\"",
-                                             table.name, column.name))
-                        .ok());
+        if (column.since > version) continue;
+        columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
+        if (column.name == table.key) columns += " INTEGER PRIMARY KEY";
+      }
+      execute(fmt::format("DROP VIEW \"{0}\"; CREATE TABLE \"{0}\" ({1})", table.name, columns));
+    } else if (table.since > version) {
+      execute(fmt::format("DROP TABLE \"{}\"", table.name));
+    } else {
+      for (const Column& column : table.columns) {
+        if (column.since <= version) continue;
+        execute(fmt::format("ALTER TABLE \"{}\" DROP COLUMN \"{}\"", table.name, column.name));
       }
     }
-    ASSERT_TRUE(database
-                    .execute("INSERT INTO collective (id, function, dtype, reduction, state, "
-                             "captured) VALUES (7, 1, 8, 1, 2, 0); PRAGMA user_version = 1")
-                    .ok());
   }
+  for (const Table& table : kTablesBehindViews)
+    execute(fmt::format("DROP TABLE \"{}\"", table.name));
+  execute(fmt::format("PRAGMA user_version = {}", version));
+}
+
+// What version 1 could not have is empty in it, and the rest is read as ever.
+TEST_F(TraceTest, FilesOfVersion1AreRead) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  make_older(path(), 1);
+  ASSERT_TRUE(Database::open(path(), Database::Mode::kReadWrite)
+                  ->execute("INSERT INTO collective (id, function, dtype, reduction, state, "
+                            "captured) VALUES (7, 1, 8, 1, 2, 0)")
+                  .ok());
   const auto reader = TraceReader::open(path());
   ASSERT_TRUE(reader.ok()) << reader.error().what;
   const auto collectives = *reader->read_all<CollectiveRow>();
@@ -128,6 +145,37 @@ TEST_F(TraceTest, OlderFilesAreRead) {
   EXPECT_EQ(collectives[0].source, std::nullopt);
   EXPECT_TRUE(reader->read_all<CaptureRow>()->empty());
   EXPECT_EQ(*reader->count("capture"), 0);
+}
+
+// Version 2 had a plain table `collective`. A trace of it whose recorder was killed is finished,
+// too.
+TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  make_older(path(), 2);
+  ASSERT_TRUE(Database::open(path(), Database::Mode::kReadWrite)
+                  ->execute("INSERT INTO collective (id, function, dtype, reduction, enqueue_ns, "
+                            "end_ns, state, captured, ready_ns, source) "
+                            "VALUES (9, 1, 8, 1, 100, 250, 3, 0, 90, 4), "
+                            "(3, 1, 8, 1, 10, NULL, 2, 0, NULL, NULL)")
+                  .ok());
+  auto writer = *TraceWriter::reopen(path());
+  writer->set_meta("ended", "recovered");
+  ASSERT_TRUE(writer->append(LossRow{.count = 1}).ok());
+  ASSERT_TRUE(writer->finish().ok());
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().what;
+  const auto collectives = *reader->read_all<CollectiveRow>();
+  ASSERT_EQ(collectives.size(), 2u);
+  EXPECT_EQ(collectives[0].id, 3) << "in order of ids";
+  EXPECT_EQ(collectives[1].end_ns, 250);
+  EXPECT_EQ(collectives[1].ready_ns, 90);
+  EXPECT_TRUE(reader->read_all<NcclEventRow>()->empty());
+  const auto database = Database::open(path(), Database::Mode::kReadOnly);
+  EXPECT_EQ(*database->query_text("SELECT function FROM collective_text WHERE id = 9"),
+            "all_reduce");
+  EXPECT_EQ(*database->query_int("SELECT count(*) FROM sqlite_master WHERE name = "
+                                 "'nccl_event_text'"),
+            0);
 }
 
 TEST_F(TraceTest, OpenRowsAreCompletedLater) {

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "schema/database.h"
 #include "schema/ddl.h"
+#include "schema/packed_collective.h"
 
 namespace dprof::schema {
 namespace {
@@ -145,13 +146,16 @@ struct TraceWriter::Impl {
   std::vector<StringRow> new_strings;
   std::map<std::string, std::string, std::less<>> changed_meta;
   std::optional<Statement> close_range, update_collective;
+  CollectiveTraits traits{1};
+  int64_t version = kUserVersion;  // schema version of the file
   std::tuple<Inserter<StringRow>, Inserter<ThreadRow>, Inserter<DeviceRow>, Inserter<StreamRow>,
              Inserter<HostRangeRow>, Inserter<RangeDetailRow>, Inserter<NvtxSchemaRow>,
              Inserter<GpuActivityRow>, Inserter<GpuDependencyRow>, Inserter<CommunicatorRow>,
-             Inserter<CommunicatorMemberRow>, Inserter<CollectiveRow>, Inserter<StepRow>,
-             Inserter<MemoryEventRow>, Inserter<MemorySampleRow>, Inserter<LoaderEventRow>,
-             Inserter<ClockSampleRow>, Inserter<ClockProbeRow>, Inserter<SystemSampleRow>,
-             Inserter<CaptureRow>, Inserter<KernelShapeRow>, Inserter<LossRow>,
+             Inserter<CommunicatorMemberRow>, Inserter<PackedCollectiveRow>,
+             Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
+             Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
+             Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
+             Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<LossRow>,
              Inserter<DiagnosticRow>>
       inserters;
 
@@ -172,6 +176,17 @@ struct TraceWriter::Impl {
   Status append(const Row& row) {
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
     return note(std::get<Inserter<Row>>(inserters).append(database, row));
+  }
+
+  // The row as it is stored, its traits written where they are new.
+  Result<PackedCollectiveRow> packed(const CollectiveRow& row) {
+    PackedCollective both = pack(row);
+    const auto [id, is_new] = traits.id_of(both.traits);
+    both.row.traits_id = id;
+    if (!is_new) return both.row;
+    both.traits.id = id;
+    if (const Status done = append(both.traits); !done.ok()) return fail(done.error());
+    return both.row;
   }
 
   // Inserts whatever is still gathered, in every table.
@@ -264,6 +279,15 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::reopen(const std::filesystem::
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database) {
   auto impl = std::make_unique<Impl>(std::move(database));
+  const Result<int64_t> version = impl->database.query_int("PRAGMA user_version");
+  if (!version.ok()) return fail(version.error());
+  impl->version = *version;
+  if (*version >= PackedCollectiveRow::kTable.since) {
+    const Result<int64_t> first =
+        impl->database.query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
+    if (!first.ok()) return fail(first.error());
+    impl->traits = CollectiveTraits(*first);
+  }
   Result<Statement> known = impl->database.prepare("SELECT id, value FROM string");
   if (!known.ok()) return fail(known.error());
   while (true) {
@@ -281,7 +305,12 @@ template <typename Row>
 Status TraceWriter::append(const Row& row) {
   static_assert(!std::is_same_v<Row, MetaRow> && !std::is_same_v<Row, StringRow>);
   ++impl_->rows;
-  return impl_->append(row);
+  if constexpr (std::is_same_v<Row, CollectiveRow>) {
+    const Result<PackedCollectiveRow> packed = impl_->packed(row);
+    return packed.ok() ? impl_->append(*packed) : fail(packed.error());
+  } else {
+    return impl_->append(row);
+  }
 }
 
 template Status TraceWriter::append(const ThreadRow&);
@@ -304,6 +333,7 @@ template Status TraceWriter::append(const ClockProbeRow&);
 template Status TraceWriter::append(const SystemSampleRow&);
 template Status TraceWriter::append(const CaptureRow&);
 template Status TraceWriter::append(const KernelShapeRow&);
+template Status TraceWriter::append(const NcclEventRow&);
 template Status TraceWriter::append(const LossRow&);
 template Status TraceWriter::append(const DiagnosticRow&);
 
@@ -332,14 +362,16 @@ Status TraceWriter::close_range(int64_t host_range_id, int64_t duration_ns) {
 }
 
 Status TraceWriter::update_collective(const CollectiveRow& row) {
-  if (const Status settled = impl_->settle<CollectiveRow>(); !settled.ok())
+  const Result<PackedCollectiveRow> packed = impl_->packed(row);
+  if (!packed.ok()) return fail(packed.error());
+  if (const Status settled = impl_->settle<PackedCollectiveRow>(); !settled.ok())
     return fail(settled.error());
   if (const Status ready =
-          impl_->ready(impl_->update_collective, update_sql(CollectiveRow::kTable));
+          impl_->ready(impl_->update_collective, update_sql(PackedCollectiveRow::kTable));
       !ready.ok()) {
     return fail(ready.error());
   }
-  bind_row(*impl_->update_collective, 1, row);
+  bind_row(*impl_->update_collective, 1, *packed);
   return impl_->note(run_once(*impl_->update_collective));
 }
 
@@ -374,7 +406,8 @@ Status TraceWriter::commit() {
 
 Result<bool> TraceWriter::finish() {
   if (const Status done = commit(); !done.ok()) return fail(done.error());
-  if (const Status done = impl_->note(impl_->database.execute(create_views())); !done.ok()) {
+  if (const Status done = impl_->note(impl_->database.execute(create_views(impl_->version)));
+      !done.ok()) {
     return fail(done.error());
   }
   const Result<std::string> mode = impl_->database.query_text("PRAGMA journal_mode = DELETE");

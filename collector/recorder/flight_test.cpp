@@ -99,6 +99,31 @@ TEST_F(FlightTest, WhatIsOpenAndWhatEndedLateStays) {
   EXPECT_EQ(rows[2].start_ns, 9 * kNsPerSecond);
 }
 
+// `collective` is a view: its rows go from the table behind it.
+TEST_F(FlightTest, OldCollectivesAndEventsOfNcclGo) {
+  FlightRecorder flight(kNsPerSecond, *output_);
+  output_->append(schema::CollectiveRow{.id = 1, .enqueue_ns = 5});  // never ends
+  for (int64_t id = 2; id <= 101; ++id) {
+    const int64_t start_ns = id * 100 * kMs;
+    output_->append(schema::CollectiveRow{.id = id,
+                                          .enqueue_ns = start_ns - kMs,
+                                          .start_ns = start_ns,
+                                          .end_ns = start_ns + kMs,
+                                          .state = schema::CollectiveState::kComplete});
+    output_->append(schema::NcclEventRow{.id = id, .start_ns = start_ns, .duration_ns = kMs});
+    flight.on_time(start_ns);
+    output_->commit();
+  }
+  flight.finish(101 * 100 * kMs, false);
+  finish();
+  const auto collectives = *trace_->read_all<schema::CollectiveRow>();
+  ASSERT_THAT(collectives, SizeIs(12));
+  EXPECT_EQ(collectives[0].id, 1);
+  EXPECT_EQ(collectives[1].start_ns, 91 * 100 * kMs);
+  EXPECT_EQ(*trace_->count("nccl_event"), 11);
+  EXPECT_EQ(output_->left_out(), 2 * 89);
+}
+
 TEST_F(FlightTest, APinKeepsWhatIsThere) {
   FlightRecorder flight(kNsPerSecond, *output_);
   record_until(flight, 5 * kNsPerSecond);

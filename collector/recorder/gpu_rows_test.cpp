@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "collector/recorder/test_support/drain_fixture.h"
+#include "collector/recorder/test_support/records.h"
 #include "collector/wire/gpu_records.h"
 
 namespace dprof::recorder {
@@ -24,26 +25,11 @@ using wire::Kind;
 constexpr uint32_t kHelper = 200;  // writes what CUPTI delivers
 constexpr uint32_t kHost = ~uint32_t{0};
 
-template <typename Body>
-wire::Record record_of(Kind kind, uint32_t text, uint64_t ticks, const Body& body) {
-  wire::Record record{};
-  record.kind = kind;
-  record.slots = 1;
-  record.string = text;
-  record.ticks = ticks;
-  set_body(record, body);
-  return record;
-}
-
 class GpuRowsTest : public DrainTest {
  protected:
   void kernel(int64_t start_ns, int64_t end_ns, uint32_t stream = 7, uint32_t correlation = 0,
               uint8_t flags = 0) {
-    wire::GpuActivity body{};
-    body.start_ns = start_ns;
-    body.end_ns = end_ns;
-    body.stream = stream;
-    body.correlation = correlation;
+    wire::GpuActivity body = kernel_of(start_ns, end_ns, stream, correlation);
     body.flags = flags;
     ring_.push(record_of(Kind::kGpuActivity, gemm_, now_, body));
   }

@@ -58,6 +58,20 @@ bool good(const wire::NcclCommunicator& said) {
          said.ranks >= -1 && said.rank >= -1 && (said.ranks < 0 || said.rank < said.ranks);
 }
 
+bool good(const wire::NcclKernelChannel& said) {
+  constexpr uint64_t kLatest = std::numeric_limits<int64_t>::max();
+  return said.start_device_ns <= kLatest && said.stop_device_ns <= kLatest;
+}
+
+bool good(const wire::NcclProxy& said) {
+  return said.bytes >= -1 && said.peer >= -1 && said.is_send <= 1;
+}
+
+// 0 is not known.
+std::optional<int64_t> nonzero(uint64_t value) {
+  return value == 0 ? std::nullopt : std::optional(static_cast<int64_t>(value));
+}
+
 void set_input(CollectiveRow& row, Function function, int64_t count, schema::DataType dtype,
                std::optional<int64_t> ranks) {
   row.dtype = dtype;
@@ -109,12 +123,26 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
     }
     case Kind::kNcclStop:  // that a call or an enqueue returned: no column holds it
       return body_of<wire::NcclStop>(record).id != 0;
-    case Kind::kNcclKernelChannel:  // options whose times are of the device and of the proxy
+    case Kind::kNcclKernelChannel: {
+      const auto said = body_of<wire::NcclKernelChannel>(record);
+      return good(said) && put(thread, time_ns, said);
+    }
     case Kind::kNcclProxy:
-      return true;
+      return on_proxy(record, thread, time_ns);
     default:
       return false;
   }
+}
+
+bool NcclRows::on_proxy(const wire::Record& record, const ThreadRef& thread, int64_t time_ns) {
+  const auto said = body_of<wire::NcclProxy>(record);
+  const auto second = static_cast<uint64_t>(context_.clock.ticks_per_second());
+  const uint64_t latest = context_.clock.now_ticks() + second;  // another core may read it later
+  if (!good(said) || record.ticks > latest || said.duration_ticks > latest - record.ticks) {
+    return false;
+  }
+  const int64_t end_ns = context_.clock.to_host(record.ticks + said.duration_ticks).ns;
+  return put(thread, time_ns, Proxy{said, end_ns});
 }
 
 void NcclRows::on_enqueue(const wire::Record& record, const ThreadRef& thread, int64_t time_ns,
@@ -321,6 +349,7 @@ void NcclRows::take(const Item& item, const Collective& collective) {
     row_id = row_for(item, call);
   }
   if (!row_id) return count_refused(item);
+  parents_.at(said.id, kMostOpen) = *row_id;
   const CollectiveRow* found = context_.collectives.find(*row_id);
   if (found == nullptr) return;
   CollectiveRow row = *found;
@@ -356,6 +385,7 @@ void NcclRows::take(const Item& item, const wire::NcclPointToPoint& message) {
     row_id = row_for(item, call);
   }
   if (!row_id) return count_refused(item);
+  parents_.at(message.id, kMostOpen) = *row_id;
   const CollectiveRow* found = context_.collectives.find(*row_id);
   if (found == nullptr) return;
   CollectiveRow row = *found;
@@ -373,6 +403,37 @@ void NcclRows::take(const Item& item, const wire::NcclPointToPoint& message) {
 
 void NcclRows::take(const Item&, const wire::NcclLaunch& launch) {
   launches_.at(launch.id, kMostGroups) = {launch.group, launch.stream};
+}
+
+// A parent may be another process's, or its record lost.
+void NcclRows::add_event(uint64_t parent, schema::NcclEventRow row) {
+  const int64_t* found = parent != 0 ? parents_.find(parent) : nullptr;
+  if (found != nullptr) row.collective_id = *found;
+  row.id = ++events_;
+  context_.output.append(row);
+}
+
+void NcclRows::take(const Item& item, const wire::NcclKernelChannel& channel) {
+  const bool in_order = channel.stop_device_ns >= channel.start_device_ns;
+  add_event(channel.parent,
+            {.kind = schema::NcclEventKind::kChannel,
+             .channel = channel.channel,
+             .start_ns = item.time_ns,
+             .device_start_ns = nonzero(channel.start_device_ns),
+             .device_end_ns = in_order ? nonzero(channel.stop_device_ns) : std::nullopt});
+}
+
+void NcclRows::take(const Item& item, const Proxy& proxy) {
+  const wire::NcclProxy& said = proxy.said;
+  add_event(said.parent, {.kind = schema::NcclEventKind::kProxy,
+                          .channel = said.channel,
+                          .peer = known(said.peer),
+                          .is_send = said.is_send,
+                          .bytes = known(said.bytes),
+                          .steps = nonzero(said.steps),
+                          .start_ns = item.time_ns,
+                          .duration_ns = nonzero(static_cast<uint64_t>(
+                              std::max<int64_t>(0, proxy.end_ns - item.time_ns)))});
 }
 
 void NcclRows::take(const Item& item, const NvtxNcclCall& call) {

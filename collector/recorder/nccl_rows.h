@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NCCL's profiler plugin, LibTorch's calls into NCCL and NCCL's own NVTX ranges say, as rows:
-// communicator, collective. Three may see the same collective; it is one row.
+// communicator, collective, nccl_event. Three may see the same collective; it is one row.
 #pragma once
 
 #include <deque>
@@ -52,14 +52,15 @@ class NcclRows {
 
   void flush() {}
   void finish();
-  // Its rows are counted by Collectives.
-  [[nodiscard]] int64_t rows() const { return 0; }
+  // Of nccl_event; those of collective are counted by Collectives.
+  [[nodiscard]] int64_t rows() const { return events_; }
 
  private:
   static constexpr size_t kMostCommunicators = 16384;
   static constexpr size_t kMostThreads = 4096;
-  static constexpr size_t kMostOpen = 16384;   // rows and calls
-  static constexpr size_t kMostGroups = 4096;  // and launches
+  // CUPTI tells of a kernel up to three seconds after its launch.
+  static constexpr size_t kMostOpen = 16384;   // rows, calls, their events
+  static constexpr size_t kMostGroups = 8192;  // and launches
   static constexpr size_t kMostRowsOfGroup = 1024;
 
   struct Enqueue {
@@ -74,8 +75,13 @@ class NcclRows {
     wire::NcclCommunicator said;
     int64_t name_id;
   };
+  struct Proxy {
+    wire::NcclProxy said;
+    int64_t end_ns;
+  };
   using What = std::variant<Enqueue, Announced, wire::NcclCall, Collective, wire::NcclPointToPoint,
-                            wire::NcclLaunch, NvtxNcclCall, NvtxNcclCommunicator>;
+                            wire::NcclLaunch, wire::NcclKernelChannel, Proxy, NvtxNcclCall,
+                            NvtxNcclCommunicator>;
   struct Item {
     int64_t time_ns;
     uint64_t arrival;
@@ -132,6 +138,8 @@ class NcclRows {
   void take(const Item& item, const Collective& collective);
   void take(const Item& item, const wire::NcclPointToPoint& message);
   void take(const Item& item, const wire::NcclLaunch& launch);
+  void take(const Item& item, const wire::NcclKernelChannel& channel);
+  void take(const Item& item, const Proxy& proxy);
   void take(const Item& item, const NvtxNcclCall& call);
   void take(const Item& item, const NvtxNcclCommunicator& communicator);
 
@@ -147,13 +155,17 @@ class NcclRows {
   void keep(int64_t row_id);
   void count_refused(const Item& item);
   bool is_nccl_domain(uint32_t domain);
+  bool on_proxy(const wire::Record& record, const ThreadRef& thread, int64_t time_ns);
+  void add_event(uint64_t parent, schema::NcclEventRow row);
 
   RowContext context_;
   std::vector<Item> items_;
   uint64_t arrivals_ = 0;
   std::map<std::pair<uint64_t, uint64_t>, Communicator> communicators_;  // by hash, ordinal
   std::unordered_map<uint32_t, Caller> threads_;
-  Recent<uint64_t, int64_t> calls_;             // id of a call → row
+  Recent<uint64_t, int64_t> calls_;    // id of a call → row
+  Recent<uint64_t, int64_t> parents_;  // id of a collective or message → row
+  int64_t events_ = 0;
   Recent<Group, std::vector<int64_t>> groups_;  // → rows
   Recent<uint64_t, Group> launches_;            // id of a launch → group
   std::deque<int64_t> open_;                    // rows that may still change, oldest first

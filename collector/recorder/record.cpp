@@ -333,6 +333,7 @@ Result<Recorded> record(const RecordOptions& options) {
   recorded.lost = recording.totals().lost;
   recorded.bytes = folder->bytes();
   recorded.diagnostics = recording.diagnostics();
+  recorded.told_by_traces = recording.told_by_traces();
   return recorded;
 }
 

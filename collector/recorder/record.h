@@ -46,6 +46,8 @@ struct Recorded {
   int64_t lost = 0;   // records, and rows that could not be written
   int64_t bytes = 0;  // of the folder
   std::vector<RunDiagnostic> diagnostics;
+  // Data loss and errors that the traces tell of, once for each code: no part of run.json.
+  std::vector<RunDiagnostic> told_by_traces;
 };
 
 // Blocks until every recorded process has ended (or until a second SIGINT, SIGTERM or SIGHUP).

@@ -213,6 +213,22 @@ void Recording::conclude(Session& session, std::optional<int> rank) {
     ended_.lost = std::max<int64_t>(ended_.lost, 1);
   }
   traces_.push_back({file.filename().string(), rank, facts_.host, totals.ended});
+  const std::string who =
+      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", session.process().pid);
+  for (const auto& [code, text] : session.told()) {
+    Told& told = told_[code];
+    if (told.traces++ == 0) told.text = fmt::format("{}: {}", who, text);
+  }
+}
+
+std::vector<RunDiagnostic> Recording::told_by_traces() const {
+  std::vector<RunDiagnostic> all;
+  for (const auto& [code, told] : told_) {
+    all.push_back({code, told.traces == 1
+                             ? told.text
+                             : fmt::format("{} (and {} more)", told.text, told.traces - 1)});
+  }
+  return all;
 }
 
 // SQLite still has the file open, and lets go of it with the session.

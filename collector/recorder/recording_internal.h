@@ -60,6 +60,8 @@ class Recording {
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] const std::vector<TraceEntry>& traces() const { return traces_; }
   [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
+  // Data loss and errors that only the traces tell of, once for each code.
+  [[nodiscard]] std::vector<RunDiagnostic> told_by_traces() const;
   // What most of the processes say.
   [[nodiscard]] std::optional<int> world_size() const { return most_said(world_sizes_); }
   [[nodiscard]] bool has_ranks_elsewhere() const {
@@ -103,6 +105,11 @@ class Recording {
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;
   std::map<std::string, int64_t> remarks_;  // by code
+  struct Told {
+    std::string text;  // of the first trace
+    int64_t traces = 0;
+  };
+  std::map<std::string, Told> told_;  // by code
   std::vector<int> local_ranks_seen_;
   Votes world_sizes_, local_world_sizes_;
   Totals ended_;  // of sessions that are concluded

@@ -31,13 +31,15 @@ inline std::optional<int64_t> begin_of(const schema::MemorySampleRow& row) { ret
 inline std::optional<int64_t> begin_of(const schema::LoaderEventRow& row) { return row.start_ns; }
 inline std::optional<int64_t> begin_of(const schema::SystemSampleRow& row) { return row.time_ns; }
 inline std::optional<int64_t> begin_of(const schema::CaptureRow& row) { return row.time_ns; }
+inline std::optional<int64_t> begin_of(const schema::NcclEventRow& row) { return row.start_ns; }
 
 // Rows of these tables are what a report counts as events.
 template <typename Row>
 inline constexpr bool kIsEvent =
     std::is_same_v<Row, schema::HostRangeRow> || std::is_same_v<Row, schema::GpuActivityRow> ||
     std::is_same_v<Row, schema::GpuDependencyRow> || std::is_same_v<Row, schema::CollectiveRow> ||
-    std::is_same_v<Row, schema::MemoryEventRow> || std::is_same_v<Row, schema::LoaderEventRow>;
+    std::is_same_v<Row, schema::MemoryEventRow> || std::is_same_v<Row, schema::LoaderEventRow> ||
+    std::is_same_v<Row, schema::NcclEventRow>;
 // Rows that go with another row: range_detail with its host_range, kernel_shape with its kernel.
 template <typename Row>
 inline constexpr bool kIsPartOfAnother =
@@ -132,7 +134,8 @@ class RowHold {
              std::vector<schema::StepRow>, std::vector<schema::MemoryEventRow>,
              std::vector<schema::MemorySampleRow>, std::vector<schema::LoaderEventRow>,
              std::vector<schema::SystemSampleRow>, std::vector<schema::CaptureRow>,
-             std::vector<schema::RangeDetailRow>, std::vector<schema::KernelShapeRow>>
+             std::vector<schema::NcclEventRow>, std::vector<schema::RangeDetailRow>,
+             std::vector<schema::KernelShapeRow>>
       waiting_;
   size_t details_ = 0, shapes_ = 0;  // parts that were there at the last decision
   int64_t left_out_ = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -91,6 +92,8 @@ class Session {
   // After done().
   [[nodiscard]] SessionTotals totals() const;
   [[nodiscard]] const std::optional<Error>& failure() const { return output_->failure(); }
+  // Data loss and errors among the trace's diagnostics: text by code.
+  [[nodiscard]] const std::map<std::string, std::string>& told() const { return output_->told(); }
 
  private:
   Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,

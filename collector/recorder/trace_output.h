@@ -83,6 +83,13 @@ class TraceOutput {
   // As TraceWriter::finish().
   Result<bool> finish();
 
+  // What append_diagnostic() wrote of severity data_loss or error, the first of each code: for
+  // those who will not look into the trace.
+  void tell(std::string_view code, const std::string& text) {
+    told_.try_emplace(std::string(code), text);
+  }
+  [[nodiscard]] const std::map<std::string, std::string>& told() const { return told_; }
+
   // Rows that are not in the trace because of a failure (disk full, …), and the first failure.
   [[nodiscard]] int64_t unwritten() const { return unwritten_; }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -103,6 +110,7 @@ class TraceOutput {
   std::unique_ptr<schema::TraceWriter> writer_;
   std::map<std::string_view, int64_t> last_ids_;
   std::optional<RowHold> hold_;
+  std::map<std::string, std::string> told_;
   int64_t deleted_events_ = 0;
   int64_t uncommitted_ = 0;
   int64_t unwritten_ = 0;

@@ -47,6 +47,7 @@ enum class RangeCategory : int64_t {
   kNvtxMark = 5,
   kApi = 6,
   kOverhead = 7,
+  kPython = 8,
 };
 inline std::string_view word_of(RangeCategory value) {
   switch (value) {
@@ -66,6 +67,8 @@ inline std::string_view word_of(RangeCategory value) {
       return "api";
     case RangeCategory::kOverhead:
       return "overhead";
+    case RangeCategory::kPython:
+      return "python";
   }
   return "?";
 }
@@ -543,6 +546,21 @@ inline std::string_view word_of(CaptureCause value) {
       return "loss";
     case CaptureCause::kTrigger:
       return "trigger";
+  }
+  return "?";
+}
+
+// What NCCL told beside its collectives.
+enum class NcclEventKind : int64_t {
+  kChannel = 1,
+  kProxy = 2,
+};
+inline std::string_view word_of(NcclEventKind value) {
+  switch (value) {
+    case NcclEventKind::kChannel:
+      return "channel";
+    case NcclEventKind::kProxy:
+      return "proxy";
   }
   return "?";
 }
@@ -1111,9 +1129,44 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.dynamic_shared_bytes);
 }
 
+// Channels and proxy operations of NCCL, where they were asked for.
+struct NcclEventRow {
+  static constexpr const Table& kTable = kTables[22];
+  int64_t id{};
+  std::optional<int64_t> collective_id{};
+  NcclEventKind kind{};
+  int64_t channel{};
+  std::optional<int64_t> peer{};
+  std::optional<int64_t> is_send{};
+  std::optional<int64_t> bytes{};
+  std::optional<int64_t> steps{};
+  int64_t start_ns{};
+  std::optional<int64_t> duration_ns{};
+  std::optional<int64_t> device_start_ns{};
+  std::optional<int64_t> device_end_ns{};
+
+  friend bool operator==(const NcclEventRow&, const NcclEventRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, NcclEventRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.collective_id);
+  visit(row.kind);
+  visit(row.channel);
+  visit(row.peer);
+  visit(row.is_send);
+  visit(row.bytes);
+  visit(row.steps);
+  visit(row.start_ns);
+  visit(row.duration_ns);
+  visit(row.device_start_ns);
+  visit(row.device_end_ns);
+}
+
 // What was not recorded, and why.
 struct LossRow {
-  static constexpr const Table& kTable = kTables[22];
+  static constexpr const Table& kTable = kTables[23];
   Source source{};
   std::optional<int64_t> thread_id{};
   LossReason reason{};
@@ -1136,7 +1189,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
 
 // What the recorder had to remark.
 struct DiagnosticRow {
-  static constexpr const Table& kTable = kTables[23];
+  static constexpr const Table& kTable = kTables[24];
   std::string code{};
   Severity severity{};
   int64_t count{};
@@ -1151,6 +1204,86 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.severity);
   visit(row.count);
   visit(row.text_id);
+}
+
+// What differs from one collective to the next.
+struct PackedCollectiveRow {
+  static constexpr const Table& kTable = kTablesBehindViews[0];
+  int64_t id{};
+  int64_t traits_id{};
+  std::optional<int64_t> sequence{};
+  std::optional<int64_t> group_sequence{};
+  std::optional<int64_t> bytes{};
+  std::optional<int64_t> count{};
+  std::optional<int64_t> enqueue_ns{};
+  std::optional<int64_t> start_after_ns{};
+  std::optional<int64_t> end_after_ns{};
+  std::optional<int64_t> ready_after_ns{};
+  std::optional<int64_t> correlation{};
+
+  friend bool operator==(const PackedCollectiveRow&, const PackedCollectiveRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, PackedCollectiveRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.traits_id);
+  visit(row.sequence);
+  visit(row.group_sequence);
+  visit(row.bytes);
+  visit(row.count);
+  visit(row.enqueue_ns);
+  visit(row.start_after_ns);
+  visit(row.end_after_ns);
+  visit(row.ready_after_ns);
+  visit(row.correlation);
+}
+
+// What collectives have in common; two rows may be equal.
+struct CollectiveTraitsRow {
+  static constexpr const Table& kTable = kTablesBehindViews[1];
+  int64_t id{};
+  std::optional<int64_t> communicator_id{};
+  Function function{};
+  DataType dtype{};
+  std::optional<int64_t> root{};
+  std::optional<int64_t> peer{};
+  Reduction reduction{};
+  CollectiveState state{};
+  std::optional<std::string> algorithm{};
+  std::optional<std::string> protocol{};
+  std::optional<int64_t> channels{};
+  std::optional<int64_t> stream_id{};
+  std::optional<int64_t> bucket{};
+  int64_t captured{};
+  std::optional<int64_t> thread_id{};
+  std::optional<int64_t> enqueue_thread_id{};
+  std::optional<Source> source{};
+  int64_t relative{};
+
+  friend bool operator==(const CollectiveTraitsRow&, const CollectiveTraitsRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CollectiveTraitsRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.communicator_id);
+  visit(row.function);
+  visit(row.dtype);
+  visit(row.root);
+  visit(row.peer);
+  visit(row.reduction);
+  visit(row.state);
+  visit(row.algorithm);
+  visit(row.protocol);
+  visit(row.channels);
+  visit(row.stream_id);
+  visit(row.bucket);
+  visit(row.captured);
+  visit(row.thread_id);
+  visit(row.enqueue_thread_id);
+  visit(row.source);
+  visit(row.relative);
 }
 
 // Calls visit.template operator()<Row>() for each row type, in the order of kTables.
@@ -1178,6 +1311,7 @@ void for_each_row_type(Visit&& visit) {
   visit.template operator()<SystemSampleRow>();
   visit.template operator()<CaptureRow>();
   visit.template operator()<KernelShapeRow>();
+  visit.template operator()<NcclEventRow>();
   visit.template operator()<LossRow>();
   visit.template operator()<DiagnosticRow>();
 }

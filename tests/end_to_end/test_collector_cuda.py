@@ -10,8 +10,9 @@ class Fake(EndToEnd):
 
     def record_probe(self, what, library="libfake_cupti.so", options=(), want=0, **environment):
         # The probe waits for a line where a test that drives it would act.
-        self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} {what}", options=("--detail", "full", *options),
-                    want=want, DPROF_CUPTI_LIBRARY=str(TEST_BIN / library), **environment)
+        self.done = self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} {what}",
+                                options=("--detail", "full", *options), want=want,
+                                DPROF_CUPTI_LIBRARY=str(TEST_BIN / library), **environment)
         traces = sorted(self.run_folder.glob("*.dprof"))
         self.assertEqual(len(traces), 1, traces)
         trace = Trace(traces[0])
@@ -51,3 +52,13 @@ class Fake(EndToEnd):
         self.assertEqual(trace.meta["cuda_source"], "off: cuptiSubscribe answered 999")
         self.assertEqual(trace.value("SELECT count(*) FROM diagnostic WHERE code = 'cupti_refused'"), 1)
         self.assertEqual(trace.value("SELECT count(*) FROM gpu_activity"), 0)
+        self.assertIn("dprof: cupti_refused: rank 0: off: cuptiSubscribe answered 999\nhint: ", self.done.stderr)
+        self.assertEqual(self.done.stderr.count("cupti_refused"), 1)
+
+    def test_taken(self):
+        self.record_probe("door", FAKE_CUPTI_ALL="39", RANK="0", WORLD_SIZE="1")
+        self.assertIn("dprof: cupti_taken: rank 0: off: CUPTI belongs to ", self.done.stderr)
+
+    def test_nothing_is_told_of_what_was_not_asked_for(self):
+        self.record_probe("door", FAKE_CUPTI_ALL="39", RANK="0", WORLD_SIZE="1", options=("--cuda", "off"))
+        self.assertNotIn("cupti", self.done.stderr)

@@ -72,6 +72,7 @@ void on_driver_call(void*, uint32_t domain, uint32_t callback_id,
   if (table == nullptr || !read_call(callback_id, data->parameters, call)) return;
   ThreadState* thread = current_thread();
   if (thread == nullptr) return;
+  const HookTimer timer(*thread);
   wire::Record record{};
   record.kind = wire::Kind::kGpuEvent;
   record.slots = 1;

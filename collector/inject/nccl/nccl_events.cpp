@@ -27,14 +27,26 @@ uint32_t text_of(ThreadState& thread, const char* text) noexcept {
   return thread.texts.id_of(runtime.mapping, text);
 }
 
-void write_stop(uint64_t id) noexcept {
-  if (!session_alive()) return;
-  ThreadState* thread = current_thread();
-  if (thread == nullptr) return;
-  const HookTimer timer(*thread);
+void write_stop(ThreadState& thread, uint64_t id) noexcept {
   wire::Record record = new_record(wire::Kind::kNcclStop);
   wire::set_body(record, wire::NcclStop{id, {}});
-  thread->writer.push(record);
+  thread.writer.push(record);
+}
+
+void stop_recorded(uint64_t id) noexcept {
+  ThreadState* thread = session_alive() ? current_thread() : nullptr;
+  if (thread == nullptr) return;
+  const HookTimer timer(*thread);
+  write_stop(*thread, id);
+}
+
+// CUPTI's part is in the time that the hook takes.
+void stop_launch(uint64_t id) noexcept {
+  ThreadState* thread = session_alive() ? current_thread() : nullptr;
+  if (thread == nullptr) return pop_external();
+  const HookTimer timer(*thread);
+  pop_external();
+  write_stop(*thread, id);
 }
 
 // A send's or receive's number. Also counts what is not recorded, because the other side may.
@@ -172,12 +184,12 @@ void stop(void* handle) noexcept {
   if (id == 0) return;
   switch (type_of(id)) {
     case Type::kLaunch:
-      pop_external();
-      [[fallthrough]];
+      stop_launch(id);
+      return;
     case Type::kCall:
     case Type::kCollective:
     case Type::kPointToPoint:
-      write_stop(id);
+      stop_recorded(id);
       return;
     case Type::kProxyOp:
     case Type::kKernelChannel:

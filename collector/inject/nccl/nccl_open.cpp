@@ -112,6 +112,12 @@ void set_kernel_channel_stop(void* handle, uint64_t device_ns) noexcept {
 void finish_open(uint64_t id) noexcept {
   Open* open = find(id);
   if (open == nullptr) return;
+  ThreadState* thread = recording();
+  if (thread == nullptr) {
+    open->id.store(0, std::memory_order_release);
+    return;
+  }
+  const HookTimer timer(*thread);
   const bool is_proxy = type_of(id) == Type::kProxyOp;
   wire::Record record =
       new_record(is_proxy ? wire::Kind::kNcclProxy : wire::Kind::kNcclKernelChannel);
@@ -123,7 +129,7 @@ void finish_open(uint64_t id) noexcept {
   }
   record.ticks = open->begin_ticks;
   open->id.store(0, std::memory_order_release);
-  if (ThreadState* thread = recording()) thread->writer.push(record);
+  thread->writer.push(record);
 }
 
 }  // namespace dprof::inject::nccl

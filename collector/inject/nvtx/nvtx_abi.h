@@ -117,13 +117,21 @@ struct PayloadData {
 inline constexpr uint64_t kSchemaIdStaticStart = uint64_t{1} << 24;
 inline constexpr uint64_t kSchemaIdDynamicStart = uint64_t{1} << 32;
 inline constexpr uint64_t kSchemaTypeStatic = 1;
+inline constexpr uint64_t kSchemaTypeUnion = 3;
 
 // Bits of SchemaAttributes::field_mask: what lies behind an unset bit is not to be read.
 inline constexpr uint64_t kSchemaHasName = 1u << 1;
 inline constexpr uint64_t kSchemaHasType = 1u << 2;
 inline constexpr uint64_t kSchemaHasEntries = 1u << 4;
 inline constexpr uint64_t kSchemaHasEntryCount = 1u << 5;
+inline constexpr uint64_t kSchemaHasAlignment = 1u << 7;
 inline constexpr uint64_t kSchemaHasId = 1u << 8;
+
+// Bits of SchemaEntryAttributes::flags.
+inline constexpr uint64_t kEntryIsPointer = 1u << 1;
+inline constexpr uint64_t kEntryIsOffset = (1u << 2) | (1u << 3);  // from the base, from here
+inline constexpr uint64_t kEntryArrayMask = 7u << 4;
+inline constexpr uint64_t kEntryFixedSize = 1u << 4;  // else: zero-terminated, length elsewhere
 
 struct SchemaEntryAttributes {
   uint64_t flags;

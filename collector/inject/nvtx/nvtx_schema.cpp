@@ -40,6 +40,48 @@ constexpr uint8_t kTypeBytes[] = {0,
                                   sizeof(char16_t),
                                   sizeof(char32_t)};
 
+constexpr uint64_t kUnknown = SchemaLayout::kUnknown;
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // of a field; more is not to be believed
+
+// What a field takes; `bytes` kUnknown where that depends on the data, `align` 0 where it is not
+// known.
+struct Room {
+  uint64_t bytes;
+  uint64_t align;
+};
+
+// The characters of CSTRING, _UTF8, _UTF16, _UTF32; 0 = not one of them.
+uint64_t bytes_of_character(uint64_t type) noexcept {
+  constexpr uint64_t kBytes[] = {1, 1, 2, 4};
+  constexpr uint64_t kFirst = 75;
+  return type >= kFirst && type - kFirst < 4 ? kBytes[type - kFirst] : 0;
+}
+
+Room room_of(const SchemaEntryAttributes& entry) noexcept {
+  if ((entry.flags & kEntryIsPointer) != 0) return {sizeof(void*), sizeof(void*)};
+  const uint64_t array = entry.flags & kEntryArrayMask;
+  const uint64_t character = bytes_of_character(entry.type);
+  const uint64_t length = entry.array_or_union_detail;
+  const bool fixed = array == kEntryFixedSize || (array == 0 && character != 0 && length != 0);
+  // A string without a length is a pointer.
+  const uint64_t element =
+      character != 0 && (fixed || array != 0) ? character : bytes_of_type(entry.type);
+  if (element == 0) return {kUnknown, 0};  // a nested schema, an enumeration
+  if ((entry.flags & kEntryIsOffset) != 0 || (array != 0 && !fixed)) return {kUnknown, element};
+  if (!fixed) return {element, element};
+  return {length < kMostBytes / element ? length * element : kUnknown, element};
+}
+
+uint64_t aligned(uint64_t end, uint64_t align) noexcept {
+  if (end == kUnknown) return kUnknown;
+  if (align == 0) return end % alignof(uint64_t) == 0 ? end : kUnknown;
+  return (end + align - 1) / align * align;
+}
+
+uint64_t sum(uint64_t offset, uint64_t bytes) noexcept {
+  return offset > kMostBytes || bytes > kMostBytes ? kUnknown : offset + bytes;
+}
+
 constinit std::atomic<uint64_t> next_id = kSchemaIdDynamicStart;
 
 uint32_t text(const char* name) noexcept {
@@ -92,9 +134,15 @@ uint64_t bytes_of_type(uint64_t type) noexcept {
   }
 }
 
-uint64_t naturally_aligned(uint64_t end, uint64_t type) noexcept {
-  const uint64_t bytes = bytes_of_type(type);
-  return bytes == 0 ? end : (end + bytes - 1) / bytes * bytes;
+uint64_t SchemaLayout::place(const SchemaEntryAttributes& entry) noexcept {
+  const Room room = room_of(entry);
+  uint64_t offset = entry.offset;
+  if (offset == 0 && !is_union_ && end_ != 0) {
+    const bool packed = pack_align_ != 0 && pack_align_ < room.align;
+    offset = aligned(end_, packed ? pack_align_ : room.align);
+  }
+  end_ = sum(offset, room.bytes);
+  return offset;
 }
 
 uint64_t register_schema(DomainHandle domain, const SchemaAttributes* attributes) noexcept {
@@ -110,16 +158,14 @@ uint64_t register_schema(DomainHandle domain, const SchemaAttributes* attributes
   const uint32_t name = (mask & kSchemaHasName) != 0 ? text(attributes->name) : 0;
   const size_t count =
       attributes->entry_count < kMaxEntries ? attributes->entry_count : kMaxEntries;
-  uint64_t end = 0;
+  const bool is_union = (mask & kSchemaHasType) != 0 && attributes->type == kSchemaTypeUnion;
+  SchemaLayout layout(is_union, (mask & kSchemaHasAlignment) != 0 ? attributes->pack_align : 0);
   for (size_t i = 0; i < count; ++i) {
     const SchemaEntryAttributes& entry = attributes->entries[i];
-    const uint64_t offset =
-        entry.offset != 0 || i == 0 ? entry.offset : naturally_aligned(end, entry.type);
-    end = offset + bytes_of_type(entry.type);
     wire::SchemaEntry fields{};
     fields.schema_id = id;
     fields.type = entry.type;
-    fields.offset = offset;
+    fields.offset = layout.place(entry);
     fields.domain = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(domain));
     fields.schema_name = name;
     fields.index = static_cast<uint32_t>(i);

@@ -15,8 +15,26 @@ uint64_t register_schema(DomainHandle domain, const SchemaAttributes* attributes
 // Enumerations only get their id: their values stay numbers in the trace.
 uint64_t register_enum(DomainHandle domain, const EnumAttributes* attributes) noexcept;
 
-// Where a field of that type lies that has no offset of its own, behind one that ends at `end`.
-[[nodiscard]] uint64_t naturally_aligned(uint64_t end, uint64_t type) noexcept;
+// Where the fields of a schema lie, in their order: at the offset that the program gave, else as a
+// compiler would put them (nvToolsExtPayload.h: natural alignment, less where the struct is
+// packed).
+class SchemaLayout {
+ public:
+  // Of a field whose place depends on the data before it, or on a type of unknown size.
+  static constexpr uint64_t kUnknown = ~uint64_t{0};
+
+  // `pack_align` 0: not packed. The members of a union all begin where it does.
+  SchemaLayout(bool is_union, uint64_t pack_align) noexcept
+      : is_union_(is_union), pack_align_(pack_align) {}
+
+  // The offset of the next field.
+  uint64_t place(const SchemaEntryAttributes& entry) noexcept;
+
+ private:
+  bool is_union_;
+  uint64_t pack_align_;
+  uint64_t end_ = 0;  // of the field before, kUnknown where its size is not known
+};
 
 // Bytes of a predefined scalar type, 0 = not known.
 [[nodiscard]] uint64_t bytes_of_type(uint64_t type) noexcept;
