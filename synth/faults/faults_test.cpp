@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "synth/faults/catalogue.h"
+#include "synth/generate.h"
+
+namespace dprof::synth {
+namespace {
+
+Spec with(std::string_view fault, Shape shape = Shape::kCpu) {
+  Spec spec;
+  spec.ranks = 6;
+  spec.hosts = 2;
+  spec.steps = 24;
+  spec.shape = shape;
+  Result<FaultSpec> parsed = parse_fault(fault);
+  EXPECT_TRUE(parsed.ok());
+  if (parsed.ok()) spec.faults = {*parsed};
+  return spec;
+}
+
+int64_t cost_of(const Spec& spec) {
+  const Result<Truth> truth = execute(spec);
+  EXPECT_TRUE(truth.ok());
+  return truth.ok() ? truth->faults.front().cost_ns.value_or(-1) : -1;
+}
+
+TEST(Catalogue, HasEachNameOnceAndASentence) {
+  std::set<std::string_view> names;
+  int hangs = 0;
+  for (const FaultKind& kind : catalogue()) {
+    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+    EXPECT_FALSE(kind.sentence.empty());
+    if (kind.family == Family::kHang) ++hangs;
+    if (kind.family == Family::kFault) {
+      EXPECT_FALSE(kind.cause.empty()) << kind.name;
+    }
+  }
+  EXPECT_GE(hangs, 12);
+}
+
+// Each fault costs the job something, on the shape that it is for.
+TEST(Faults, EachCostsTheJobTime) {
+  for (const FaultKind& kind : catalogue()) {
+    if (kind.family != Family::kFault) continue;
+    const Shape shape = kind.gpu_only ? Shape::kGpu : Shape::kCpu;
+    EXPECT_GT(cost_of(with(kind.name, shape)), 1'000'000) << kind.name;
+  }
+}
+
+TEST(Faults, ASleepCostsWhatItLasts) {
+  EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-forward:rank=2,ms=20"))), 20e6, 1.5e6);
+  EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-backward:rank=2,ms=20"))), 20e6, 1.5e6);
+  EXPECT_NEAR(static_cast<double>(cost_of(with("loader:rank=2,ms=20"))), 20e6, 1.5e6);
+}
+
+// Two workers that need three steps for a batch give one per one and a half steps.
+TEST(Faults, TheLoadersWorkersMakeTheStepAsLongAsTheyNeed) {
+  Spec spec = with("slow-storage:rank=2,factor=6");
+  spec.noise = 0;
+  spec.steps = 40;
+  const Result<Truth> truth = execute(spec);
+  ASSERT_TRUE(truth.ok());
+  const std::vector<StepTruth>& steps = truth->ranks[2].steps;
+  const int64_t span = steps[37].begin - steps[17].begin;
+  EXPECT_NEAR(static_cast<double>(span) / 20, 1.5 * spec.step_ms * 1e6, 3e6);
+}
+
+TEST(Faults, ShapesSayWhen) {
+  EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-forward:ms=40,every=4"))), 10e6, 3e6);
+  EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-forward:ms=20,shape=rotating"))), 20e6, 2e6);
+  EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-forward:ms=20,from=100"))), 0, 1e5);
+}
+
+// Every hang leaves exactly its culprits out of what the others wait for.
+TEST(Hangs, NobodyButTheTemplateStopsTheJob) {
+  for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
+    for (const FaultKind& kind : catalogue()) {
+      if (kind.family != Family::kHang) continue;
+      const Result<Truth> truth = execute(with(kind.name, shape));
+      ASSERT_TRUE(truth.ok()) << truth.error().what;
+      EXPECT_EQ(truth->hang, kind.name);
+      EXPECT_EQ(truth->culprits.empty(), kind.name == "hang-network");
+      const auto open = std::ranges::count_if(
+          truth->collectives, [](const CollectiveTruth& c) { return c.instance.end >= kNever; });
+      EXPECT_GE(open, 1) << kind.name;
+      for (const RankTruth& rank : truth->ranks) {
+        EXPECT_GE(rank.steps.size(), 12U - 1) << kind.name;
+        EXPECT_LE(rank.steps.size(), 13U) << kind.name;
+      }
+    }
+  }
+}
+
+TEST(Hangs, OnlyTheCulpritsHaveNotCome) {
+  for (const std::string_view name : {"hang-sleep", "hang-killed", "hang-lost-node",
+                                      "hang-early-exit", "hang-data-stall", "hang-exception"}) {
+    const Result<Truth> truth = execute(with(name));
+    ASSERT_TRUE(truth.ok());
+    const auto open = std::ranges::find_if(
+        truth->collectives, [](const CollectiveTruth& c) { return c.instance.end >= kNever; });
+    ASSERT_NE(open, truth->collectives.end());
+    std::vector<int> absent;
+    for (int rank = 0; rank < 6; ++rank) {
+      if (std::ranges::count(open->members, rank, &MemberTruth::rank) == 0) absent.push_back(rank);
+    }
+    EXPECT_EQ(absent, truth->culprits) << name;
+  }
+}
+
+// On the rank in the middle the other communicator's collective waits in the queue.
+TEST(Hangs, AQueuedCollectiveHasNotBegun) {
+  for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
+    std::vector<Trail> trails;
+    ASSERT_TRUE(execute(with("hang-queued:rank=1,other=2", shape), &trails).ok());
+    const std::vector<WorkDone>& works = trails[2].works;
+    const WorkDone& first = works.end()[-2];
+    const WorkDone& behind = works.end()[-1];
+    EXPECT_LT(first.start, kNever);
+    EXPECT_EQ(first.end, kNever);
+    EXPECT_EQ(behind.start, kNever);
+    EXPECT_LT(behind.enqueue, kNever);
+    EXPECT_NE(first.call.group, behind.call.group);
+    EXPECT_LT(trails[0].works.back().start, kNever);
+  }
+}
+
+// Two ranks that each stand in what the other one has not called.
+TEST(Hangs, SwappedCommunicatorsDeadlock) {
+  for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
+    std::vector<Trail> trails;
+    ASSERT_TRUE(execute(with("hang-swapped:rank=1,other=2", shape), &trails).ok());
+    const WorkDone& one = trails[1].works.back();
+    const WorkDone& two = trails[2].works.back();
+    EXPECT_NE(one.call.group, two.call.group);
+    for (const WorkDone* work : {&one, &two}) {
+      EXPECT_LT(work->start, kNever);
+      EXPECT_EQ(work->end, kNever);
+    }
+  }
+}
+
+TEST(Faults, RefusesWhatMakesNoSense) {
+  EXPECT_FALSE(execute(with("no-such-fault")).ok());
+  EXPECT_FALSE(execute(with("sleep-forward:rank=6")).ok());
+  EXPECT_FALSE(execute(with("gpu-throttle")).ok());
+  EXPECT_FALSE(execute(with("slow-link:host=2")).ok());
+  Spec one_host = with("slow-link");
+  one_host.hosts = 1;
+  EXPECT_FALSE(execute(one_host).ok());
+  EXPECT_FALSE(parse_fault("sleep-forward:colour=3").ok());
+  EXPECT_FALSE(parse_fault("sleep-forward:ms=many").ok());
+  EXPECT_FALSE(parse_clock("host1").ok());
+}
+
+TEST(Healthy, RunsHaveNoCulprit) {
+  for (const FaultKind& kind : catalogue()) {
+    if (kind.family != Family::kHealthy) continue;
+    Spec spec;
+    spec.steps = 5;
+    spec.healthy = std::string(kind.name);
+    if (spec.healthy == "unequal-stages") spec.technique = Technique::kPipeline;
+    const Result<Truth> truth = execute(spec);
+    ASSERT_TRUE(truth.ok()) << kind.name;
+    EXPECT_TRUE(truth->faults.empty());
+    EXPECT_FALSE(truth->hang);
+  }
+}
+
+}  // namespace
+}  // namespace dprof::synth

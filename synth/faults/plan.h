@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the faults do to a rank in a step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "synth/faults/catalogue.h"
+#include "synth/spec.h"
+
+namespace dprof::synth {
+
+enum class Pattern : uint8_t { kPersistent, kTransient, kPeriodic, kRotating };
+[[nodiscard]] std::string_view word_of(Pattern pattern);
+
+enum class HangAct : uint8_t {
+  kNone,
+  kSleep,
+  kException,
+  kEarlyExit,
+  kLoop,
+  kDataStall,
+  kKilled,
+  kLost,
+  kSwapped,
+  kWrongSize,
+  kWrongFunction,
+  kWrongDtype,
+  kNetwork,
+  kQueued,  // sleeps before its part of the pair's collective
+  kHalf,    // sleeps before its half's collective
+};
+
+struct Effects {
+  int64_t forward_op_ns = 0;
+  int64_t forward_host_ns = 0;
+  int64_t forward_gc_ns = 0;
+  int64_t backward_op_ns = 0;
+  int64_t backward_host_ns = 0;
+  int64_t loader_ns = 0;
+  double batch_cost = 1;  // how many times as long a worker needs for a batch
+  int64_t checkpoint_ns = 0;
+  int64_t rank0_ns = 0;
+  double host_factor = 1;    // of operators on the CPU
+  double kernel_factor = 1;  // of kernels
+  double batch_factor = 1;   // of both, in forward and backward
+  double jitter = 0;         // of contention: up to that much more, per operator
+  double network_factor = 1;
+  int64_t syncs = 0;
+  int64_t after_sync_ns = 0;
+  int64_t churns = 0;
+  int64_t churn_ns = 0;
+  HangAct hang = HangAct::kNone;
+};
+
+// A fault with all its parameters settled.
+struct Fault {
+  FaultSpec spec;
+  const FaultKind* kind = nullptr;
+  Pattern pattern = Pattern::kPersistent;
+  int rank = -1;
+  int other = -1;
+  int host = -1;
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t every = 1;
+  double probability = 1;
+  double ms = 0;
+  double factor = 1;
+  int64_t count = 1;
+
+  // Whether it is at work in a step, and on which rank (-1 = on none of them in particular).
+  [[nodiscard]] bool at_work(uint64_t seed, int64_t step) const;
+  [[nodiscard]] int rank_in(int64_t step, int ranks) const;
+};
+
+class FaultPlan {
+ public:
+  static Result<FaultPlan> make(const Spec& spec);
+
+  [[nodiscard]] Effects effects(int rank, int64_t step) const;
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  [[nodiscard]] const Fault* hang() const;
+  // Which ranks a hang's culprits are.
+  [[nodiscard]] std::vector<int> culprits() const;
+  [[nodiscard]] double speed(int rank) const;  // lasting factor of a rank's lengths
+
+ private:
+  void add(const Fault& fault, int rank, int64_t step, Effects& effects) const;
+  void add_hang(const Fault& fault, int rank, int64_t step, Effects& effects) const;
+  void add_healthy(int rank, int64_t step, Effects& effects) const;
+
+  Spec spec_;
+  std::vector<Fault> faults_;
+};
+
+// Ranks are dealt out to hosts in blocks.
+[[nodiscard]] inline int host_of(const Spec& spec, int rank) {
+  return static_cast<int>(static_cast<int64_t>(rank) * spec.hosts / spec.ranks);
+}
+
+}  // namespace dprof::synth

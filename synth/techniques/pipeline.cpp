@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline of one stage per rank, one forward and one backward by turns (1F1B). Activations go to
+// the next stage, gradients to the one before; sends do not wait.
+#include <algorithm>
+
+#include "synth/model/model.h"
+
+namespace dprof::synth {
+namespace {
+
+using schema::Function;
+
+constexpr int kMicroBatches = 4;  // where nothing is said
+constexpr int64_t kActivationBytes = 1'048'576;
+constexpr int kForwardQueue = 1;   // of sends to the next stage
+constexpr int kBackwardQueue = 2;  // and to the one before
+
+class PipelineStep {
+ public:
+  PipelineStep(StepBuilder& b, const Model& model, int rank, int64_t step)
+      : b_(b), sizes_(model.sizes()), rank_(rank), stages_(model.spec().ranks) {
+    batches_ = model.spec().micro_steps > 1 ? model.spec().micro_steps : kMicroBatches;
+    slow_ = model.slow(kWorldGroup, step);
+  }
+
+  void run() {
+    const int ahead = std::min(stages_ - rank_ - 1, batches_);
+    for (int i = 0; i < ahead; ++i) forward();
+    for (int i = 0; i < batches_ - ahead; ++i) {
+      forward();
+      backward();
+    }
+    for (int i = 0; i < ahead; ++i) backward();
+    for (const int64_t call : sends_) b_.wait(call);
+  }
+
+ private:
+  void forward() {
+    const bool first = forwards_++ == 0;
+    if (rank_ > 0) receive(rank_ - 1, 3);
+    if (first) {
+      b_.forward(share(sizes_.forward_ns), count(sizes_.forward_ops));
+    } else {
+      b_.begin(name("stage_forward"));
+      b_.ops(Busy::kForward, share(sizes_.forward_ns), count(sizes_.forward_ops));
+      b_.end(name("stage_forward"));
+    }
+    if (rank_ + 1 < stages_) send(rank_ + 1, kForwardQueue);
+  }
+
+  void backward() {
+    const bool first = backwards_++ == 0;
+    if (rank_ + 1 < stages_) receive(rank_ + 1, 3);
+    b_.begin(name("stage_backward"));
+    if (b_.gpu()) b_.thread(kAutogradThread);
+    if (first) b_.before_backward();
+    b_.ops(Busy::kBackward, share(sizes_.backward_ns), count(sizes_.backward_ops));
+    if (b_.gpu()) b_.thread(kMainThread);
+    b_.end(name("stage_backward"));
+    if (rank_ > 0) send(rank_ - 1, kBackwardQueue);
+  }
+
+  [[nodiscard]] double share(double ns) const { return ns / batches_; }
+  [[nodiscard]] int64_t count(int64_t ops) const { return std::max<int64_t>(1, ops / batches_); }
+
+  void send(int to, int queue) {
+    sends_.push_back(b_.collective({.group = kWorldGroup,
+                                    .function = Function::kSend,
+                                    .bytes = kActivationBytes,
+                                    .peer = to,
+                                    .queue = queue,
+                                    .slow = slow_}));
+  }
+
+  // On a device the compute stream waits, on a CPU the thread.
+  void receive(int from, int queue) {
+    const CollectiveCall call{.group = kWorldGroup,
+                              .function = Function::kRecv,
+                              .bytes = kActivationBytes,
+                              .peer = from,
+                              .queue = b_.gpu() ? queue : kInline,
+                              .slow = slow_};
+    const int64_t number = b_.collective(call);
+    if (b_.gpu()) b_.wait(number);
+  }
+
+  StepBuilder& b_;
+  const Sizes& sizes_;
+  int rank_;
+  int stages_;
+  int batches_;
+  double slow_;
+  int forwards_ = 0;
+  int backwards_ = 0;
+  std::vector<int64_t> sends_;
+};
+
+}  // namespace
+
+void pipeline_step(StepBuilder& b, const Model& model, int rank, int64_t step) {
+  const Spec& spec = model.spec();
+  b.begin_step();
+  if (rank == 0) b.input();
+  PipelineStep(b, model, rank, step).run();
+  b.gap();
+  // The norm of all gradients: here the stages meet.
+  b.begin(name("metrics"));
+  b.wait(b.collective({.group = kWorldGroup, .bytes = 8, .slow = model.slow(kWorldGroup, step)}));
+  b.end(name("metrics"));
+  b.optimizer(model.sizes().optimizer_ns, model.sizes().optimizer_ops);
+  side_collectives(b, model, rank, step);
+  b.after_step();
+  if (b.gpu() && spec.sync_every > 0 && step % spec.sync_every == spec.sync_every - 1) b.item();
+  b.end_step();
+}
+
+}  // namespace dprof::synth
