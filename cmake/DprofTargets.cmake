@@ -27,12 +27,13 @@ function(dprof_program name)
   dprof_settings(${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …]): a GoogleTest program; each case is one CTest test.
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is
+# one CTest test. SINGLE_THREADED: neither the test nor what it tests starts a thread, so ThreadSanitizer is not asked.
 # The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
 # their objects again in another clone.
 function(dprof_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
-  if(NOT BUILD_TESTING)
+  cmake_parse_arguments(arg "SINGLE_THREADED" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
+  if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND DPROF_SANITIZE MATCHES "thread"))
     return()
   endif()
   if(NOT arg_TIMEOUT)

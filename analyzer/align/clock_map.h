@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translates the times of one host to the axis of the run, and says how well.
+//
+// Threading  immutable once made; share by const reference.
+// Units      ns; offset = how far the host's clock is ahead of the axis.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+
+namespace dprof::analyzer {
+
+// offset(t) is linear between knots and constant beyond them.
+//
+// Invariant  knots are in order of time; local - offset grows with local, so order within a host is
+//            kept. No knots: the identity, exactly.
+class ClockMap {
+ public:
+  struct Knot {
+    TraceNs local;
+    int64_t offset_ns = 0;            // how far the host is ahead of the axis
+    std::optional<int64_t> bound_ns;  // half-width that holds the truth; nullopt = none known
+  };
+
+  ClockMap() = default;
+  // Knots that would turn time back are moved so that it stands still instead.
+  explicit ClockMap(std::vector<Knot> knots);
+
+  [[nodiscard]] bool is_identity() const { return knots_.empty(); }
+  // All of these are O(log knots).
+  [[nodiscard]] int64_t offset_at(TraceNs local) const;
+  [[nodiscard]] TraceNs to_axis(TraceNs local) const;
+  [[nodiscard]] TraceNs from_axis(TraceNs axis) const;  // good to a ns or two
+  // Half-width of the error of to_axis; 0 for the identity, nullopt = unknown.
+  [[nodiscard]] std::optional<int64_t> bound_at(TraceNs local) const;
+  [[nodiscard]] std::optional<int64_t> bound_on_axis(TraceNs axis) const;
+  [[nodiscard]] const std::vector<Knot>& knots() const { return knots_; }
+
+ private:
+  std::vector<Knot> knots_;
+};
+
+// From `inner`'s clock to the axis that `outer` leads to, where `inner` leads to `outer`'s clock.
+// Bounds add up. O((n + m) log).
+[[nodiscard]] ClockMap composed(const ClockMap& inner, const ClockMap& outer);
+
+// The way back: takes the axis for local.
+[[nodiscard]] ClockMap inverse_of(const ClockMap& map);
+
+}  // namespace dprof::analyzer

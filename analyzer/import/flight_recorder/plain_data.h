@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of plain containers and values, from a pickle or from JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dprof::analyzer::flight_recorder {
+
+// A tree or, as a pickle can say, a graph: one node may stand in several places, even in itself. So
+// nobody walks it to its ends; who reads it asks for what it knows.
+//
+// Memory  about 80 bytes per node.
+class PlainData {
+ public:
+  enum class Kind : uint8_t { kNone, kBool, kInteger, kReal, kText, kList, kDict, kOutOfRange };
+  using Id = uint32_t;
+  static constexpr Id kNothing = UINT32_MAX;
+  static constexpr size_t kMostNodes = 64'000'000;
+
+  // --- making ---
+  [[nodiscard]] bool is_full() const { return nodes_.size() >= kMostNodes; }
+  Id add(Kind kind, int64_t integer = 0);
+  Id add_real(double value);
+  Id add_text(std::string_view text);
+  void append(Id list, Id item) { nodes_[list].items.push_back(item); }
+  void set(Id dict, Id key, Id value);  // a dict's items are its keys and values in turns
+  void set_root(Id root) { root_ = root; }
+
+  // --- reading; of kNothing comes nothing ---
+  [[nodiscard]] Id root() const { return root_; }
+  [[nodiscard]] Kind kind(Id id) const;
+  [[nodiscard]] Id find(Id dict, std::string_view key) const;  // O(entries)
+  [[nodiscard]] size_t size(Id list_or_dict) const;
+  [[nodiscard]] Id item(Id list, size_t index) const;
+  [[nodiscard]] std::pair<Id, Id> entry(Id dict, size_t index) const;
+  [[nodiscard]] std::optional<int64_t> integer(Id id) const;  // also of a text that is one
+  [[nodiscard]] std::optional<bool> boolean(Id id) const;
+  [[nodiscard]] std::optional<std::string_view> text(Id id) const;
+
+ private:
+  struct Node {
+    Kind kind = Kind::kNone;
+    int64_t integer = 0;
+    double real = 0;
+    std::string text;
+    std::vector<Id> items;
+  };
+  std::vector<Node> nodes_;
+  Id root_ = kNothing;
+};
+
+// A pickle of plain containers, protocols 2 to 5. Nothing is ever executed: an opcode that would
+// name a class, call something or refer to something outside of the file is refused by its name.
+// kNotATrace or kDamaged.
+Result<PlainData> read_pickle(std::string_view bytes);
+
+// One JSON value. Nesting beyond 64 is refused.
+Result<PlainData> read_json(std::string_view text);
+
+}  // namespace dprof::analyzer::flight_recorder

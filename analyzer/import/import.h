@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign recordings become ordinary traces. The format is found by content, the rank too; what
+// cannot be used is counted as a loss (reason skipped_row), never dropped in silence.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyzer/report/report.h"
+#include "base/result.h"
+
+namespace dprof::analyzer {
+
+struct ImportOptions {
+  bool overwrite = false;  // replace the run that is in the folder
+};
+
+struct ImportedFile {
+  std::filesystem::path path;
+  std::string format;      // kineto, chrome, flight_recorder, nccl_inspector
+  std::vector<int> ranks;  // that it had rows of
+  int64_t rows = 0;        // written
+  int64_t skipped = 0;     // in the file and not written
+};
+
+struct ImportSummary {
+  std::vector<ImportedFile> files;
+  std::vector<Diagnostic> diagnostics;
+  bool damaged = false;  // a file could not be read whole: exit code 3
+};
+
+// Called now and then with the file and 0…1; false cancels.
+using ImportProgress = std::function<bool(const std::filesystem::path& file, double share)>;
+
+// Makes the run folder `run` from `files` (folders: all files in them). Fails if none is readable,
+// and then leaves no folder behind.
+Result<ImportSummary> import_files(const std::vector<std::filesystem::path>& files,
+                                   const std::filesystem::path& run,
+                                   const ImportOptions& options = {},
+                                   const ImportProgress& progress = {});
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file says beside its events: rank, job, host, devices, clock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analyzer/import/kineto/groups.h"
+#include "analyzer/import/kineto/json_scan.h"
+#include "analyzer/import/trace_sink.h"
+
+namespace dprof::analyzer::kineto {
+
+class FileFacts {
+ public:
+  // A member of the outermost object; they may stand before or after the events.
+  void member(std::string_view key, const Value& value);
+  // The name of a process, as the events' metadata gives it: "rank 3" is told nowhere else.
+  void process_name(std::string_view name);
+
+  // True: the file has members that only Kineto writes.
+  [[nodiscard]] bool of_kineto() const { return of_kineto_; }
+  [[nodiscard]] std::optional<int> rank() const { return rank_ ? rank_ : process_rank_; }
+  [[nodiscard]] std::string_view backend() const { return backend_; }
+
+  // `latest_ns`: the latest time of the file, by which it is seen whether its times count from
+  // 1970.
+  void give_to(TraceSink& sink, Groups& groups, int64_t latest_ns, int decimals);
+
+ private:
+  void read_distributed(std::string_view json);
+  void read_devices(std::string_view json);
+
+  bool of_kineto_ = false;
+  std::optional<int> rank_;
+  std::optional<int> process_rank_;
+  bool several_process_ranks_ = false;
+  std::optional<int> world_size_;
+  std::string backend_;
+  std::string host_;
+  std::string distributed_;
+  std::optional<int64_t> base_ns_;
+  std::map<std::string, std::string> meta_;
+  struct Device {
+    std::string name;
+    std::optional<int64_t> memory_bytes;
+    std::optional<int64_t> compute_capability;
+  };
+  std::map<int64_t, Device> devices_;
+  std::map<std::string, std::vector<int>> groups_;
+};
+
+}  // namespace dprof::analyzer::kineto

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Process groups, as the events of a file tell of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/import/kineto/event.h"
+#include "analyzer/import/trace_sink.h"
+
+namespace dprof::analyzer::kineto {
+
+// What one event says of its group; any part may be missing.
+struct GroupTold {
+  std::string name;
+  std::string ranks;  // "[0, 1]", or cut as "[0, 1, 2, ..., 63]"
+  std::optional<int64_t> size, start, stride;
+
+  friend auto operator<=>(const GroupTold&, const GroupTold&) = default;
+};
+
+GroupTold group_told(const Event& event);
+
+// "[0, 1]": {0, 1}; nullopt where it is cut short or something else.
+std::optional<std::vector<int>> rank_list(std::string_view text);
+
+// All ranks must give the same group the same hash, each from its own file: it is made of name,
+// members and back end.
+class Groups {
+ public:
+  // From the file's list of its groups.
+  void know(std::string name, std::vector<int> members) {
+    members_[std::move(name)] = std::move(members);
+  }
+
+  // Number of a group for communicator(). Few distinct ones; the last is remembered.
+  size_t number(GroupTold told);
+  // True if nothing at all is known of it.
+  [[nodiscard]] bool is_untold(size_t number) const { return told_[number] == GroupTold{}; }
+
+  // The communicator of a group and a back end, made when it is new.
+  int64_t communicator(TraceSink& sink, size_t number, schema::Backend backend,
+                       std::optional<int> own_rank);
+  // Members of a group, in order; empty = unknown.
+  [[nodiscard]] std::vector<int> members(size_t number) const;
+
+ private:
+  std::vector<GroupTold> told_;
+  std::map<GroupTold, size_t> numbers_;
+  std::map<std::string, std::vector<int>> members_;
+  std::map<std::pair<size_t, schema::Backend>, int64_t> communicators_;
+};
+
+}  // namespace dprof::analyzer::kineto

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds its way through JSON text that may be cut off or sloppy, without copying and without
+// recursion. Sloppy is what tools really write: trailing commas, NaN and inf, raw control
+// characters and unknown escapes within strings, bare words as values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dprof::analyzer::kineto {
+
+enum class Scan : uint8_t {
+  kDone,
+  kMore,     // the text ends within what was to be read
+  kBad,      // no JSON
+  kTooDeep,  // more than kMaxDepth levels
+};
+
+inline constexpr int kMaxDepth = 512;
+
+// A value as it stands in the text; strings without their quotes and with their escapes.
+struct Value {
+  enum class Kind : uint8_t { kNone, kString, kBare, kObject, kArray };  // kBare: number, null, …
+  std::string_view raw;
+  Kind kind = Kind::kNone;
+  bool escaped = false;  // a string with a backslash in it
+
+  [[nodiscard]] bool there() const { return kind != Kind::kNone; }
+  // A string, or a bare word: numbers come in both forms.
+  [[nodiscard]] bool scalar() const { return kind == Kind::kString || kind == Kind::kBare; }
+};
+
+// Position in a text. After anything but kDone the position is undefined.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  [[nodiscard]] const char* at() const { return at_; }
+  [[nodiscard]] bool at_end() const { return at_ == end_; }
+
+  // Skips white space; 0 at the end of the text.
+  char peek();
+  void advance() { ++at_; }
+
+  Scan string(Value& out);  // at '"'
+  Scan value(Value& out);   // at its first character
+
+  // Walks over the members of an object, or the elements of an array. Begin with enter(); then
+  // call next_key() (next_element()) until `more` is false; read each value in between.
+  Scan enter() {
+    ++at_;
+    return Scan::kDone;
+  }
+  Scan next_key(Value& key, bool& more);
+  Scan next_element(bool& more);
+
+ private:
+  Scan container();
+  Scan bare();
+
+  const char* at_;
+  const char* end_;
+};
+
+// The text that a string stands for, as UTF-8 without NUL.
+std::string unescape(std::string_view raw);
+
+}  // namespace dprof::analyzer::kineto

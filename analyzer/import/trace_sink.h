@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an importer fills: one rank's trace, in whatever order the foreign file has its rows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer {
+
+// Why a row of a foreign file is in no table. A format declares its own as constants.
+struct Skip {
+  std::string_view what;  // plural, as "counters" or "rows without a start": one cause, one text
+  bool repeats = false;   // other rows say the same, or it is for display only: nothing is missing
+};
+
+// The clock of a file's times.
+struct FileClock {
+  std::string host;  // "" = not told: then the trace has a clock of its own
+  std::optional<int64_t> realtime_at_zero_ns;  // CLOCK_REALTIME where the file's times are 0;
+                                               // nullopt = unknown
+  int64_t resolution_ns = 1;                   // smallest step of the file's times
+};
+
+// Sees the ranges once more while they are written: in order of start, the longer first where two
+// start together. For what can be joined only then (a kernel's launch to the call that it is in).
+class SecondLook {
+ public:
+  virtual ~SecondLook() = default;
+  virtual void range(const schema::HostRangeRow& row) = 0;  // times of the file
+  virtual void all_seen() = 0;  // may still add rows of every other table
+};
+
+// Rows may come in any order; their `id` is ignored and given anew. All times are ns on the file's
+// clock; the trace's time 0 becomes its earliest moment.
+//
+// Order      host_range and gpu_activity (with kernel_shape) and memory_event: sorted by start, the
+//            longer first, equal ones as they came. At most 32 MiB of each are held; more go to
+//            sorted runs in an unlinked file in the run folder, merged at the end (row_sorter.h).
+//            collective: by communicator, then call (enqueue, else start). step: by start.
+// Memory     constant but for threads, streams, communicators, collectives, steps and distinct
+//            texts.
+// Errors     the first failure is kept; status() and finish() return it.
+// Threading  one thread.
+class TraceSink {
+ public:
+  ~TraceSink();
+  TraceSink(const TraceSink&) = delete;
+  TraceSink& operator=(const TraceSink&) = delete;
+
+  // Whose trace it is. Without a rank the order of the files decides, with a diagnostic.
+  void set_rank(int rank);
+  void set_world_size(int ranks);
+  void set_clock(FileClock clock);
+  void set_meta(std::string_view key, std::string_view value);  // further keys of schema::kMetaKeys
+  void set_format(std::string_view name);  // where one reader knows several (kineto, chrome)
+
+  // Dictionaries: they return the id that rows refer to.
+  int64_t text(std::string_view text);
+  int64_t add_thread(const schema::ThreadRow& row);
+  [[nodiscard]] schema::ThreadRow& thread(int64_t id);  // to complete it later
+  void set_device(const schema::DeviceRow& row);        // by id, which is the device's ordinal
+  bool has_device(int64_t id) const;
+  int64_t stream(int64_t device_id, int64_t cuda_stream);  // made when it is new; the device too
+  int64_t add_communicator(const schema::CommunicatorRow& row, std::span<const int> members);
+
+  void add(const schema::HostRangeRow& row);
+  // `shape`: its activity_id is ignored.
+  void add(const schema::GpuActivityRow& row,
+           const std::optional<schema::KernelShapeRow>& shape = {});
+  void add(const schema::GpuDependencyRow& row);
+  void add(const schema::CollectiveRow& row);
+  void add(const schema::StepRow& row);
+  void add(const schema::MemoryEventRow& row);
+
+  // A row of the file that is in no table: counted in `loss`, and in a diagnostic by cause.
+  void skip(const Skip& cause, std::optional<int64_t> time_ns = {}, int64_t count = 1);
+  // A row of the file that is in a table that is not counted as rows (a thread's name).
+  void used(int64_t count = 1);
+  // Further remarks; code of schema/diagnostics.h.
+  void remark(std::string_view code, std::string_view text, int64_t count = 1);
+
+  void set_second_look(std::shared_ptr<SecondLook> look);
+
+  [[nodiscard]] Status status() const;
+  [[nodiscard]] int64_t rows() const;     // added to event tables
+  [[nodiscard]] int64_t skipped() const;  // by skip()
+
+ private:
+  friend class RunSink;
+  struct Impl;
+  explicit TraceSink(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dprof::analyzer
