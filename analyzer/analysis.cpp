@@ -7,13 +7,16 @@
 #include <map>
 #include <set>
 
+#include "analyzer/align/align.h"
 #include "analyzer/breakdown/breakdown.h"
+#include "analyzer/breakdown/communication.h"
 #include "analyzer/breakdown/marked_phases.h"
-#include "analyzer/digest/digest.h"
+#include "analyzer/digest/all.h"
 #include "analyzer/match/hang.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/summary.h"
 #include "analyzer/rules/rules.h"
+#include "analyzer/steps/infer.h"
 #include "analyzer/steps/steps.h"
 #include "analyzer/stragglers/stragglers.h"
 
@@ -29,15 +32,18 @@ class Analyst {
     if (const Status good = select_traces(); !good.ok()) return fail(good.error());
     if (const Status good = digest_traces(); !good.ok()) return fail(good.error());
     if (const Status good = tell("match", 0.8); !good.ok()) return fail(good.error());
-    aligned_ = one_clock();
-    matching_ = match_collectives(digests_, aligned_);
+    matching_ = match_collectives(digests_);
+    append(matching_.remarks);
+    align();
+    settle_times(matching_, digests_, alignment_);
+    infer_steps(digests_, matching_, notes());
+    attach_steps(matching_, digests_);
     steps_ = align_steps(digests_, options_.steps, notes());
     if (const Status good = tell("breakdown", 0.85); !good.ok()) return fail(good.error());
     for (size_t d = 0; d < digests_.size(); ++d)
       pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
     fill_run();
     fill_recording();
-    fill_clock();
     const SteadySteps steady(steps_, digests_.size());
     report().collectives = summarise(digests_, matching_, steady);
     report().point_to_point = summarise_messages(digests_, matching_, steady);
@@ -46,9 +52,11 @@ class Analyst {
         {.digests = digests_,
          .traces = traces_,
          .matching = matching_,
-         .aligned = aligned_,
+         .aligned = alignment_.aligned,
          .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
     if (steps_) fill_breakdown();
+    report().link_fits = link_fits_of(digests_, matching_);
+    if (const Status good = count_gpu_rows(); !good.ok()) return fail(good.error());
     if (const Status good = tell("stragglers", 0.9); !good.ok()) return fail(good.error());
     const std::vector<Verdict> verdicts = compare_ranks();
     note_not_computed();
@@ -94,13 +102,14 @@ class Analyst {
   Status digest_traces() {
     notes() = run_.diagnostics;
     analysis_.damaged = run_.damaged;
+    Result<std::vector<Result<RankDigest>>> digests = digest_all(
+        traces_, options_.cache,
+        [&](std::string_view stage, double share) { return tell(stage, 0.8 * share).ok(); });
+    if (!digests.ok()) return fail(digests.error());
     std::vector<TraceFile> readable;
     std::optional<Error> first_error;
     for (size_t i = 0; i < traces_.size(); ++i) {
-      const double share = 0.8 * static_cast<double>(i) / static_cast<double>(traces_.size());
-      if (const Status good = tell(fmt::format("rank {}", traces_[i].rank), share); !good.ok())
-        return fail(good.error());
-      Result<RankDigest> digest = digest_rank(traces_[i]);
+      Result<RankDigest>& digest = (*digests)[i];
       if (digest.ok()) {
         digests_.push_back(*std::move(digest));
         readable.push_back(traces_[i]);
@@ -117,10 +126,27 @@ class Analyst {
     return Done{};
   }
 
-  [[nodiscard]] bool one_clock() const {
-    return std::ranges::all_of(traces_, [&](const TraceFile& trace) {
-      return trace.clock_id == traces_.front().clock_id;
-    });
+  // Traces that are not analysed tell of the clocks, too.
+  [[nodiscard]] std::vector<ClockWitness> witnesses() const {
+    std::vector<TraceFile> left_out = run_.others;
+    for (const TraceFile& trace : run_.traces) {
+      if (std::ranges::count(traces_, trace.rank, &TraceFile::rank) == 0) left_out.push_back(trace);
+    }
+    return clock_witnesses(left_out);
+  }
+
+  void align() {
+    alignment_ = align_clocks(traces_, digests_, matching_, witnesses());
+    put_on_axis(alignment_, digests_);
+    report().clock = std::move(alignment_.clock);
+    append(std::move(alignment_.diagnostics));
+  }
+
+  Status count_gpu_rows() {
+    Result<std::optional<GpuRows>> rows = gpu_rows_of(traces_, options_.rows);
+    if (!rows.ok()) return fail(rows.error());
+    report().gpu_rows = *std::move(rows);
+    return Done{};
   }
 
   void fill_run() {
@@ -129,7 +155,7 @@ class Analyst {
     info.command = run_.command;
     info.ranks = static_cast<int64_t>(traces_.size());
     std::set<std::string> hosts;
-    for (const TraceFile& trace : traces_) hosts.insert(trace.host);
+    for (const TraceFile& trace : traces_) hosts.insert(trace.clock_id);  // a host is a clock
     info.hosts = static_cast<int64_t>(hosts.size());
     if (run_.world_size) info.world_size = *run_.world_size;
     if (steps_) info.steps = steps_->info;
@@ -150,9 +176,8 @@ class Analyst {
       note_rank(d);
       add_overhead(overhead, digest);
     }
-    int64_t lost = 0;
-    for (const Loss& loss : recording.lost) lost += loss.count;
-    if (lost > 0) note("events_lost", fmt::format("{} records were lost", lost), lost);
+    if (const int64_t lost = lost_records(recording); lost > 0)
+      note("events_lost", fmt::format("{} records were lost", lost), lost);
     if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
       overhead.how =
           "in the process: records times the measured cost of writing one, without what PyTorch "
@@ -187,34 +212,29 @@ class Analyst {
     overhead.share = std::max(overhead.share.value_or(0), share);
   }
 
-  void fill_clock() {
-    Clock clock;
-    std::map<std::string, std::string>
-        clock_of_host;  // a host has one clock, but for test switches
-    for (const TraceFile& trace : traces_) {
-      if (clock.reference.empty()) clock.reference = trace.host;
-      const auto [entry, is_new] = clock_of_host.try_emplace(trace.host, trace.clock_id);
-      if (!is_new) continue;
-      HostClock host{.host = trace.host};
-      if (trace.clock_id == traces_.front().clock_id) host.bound_ns = 0;
-      clock.hosts.push_back(std::move(host));
-    }
-    report().clock = std::move(clock);
-    if (aligned_) return;
-    note("unaligned_clocks",
-         fmt::format("{} hosts; ranks are compared by durations only", clock_of_host.size()));
-  }
-
   void fill_breakdown() {
     StepSums sums;
     for (size_t r = 0; r < steps_->ranks.size(); ++r) {
-      std::vector<Interval> windows;
-      for (const AlignedStep& step : steps_->steps) windows.push_back(step.windows[r]);
-      sums.push_back(sum_over(pieces_[steps_->ranks[r]], windows));
+      sums.push_back(sum_over(pieces_[steps_->ranks[r]], windows_of(r)));
     }
     report().breakdown = breakdown_of(digests_, *steps_, sums);
-    report().overlap = overlap_of(digests_, *steps_, sums);
+    const CommunicationInput communication{digests_, matching_, *steps_, pieces_};
+    report().overlap = overlap_of(communication, sums);
     report().phases = phases_of(digests_, *steps_, notes());
+    report().contention = contention_of(communication, notes());
+    report().buckets = buckets_of(communication, notes());
+  }
+
+  // A GPU rank's steps are those of its device, where each of them has work there: its time is
+  // divided by what the device did.
+  [[nodiscard]] std::vector<Interval> windows_of(size_t r) const {
+    std::vector<Interval> windows;
+    const bool on_device = std::ranges::all_of(steps_->steps, [&](const AlignedStep& step) {
+      return !step.device_windows.empty() && step.device_windows[r].has_value();
+    });
+    for (const AlignedStep& step : steps_->steps)
+      windows.push_back(on_device ? *step.device_windows[r] : step.windows[r]);
+    return windows;
   }
 
   std::vector<Verdict> compare_ranks() {
@@ -258,7 +278,8 @@ class Analyst {
 
   void fill_ranks() {
     for (size_t d = 0; d < digests_.size(); ++d) {
-      RankAnalysis rank{.rank = digests_[d].rank, .steps = {}, .pieces = {}};
+      RankAnalysis rank{
+          .rank = digests_[d].rank, .clock = alignment_.maps[d], .steps = {}, .pieces = {}};
       for (const StepRecord& step : digests_[d].steps)
         rank.steps.push_back({step.index, step.window});
       rank.pieces.reserve(pieces_[d].size());
@@ -277,7 +298,7 @@ class Analyst {
   std::vector<std::vector<LatticePiece>> pieces_;
   Matching matching_;
   std::optional<Steps> steps_;
-  bool aligned_ = true;
+  Alignment alignment_;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/align/clock_map.h"
+#include "analyzer/breakdown/gpu_rows.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run.h"
 #include "base/interval.h"
@@ -17,6 +19,8 @@ namespace dprof::analyzer {
 struct AnalysisOptions {
   std::optional<std::pair<int64_t, int64_t>> steps;  // half-open; nullopt = all
   std::vector<int> ranks;                            // empty = all
+  RowFilter rows = RowFilter::kAll;                  // of gpu_rows only
+  bool cache = false;                                // use and keep digests (digest/cache.h)
 };
 
 // A step of one rank on the run's axis.
@@ -59,6 +63,7 @@ struct MatchedCollective {
 
 struct RankAnalysis {
   int rank = 0;
+  ClockMap clock;  // from the trace's times (shift added) to the run's axis
   std::vector<StepWindow> steps;
   std::vector<Piece> pieces;
 };

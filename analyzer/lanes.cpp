@@ -133,6 +133,7 @@ Phase phase_of(Marker marker, RangeCategory category) {
     case RangeCategory::kNvtxProcess:
     case RangeCategory::kNvtxMark:
     case RangeCategory::kOverhead:
+    case RangeCategory::kPython:
       break;
   }
   return {Category::kHost, false};
@@ -140,7 +141,8 @@ Phase phase_of(Marker marker, RangeCategory category) {
 
 class Loader {
  public:
-  Loader(const TraceReader& reader, RankLanes& lanes) : reader_(reader), lanes_(lanes) {
+  Loader(const TraceReader& reader, int64_t shift_ns, const ClockMap& clock, RankLanes& lanes)
+      : reader_(reader), shift_ns_(bounded(shift_ns)), clock_(clock), lanes_(lanes) {
     lanes_.names = reader.strings();
     if (lanes_.names.empty()) lanes_.names.emplace_back();
     for (const std::string& name : lanes_.names) markers_.push_back(schema::marker_of(name));
@@ -156,6 +158,11 @@ class Loader {
   }
 
  private:
+  // A moment of the trace on the run's axis.
+  [[nodiscard]] int64_t on_axis(int64_t time_ns) const {
+    return bounded(clock_.to_axis({bounded(bounded(time_ns) + shift_ns_)}).ns);
+  }
+
   Track& track(int64_t thread_id, bool collective) {
     const auto [at, is_new] = track_of_.try_emplace({thread_id, collective}, tracks_.size());
     if (is_new) tracks_.push_back({thread_id, collective, {}});
@@ -177,9 +184,12 @@ class Loader {
       const bool named = row.name_id >= 0 && static_cast<size_t>(row.name_id) < markers_.size();
       const auto name = static_cast<int32_t>(named ? row.name_id : 0);
       const Phase phase = phase_of(markers_[static_cast<size_t>(name)], row.category);
-      const int64_t start = bounded(row.start_ns);
+      const int64_t start = on_axis(row.start_ns);
       std::optional<int64_t> end;
-      if (row.duration_ns) end = bounded(start + std::max<int64_t>(0, bounded(*row.duration_ns)));
+      if (row.duration_ns) {
+        const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
+        end = std::max(start, on_axis(bounded(row.start_ns) + length));
+      }
       add(track(row.thread_id, false), start, end,
           {.row = row.id,
            .name = name,
@@ -192,9 +202,9 @@ class Loader {
     return reader_.for_each<schema::CollectiveRow>([&](const schema::CollectiveRow& row) {
       if (!row.start_ns)
         return;  // it never began here; its call is an operator of the calling thread
-      const int64_t start = bounded(*row.start_ns);
+      const int64_t start = on_axis(*row.start_ns);
       std::optional<int64_t> end;
-      if (row.end_ns) end = std::max(start, bounded(*row.end_ns));
+      if (row.end_ns) end = std::max(start, on_axis(*row.end_ns));
       add(track(row.thread_id.value_or(kNoThread), true), start, end,
           {.row = row.id,
            .name = name_of(row),
@@ -216,7 +226,8 @@ class Loader {
 
   void close_open_slices() {
     if (tracks_.empty()) return;
-    last_ns_ = std::max(last_ns_, bounded(reader_.meta_int("last_event_ns").value_or(last_ns_)));
+    if (const std::optional<int64_t> last = reader_.meta_int("last_event_ns"))
+      last_ns_ = std::max(last_ns_, on_axis(*last));
     if (lanes_.open_slices > 0)
       ++last_ns_;  // so that one that began with the last event has a length
     lanes_.span = {{first_ns_}, {last_ns_}};
@@ -289,6 +300,8 @@ class Loader {
   }
 
   const TraceReader& reader_;
+  const int64_t shift_ns_;
+  const ClockMap& clock_;
   RankLanes& lanes_;
   std::vector<Marker> markers_;  // by string id
   std::vector<Track> tracks_;
@@ -300,12 +313,12 @@ class Loader {
 
 }  // namespace
 
-Result<RankLanes> load_lanes(const TraceFile& trace) {
+Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock) {
   const Result<TraceReader> reader = TraceReader::open(trace.path);
   if (!reader.ok()) return fail(reader.error());
   RankLanes lanes;
   lanes.rank = trace.rank;
-  const Status loaded = Loader(*reader, lanes).load();
+  const Status loaded = Loader(*reader, trace.shift_ns, clock, lanes).load();
   if (!loaded.ok()) return fail(loaded.error());
   return lanes;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/align/clock_map.h"
 #include "analyzer/analysis.h"
 #include "analyzer/run.h"
 #include "base/result.h"
@@ -41,13 +42,15 @@ struct RankLanes {
   int64_t open_slices = 0;
 };
 
-// Loads one rank. O(events). Times are on the recording host's clock; collectives that never began
-// are not drawn.
-Result<RankLanes> load_lanes(const TraceFile& trace);
+// Loads one rank. O(events). Times are on the run's axis, to which `clock` leads
+// (RankAnalysis::clock); collectives that never began are not drawn.
+Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock = {});
 
-// Everything about one row, as (field, value) texts: for the details panel.
+// Everything about one row, as (field, value) texts: for the details panel. Moments are on the
+// run's axis.
 Result<std::vector<std::pair<std::string, std::string>>> describe_row(const TraceFile& trace,
                                                                       std::string_view table,
-                                                                      int64_t row);
+                                                                      int64_t row,
+                                                                      const ClockMap& clock = {});
 
 }  // namespace dprof::analyzer

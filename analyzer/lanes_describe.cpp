@@ -15,6 +15,18 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 using schema::Column;
 using schema::TraceReader;
 
+// A trace, and how its times come to the run's axis.
+struct Source {
+  const TraceReader& reader;
+  int64_t shift_ns;
+  const ClockMap& clock;
+
+  [[nodiscard]] int64_t on_axis(int64_t time_ns) const {
+    constexpr int64_t kBound = int64_t{1} << 61;  // a damaged trace may hold any time
+    return clock.to_axis({std::clamp(time_ns, -kBound, kBound) + shift_ns}).ns;
+  }
+};
+
 // "start_ns" → "start", "name_id" → "name", "enqueue_thread_id" → "enqueue thread".
 std::string label_of(const Column& column) {
   std::string label(column.name);
@@ -47,12 +59,12 @@ std::string referred(const TraceReader& reader, std::string_view table, int64_t 
   return fmt::to_string(id);
 }
 
-std::string text_of(const TraceReader& reader, const Column& column, int64_t value) {
-  if (!column.refers.empty()) return referred(reader, column.refers, value);
+std::string text_of(const Source& source, const Column& column, int64_t value) {
+  if (!column.refers.empty()) return referred(source.reader, column.refers, value);
   switch (column.unit) {
     case schema::Unit::kTraceNs:
-      return fmt::format("{:.6f} s",
-                         static_cast<double>(value) / static_cast<double>(kNsPerSecond));
+      return fmt::format("{:.6f} s", static_cast<double>(source.on_axis(value)) /
+                                         static_cast<double>(kNsPerSecond));
     case schema::Unit::kDurationNs:
       return format_duration({value});
     case schema::Unit::kBytes:
@@ -68,7 +80,7 @@ std::string text_of(const TraceReader& reader, const Column& column, int64_t val
   return fmt::to_string(value);
 }
 
-std::string text_of(const TraceReader&, const Column& column, const std::string& value) {
+std::string text_of(const Source&, const Column& column, const std::string& value) {
   if (column.type != schema::Type::kBlob) return value;
   std::string hex;
   for (const char c : value) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -76,50 +88,52 @@ std::string text_of(const TraceReader&, const Column& column, const std::string&
 }
 
 template <typename Enum>
-requires std::is_enum_v<Enum> std::string text_of(const TraceReader&, const Column&, Enum value) {
+requires std::is_enum_v<Enum> std::string text_of(const Source&, const Column&, Enum value) {
   return std::string(word_of(value));
 }
 
 template <typename T>
-std::optional<std::string> text_of(const TraceReader& reader, const Column& column,
+std::optional<std::string> text_of(const Source& source, const Column& column,
                                    const std::optional<T>& value) {
-  if (value) return text_of(reader, column, *value);
+  if (value) return text_of(source, column, *value);
   if (column.name == "duration_ns" || column.name == "end_ns")
     return "still open when the trace ended";
   return std::nullopt;
 }
 
 template <typename Row>
-void add_fields(const TraceReader& reader, const Row& row, Fields& fields) {
+void add_fields(const Source& source, const Row& row, Fields& fields) {
   size_t index = 0;
   for_each_field(row, [&](const auto& field) {
     const Column& column = Row::kTable.columns[index++];
-    const std::optional<std::string> text = text_of(reader, column, field);
+    const std::optional<std::string> text = text_of(source, column, field);
     if (text) fields.emplace_back(label_of(column), *text);
   });
 }
 
 // Rows of `Row` whose `key` is `value`. The key comes from a declaration, never from outside.
 template <typename Row>
-Status add_rows(const TraceReader& reader, std::string_view key, int64_t value, Fields& fields) {
-  return reader.for_each<Row>([&](const Row& row) { add_fields(reader, row, fields); },
-                              fmt::format("{} = {}", key, value));
+Status add_rows(const Source& source, std::string_view key, int64_t value, Fields& fields) {
+  return source.reader.for_each<Row>([&](const Row& row) { add_fields(source, row, fields); },
+                                     fmt::format("{} = {}", key, value));
 }
 
 }  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> describe_row(const TraceFile& trace,
                                                                       std::string_view table,
-                                                                      int64_t row) {
+                                                                      int64_t row,
+                                                                      const ClockMap& clock) {
   const Result<TraceReader> reader = TraceReader::open(trace.path);
   if (!reader.ok()) return fail(reader.error());
+  const Source source{*reader, trace.shift_ns, clock};
   Fields fields;
   bool known = false;
   Status status = Done{};
   schema::for_each_row_type([&]<typename Row>() {
     if (Row::kTable.name != table || Row::kTable.key != "id") return;
     known = true;
-    status = add_rows<Row>(*reader, "id", row, fields);
+    status = add_rows<Row>(source, "id", row, fields);
   });
   if (!known) return fail(Code::kUsage, fmt::format("'{}' is not a table of events", table));
   if (!status.ok()) return fail(status.error());
@@ -128,7 +142,7 @@ Result<std::vector<std::pair<std::string, std::string>>> describe_row(const Trac
                 fmt::format("{}: no row {} in {}", trace.path.string(), row, table));
   }
   if (table == "host_range") {
-    const Status details = add_rows<schema::RangeDetailRow>(*reader, "range_id", row, fields);
+    const Status details = add_rows<schema::RangeDetailRow>(source, "range_id", row, fields);
     if (!details.ok()) return fail(details.error());
   }
   return fields;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -140,8 +141,11 @@ std::string name_of(const fs::path& path) {
 }
 
 // A process without a rank (a launcher, a single process) is no rank of a job that has ranks.
-void settle_rankless(std::vector<Candidate>& candidates) {
+void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others) {
   if (std::ranges::any_of(candidates, &Candidate::has_rank)) {
+    for (Candidate& candidate : candidates) {
+      if (!candidate.has_rank) others.push_back(std::move(candidate));
+    }
     std::erase_if(candidates, [](const Candidate& c) { return !c.has_rank; });
     return;
   }
@@ -155,7 +159,8 @@ auto seniority(const Candidate& c) {
                          c.origin_realtime_ns.value_or(0) + c.first_event_ns, c.file.path);
 }
 
-std::vector<Candidate> one_per_rank(std::vector<Candidate> candidates, Run& run) {
+std::vector<Candidate> one_per_rank(std::vector<Candidate> candidates,
+                                    std::vector<Candidate>& others, Run& run) {
   std::map<int, std::vector<Candidate>> by_rank;
   for (Candidate& candidate : candidates) {
     const int rank = candidate.file.rank;
@@ -172,21 +177,26 @@ std::vector<Candidate> one_per_rank(std::vector<Candidate> candidates, Run& run)
                           static_cast<int64_t>(traces.size())));
     }
     chosen.push_back(std::move(*last));
+    traces.erase(last);
+    std::ranges::move(traces, std::back_inserter(others));
   }
   return chosen;
 }
 
 // Time 0 of a trace is its recorder's start. Recorders that share a clock are told apart by where
-// they started on it; others are placed by the realtime clock, as well as that goes.
-void place_on_axis(std::vector<Candidate>& chosen) {
-  const Candidate& reference = chosen.front();
-  for (Candidate& candidate : chosen) {
-    const bool same_clock = candidate.file.clock_id == reference.file.clock_id;
-    const auto& origin =
-        same_clock ? candidate.origin_monotonic_raw_ns : candidate.origin_realtime_ns;
-    const auto& zero =
-        same_clock ? reference.origin_monotonic_raw_ns : reference.origin_realtime_ns;
-    if (origin && zero) candidate.file.shift_ns = *origin - *zero;
+// they started on it; the first one of each other clock is placed by the realtime clock, as well as
+// that goes.
+void place_on_axis(const Candidate& reference, std::vector<Candidate>& candidates,
+                   std::map<std::string, Candidate>& firsts) {
+  for (Candidate& candidate : candidates) {
+    const auto [entry, is_new] = firsts.try_emplace(candidate.file.clock_id, candidate);
+    Candidate& first = entry->second;
+    if (is_new && candidate.origin_realtime_ns && reference.origin_realtime_ns)
+      first.file.shift_ns = *candidate.origin_realtime_ns - *reference.origin_realtime_ns;
+    candidate.file.shift_ns = first.file.shift_ns;
+    if (candidate.origin_monotonic_raw_ns && first.origin_monotonic_raw_ns)
+      candidate.file.shift_ns +=
+          *candidate.origin_monotonic_raw_ns - *first.origin_monotonic_raw_ns;
   }
 }
 
@@ -264,9 +274,14 @@ Result<Run> open_run(const std::vector<fs::path>& paths) {
   if (candidates.empty()) return fail(*first_error);
   if (const Status one = check_one_run(candidates); !one.ok()) return fail(one.error());
 
-  settle_rankless(candidates);
-  std::vector<Candidate> chosen = one_per_rank(std::move(candidates), run);
-  place_on_axis(chosen);
+  std::vector<Candidate> others;
+  settle_rankless(candidates, others);
+  std::vector<Candidate> chosen = one_per_rank(std::move(candidates), others, run);
+  std::map<std::string, Candidate> first_of_clock;
+  const Candidate reference = chosen.front();
+  place_on_axis(reference, chosen, first_of_clock);
+  place_on_axis(reference, others, first_of_clock);
+  for (Candidate& other : others) run.others.push_back(std::move(other.file));
   for (Candidate& candidate : chosen) {
     if (run.command.empty()) run.command = candidate.command;
     if (!run.world_size) run.world_size = candidate.file.world_size;

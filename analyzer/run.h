@@ -35,6 +35,9 @@ struct Run {
   std::string command;
   std::optional<int> world_size;
   std::vector<TraceFile> traces;
+  // Further traces of the run, of which only the clock probes count: of launchers, of processes
+  // that were restarted.
+  std::vector<TraceFile> others;
   std::vector<Diagnostic> diagnostics;  // missing ranks, unreadable files, no run.json …
   bool damaged = false;  // a file could not be read: exit code 3, though there is a report
 };

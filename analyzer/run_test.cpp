@@ -136,7 +136,7 @@ TEST_F(OpenRunTest, MissingColumn) {
 }
 
 TEST_F(OpenRunTest, UnknownColumnDoesNotHurt) {
-  execute(trace(1), "ALTER TABLE collective ADD COLUMN mood INTEGER");
+  execute(trace(1), "ALTER TABLE host_range ADD COLUMN mood INTEGER");
   const auto run = open_run({folder()});
   EXPECT_FALSE(run->damaged);
   EXPECT_EQ(run->traces.size(), 3U);

@@ -19,6 +19,7 @@ constexpr char kFooter[] =
     "  dprof record -- torchrun --nproc-per-node=8 train.py\n"
     "  dprof report ./dprof-20260131-235959        what happened, ranked by the time to be won\n"
     "  dprof gui ./dprof-20260131-235959           the timeline\n"
+    "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
     "  dprof doctor                                what can be recorded here, and why not\n"
     "\n"
     "Exit codes:\n"

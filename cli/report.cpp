@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
 
 #include "analyzer/analysis.h"
+#include "analyzer/report/focus.h"
 #include "analyzer/report/render/json.h"
+#include "analyzer/report/render/markdown.h"
 #include "analyzer/report/render/text.h"
 #include "analyzer/run.h"
 #include "cli/lists.h"
+#include "cli/progress.h"
 #include "cli/subcommand.h"
 
 namespace dprof::cli {
@@ -23,6 +26,10 @@ constexpr char kDetails[] =
     "  dprof report run1\n"
     "  dprof report run1 --format json -o report.json\n"
     "  dprof report run1 --steps 20:120 --ranks 0,4-7\n"
+    "  dprof report run1 --rank 5\n"
+    "\n"
+    "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
+    "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n"
     "\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could "
     "be\n"
@@ -49,12 +56,21 @@ class Report final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", paths_, "run folders, or traces")->required();
-    app.add_option("--format", format_, "text for people, json for programs")
-        ->check(CLI::IsMember({"text", "json"}))
+    app.add_option("--format", format_,
+                   "text for people, json for programs, markdown for pull requests")
+        ->check(CLI::IsMember({"text", "json", "markdown"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
     app.add_option("--steps", steps_, "only steps A to B, B not included")->type_name("A:B");
     app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
+    app.add_option("--rank", rank_, "seen from one rank; all are analysed and compared")
+        ->type_name("N");
+    app.add_option("--rows", rows_,
+                   "which GPU rows the GPU table counts: all; linked, those with a launching call; "
+                   "steps-hta, as HTA does")
+        ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
+        ->capture_default_str();
+    app.add_flag("!--no-cache", cache_, "neither use nor keep digests beside the run");
     app.add_option("--top", top_, "how many findings and collectives to show (text)")
         ->type_name("K")
         ->check(CLI::Range(1, 1000))
@@ -73,11 +89,26 @@ class Report final : public Subcommand {
       if (!ranks.ok()) return fail(ranks.error());
       options.ranks = *std::move(ranks);
     }
+    options.rows = rows_ == "linked"      ? analyzer::RowFilter::kLinked
+                   : rows_ == "steps-hta" ? analyzer::RowFilter::kStepsHta
+                                          : analyzer::RowFilter::kAll;
+    options.cache = cache_;
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
-    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, options);
+    ProgressLine progress(console);
+    const Result<analyzer::Analysis> analysis =
+        analyzer::analyze(*run, options, [&](std::string_view stage, double share) {
+          progress.show(stage, share);
+          return true;
+        });
+    progress.clear();
     if (!analysis.ok()) return fail(analysis.error());
-    const Status shown = show(analysis->report, console);
+    if (rank_ && std::ranges::count(analysis->ranks, *rank_, &analyzer::RankAnalysis::rank) == 0) {
+      return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run->name, *rank_),
+                  "`dprof report` without --rank lists the ranks that are there");
+    }
+    const Status shown =
+        show(rank_ ? analyzer::seen_from(analysis->report, *rank_) : analysis->report, console);
     if (!shown.ok()) return fail(shown.error());
     return code_of(analysis->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
@@ -87,8 +118,10 @@ class Report final : public Subcommand {
     const bool to_terminal = file_.empty();
     const analyzer::TextOptions text{
         .width = console.width(), .colour = to_terminal && console.colour(), .top = top_};
-    const std::string rendered =
-        format_ == "json" ? analyzer::render_json(report) : analyzer::render_text(report, text);
+    const std::string rendered = format_ == "json" ? analyzer::render_json(report)
+                                 : format_ == "markdown"
+                                     ? analyzer::render_markdown(report, {.top = top_})
+                                     : analyzer::render_text(report, text);
     if (!to_terminal) return write_file(file_, rendered);
     console.print(rendered);
     return Done{};
@@ -99,6 +132,9 @@ class Report final : public Subcommand {
   std::string file_;
   std::string steps_;
   std::string ranks_;
+  std::optional<int> rank_;
+  std::string rows_ = "all";
+  bool cache_ = true;
   int top_ = analyzer::TextOptions{}.top;
 };
 

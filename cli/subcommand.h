@@ -33,6 +33,7 @@ std::vector<std::unique_ptr<Subcommand>> all_subcommands();
 
 std::unique_ptr<Subcommand> make_record();
 std::unique_ptr<Subcommand> make_report();
+std::unique_ptr<Subcommand> make_import();
 std::unique_ptr<Subcommand> make_gui();
 std::unique_ptr<Subcommand> make_recover();
 std::unique_ptr<Subcommand> make_doctor();

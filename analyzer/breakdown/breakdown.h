@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/breakdown/communication.h"
 #include "analyzer/breakdown/sums.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/steps/steps.h"
@@ -17,6 +18,6 @@ using StepSums = std::vector<std::vector<Sums>>;
 
 Breakdown breakdown_of(std::span<const RankDigest> digests, const Steps& steps,
                        const StepSums& sums);
-Overlap overlap_of(std::span<const RankDigest> digests, const Steps& steps, const StepSums& sums);
+Overlap overlap_of(const CommunicationInput& input, const StepSums& sums);
 
 }  // namespace dprof::analyzer

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "analyzer/breakdown/comm_cursor.h"
+#include "analyzer/breakdown/gpu_lattice.h"
 #include "analyzer/breakdown/phases.h"
+#include "analyzer/breakdown/run_queue.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -40,27 +43,6 @@ class PhaseCursor {
   size_t next_ = 0;
 };
 
-class CommCursor {
- public:
-  explicit CommCursor(const std::vector<CommSpan>& spans) : spans_(spans) {}
-
-  // Of the collectives that run at `time`, the one that ends last; null = none.
-  const CommSpan* at(TraceNs time) {
-    std::erase_if(active_, [&](const CommSpan* s) { return s->span.end <= time; });
-    for (; next_ < spans_.size() && spans_[next_].span.begin <= time; ++next_) {
-      if (spans_[next_].span.end > time) active_.push_back(&spans_[next_]);
-    }
-    const auto last =
-        std::ranges::max_element(active_, {}, [](const CommSpan* s) { return s->span.end; });
-    return last == active_.end() ? nullptr : *last;
-  }
-
- private:
-  const std::vector<CommSpan>& spans_;
-  size_t next_ = 0;
-  std::vector<const CommSpan*> active_;
-};
-
 Category compute_of(Marker phase, bool in_node) {
   if (in_node) return Category::kBackward;
   switch (phase) {
@@ -81,6 +63,10 @@ struct Moment {
   bool in_op;
   bool blocked;
   bool named;
+  bool allocates;
+  bool collects;  // garbage
+  bool logs;
+  bool profiler;
   const CommSpan* comm;
 };
 
@@ -89,14 +75,23 @@ bool computes(const Moment& m) {
   if (m.in_node) return true;
   // Operators of the loader are the loader's.
   if (m.phase == Marker::kInput || m.phase == Marker::kCheckpoint) return false;
-  return m.in_op || compute_of(m.phase, false) != Category::kOtherCompute;
+  if (m.in_op) return true;
+  return !m.allocates && !m.collects && compute_of(m.phase, false) != Category::kOtherCompute;
 }
 
 LatticePiece plain(Category category, HostDetail detail = HostDetail::kNone) {
   return {{{}, category, category}, detail};
 }
 
+HostDetail detail_of(const Moment& m) {
+  if (m.collects) return HostDetail::kGc;
+  if (m.phase == Marker::kCheckpoint) return HostDetail::kCheckpoint;
+  if (m.logs) return HostDetail::kLogging;
+  return m.named ? HostDetail::kRange : HostDetail::kUnattributed;
+}
+
 LatticePiece classify(const Moment& m, TraceNs at) {
+  if (m.profiler) return plain(Category::kProfiler);
   const Category compute = compute_of(m.phase, m.in_node);
   if (m.comm != nullptr) {
     if (computes(m)) return {{{}, Category::kOverlapped, compute}, HostDetail::kNone};
@@ -105,8 +100,8 @@ LatticePiece classify(const Moment& m, TraceNs at) {
   if (computes(m)) return plain(compute);
   if (m.blocked) return plain(Category::kDependency);
   if (m.phase == Marker::kInput) return plain(Category::kInputWait);
-  if (m.phase == Marker::kCheckpoint) return plain(Category::kHost, HostDetail::kCheckpoint);
-  return plain(Category::kHost, m.named ? HostDetail::kRange : HostDetail::kUnattributed);
+  if (m.allocates) return plain(Category::kAllocator);
+  return plain(Category::kHost, detail_of(m));
 }
 
 void add_borders(std::vector<TraceNs>& borders, const IntervalSet& set) {
@@ -116,10 +111,8 @@ void add_borders(std::vector<TraceNs>& borders, const IntervalSet& set) {
   }
 }
 
-}  // namespace
-
-std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
-  if (digest.span.empty()) return {};
+std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
+                                          const std::vector<CommSpan>& comm) {
   const std::vector<PhaseRange> ranges = with_inferred_backward(digest);
   const std::vector<PhasePiece> phases = innermost(ranges);
   const IntervalSet blocked = blocked_times(digest, ranges);
@@ -130,7 +123,8 @@ std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector
     borders.push_back(piece.span.begin);
     borders.push_back(piece.span.end);
   }
-  for (const IntervalSet* set : {&blocked, &nodes, &digest.ops, &digest.named})
+  for (const IntervalSet* set : {&blocked, &nodes, &digest.ops, &digest.named, &digest.allocations,
+                                 &digest.gc, &digest.logging, &digest.profiler})
     add_borders(borders, *set);
   for (const CommSpan& span : comm) {
     borders.push_back(span.span.begin);
@@ -144,6 +138,10 @@ std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector
   Cursor op(digest.ops);
   Cursor block(blocked);
   Cursor name(digest.named);
+  Cursor allocation(digest.allocations);
+  Cursor gc(digest.gc);
+  Cursor logging(digest.logging);
+  Cursor profiler(digest.profiler);
   CommCursor collective(comm);
   std::vector<LatticePiece> pieces;
   for (size_t b = 0; b + 1 < borders.size(); ++b) {
@@ -155,6 +153,10 @@ std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector
                                   .in_op = op.covers(at),
                                   .blocked = block.covers(at),
                                   .named = name.covers(at),
+                                  .allocates = allocation.covers(at),
+                                  .collects = gc.covers(at),
+                                  .logs = logging.covers(at),
+                                  .profiler = profiler.covers(at),
                                   .comm = collective.at(at)},
                                  at);
     next.piece.span = {at, end};
@@ -166,6 +168,16 @@ std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector
     }
   }
   return pieces;
+}
+
+}  // namespace
+
+std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
+  if (digest.span.empty()) return {};
+  const bool has_gpu = !digest.gpu.empty();
+  std::vector<LatticePiece> pieces =
+      has_gpu ? gpu_lattice_of(digest, comm) : host_lattice_of(digest, comm);
+  return with_run_queue(std::move(pieces), digest.run_queue, !has_gpu);
 }
 
 }  // namespace dprof::analyzer

@@ -174,6 +174,25 @@ TEST(LatticeTest, HostTimeSaysWhatIsKnown) {
   EXPECT_EQ(sums.of(HostDetail::kUnattributed), 80);
 }
 
+TEST(LatticeTest, AllocatorAndCollectionAreApartFromPhases) {
+  RankDigest digest = rank_until(100);
+  digest.phases = {{{{0}, {60}}, Marker::kForward, 1}};
+  digest.ops = {{{10}, {20}}};
+  digest.allocations = {{{5}, {15}}, {{70}, {80}}};
+  digest.gc = {{{30}, {40}}};
+  digest.logging = {{{80}, {90}}};
+  digest.profiler = {{{12}, {14}}, {{50}, {52}}};
+  const std::vector<LatticePiece> pieces = lattice_of(digest, {});
+  const std::vector<Interval> windows = {{{0}, {100}}};
+  const Sums sums = sum_over(pieces, windows).front();
+  EXPECT_EQ(sums.of(Category::kAllocator), 15);  // an operator computes
+  EXPECT_EQ(sums.of(HostDetail::kGc), 10);
+  EXPECT_EQ(sums.of(HostDetail::kLogging), 10);
+  EXPECT_EQ(sums.of(Category::kProfiler), 4);
+  EXPECT_EQ(sums.of(Category::kForward), 60 - 5 - 10 - 4);
+  EXPECT_EQ(sums.total(), 100);
+}
+
 TEST(InnermostTest, LaterBeginWins) {
   const auto pieces = innermost({{{{0}, {100}}, Marker::kForward, 1},
                                  {{{20}, {60}}, Marker::kInput, 2},
@@ -221,6 +240,10 @@ class RasterTest : public ::testing::TestWithParam<uint64_t> {
     digest.ops = set(random(6));
     digest.waits = set(random(3));
     digest.named = set(random(4));
+    digest.allocations = set(random(3));
+    digest.gc = set(random(3));
+    digest.logging = set(random(2));
+    digest.profiler = set(random(2));
     for (int64_t i = random(5); i > 0; --i) {
       const Interval s = span();
       call(digest, std::max<int64_t>(0, s.begin.ns - random(10)), s.begin.ns, s.end.ns);
@@ -253,9 +276,10 @@ Category by_definition(const RankDigest& digest, const std::vector<CommSpan>& co
   if (phase == Marker::kOptimizer) compute = Category::kOptimizer;
   if (node || phase == Marker::kBackward) compute = Category::kBackward;
   const bool loads = phase == Marker::kInput || phase == Marker::kCheckpoint;
-  const bool computes =
-      !waits &&
-      (node || (!loads && (covers(digest.ops, time) || compute != Category::kOtherCompute)));
+  const bool aside = covers(digest.allocations, time) || covers(digest.gc, time);
+  const bool in_phase = compute != Category::kOtherCompute && !aside;
+  const bool computes = !waits && (node || (!loads && (covers(digest.ops, time) || in_phase)));
+  if (covers(digest.profiler, time)) return Category::kProfiler;
   const CommSpan* last = nullptr;
   for (const CommSpan& c : comm) {
     if (c.span.begin.ns > time || c.span.end.ns <= time) continue;
@@ -266,7 +290,8 @@ Category by_definition(const RankDigest& digest, const std::vector<CommSpan>& co
     return time < last->arrive.ns ? Category::kExposedWait : Category::kExposedTransfer;
   if (computes) return compute;
   if (waits) return Category::kDependency;
-  return phase == Marker::kInput ? Category::kInputWait : Category::kHost;
+  if (phase == Marker::kInput) return Category::kInputWait;
+  return covers(digest.allocations, time) ? Category::kAllocator : Category::kHost;
 }
 
 TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {

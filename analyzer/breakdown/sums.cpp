@@ -16,8 +16,7 @@ void add(Sums& sums, const LatticePiece& piece, int64_t ns) {
   sums.category_ns[static_cast<size_t>(piece.piece.category)] += ns;
   if (piece.piece.category == Category::kOverlapped)
     sums.overlapped_ns[static_cast<size_t>(piece.piece.phase)] += ns;
-  if (piece.piece.category == Category::kHost)
-    sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
+  if (piece.detail != HostDetail::kNone) sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
 }
 
 }  // namespace

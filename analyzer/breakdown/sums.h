@@ -9,12 +9,10 @@
 
 namespace dprof::analyzer {
 
-inline constexpr size_t kHostDetails = 4;
-
 struct Sums {
   CategoryNs category_ns{};
   std::array<int64_t, kCategories> overlapped_ns{};  // kOverlapped, by the phase that covers it
-  std::array<int64_t, kHostDetails> host_ns{};       // kHost, by HostDetail
+  std::array<int64_t, kHostDetails> host_ns{};       // by HostDetail, which tells its category
 
   [[nodiscard]] int64_t of(Category category) const {
     return category_ns[static_cast<size_t>(category)];

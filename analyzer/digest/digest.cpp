@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/thread_sketch.h"
 #include "schema/trace_reader.h"
 
@@ -17,6 +18,10 @@ using schema::Marker;
 
 // Beyond these a time makes no sense, and sums of two could overflow.
 constexpr int64_t kTimeLimit = int64_t{1} << 60;
+
+bool is_message(schema::Function function) {
+  return function == schema::Function::kSend || function == schema::Function::kRecv;
+}
 
 bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
 
@@ -29,13 +34,16 @@ class Digester {
 
   Result<RankDigest> run() {
     for (const auto stage :
-         {&Digester::read_threads, &Digester::read_ranges, &Digester::read_loader,
-          &Digester::read_communicators, &Digester::read_collectives, &Digester::read_remarks,
-          &Digester::read_end}) {
+         {&Digester::read_threads, &Digester::read_communicators, &Digester::read_collectives,
+          &Digester::read_ranges, &Digester::read_loader, &Digester::read_remarks,
+          &Digester::read_end, &Digester::read_gpu, &Digester::read_clock}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
+    // Where a GPU computes, what the host's calls take tells nothing of computation.
+    if (!digest_.gpu.empty()) digest_.op_times.clear();
     close_open_ranges();
     choose_training_thread();
+    if (const Status good = read_run_queue(); !good.ok()) return fail(good.error());
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
     std::move(marks_).settle(digest_);
     mark_callers();
@@ -45,6 +53,7 @@ class Digester {
     }
     if (!any_time_) digest_.span = {};
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
+    note_last_activity();
     return std::move(digest_);
   }
 
@@ -79,8 +88,10 @@ class Digester {
   }
 
   Status read_threads() {
-    return reader_.for_each<schema::ThreadRow>(
-        [&](const schema::ThreadRow& row) { thread(row.id).role = row.role; });
+    return reader_.for_each<schema::ThreadRow>([&](const schema::ThreadRow& row) {
+      thread(row.id).role = row.role;
+      thread(row.id).os_tid = row.os_tid;
+    });
   }
 
   struct OpenRange {
@@ -92,7 +103,7 @@ class Digester {
   };
 
   const RangeKind& kind(schema::RangeCategory category, int64_t name_id) {
-    const auto slot = static_cast<size_t>(category) & 7U;
+    const auto slot = static_cast<size_t>(category) & 15U;
     std::vector<std::optional<RangeKind>>& known = kinds_[slot];
     const auto index = static_cast<size_t>(name_id);
     if (index >= reader_.strings().size()) return kind(category, 0);
@@ -101,7 +112,27 @@ class Digester {
     return *known[index];
   }
 
+  [[nodiscard]] IntervalSet communication() const {
+    std::vector<Interval> spans;
+    for (const CollectiveRecord& record : digest_.collectives) {
+      if (record.start && record.end) spans.push_back({*record.start, *record.end});
+    }
+    return union_of(std::move(spans));
+  }
+
   Status read_ranges() {
+    const Result<int64_t> activities = reader_.count("gpu_activity");
+    if (!activities.ok()) return fail(activities.error());
+    if (*activities > 0) host_side_.emplace();
+    OpTimesGatherer op_times(communication(), reader_.strings().size());
+    const Status read = read_ranges(op_times);
+    if (!read.ok()) return fail(read.error());
+    digest_.op_times =
+        std::move(op_times).take([&](int64_t name_id) { return reader_.string(name_id); });
+    return Done{};
+  }
+
+  Status read_ranges(OpTimesGatherer& op_times) {
     return reader_.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
       ++digest_.events;
       if (!sensible(row.start_ns) ||
@@ -114,13 +145,23 @@ class Digester {
       see(begin);
       if (!row.duration_ns) {
         open_.push_back({row.thread_id, row.start_ns, what, row.name_id, row.id});
+        if (host_side_)
+          host_side_->add(row, what, reader_.string(row.name_id), {begin, {INT64_MAX}});
         return;
       }
       const Interval span{begin, {begin.ns + *row.duration_ns}};
       see(span.end);
+      if (host_side_) host_side_->add(row, what, reader_.string(row.name_id), span);
       ThreadSketch& sketch = thread(row.thread_id);
       ++sketch.ranges;
+      if (!sketch.last_ended || span.end >= sketch.last_ended->end) {
+        sketch.last_ended = span;
+        sketch.last_ended_name_id = row.name_id;
+      }
       sketch.add(what, reader_.string(row.name_id), span, row.id, false);
+      sketch.add_token(what, row.name_id, span);
+      if (what.what == RangeClass::kOp || what.what == RangeClass::kAutograd)
+        op_times.add(sketch.op_times_until, row.name_id, span);
     });
   }
 
@@ -128,9 +169,11 @@ class Digester {
     return reader_.for_each<schema::LoaderEventRow>([&](const schema::LoaderEventRow& row) {
       ++digest_.events;
       const std::optional<TraceNs> begin = moment(row.start_ns);
+      if (begin && !row.duration_ns) loading_since_ = begin;
       if (!begin || !row.duration_ns || *row.duration_ns < 0 || !sensible(*row.duration_ns)) return;
-      thread(row.thread_id)
-          .phases.push_back({{*begin, {begin->ns + *row.duration_ns}}, Marker::kInput, 0});
+      const Interval span{*begin, {begin->ns + *row.duration_ns}};
+      thread(row.thread_id).phases.push_back({span, Marker::kInput, 0});
+      if (host_side_) host_side_->add_loader_wait(row.thread_id, span);
     });
   }
 
@@ -141,7 +184,7 @@ class Digester {
           std::string name = row.name_id ? reader_.string(*row.name_id) : std::string();
           if (name.empty()) name = fmt::format("{:#x}", row.hash);
           digest_.communicators.push_back(
-              {row.hash, row.ordinal, std::move(name), row.size, {}, row.own_rank});
+              {row.hash, row.ordinal, std::move(name), row.size, {}, row.own_rank, row.backend});
         });
     if (!read.ok()) return fail(read.error());
     return reader_.for_each<schema::CommunicatorMemberRow>(
@@ -170,7 +213,9 @@ class Digester {
       record.communicator = communicator(row.communicator_id);
       record.function = row.function;
       int64_t& ordinal = next[{record.communicator, row.function}];
-      if (!row.sequence) digest_.sequences_inferred = true;
+      record.numbered = row.sequence.has_value();
+      if (!row.sequence && !row.group_sequence && !is_message(row.function))
+        digest_.sequences_inferred = true;
       record.sequence = row.sequence.value_or(ordinal);
       ordinal = record.sequence < kTimeLimit ? record.sequence + 1 : 0;
       record.group_sequence = row.group_sequence;
@@ -182,13 +227,21 @@ class Digester {
       record.start = moment(row.start_ns);
       record.end = moment(row.end_ns);
       if (record.end && record.start && *record.end < *record.start) record.end.reset();
+      record.count = row.count;
+      record.bucket = row.bucket;
+      record.ready = moment(row.ready_ns);
+      record.correlation = row.correlation;
+      record.reduction = row.reduction;
+      record.state = row.state;
+      record.captured = row.captured != 0;
       callers_.push_back(row.enqueue_thread_id);
       digest_.collectives.push_back(record);
     });
   }
 
   Status read_remarks() {
-    for (const std::string_view table : {"gpu_activity", "gpu_dependency", "memory_event"}) {
+    for (const std::string_view table :
+         {"gpu_activity", "gpu_dependency", "memory_event", "nccl_event"}) {
       const Result<int64_t> count = reader_.count(table);
       if (!count.ok()) return fail(count.error());
       digest_.events += *count;
@@ -216,6 +269,28 @@ class Digester {
       if (origin && sensible(*origin) && sensible(row.monotonic_raw_ns))
         sign_at(row.monotonic_raw_ns - *origin);
     });
+  }
+
+  Status read_gpu() {
+    if (!host_side_) return Done{};
+    Result<GpuDigest> gpu =
+        digest_gpu(reader_, trace_.shift_ns, *host_side_, digest_.collectives,
+                   any_time_ ? std::optional(digest_.span) : std::nullopt, digest_.remarks);
+    if (!gpu.ok()) return fail(gpu.error());
+    host_side_.reset();
+    digest_.gpu = *std::move(gpu);
+    for (const DeviceDigest& device : digest_.gpu.devices) {
+      see(device.pieces.front().begin);
+      see(device.end);
+    }
+    return Done{};
+  }
+
+  Status read_clock() {
+    Result<ClockEvidence> clock = read_clock_evidence(reader_, trace_.shift_ns);
+    if (!clock.ok()) return fail(clock.error());
+    digest_.clock = *std::move(clock);
+    return Done{};
   }
 
   void close_open_ranges() {
@@ -252,10 +327,26 @@ class Digester {
     digest_.ops = t.ops.take();
     digest_.waits = t.waits.take();
     digest_.named = t.named.take();
+    digest_.allocations = t.allocations.take();
+    digest_.gc = t.gc.take();
+    digest_.logging = t.logging.take();
+    digest_.profiler = t.profiler.take();
+    training_os_tid_ = t.os_tid;
     digest_.phases = std::move(t.phases);
     std::ranges::stable_sort(digest_.phases, {}, [](const PhaseRange& p) { return p.span.begin; });
+    last_ended_ = t.last_ended;
+    last_ended_name_id_ = t.last_ended_name_id;
     step_marks_ = std::move(t.step_marks);
     marks_ = std::move(t.marks);
+    if (digest_.collectives.empty()) digest_.tokens = t.tokens.take();
+  }
+
+  Status read_run_queue() {
+    return reader_.for_each<schema::SystemSampleRow>([&](const schema::SystemSampleRow& row) {
+      if (row.subject != training_os_tid_ || !sensible(row.time_ns)) return;
+      if (reader_.string(row.kind_id) != "thread.run_queue_ns") return;
+      digest_.run_queue.push_back({on_axis(row.time_ns), row.value});
+    });
   }
 
   Status settle_steps() {
@@ -266,7 +357,10 @@ class Digester {
       digest_.steps.push_back({row.step_index, {on_axis(row.start_ns), on_axis(*row.end_ns)}});
     });
     if (!read.ok()) return fail(read.error());
-    if (digest_.steps_begun > 0) return Done{};
+    if (digest_.steps_begun > 0) {
+      digest_.tokens = {};
+      return Done{};
+    }
     std::vector<StepMark> found = steps_from_marks(std::move(step_marks_));
     digest_.step_source = schema::StepSource::kMarker;
     if (found.empty()) {
@@ -274,10 +368,29 @@ class Digester {
       digest_.step_source = schema::StepSource::kOptimizer;
     }
     digest_.steps_begun = static_cast<int64_t>(found.size());
+    if (!found.empty()) digest_.tokens = {};
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].open) digest_.steps.push_back({static_cast<int64_t>(i), found[i].span});
     }
     return Done{};
+  }
+
+  void note_last_activity() {
+    const auto ago = [&](TraceNs time) { return (digest_.last_sign - time).ns; };
+    LastActivity& last = digest_.last_activity;
+    std::vector<OpenRange> open = open_;
+    std::erase_if(open, [&](const OpenRange& r) { return r.thread_id != training_thread_; });
+    std::ranges::stable_sort(open, std::ranges::greater(), &OpenRange::start_ns);
+    if (open.size() > LastActivity::kOpenRanges) open.resize(LastActivity::kOpenRanges);
+    for (const OpenRange& range : open) {
+      last.open.push_back(
+          {std::string(reader_.string(range.name_id)), ago(on_axis(range.start_ns)), std::nullopt});
+    }
+    if (last_ended_) {
+      last.last = LastRange{std::string(reader_.string(last_ended_name_id_)),
+                            ago(last_ended_->begin), ago(last_ended_->end)};
+    }
+    if (loading_since_) last.loading_for_ns = ago(*loading_since_);
   }
 
   void mark_callers() {
@@ -297,12 +410,17 @@ class Digester {
   std::vector<ThreadSketch> threads_;
   std::map<int64_t, ThreadSketch> far_threads_;
   std::vector<OpenRange> open_;
-  std::vector<std::optional<RangeKind>> kinds_[8];  // by category, then by name
+  std::vector<std::optional<RangeKind>> kinds_[16];  // by category, then by name
   std::unordered_map<int64_t, size_t> communicator_of_;
   std::vector<std::optional<int64_t>> callers_;
   std::vector<StepMark> step_marks_;
   MarkGatherer marks_;  // of the training thread
   int64_t training_thread_ = -1;
+  int64_t training_os_tid_ = -1;
+  std::optional<HostSide> host_side_;   // only where there are GPU rows
+  std::optional<Interval> last_ended_;  // range of the training thread
+  int64_t last_ended_name_id_ = 0;
+  std::optional<TraceNs> loading_since_;
 };
 
 }  // namespace

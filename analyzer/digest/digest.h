@@ -8,6 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/digest/clock_evidence.h"
+#include "analyzer/digest/gpu.h"
+#include "analyzer/digest/last_activity.h"
+#include "analyzer/digest/launches.h"
+#include "analyzer/digest/op_times.h"
 #include "analyzer/run.h"
 #include "base/interval.h"
 #include "schema/generated/rows.h"
@@ -30,6 +35,7 @@ struct CommunicatorInfo {
   std::optional<int64_t> size;
   std::vector<int> members;           // global ranks; empty = unknown
   std::optional<int64_t> own_number;  // this rank's number within it
+  schema::Backend backend{};
 };
 
 // This rank's part of one collective, on the run's axis.
@@ -46,6 +52,14 @@ struct CollectiveRecord {
   std::optional<TraceNs> enqueue;
   std::optional<TraceNs> start;
   std::optional<TraceNs> end;
+  std::optional<int64_t> count;        // elements of this rank's input
+  std::optional<int64_t> bucket;       // of DDP
+  std::optional<TraceNs> ready;        // when that bucket's last gradient was ready
+  std::optional<int64_t> correlation;  // of its kernel's launch
+  schema::Reduction reduction{};
+  schema::CollectiveState state{};
+  bool captured = false;           // in a CUDA graph
+  bool numbered = true;            // `sequence` was recorded; else it is by order of call
   bool by_training_thread = true;  // called by the thread whose steps these are, as far as is known
 
   // When the rank came to it: its call, or where that was not recorded, its beginning.
@@ -69,6 +83,12 @@ struct MarkedPhase {
   std::vector<MarksInStep> in_steps;  // only those that have any, by position
 };
 
+// For how long a thread was ready to run and on no core, since it began.
+struct RunQueueSample {
+  TraceNs at;
+  int64_t waited_ns = 0;
+};
+
 struct LossRecord {
   schema::Source source{};
   schema::LossReason reason{};
@@ -89,8 +109,13 @@ struct RankDigest {
   IntervalSet autograd;            // autograd nodes of the training thread
   IntervalSet autograd_elsewhere;  // and of autograd's own threads
   IntervalSet ops;                 // other operators of the training thread, calls into c10d apart
-  IntervalSet waits;  // ranges of the training thread that say they wait for a collective
-  IntervalSet named;  // other ranges of the training thread (user, NVTX)
+  IntervalSet waits;        // ranges of the training thread that say they wait for a collective
+  IntervalSet named;        // other ranges of the training thread (user, NVTX)
+  IntervalSet allocations;  // of these: the allocator at work
+  IntervalSet gc;           // Python's garbage collection
+  IntervalSet logging;
+  IntervalSet profiler;                   // the profiler's own cost on the training thread
+  std::vector<RunQueueSample> run_queue;  // of the training thread, in order of time
 
   std::vector<CommunicatorInfo> communicators;
   std::vector<CollectiveRecord> collectives;
@@ -99,9 +124,18 @@ struct RankDigest {
   std::vector<StepRecord> steps;  // complete ones
   schema::StepSource step_source = schema::StepSource::kMarker;
   int64_t steps_begun = 0;
+  // Outermost operators and graph launches of the training thread, for steps that nobody marked;
+  // empty where steps or collectives are there.
+  std::vector<HostToken> tokens;
 
   std::vector<MarkedPhase> marked;  // in order of their first appearance in a step
   int64_t marks_left_out = 0;       // marked ranges of further names
+
+  LastActivity last_activity;
+  std::vector<OpTimes> op_times;  // of the operators that ran both beside collectives and alone
+
+  GpuDigest gpu;
+  ClockEvidence clock;
 
   std::vector<LossRecord> losses;
   std::vector<Diagnostic> remarks;  // the recorder's own diagnostics

@@ -2,24 +2,92 @@
 #include "analyzer/digest/range_names.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
 
 namespace dprof::analyzer {
 
 using schema::RangeCategory;
 
+namespace {
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// What CUPTI did for the profiler; what the driver did (loading modules) is the program's own.
+bool is_profilers_own(std::string_view overhead) {
+  return contains_any(lower_case(overhead),
+                      {"buffer flush", "buffer request", "instrumentation", "resource"});
+}
+
+// Of ranges that a program or Python named.
+RangeClass class_of_named(std::string_view name) {
+  const std::string lower = lower_case(name);
+  if (is_any(lower, {"gc", "gc_collect"}) || contains_any(lower, {"gc.collect", "garbage"}))
+    return RangeClass::kGc;
+  if (contains_any(lower, {"empty_cache", "emptycache", "cudamalloc", "cudafree", "allocator"}) ||
+      is_any(lower, {"malloc", "alloc", "allocate", "allocation"}))
+    return RangeClass::kAllocation;
+  if (is_any(lower, {"log", "logs", "metrics", "print"}) ||
+      contains_any(lower, {"logging", "logger", "tensorboard", "wandb", "function print"}))
+    return RangeClass::kLogging;
+  return RangeClass::kNamed;
+}
+
+}  // namespace
+
+ApiClass api_class_of(std::string_view name) {
+  // hipEventSynchronize, cudaStreamSynchronize, cuCtxSynchronize, …
+  if (name.find("Synchronize") != std::string_view::npos) return ApiClass::kBlocking;
+  if (name.find("Memcpy") != std::string_view::npos) {
+    const bool waits = !contains_any(name, {"Async", "Node", "Params", "Batch"});
+    return waits ? ApiClass::kBlocking : ApiClass::kOther;
+  }
+  if (contains_any(
+          name, {"Malloc", "MemAlloc", "HostAlloc", "MemHostRegister", "HostRegister",
+                 "HostUnregister", "cudaFree", "hipFree", "hipHostFree", "cuMemFree", "cuMemCreate",
+                 "cuMemMap", "cuMemUnmap", "cuMemRelease", "cuMemSetAccess", "cuMemAddress"}))
+    return ApiClass::kAllocation;
+  return ApiClass::kOther;
+}
+
+bool names_communication(std::string_view kernel) {
+  for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
+    if (kernel.starts_with(prefix) && kernel.find("Kernel") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 RangeKind kind_of(RangeCategory category, std::string_view name) {
   if (category == RangeCategory::kNvtxMark) return {RangeClass::kMoment};
   if (category == RangeCategory::kAutograd) return {RangeClass::kAutograd};
+  if (category == RangeCategory::kOverhead)
+    return {is_profilers_own(name) ? RangeClass::kProfiler : RangeClass::kNamed};
   if (std::ranges::find(kWaitNames, name) != std::end(kWaitNames)) return {RangeClass::kWait};
   if (std::ranges::any_of(kCallPrefixes, [&](std::string_view p) { return name.starts_with(p); }))
     return {RangeClass::kCall};
   if (category == RangeCategory::kOp) return {RangeClass::kOp};
+  if (category == RangeCategory::kApi &&
+      (name.starts_with("cudaGraphLaunch") || name.starts_with("cuGraphLaunch")))
+    return {.what = RangeClass::kNamed, .launches_graph = true};
   const bool marks = category == RangeCategory::kUser || category == RangeCategory::kNvtx;
   const schema::Marker marker = schema::marker_of(name);
   if (marker != schema::Marker::kNone)
     return {RangeClass::kMarker, marker, marks && marker != schema::Marker::kStep};
   if (name == schema::kMicroStepName) return {RangeClass::kHolder, schema::Marker::kNone, marks};
-  return {RangeClass::kNamed, schema::Marker::kNone, marks};
+  return {class_of_named(name), schema::Marker::kNone, marks};
 }
 
 }  // namespace dprof::analyzer

@@ -45,11 +45,30 @@ void ThreadSketch::add(const RangeKind& kind, std::string_view name, Interval sp
       return waits.add(span);
     case RangeClass::kNamed:
       return named.add(span);
+    case RangeClass::kAllocation:
+      allocations.add(span);
+      return named.add(span);
+    case RangeClass::kGc:
+      gc.add(span);
+      return named.add(span);
+    case RangeClass::kLogging:
+      logging.add(span);
+      return named.add(span);
+    case RangeClass::kProfiler:
+      return profiler.add(span);
     case RangeClass::kCall:
     case RangeClass::kHolder:
     case RangeClass::kMoment:
       return;
   }
+}
+
+void ThreadSketch::add_token(const RangeKind& kind, int64_t name_id, Interval span) {
+  if (kind.launches_graph) return tokens.add(name_id, span.begin);
+  if (kind.what != RangeClass::kOp && kind.what != RangeClass::kAutograd) return;
+  if (span.begin < token_until) return;
+  tokens.add(name_id, span.begin);
+  token_until = span.end;
 }
 
 std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks) {

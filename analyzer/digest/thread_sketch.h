@@ -39,9 +39,22 @@ struct ThreadSketch {
   IntervalGatherer ops;
   IntervalGatherer waits;
   IntervalGatherer named;
+  IntervalGatherer allocations;
+  IntervalGatherer gc;
+  IntervalGatherer logging;
+  IntervalGatherer profiler;
+  int64_t os_tid = -1;
   MarkGatherer marks;
+  TokenGatherer tokens;
+  TraceNs token_until{INT64_MIN};     // end of the outermost operator so far
+  TraceNs op_times_until{INT64_MIN};  // likewise, of those that OpTimesGatherer saw
+  // The range that ended last; of several the innermost.
+  std::optional<Interval> last_ended;
+  int64_t last_ended_name_id = 0;
 
   void add(const RangeKind& kind, std::string_view name, Interval span, int64_t row, bool open);
+  // Keeps it if it is an outermost operator or launches a graph.
+  void add_token(const RangeKind& kind, int64_t name_id, Interval span);
 };
 
 // Steps from explicit marks: those of the source that marked most. Nested or overlapping ones of

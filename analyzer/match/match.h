@@ -13,6 +13,8 @@
 
 namespace dprof::analyzer {
 
+struct Alignment;  // analyzer/align/align.h
+
 enum class MatchState : uint8_t {
   kMatched,    // every member is there and has finished
   kTruncated,  // outside what all members recorded: the trace of one begins later or ends earlier
@@ -22,13 +24,18 @@ enum class MatchState : uint8_t {
 };
 inline constexpr size_t kMatchStates = 5;
 
-// A communicator of the run: the same on all its ranks.
+// A communicator of the run: the same on all its ranks. One that was made anew is another one, even
+// under the same name or id.
 struct Group {
+  uint64_t identity = 0;  // hash of (hash or name, sorted members, ordinal, creation)
   int64_t hash = 0;
   int64_t ordinal = 0;
   std::string name;
   std::vector<int> members;       // global ranks, by number within the communicator
   bool members_inferred = false;  // from the ranks that were seen
+  int64_t size = 0;               // as recorded; 0 = unknown
+  std::vector<size_t> digests;    // that know it, in order
+  bool by_function = false;       // its collectives are numbered by function
 };
 
 struct Member {
@@ -46,8 +53,26 @@ struct Instance {
   // All members that left a trace have finished it: its durations can be compared.
   bool comparable = false;
   int64_t transfer_ns = 0;             // where comparable
+  bool guessed = false;                // a directional function, and no clock in common
+  std::optional<int64_t> spread_ns;    // of the members' ends; nullopt = no clock in common
+  std::optional<int64_t> bound_ns;     // of the waits, where clocks decided them
   std::optional<size_t> last_arriver;  // position in members
   std::vector<Member> members;         // by digest
+  int64_t position = 0;                // in the order of its group's calls
+  std::optional<int64_t> step;         // index; nullopt = outside of steps, or not known
+  std::optional<int64_t> bucket;       // of DDP
+};
+
+// Where the ranks of a communicator ceased to do the same.
+struct Divergence {
+  struct Side {
+    std::vector<int> ranks;
+    std::vector<std::string> next;  // what they call from there on: 5 at most
+  };
+  size_t group = 0;
+  int64_t sequence = 0;
+  bool tie = false;         // no side has a majority
+  std::vector<Side> sides;  // the largest first
 };
 
 // A send and the receive that took it; one of them where the other was not recorded.
@@ -59,6 +84,7 @@ struct Message {
   std::optional<int> to;
   std::optional<int64_t> bytes;
   std::optional<int64_t> transfer_ns;  // nullopt: not finished, or times cannot be compared
+  std::optional<int64_t> bound_ns;     // of transfer and waits
 };
 
 // Where a rank's record stands.
@@ -72,18 +98,32 @@ struct Matching {
   std::vector<std::vector<size_t>> message_of;   // [digest][record]; kNoInstance for collectives
   std::vector<std::vector<size_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};
+  std::vector<Divergence> divergences;  // the first of each communicator that has one
+  std::vector<Diagnostic> remarks;      // in words: divergences, numbers that had to be replaced
 };
 
 // No member can finish before every member has begun.
 [[nodiscard]] bool is_synchronising(schema::Function function);
 
-// `aligned`: the digests' times are on one clock. Without, only durations are compared.
-[[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests, bool aligned);
+// Which records belong together, and in what state. Looks at no times across ranks.
+// O(records), and 64 × records of those ranks whose calls had to be aligned by what they are.
+[[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests);
+
+// Then the times: divides each instance into waiting and transfer, pairs sends with receives, and
+// orders instances by first arrival. The digests' times are on the axis of `alignment`; of ranks
+// that it has no bound for only durations are compared.
+void settle_times(Matching& matching, std::span<const RankDigest> digests,
+                  const Alignment& alignment);
+
+// Gives instances the step that most members called them in, and a bucket where it was recorded for
+// some members or for the same place of other steps only. Needs the digests' steps.
+void attach_steps(Matching& matching, std::span<const RankDigest> digests);
 
 // What one rank's lattice needs of a collective: when it ran here, and from when on all were there.
 struct CommSpan {
   Interval span;
-  TraceNs arrive;  // of the last member; >= span.end: never within it
+  TraceNs arrive;     // of the last member; >= span.end: never within it
+  size_t record = 0;  // position in the rank's collectives
 };
 
 // By begin. A message's time is divided by when both sides were there. For collectives and messages

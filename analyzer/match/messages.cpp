@@ -6,6 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/align/align.h"
+#include "analyzer/match/wait.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -34,8 +37,9 @@ struct Inbox {
 
 class MessageMatcher {
  public:
-  MessageMatcher(std::span<const RankDigest> digests, bool aligned, Matching& matching)
-      : digests_(digests), aligned_(aligned), matching_(matching) {}
+  MessageMatcher(std::span<const RankDigest> digests, const Alignment& alignment,
+                 Matching& matching)
+      : digests_(digests), alignment_(alignment), matching_(matching) {}
 
   void run() {
     learn_numbers();
@@ -102,7 +106,9 @@ class MessageMatcher {
   [[nodiscard]] bool can_be(const Side& send, const Side& receive) const {
     const std::optional<TraceNs> begin = record(send).arrival();
     const std::optional<TraceNs> end = record(receive).end;
-    return !aligned_ || !begin || !end || *begin <= *end;
+    if (!begin || !end || *begin <= *end) return true;
+    const auto bound = alignment_.bound_between(send.digest, *begin, receive.digest, *end);
+    return !bound || (*begin - *end).ns <= *bound;
   }
 
   void pair_up(const Key& key, Inbox& inbox) {
@@ -134,19 +140,10 @@ class MessageMatcher {
                     .from = digests_[send.digest].rank,
                     .to = digests_[receive.digest].rank,
                     .bytes = record(send).bytes,
-                    .transfer_ns = {}};
-    divide(message, record(send), record(receive));
+                    .transfer_ns = {},
+                    .bound_ns = {}};
+    divide(message, digests_, alignment_);
     matching_.messages.push_back(std::move(message));
-  }
-
-  // Nothing can be moved before both have come.
-  void divide(Message& message, const CollectiveRecord& send,
-              const CollectiveRecord& receive) const {
-    if (!aligned_ || !send.start || !receive.start || !receive.end) return;
-    const TraceNs both = std::max(*send.start, *receive.start);
-    message.receive->wait_ns = (std::min(both, *receive.end) - *receive.start).ns;
-    if (send.end) message.send->wait_ns = (std::min(both, *send.end) - *send.start).ns;
-    message.transfer_ns = std::max<int64_t>(0, (*receive.end - both).ns);
   }
 
   void keep_rest(const Key& key, const Inbox& inbox) {
@@ -159,7 +156,8 @@ class MessageMatcher {
                       .from = from,
                       .to = key.to,
                       .bytes = key.bytes,
-                      .transfer_ns = {}};
+                      .transfer_ns = {},
+                      .bound_ns = {}};
       message.*side = Member{one.digest, one.record};
       matching_.messages.push_back(std::move(message));
     };
@@ -188,7 +186,7 @@ class MessageMatcher {
   }
 
   std::span<const RankDigest> digests_;
-  bool aligned_;
+  const Alignment& alignment_;
   Matching& matching_;
   std::map<std::pair<size_t, int64_t>, int> rank_of_number_;  // by group and number
   std::vector<bool> others_numbered_;  // by group: a number that is not the rank's own
@@ -197,12 +195,9 @@ class MessageMatcher {
 
 }  // namespace
 
-bool is_point_to_point(Function function) {
-  return function == Function::kSend || function == Function::kRecv;
-}
-
-void match_messages(std::span<const RankDigest> digests, bool aligned, Matching& matching) {
-  MessageMatcher(digests, aligned, matching).run();
+void match_messages(std::span<const RankDigest> digests, const Alignment& alignment,
+                    Matching& matching) {
+  MessageMatcher(digests, alignment, matching).run();
 }
 
 }  // namespace dprof::analyzer

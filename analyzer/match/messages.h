@@ -3,18 +3,18 @@
 #pragma once
 
 #include "analyzer/match/match.h"
+#include "analyzer/match/tokens.h"
 
 namespace dprof::analyzer {
-
-[[nodiscard]] bool is_point_to_point(schema::Function function);
 
 // Fills `messages` and `message_of` of a matching whose groups are known.
 //
 // Sends and receives of one pair of ranks, communicator and size belong together in the order of
 // their calls. (Tags are not recorded; messages of one size under several tags may be taken for
 // each other, which moves times, not counts.) A receive from any source takes the send that began
-// first of those that are left for its rank. Where clocks are `aligned`, no receive takes a send
-// that began after its end: its own was not recorded. O(messages log ranks).
-void match_messages(std::span<const RankDigest> digests, bool aligned, Matching& matching);
+// first of those that are left for its rank. Where clocks can be compared, no receive takes a send
+// that surely began after its end: its own was not recorded. O(messages log ranks).
+void match_messages(std::span<const RankDigest> digests, const Alignment& alignment,
+                    Matching& matching);
 
 }  // namespace dprof::analyzer

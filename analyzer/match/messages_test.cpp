@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/match/summary.h"
+#include "analyzer/match/test_support.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -66,7 +67,7 @@ struct Counts {
 
 std::vector<Counts> counts_of(const std::vector<RankDigest>& digests, bool aligned = true) {
   std::vector<Counts> counts;
-  const Matching matching = match_collectives(digests, aligned);
+  const Matching matching = matched(digests, aligned);
   for (const PointToPoint& p :
        summarise_messages(digests, matching, SteadySteps({}, digests.size())))
     counts.push_back({p.from, p.to, p.n, p.unmatched_sends, p.unmatched_receives});
@@ -77,7 +78,7 @@ TEST(MessagesTest, BothSidesWaitForTheOtherAndThenItIsMoved) {
   const std::vector<RankDigest> digests = {
       RankCalls(0, {0, 1}).send(1, 300, 420).send(1, 500, 620).digest(),
       RankCalls(1, {0, 1}).receive(0, 100, 400).receive(0, 550, 630).digest()};
-  const Matching matching = match_collectives(digests, true);
+  const Matching matching = matched(digests, true);
   EXPECT_TRUE(matching.instances.empty());
   ASSERT_EQ(matching.messages.size(), 2U);
   EXPECT_EQ(matching.messages[0].receive->wait_ns, 200);
@@ -132,7 +133,7 @@ TEST(MessagesTest, OnOtherClocksTheyAreMatchedAndTheirTimesLeftOut) {
   const std::vector<RankDigest> digests = {
       RankCalls(0, {0, 1}).send(1, 9'000'000, 9'000'100).digest(),
       RankCalls(1, {0, 1}).receive(0, 100, 200).digest()};
-  const Matching matching = match_collectives(digests, false);
+  const Matching matching = matched(digests, false);
   const auto flows = summarise_messages(digests, matching, SteadySteps({}, 2));
   ASSERT_EQ(flows.size(), 1U);
   EXPECT_EQ(flows[0].n, 1);
@@ -156,7 +157,7 @@ TEST(MessagesTest, AReceiveFromAnySourceLearnsItsSender) {
           .receive(std::nullopt, 210, 600)
           .receive(1, 610, 800)
           .digest()};
-  const Matching matching = match_collectives(digests, true);
+  const Matching matching = matched(digests, true);
   ASSERT_EQ(matching.messages.size(), 3U);
   EXPECT_THAT(counts_of(digests), ElementsAre(Counts{0, 2, 1}, Counts{1, 2, 2}));
 }
@@ -171,7 +172,7 @@ TEST(MessagesTest, WhatHasNoOtherSideIsCountedWhereItBelongs) {
           .digest()};
   EXPECT_THAT(counts_of(digests), ElementsAre(Counts{std::nullopt, 1, 0, 0, 1},
                                               Counts{0, 1, 1, 0, 1}, Counts{0, 2, 0, 1, 0}));
-  const auto diagnostics = match_diagnostics(digests, match_collectives(digests, true));
+  const auto diagnostics = match_diagnostics(digests, matched(digests, true));
   ASSERT_EQ(diagnostics.size(), 1U);
   EXPECT_EQ(diagnostics[0].code, "unmatched_messages");
   EXPECT_EQ(diagnostics[0].count, 3);
@@ -182,7 +183,7 @@ TEST(MessagesTest, ALostSendDoesNotShiftTheOthers) {
   const std::vector<RankDigest> digests = {
       RankCalls(0, {0, 1}).send(1, 300, 400).digest(),  // the one at 100 was not recorded
       RankCalls(1, {0, 1}).receive(0, 100, 200).receive(0, 300, 410).digest()};
-  const Matching matching = match_collectives(digests, true);
+  const Matching matching = matched(digests, true);
   ASSERT_EQ(matching.messages.size(), 2U);
   EXPECT_FALSE(matching.messages[0].send);
   ASSERT_TRUE(matching.messages[1].send);

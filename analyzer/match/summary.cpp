@@ -4,37 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "analyzer/match/bandwidth.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-
-// Sizes as nccl-tests counts them: what `bytes` of one rank's input means for n ranks.
-double moved_bytes(Function function, int64_t bytes, size_t n) {
-  const auto input = static_cast<double>(bytes);
-  if (function == Function::kAllGather || function == Function::kGather)
-    return input * static_cast<double>(n);
-  return input;
-}
-
-double bus_factor(Function function, size_t ranks) {
-  const auto n = static_cast<double>(ranks);
-  switch (function) {
-    case Function::kAllReduce:
-      return 2 * (n - 1) / n;
-    case Function::kReduceScatter:
-    case Function::kAllGather:
-    case Function::kAllToAll:
-    case Function::kGather:
-    case Function::kScatter:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
-}
 
 struct Kind {
   std::string communicator;
@@ -47,9 +25,25 @@ struct Kind {
 struct Samples {
   std::vector<int64_t> transfers;
   std::vector<int64_t> waits;
+  std::vector<int64_t> stays;  // mean of the members'
+  std::vector<int64_t> spreads;
+  std::vector<double> busbws;
+  std::optional<double> size;  // of the first instance that has one
+  std::optional<int64_t> bound_ns;
   std::map<int, int64_t> last;  // by rank
   StepCount in_steps;
 };
+
+// Collectives that the same bandwidth can be expected of: size classes are a quarter of an octave
+// wide.
+struct Comparable {
+  Function function;
+  size_t ranks;
+  int64_t size_class;
+  auto operator<=>(const Comparable&) const = default;
+};
+
+constexpr size_t kFewestOfClass = 5;
 
 struct Flow {
   std::string communicator;
@@ -63,6 +57,8 @@ struct Flow {
 struct FlowSamples {
   std::vector<int64_t> transfers;
   std::vector<int64_t> waits;
+  std::vector<int64_t> send_waits;
+  std::optional<int64_t> bound_ns;
   int64_t n = 0;
   int64_t unmatched_sends = 0;
   int64_t unmatched_receives = 0;
@@ -102,11 +98,14 @@ CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t me
                             .busbw = {},
                             .last_arriver = {},
                             .per_step = samples.in_steps.median_of(steady)};
-  if (kind.bytes && *kind.bytes > 0 && summary.transfer_ns > 0 && members > 0) {
-    const double seconds =
-        static_cast<double>(summary.transfer_ns) / static_cast<double>(kNsPerSecond);
-    summary.algbw = moved_bytes(kind.function, *kind.bytes, members) / seconds;
-    summary.busbw = *summary.algbw * bus_factor(kind.function, members);
+  summary.bound_ns = samples.bound_ns;
+  if (!samples.spreads.empty()) summary.spread_ns = median_ns(samples.spreads);
+  const double size = samples.size.value_or(0);
+  if (const auto found = bandwidth_of(kind.function, size, members, summary.transfer_ns)) {
+    summary.algbw = found->algbw;
+    summary.busbw = found->busbw;
+    const auto apparent = bandwidth_of(kind.function, size, members, median_ns(samples.stays));
+    if (apparent) summary.apparent_busbw = apparent->busbw;
   }
   const auto often =
       std::ranges::max_element(samples.last, {}, [](const auto& entry) { return entry.second; });
@@ -115,6 +114,43 @@ CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t me
         often->first, static_cast<double>(often->second) / static_cast<double>(summary.n)};
   }
   return summary;
+}
+
+void raise(std::optional<int64_t>& largest, const std::optional<int64_t>& value) {
+  if (value) largest = std::max(largest.value_or(0), *value);
+}
+
+void add_instance(Samples& samples, const Instance& instance, std::span<const RankDigest> digests,
+                  size_t ranks) {
+  samples.transfers.push_back(instance.transfer_ns);
+  int64_t longest = 0;
+  int64_t stays = 0;
+  for (const Member& member : instance.members) {
+    const CollectiveRecord& record = digests[member.digest].collectives[member.record];
+    longest = std::max(longest, member.wait_ns);
+    stays += (*record.end - *record.start).ns;
+  }
+  samples.waits.push_back(longest);
+  samples.stays.push_back(stays / static_cast<int64_t>(instance.members.size()));
+  if (instance.spread_ns) samples.spreads.push_back(*instance.spread_ns);
+  raise(samples.bound_ns, instance.bound_ns);
+  if (instance.last_arriver)
+    ++samples.last[digests[instance.members[*instance.last_arriver].digest].rank];
+  const std::optional<double> size = size_of(instance, digests, ranks);
+  if (!size) return;
+  if (!samples.size) samples.size = size;
+  if (const auto found = bandwidth_of(instance.function, *size, ranks, instance.transfer_ns))
+    samples.busbws.push_back(found->busbw);
+}
+
+size_t ranks_of(const Group& group) {
+  return std::max(group.members.size(), static_cast<size_t>(std::max<int64_t>(0, group.size)));
+}
+
+std::optional<Comparable> comparable_of(const Kind& kind, const Samples& samples, size_t ranks) {
+  if (!samples.size || *samples.size <= 0) return std::nullopt;
+  return Comparable{kind.function, ranks,
+                    static_cast<int64_t>(std::floor(4 * std::log2(*samples.size)))};
 }
 
 }  // namespace
@@ -126,18 +162,29 @@ std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
     if (!instance.comparable) continue;
     Samples& samples = kinds[{matching.groups[instance.group].name, instance.function,
                               instance.bytes, instance.group}];
-    samples.transfers.push_back(instance.transfer_ns);
-    int64_t longest = 0;
-    for (const Member& member : instance.members) longest = std::max(longest, member.wait_ns);
-    samples.waits.push_back(longest);
+    add_instance(samples, instance, digests, ranks_of(matching.groups[instance.group]));
     samples.in_steps.add(step_of(instance, digests, steps));
-    if (instance.last_arriver)
-      ++samples.last[digests[instance.members[*instance.last_arriver].digest].rank];
+  }
+  std::map<Comparable, std::vector<double>> classes;
+  for (const auto& [kind, samples] : kinds) {
+    const auto entry = comparable_of(kind, samples, ranks_of(matching.groups[kind.group]));
+    if (!entry) continue;
+    std::vector<double>& all = classes[*entry];
+    all.insert(all.end(), samples.busbws.begin(), samples.busbws.end());
+  }
+  std::map<Comparable, double> best;
+  for (auto& [entry, busbws] : classes) {
+    if (busbws.size() >= kFewestOfClass) best[entry] = quantile(std::move(busbws), 0.95);
   }
   std::vector<CollectiveSummary> summaries;
-  for (const auto& [kind, samples] : kinds)
+  for (const auto& [kind, samples] : kinds) {
     summaries.push_back(
-        summary_of(kind, samples, matching.groups[kind.group].members.size(), steps.count()));
+        summary_of(kind, samples, ranks_of(matching.groups[kind.group]), steps.count()));
+    const auto entry = comparable_of(kind, samples, ranks_of(matching.groups[kind.group]));
+    if (!entry || !summaries.back().busbw) continue;
+    if (const auto found = best.find(*entry); found != best.end())
+      summaries.back().efficiency = *summaries.back().busbw / found->second;
+  }
   return summaries;
 }
 
@@ -156,6 +203,8 @@ std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests
     if (!message.transfer_ns) continue;
     samples.transfers.push_back(*message.transfer_ns);
     samples.waits.push_back(message.receive->wait_ns);
+    samples.send_waits.push_back(message.send->wait_ns);
+    raise(samples.bound_ns, message.bound_ns);
   }
   std::vector<PointToPoint> summaries;
   for (const auto& [flow, samples] : flows) {
@@ -172,6 +221,8 @@ std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests
     if (!samples.transfers.empty()) {
       one.transfer_ns = median_ns(samples.transfers);
       one.wait_ns = median_ns(samples.waits);
+      one.send_wait_ns = median_ns(samples.send_waits);
+      one.bound_ns = samples.bound_ns;
     }
     summaries.push_back(std::move(one));
   }
@@ -226,6 +277,13 @@ std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
             matching.instances.size(), count(MatchState::kTruncated), count(MatchState::kMissing),
             count(MatchState::kMismatch), count(MatchState::kInFlight)),
         unmatched));
+  }
+  const auto guessed = std::ranges::count_if(
+      matching.instances, [](const Instance& i) { return i.comparable && i.guessed; });
+  if (guessed > 0) {
+    diagnostics.push_back(make_diagnostic(
+        "guessed_waits", fmt::format("{} broadcasts, reduces, gathers or scatters", guessed),
+        guessed));
   }
   const auto sends = std::ranges::count_if(matching.messages,
                                            [](const Message& m) { return m.send && !m.receive; });

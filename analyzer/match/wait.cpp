@@ -2,31 +2,174 @@
 #include "analyzer/match/wait.h"
 
 #include <algorithm>
-#include <map>
+
+#include "analyzer/align/align.h"
+#include "base/interval.h"
+#include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
 
+// Up to this part of the transfer a spread of ends does not matter: the transfer is wrong by half
+// of it.
+constexpr int64_t kSmallSpreadParts = 20;
+
 const CollectiveRecord& record_of(std::span<const RankDigest> digests, const Member& member) {
   return digests[member.digest].collectives[member.record];
 }
 
-int64_t stay_of(const CollectiveRecord& record) { return (*record.end - *record.start).ns; }
-
-void divide_by_shortest_stay(Instance& instance, std::span<const RankDigest> digests) {
-  size_t shortest = 0;
-  for (size_t i = 1; i < instance.members.size(); ++i) {
-    if (stay_of(record_of(digests, instance.members[i])) <
-        stay_of(record_of(digests, instance.members[shortest])))
-      shortest = i;
+class Divider {
+ public:
+  Divider(Instance& instance, std::span<const RankDigest> digests, const Alignment& alignment)
+      : instance_(instance), alignment_(alignment) {
+    stays_.reserve(instance.members.size());
+    for (const Member& member : instance.members) {
+      const CollectiveRecord& record = record_of(digests, member);
+      stays_.push_back({*record.start, *record.end});
+    }
   }
-  instance.transfer_ns = stay_of(record_of(digests, instance.members[shortest]));
-  instance.last_arriver = shortest;
-  for (Member& member : instance.members)
-    member.wait_ns = stay_of(record_of(digests, member)) - instance.transfer_ns;
-}
+
+  void divide_synchronising() {
+    const size_t last = last_by([](const Interval& stay) { return stay.begin; });
+    const std::optional<int64_t> bound = bound_from(last);
+    const int64_t shortest = length(shortest_stay());
+    if (bound) instance_.spread_ns = spread();
+    if (bound && !is_small(*instance_.spread_ns, shortest) && *instance_.spread_ns > *bound &&
+        is_possible(last, *bound)) {
+      by_starts(last, *bound);
+    } else {
+      by_shortest_stay();
+    }
+    name_last_arriver(last, bound);
+  }
+
+  // The root's data cannot come before the root does.
+  void divide_from_root(size_t root, int64_t bound) {
+    for (size_t i = 0; i < stays_.size(); ++i) {
+      Member& member = instance_.members[i];
+      if (i != root) member.wait_ns = wait_until(stays_[root].begin, i);
+      instance_.transfer_ns = std::max(instance_.transfer_ns, length(i) - member.wait_ns);
+      if (member.wait_ns > bound) instance_.last_arriver = root;
+    }
+    note_clocks(bound);
+  }
+
+  // The root cannot finish before the last member has come.
+  void divide_to_root(size_t root, int64_t bound) {
+    const size_t last = last_by([](const Interval& stay) { return stay.begin; });
+    Member& at_root = instance_.members[root];
+    at_root.wait_ns = wait_until(stays_[last].begin, root);
+    instance_.transfer_ns = length(root) - at_root.wait_ns;
+    if (last == root || at_root.wait_ns > bound) instance_.last_arriver = last;
+    note_clocks(bound);
+  }
+
+  void guess() {
+    by_shortest_stay();
+    instance_.guessed = true;
+  }
+
+  // The largest bound of a difference between that member and another; nullopt = unknown.
+  [[nodiscard]] std::optional<int64_t> bound_from(size_t from) const {
+    int64_t largest = 0;
+    for (size_t i = 0; i < stays_.size(); ++i) {
+      if (i == from) continue;
+      const std::optional<int64_t> bound = bound_between(from, i);
+      if (!bound) return std::nullopt;
+      largest = std::max(largest, *bound);
+    }
+    return largest;
+  }
+
+ private:
+  [[nodiscard]] int64_t length(size_t i) const { return stays_[i].length().ns; }
+
+  [[nodiscard]] std::optional<int64_t> bound_between(size_t a, size_t b) const {
+    return alignment_.bound_between(instance_.members[a].digest, stays_[a].begin,
+                                    instance_.members[b].digest, stays_[b].begin);
+  }
+
+  template <typename Key>
+  [[nodiscard]] size_t last_by(Key key) const {
+    return static_cast<size_t>(std::ranges::max_element(stays_, {}, key) - stays_.begin());
+  }
+
+  [[nodiscard]] size_t shortest_stay() const {
+    return static_cast<size_t>(std::ranges::min_element(stays_, {}, &Interval::length) -
+                               stays_.begin());
+  }
+
+  [[nodiscard]] int64_t spread() const {
+    const auto [first, last] = std::ranges::minmax_element(stays_, {}, &Interval::end);
+    return (last->end - first->end).ns;
+  }
+
+  static bool is_small(int64_t spread, int64_t transfer) {
+    return spread <= transfer / kSmallSpreadParts;
+  }
+
+  // Nobody ends before all have begun. If that fails by more than the clocks can be wrong, the
+  // clocks or the records are not what they seem.
+  [[nodiscard]] bool is_possible(size_t last, int64_t bound) const {
+    return std::ranges::all_of(
+        stays_, [&](const Interval& stay) { return (stays_[last].begin - stay.end).ns <= bound; });
+  }
+
+  [[nodiscard]] int64_t wait_until(TraceNs arrival, size_t i) const {
+    return std::clamp<int64_t>((arrival - stays_[i].begin).ns, 0, length(i));
+  }
+
+  void by_shortest_stay() {
+    const size_t shortest = shortest_stay();
+    instance_.transfer_ns = length(shortest);
+    for (size_t i = 0; i < stays_.size(); ++i)
+      instance_.members[i].wait_ns = length(i) - instance_.transfer_ns;
+  }
+
+  // Members end one after the other: the transfer is the middle one's.
+  void by_starts(size_t last, int64_t bound) {
+    std::vector<int64_t> transfers;
+    transfers.reserve(stays_.size());
+    for (size_t i = 0; i < stays_.size(); ++i) {
+      instance_.members[i].wait_ns = wait_until(stays_[last].begin, i);
+      transfers.push_back(length(i) - instance_.members[i].wait_ns);
+    }
+    instance_.transfer_ns = median_ns(std::move(transfers));
+    note_clocks(bound);
+  }
+
+  void note_clocks(int64_t bound) {
+    instance_.spread_ns = spread();
+    instance_.bound_ns = bound;
+  }
+
+  // Only a rank that came later than every other by more than can be an error.
+  void name_last_arriver(size_t last, const std::optional<int64_t>& bound) {
+    if (bound && leads(last, *bound, [](const Interval& stay) { return stay.begin.ns; })) {
+      instance_.last_arriver = last;
+      return;
+    }
+    if (bound == 0) return;  // one clock: nothing tells better than the starts
+    const size_t shortest = shortest_stay();
+    if (leads(shortest, instance_.spread_ns.value_or(0),
+              [](const Interval& stay) { return -stay.length().ns; }))
+      instance_.last_arriver = shortest;
+  }
+
+  template <typename Key>
+  [[nodiscard]] bool leads(size_t leader, int64_t margin, Key key) const {
+    for (size_t i = 0; i < stays_.size(); ++i) {
+      if (i != leader && key(stays_[leader]) - key(stays_[i]) <= margin) return false;
+    }
+    return true;
+  }
+
+  Instance& instance_;
+  const Alignment& alignment_;
+  std::vector<Interval> stays_;  // by member
+};
 
 // Position of the root among the members that are there.
 std::optional<size_t> root_of(const Instance& instance, std::span<const RankDigest> digests,
@@ -40,35 +183,6 @@ std::optional<size_t> root_of(const Instance& instance, std::span<const RankDige
   return std::nullopt;
 }
 
-// The root's data cannot come before the root does.
-void divide_from_root(Instance& instance, std::span<const RankDigest> digests, size_t root) {
-  const TraceNs root_start = *record_of(digests, instance.members[root]).start;
-  for (size_t i = 0; i < instance.members.size(); ++i) {
-    Member& member = instance.members[i];
-    const CollectiveRecord& record = record_of(digests, member);
-    if (i != root)
-      member.wait_ns = std::clamp<int64_t>((root_start - *record.start).ns, 0, stay_of(record));
-    instance.transfer_ns = std::max(instance.transfer_ns, stay_of(record) - member.wait_ns);
-    if (member.wait_ns > 0) instance.last_arriver = root;
-  }
-}
-
-// The root cannot finish before the last member has come.
-void divide_to_root(Instance& instance, std::span<const RankDigest> digests, size_t root) {
-  size_t last = root;
-  for (size_t i = 0; i < instance.members.size(); ++i) {
-    if (*record_of(digests, instance.members[i]).start >
-        *record_of(digests, instance.members[last]).start)
-      last = i;
-  }
-  Member& at_root = instance.members[root];
-  const CollectiveRecord& record = record_of(digests, at_root);
-  const TraceNs last_start = *record_of(digests, instance.members[last]).start;
-  at_root.wait_ns = std::clamp<int64_t>((last_start - *record.start).ns, 0, stay_of(record));
-  instance.transfer_ns = stay_of(record) - at_root.wait_ns;
-  instance.last_arriver = last;
-}
-
 }  // namespace
 
 bool is_synchronising(Function function) {
@@ -78,64 +192,29 @@ bool is_synchronising(Function function) {
 }
 
 void divide(Instance& instance, std::span<const RankDigest> digests, const Group& group,
-            bool aligned) {
-  if (is_synchronising(instance.function)) return divide_by_shortest_stay(instance, digests);
-  const std::optional<size_t> root =
-      aligned ? root_of(instance, digests, group) : std::optional<size_t>();
-  if (!root) {
-    divide_by_shortest_stay(instance, digests);
-    instance.last_arriver.reset();  // a guess too many
-    return;
-  }
+            const Alignment& alignment) {
+  Divider divider(instance, digests, alignment);
+  if (is_synchronising(instance.function)) return divider.divide_synchronising();
+  const std::optional<size_t> root = root_of(instance, digests, group);
+  const std::optional<int64_t> bound = root ? divider.bound_from(*root) : std::optional<int64_t>();
+  if (!bound) return divider.guess();
   if (instance.function == Function::kReduce || instance.function == Function::kGather)
-    return divide_to_root(instance, digests, *root);
-  divide_from_root(instance, digests, *root);
+    return divider.divide_to_root(*root, *bound);
+  divider.divide_from_root(*root, *bound);
 }
 
-std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests, const Matching& matching,
-                                 size_t digest) {
-  using Key = std::tuple<size_t, Function, std::optional<int64_t>>;
-  const RankDigest& rank = digests[digest];
-  std::map<Key, int64_t> best;
-  const auto key_of = [](const CollectiveRecord& r) {
-    return Key{r.communicator, r.function, r.bytes};
-  };
-  const auto transfer_of = [&](size_t i) {
-    const size_t instance = matching.instance_of[digest][i];
-    return instance != kNoInstance && matching.instances[instance].comparable
-               ? matching.instances[instance].transfer_ns
-               : stay_of(rank.collectives[i]);
-  };
-  for (size_t i = 0; i < rank.collectives.size(); ++i) {
-    const CollectiveRecord& record = rank.collectives[i];
-    if (!record.start || !record.end) continue;
-    const auto [entry, is_new] = best.try_emplace(key_of(record), transfer_of(i));
-    entry->second = std::min(entry->second, transfer_of(i));
-  }
-  std::vector<CommSpan> spans;
-  for (size_t i = 0; i < rank.collectives.size(); ++i) {
-    const CollectiveRecord& record = rank.collectives[i];
-    if (!record.start) continue;
-    if (!record.end) {
-      spans.push_back({{*record.start, rank.span.end}, {INT64_MAX}});
-      continue;
-    }
-    const size_t instance = matching.instance_of[digest][i];
-    TraceNs arrive = std::max(*record.start, *record.end + DurationNs{-best.at(key_of(record))});
-    if (instance != kNoInstance && matching.instances[instance].comparable) {
-      for (const Member& member : matching.instances[instance].members) {
-        if (member.digest == digest) arrive = *record.start + DurationNs{member.wait_ns};
-      }
-    }
-    if (const size_t m = matching.message_of[digest][i]; m != kNoInstance) {
-      const Message& message = matching.messages[m];
-      const Member& own = record.function == Function::kSend ? *message.send : *message.receive;
-      if (message.transfer_ns) arrive = *record.start + DurationNs{own.wait_ns};
-    }
-    spans.push_back({{*record.start, *record.end}, arrive});
-  }
-  std::ranges::sort(spans, {}, [](const CommSpan& s) { return s.span.begin; });
-  return spans;
+void divide(Message& message, std::span<const RankDigest> digests, const Alignment& alignment) {
+  const CollectiveRecord& send = record_of(digests, *message.send);
+  const CollectiveRecord& receive = record_of(digests, *message.receive);
+  if (!send.start || !receive.start || !receive.end) return;
+  message.bound_ns = alignment.bound_between(message.send->digest, *send.start,
+                                             message.receive->digest, *receive.start);
+  if (!message.bound_ns) return;
+  const TraceNs both = std::max(*send.start, *receive.start);
+  message.receive->wait_ns = (std::min(both, *receive.end) - *receive.start).ns;
+  if (send.end)
+    message.send->wait_ns = std::max<int64_t>(0, (std::min(both, *send.end) - *send.start).ns);
+  message.transfer_ns = std::max<int64_t>(0, (*receive.end - both).ns);
 }
 
 }  // namespace dprof::analyzer

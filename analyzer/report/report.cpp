@@ -41,6 +41,14 @@ Diagnostic make_diagnostic(std::string_view code, std::string text, int64_t coun
           .text = std::move(text)};
 }
 
+bool is_lost(const Loss& loss) { return loss.reason != schema::LossReason::kSkippedRow; }
+
+int64_t lost_records(const Recording& recording) {
+  int64_t lost = 0;
+  for (const Loss& loss : recording.lost) lost += is_lost(loss) ? loss.count : 0;
+  return lost;
+}
+
 std::string_view key_of(Category category) {
   return kCategoryNames.at(static_cast<size_t>(category)).key;
 }

@@ -49,12 +49,21 @@ inline constexpr size_t kCategories = 16;
 [[nodiscard]] std::string_view title_of(Category category);  // for people: "exposed wait"
 using CategoryNs = std::array<int64_t, kCategories>;
 
+// A step that is not like the others.
+struct OuterEvent {
+  int64_t step = 0;      // step index
+  std::string kind;      // checkpoint, validation, other
+  int64_t extra_ns = 0;  // beyond the median step
+};
+
 struct StepsInfo {
   int64_t count = 0;
   int64_t first_steady = 0;  // step indices, both included
   int64_t last_steady = 0;
   int64_t median_ns = 0;  // over steady steps, of the longest rank's window
   schema::StepSource source = schema::StepSource::kMarker;
+  std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = cannot be told
+  std::vector<OuterEvent> outer;       // among the steady steps, by index
 };
 
 struct RunInfo {
@@ -87,17 +96,39 @@ struct Recording {
   std::optional<Overhead> overhead;
 };
 
+// Records that should have been there and are not. What an importer had no use for is none of them:
+// its diagnostics tell of that.
+[[nodiscard]] bool is_lost(const Loss& loss);
+[[nodiscard]] int64_t lost_records(const Recording& recording);
+
+// How far one host's clock was ahead of the reference's, and how well that is known.
 struct HostClock {
   std::string host;
-  int64_t offset_ns = 0;
+  int64_t offset_ns = 0;  // in the middle of the recording
   int64_t drift_ppb = 0;
-  std::optional<int64_t> bound_ns;  // nullopt = no bound can be given
+  std::optional<int64_t> bound_ns;   // largest over the recording; nullopt = no bound can be given
+  std::optional<int64_t> likely_ns;  // spread of the best probes: the error that is to be expected
+  std::string method;  // same clock, probes, collectives, probes and collectives, none
+  int64_t probes = 0;  // answered probes that it was computed from
+  int64_t resets = 0;  // steps of the clock that were seen; the fit is split there
+};
+
+// How well the clock of a GPU is tied to its host's.
+struct DeviceClock {
+  int rank = 0;
+  int64_t device = 0;
+  int64_t kernels = 0;                 // with a known launch
+  int64_t before_launch = 0;           // of these, begun before their launch was called
+  std::optional<int64_t> residual_ns;  // of the fit of host against device times
+  bool reliable = true;
 };
 
 struct Clock {
   std::string reference;
   std::vector<HostClock> hosts;
-  int64_t violations = 0;
+  std::vector<DeviceClock> devices;
+  int64_t violations = 0;  // synchronising collectives that ended somewhere before all had begun
+  int64_t checked = 0;     // collectives that this was looked at for
 };
 
 struct RankBreakdown {
@@ -118,10 +149,102 @@ struct RankOverlap {
   int64_t hidden_ns = 0;
   int64_t exposed_wait_ns = 0;
   int64_t exposed_transfer_ns = 0;
+  std::optional<double> ratio;         // hidden, of the communication; nullopt = there is none
+  std::optional<int64_t> hideable_ns;  // of exposed transfer: computation was left to hide it
+  std::optional<double> best_ratio;    // with that hidden too
+};
+
+// A steady step, over all ranks.
+struct StepOverlap {
+  int64_t step = 0;  // step index
+  int64_t communication_ns = 0;
+  int64_t hidden_ns = 0;
+  int64_t exposed_wait_ns = 0;
+  int64_t exposed_transfer_ns = 0;
+  std::optional<int64_t> hideable_ns;
+};
+
+// The collectives of one kind, over all ranks and steady steps. Where two run at once, both count:
+// these do not add up to the totals per rank.
+struct CollectiveOverlap {
+  std::string communicator;
+  schema::Function function{};
+  std::optional<int64_t> bytes;
+  int64_t n = 0;  // ranks' parts
+  int64_t hidden_ns = 0;
+  int64_t exposed_wait_ns = 0;
+  int64_t exposed_transfer_ns = 0;
 };
 
 struct Overlap {
   std::vector<RankOverlap> per_rank;
+  std::vector<StepOverlap> per_step;
+  std::vector<CollectiveOverlap> per_collective;
+};
+
+// GPU rows as other tools count them (analysis.md 4a).
+struct RankGpuRows {
+  int rank = 0;
+  int64_t rows = 0;  // counted
+  int64_t span_ns = 0;
+  int64_t busy_ns = 0;
+  int64_t idle_ns = 0;
+  int64_t compute_ns = 0;
+  int64_t communication_ns = 0;
+  int64_t memory_ns = 0;
+  int64_t overlap_ns = 0;                                 // communication with compute
+  std::vector<std::pair<std::string, int64_t>> left_out;  // by reason: "no launching row"
+};
+
+struct GpuRows {
+  std::string filter;  // all, linked, steps-hta
+  std::vector<RankGpuRows> per_rank;
+};
+
+// How much slower operators run beside a collective.
+struct Contention {
+  double factor = 1;  // time-weighted median over operators; 1 = none
+  int64_t operators = 0;
+  int64_t hidden_cost_ns = 0;  // per steady step, mean over ranks: overlapped * (1 - 1 / factor)
+  double spread = 0;           // MADn of the operators' factors
+};
+
+// A DDP bucket over all ranks and steady steps; medians. nullopt = its times were not recorded.
+struct BucketSummary {
+  int64_t bucket = 0;
+  std::optional<int64_t> bytes;
+  int64_t n = 0;
+  std::optional<int64_t> order_delay_ns;  // ready until called: lower buckets go first
+  std::optional<int64_t> queue_delay_ns;  // called until begun
+  int64_t transfer_ns = 0;
+  int64_t wait_ns = 0;
+  int64_t exposed_ns = 0;                // of it, no computation beside it
+  std::optional<int64_t> fill_delay_ns;  // from the bucket before it being ready to this one
+};
+
+struct BucketCap {
+  std::optional<int64_t> cap_bytes;  // nullopt = one bucket
+  int64_t buckets = 0;
+  int64_t exposed_ns = 0;  // per step, by the fitted cost
+};
+
+struct Buckets {
+  std::vector<BucketSummary> buckets;
+  std::optional<int64_t> present_exposed_ns;  // per step, by the same model
+  std::optional<int64_t> bound_ns;            // no bucketing exposes less
+  std::vector<BucketCap> caps;  // empty = could not be searched; a diagnostic says why
+};
+
+// transfer = alpha + beta * bytes, fitted to the fastest transfers of each size.
+struct LinkFit {
+  std::string communicator;
+  schema::Function function{};
+  int64_t sizes = 0;
+  int64_t n = 0;
+  double alpha_ns = 0;
+  double beta_ns_per_byte = 0;
+  double half_bytes = 0;  // at this size half of the bandwidth is reached
+  double residual = 0;    // median over sizes of |measured - fitted|, relative to the measured
 };
 
 struct LastArriver {
@@ -139,7 +262,11 @@ struct CollectiveSummary {
   std::optional<double> algbw;  // bytes/s
   std::optional<double> busbw;
   std::optional<LastArriver> last_arriver;
-  std::optional<double> per_step;  // median count in a steady step
+  std::optional<double> per_step;        // median count in a steady step
+  std::optional<double> apparent_busbw;  // with waiting counted as transfer, as a contrast
+  std::optional<double> efficiency;      // busbw against the best of the same function and size
+  std::optional<int64_t> bound_ns;       // of wait_ns, where clocks enter; nullopt: they do not
+  std::optional<int64_t> spread_ns;      // median, between the members' ends; nullopt = no clocks
 };
 
 // Messages of one size from one rank to another.
@@ -154,6 +281,8 @@ struct PointToPoint {
   std::optional<int64_t> wait_ns;      // median of the receiver's wait for the sender
   int64_t unmatched_sends = 0;
   int64_t unmatched_receives = 0;
+  std::optional<int64_t> send_wait_ns;  // median of the sender's wait for the receiver
+  std::optional<int64_t> bound_ns;      // of transfer and waits
 };
 
 struct RankPhase {
@@ -192,6 +321,14 @@ struct Straggler {
 // With two ranks no third one tells which difference is usual.
 [[nodiscard]] constexpr double straggler_floor(size_t ranks) { return ranks == 2 ? 0.05 : 0.03; }
 
+// What a rank was at when everything stood still.
+struct HungRank {
+  int rank = 0;
+  std::string state;  // not_called, queued, running, done, no_data
+  std::string last;   // the last thing that it is known to have done, in words; "" = unknown
+  std::optional<int64_t> since_ns;  // for how long nothing more was heard of it
+};
+
 struct Hang {
   std::string state;  // waiting, mismatch, deadlock, dead
   std::vector<int> culprits;
@@ -199,6 +336,8 @@ struct Hang {
   std::string communicator;
   schema::Function function{};
   std::optional<int64_t> sequence;
+  std::string reason;           // one sentence: how it was decided
+  std::vector<HungRank> ranks;  // culprits first
 };
 
 struct RankMemory {
@@ -250,7 +389,11 @@ struct Report {
   Recording recording;
   std::optional<Clock> clock;
   std::optional<Breakdown> breakdown;
+  std::optional<GpuRows> gpu_rows;
   std::optional<Overlap> overlap;
+  std::optional<Contention> contention;
+  std::optional<Buckets> buckets;
+  std::optional<std::vector<LinkFit>> link_fits;
   std::optional<std::vector<CollectiveSummary>> collectives;
   std::optional<std::vector<PointToPoint>> point_to_point;
   std::optional<std::vector<PhaseSummary>> phases;

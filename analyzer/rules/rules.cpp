@@ -244,11 +244,11 @@ void Rules::mutual_waiting() {
 }
 
 void Rules::losses() {
-  if (report.recording.lost.empty()) return;
-  int64_t count = 0;
+  const int64_t count = lost_records(report.recording);
+  if (count == 0) return;
   Finding finding{.rule = "hygiene.lost-records", .evidence = {}};
   for (const Loss& loss : report.recording.lost) {
-    count += loss.count;
+    if (!is_lost(loss)) continue;
     if (std::ranges::count(finding.ranks, loss.rank) == 0) finding.ranks.push_back(loss.rank);
   }
   const auto all = static_cast<double>(std::max<int64_t>(1, count + report.recording.events));

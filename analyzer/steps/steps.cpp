@@ -7,6 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "analyzer/steps/device_windows.h"
+#include "analyzer/steps/micro_steps.h"
+#include "analyzer/steps/outer.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -39,20 +42,6 @@ std::map<int64_t, Interval> sound_steps(const RankDigest& digest, int64_t& left_
   return sound;
 }
 
-// Begins of a rank's checkpoints, in order.
-std::vector<TraceNs> checkpoints_of(const RankDigest& digest) {
-  std::vector<TraceNs> begins;
-  for (const PhaseRange& phase : digest.phases) {
-    if (phase.marker == schema::Marker::kCheckpoint) begins.push_back(phase.span.begin);
-  }
-  return begins;
-}
-
-bool any_within(const std::vector<TraceNs>& begins, Interval window) {
-  const auto first = std::ranges::lower_bound(begins, window.begin);
-  return first != begins.end() && *first < window.end;
-}
-
 void note_ranks_without_steps(std::span<const RankDigest> digests, const std::vector<size_t>& with,
                               std::vector<Diagnostic>& diagnostics) {
   if (with.empty()) return;
@@ -83,10 +72,13 @@ bool settle_steady(Steps& steps, const std::optional<std::pair<int64_t, int64_t>
   return true;
 }
 
-void fill_info(Steps& steps, schema::StepSource source) {
+void fill_info(std::span<const RankDigest> digests, Steps& steps) {
+  const std::vector<std::string> kinds = outer_kinds(digests, steps);
   std::vector<int64_t> ordinary;
   std::vector<int64_t> all;
-  for (const AlignedStep& step : steps.steady()) {
+  for (size_t s = 0; s < kinds.size(); ++s) {
+    AlignedStep& step = steps.steps[steps.first_steady + s];
+    step.outer = !kinds[s].empty();
     all.push_back(step.longest_ns);
     if (!step.outer) ordinary.push_back(step.longest_ns);
   }
@@ -94,7 +86,71 @@ void fill_info(Steps& steps, schema::StepSource source) {
                 .first_steady = steps.steps[steps.first_steady].index,
                 .last_steady = steps.steps[steps.last_steady].index,
                 .median_ns = median_ns(ordinary.empty() ? all : ordinary),
-                .source = source};
+                .source = digests[steps.ranks.front()].step_source,
+                .micro_steps = micro_steps_of(digests, steps),
+                .outer = {}};
+  for (size_t s = 0; s < kinds.size(); ++s) {
+    const AlignedStep& step = steps.steady()[s];
+    if (step.outer)
+      steps.info.outer.push_back({step.index, kinds[s], step.longest_ns - steps.info.median_ns});
+  }
+}
+
+void fill_device_windows(std::span<const RankDigest> digests, Steps& steps) {
+  const auto launches = [&](size_t rank) -> const std::vector<Launch>& {
+    return digests[rank].gpu.launches;
+  };
+  if (std::ranges::all_of(steps.ranks, [&](size_t r) { return launches(r).empty(); })) return;
+  for (AlignedStep& step : steps.steps) step.device_windows.resize(steps.ranks.size());
+  for (size_t r = 0; r < steps.ranks.size(); ++r) {
+    const RankDigest& digest = digests[steps.ranks[r]];
+    std::vector<Interval> hosts;
+    for (const AlignedStep& step : steps.steps) hosts.push_back(step.windows[r]);
+    TraceNs end = digest.span.begin;
+    for (const IntervalSet* busy : {&digest.gpu.compute, &digest.gpu.communication}) {
+      if (!busy->empty()) end = std::max(end, busy->back().end);
+    }
+    const auto windows = device_windows_of(launches(steps.ranks[r]), hosts, end);
+    for (size_t s = 0; s < windows.size(); ++s) steps.steps[s].device_windows[r] = windows[s];
+  }
+}
+
+using RankSteps = std::map<int64_t, Interval>;
+
+// Leaves out ranks that have hardly any steps: they would take theirs from all others.
+void leave_out_short_ranks(std::span<const RankDigest> digests, std::vector<size_t>& ranks,
+                           std::vector<RankSteps>& of_rank, std::vector<Diagnostic>& diagnostics) {
+  std::vector<int64_t> counts;
+  for (const RankSteps& steps : of_rank) counts.push_back(static_cast<int64_t>(steps.size()));
+  const int64_t usual = median_ns(counts);
+  size_t kept = 0;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (2 * counts[r] < usual) {
+      diagnostics.push_back(make_diagnostic(
+          "rank_with_few_steps", fmt::format("rank {} has {} complete steps, the others {}",
+                                             digests[ranks[r]].rank, counts[r], usual)));
+      continue;
+    }
+    ranks[kept] = ranks[r];
+    std::swap(of_rank[kept], of_rank[r]);
+    ++kept;
+  }
+  ranks.resize(kept);
+  of_rank.resize(kept);
+}
+
+// The steps that all ranks have.
+void join(const std::vector<RankSteps>& of_rank, Steps& steps) {
+  for (const auto& [index, window] : of_rank.front()) {
+    AlignedStep step{.index = index, .windows = {}, .device_windows = {}};
+    for (const RankSteps& rank : of_rank) {
+      const auto found = rank.find(index);
+      if (found == rank.end()) break;
+      step.windows.push_back(found->second);
+      step.longest_ns = std::max(step.longest_ns, found->second.length().ns);
+    }
+    if (step.windows.size() == of_rank.size()) steps.steps.push_back(std::move(step));
+  }
 }
 
 }  // namespace
@@ -118,15 +174,11 @@ std::optional<Steps> align_steps(std::span<const RankDigest> digests,
                                  const std::optional<std::pair<int64_t, int64_t>>& chosen,
                                  std::vector<Diagnostic>& diagnostics) {
   Steps steps;
-  std::vector<std::map<int64_t, Interval>> of_rank;
+  std::vector<RankSteps> of_rank;
   int64_t left_out = 0;
-  size_t fewest = SIZE_MAX;
-  size_t most = 0;
   for (size_t i = 0; i < digests.size(); ++i) {
-    std::map<int64_t, Interval> sound = sound_steps(digests[i], left_out);
+    RankSteps sound = sound_steps(digests[i], left_out);
     if (sound.empty()) continue;
-    fewest = std::min(fewest, sound.size());
-    most = std::max(most, sound.size());
     steps.ranks.push_back(i);
     of_rank.push_back(std::move(sound));
   }
@@ -135,25 +187,15 @@ std::optional<Steps> align_steps(std::span<const RankDigest> digests,
     diagnostics.push_back(make_diagnostic("no_steps", "no rank has a complete training step"));
     return std::nullopt;
   }
-  if (most > fewest + 1 || left_out > 0) {
+  leave_out_short_ranks(digests, steps.ranks, of_rank, diagnostics);
+  const auto [fewest, most] = std::ranges::minmax_element(of_rank, {}, &RankSteps::size);
+  if (most->size() > fewest->size() + 1 || left_out > 0) {
     diagnostics.push_back(make_diagnostic(
         "uneven_steps",
         fmt::format("ranks have {} to {} complete steps; {} overlapping or empty ones left out",
-                    fewest, most, left_out)));
+                    fewest->size(), most->size(), left_out)));
   }
-  std::vector<std::vector<TraceNs>> checkpoints;
-  for (const size_t rank : steps.ranks) checkpoints.push_back(checkpoints_of(digests[rank]));
-  for (const auto& [index, window] : of_rank.front()) {
-    AlignedStep step{.index = index, .windows = {}};
-    for (size_t r = 0; r < of_rank.size(); ++r) {
-      const auto found = of_rank[r].find(index);
-      if (found == of_rank[r].end()) break;
-      step.windows.push_back(found->second);
-      step.longest_ns = std::max(step.longest_ns, found->second.length().ns);
-      step.outer = step.outer || any_within(checkpoints[r], found->second);
-    }
-    if (step.windows.size() == of_rank.size()) steps.steps.push_back(std::move(step));
-  }
+  join(of_rank, steps);
   if (steps.steps.empty() || !settle_steady(steps, chosen)) {
     diagnostics.push_back(make_diagnostic(
         "no_steps", steps.steps.empty() ? "no step is complete on all ranks"
@@ -161,7 +203,8 @@ std::optional<Steps> align_steps(std::span<const RankDigest> digests,
                                                       chosen->first, chosen->second)));
     return std::nullopt;
   }
-  fill_info(steps, digests[steps.ranks.front()].step_source);
+  fill_info(digests, steps);
+  fill_device_windows(digests, steps);
   if (const auto steady = static_cast<int64_t>(steps.steady().size()); steady < kFewSteps) {
     diagnostics.push_back(
         make_diagnostic("few_steps", fmt::format("{} steady steps", steady), steady));

@@ -14,8 +14,11 @@ namespace dprof::analyzer {
 struct AlignedStep {
   int64_t index = 0;
   std::vector<Interval> windows;  // one per entry of Steps::ranks
-  int64_t longest_ns = 0;         // the longest rank's window
-  bool outer = false;             // holds a checkpoint: in totals, but not in the median
+  // Where its work lay on the GPU, one per entry of Steps::ranks (device_windows.h); nullopt = the
+  // rank launched none in it. Empty where no rank has any.
+  std::vector<std::optional<Interval>> device_windows;
+  int64_t longest_ns = 0;  // the longest rank's window
+  bool outer = false;      // a steady step with something extra: in totals, but not in the median
 };
 
 // Invariant  steps are in order of index, each with a window on every rank of `ranks`;
@@ -37,8 +40,9 @@ struct Steps {
 // `lengths_ns`.
 [[nodiscard]] size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns);
 
-// Aligns by index. nullopt = no step that is complete on all ranks that have any; `diagnostics`
-// says why. With `chosen` (half-open indices) those steps are the steady ones.
+// Aligns by index: no clock enters. Ranks with less than half as many steps as usual are left out.
+// nullopt = no step that is complete on all others that have any; `diagnostics` says why. With
+// `chosen` (half-open indices) those steps are the steady ones.
 std::optional<Steps> align_steps(std::span<const RankDigest> digests,
                                  const std::optional<std::pair<int64_t, int64_t>>& chosen,
                                  std::vector<Diagnostic>& diagnostics);

@@ -109,5 +109,163 @@ TEST(AlignStepsTest, CheckpointStepsStayOutOfTheMedian) {
   EXPECT_EQ(steps->info.median_ns, 100);
 }
 
+TEST(AlignStepsTest, GapsInTheNumbersStay) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(12, 100));
+  for (size_t s = 6; s < 12; ++s) digest.steps[s].index += 100;  // a second capture window
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(std::vector{digest}, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->info.count, 12);
+  EXPECT_EQ(steps->info.last_steady, 111);
+  EXPECT_EQ(steps->steps[6].index, 106);
+}
+
+TEST(AlignStepsTest, RankWithHardlyAnyStepsIsLeftOut) {
+  const std::vector<RankDigest> digests = {rank_of_lengths(0, std::vector<int64_t>(20, 100)),
+                                           rank_of_lengths(1, std::vector<int64_t>(20, 100)),
+                                           rank_of_lengths(2, std::vector<int64_t>(3, 100))};
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(digests, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(steps->ranks, ::testing::ElementsAre(0, 1));
+  EXPECT_EQ(steps->info.count, 20);
+  ASSERT_EQ(diagnostics.size(), 1U);
+  EXPECT_EQ(diagnostics[0].code, "rank_with_few_steps");
+}
+
+TEST(AlignStepsTest, WindowsThatDoNotOverlapInTimeAreTheSameStep) {
+  // The second rank's clock is an hour ahead.
+  const std::vector<RankDigest> digests = {
+      rank_of_lengths(0, std::vector<int64_t>(12, 100)),
+      rank_of_lengths(1, std::vector<int64_t>(12, 110), 3'600'000'000'000)};
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(digests, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  EXPECT_EQ(steps->info.count, 12);
+  EXPECT_EQ(steps->info.median_ns, 110);
+}
+
+// Collectives in the middle of each step, of the given bytes.
+void add_collectives(RankDigest& digest, const std::vector<int64_t>& bytes) {
+  if (digest.communicators.empty()) digest.communicators.push_back({});
+  for (const StepRecord& step : digest.steps) {
+    const int64_t apart = step.window.length().ns / static_cast<int64_t>(bytes.size() + 1);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      CollectiveRecord record;
+      record.bytes = bytes[i];
+      record.start = step.window.begin + DurationNs{static_cast<int64_t>(i + 1) * apart};
+      record.end = *record.start + DurationNs{1};
+      digest.collectives.push_back(record);
+    }
+  }
+}
+
+TEST(OuterEventsTest, OtherCollectivesThanUsual) {
+  std::vector<int64_t> lengths(20, 1000);
+  lengths[9] = 2500;
+  lengths[15] = 2600;
+  std::vector<RankDigest> digests = {rank_of_lengths(0, lengths), rank_of_lengths(1, lengths)};
+  for (RankDigest& digest : digests) {
+    add_collectives(digest, {64, 128, 256});
+    for (const size_t s : {9, 15}) {
+      CollectiveRecord loss;
+      loss.bytes = 4;
+      loss.start = loss.end = digest.steps[s].window.begin + DurationNs{2};
+      digest.collectives.push_back(loss);
+    }
+    digest.marked.push_back({"validation", {{.step = 9, .count = 1, .total_ns = 1500}}});
+  }
+  // One rank lost a record: that is no event of the run.
+  digests[1].collectives.erase(digests[1].collectives.begin() + 12 * 3);
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(digests, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  ASSERT_EQ(steps->info.outer.size(), 2U);
+  EXPECT_EQ(steps->info.outer[0].step, 9);
+  EXPECT_EQ(steps->info.outer[0].kind, "validation");
+  EXPECT_EQ(steps->info.outer[0].extra_ns, 1500);
+  EXPECT_EQ(steps->info.outer[1].step, 15);
+  EXPECT_EQ(steps->info.outer[1].kind, "other");
+  EXPECT_EQ(steps->info.median_ns, 1000);
+}
+
+TEST(OuterEventsTest, LongStepNeedsANameToBeOne) {
+  std::vector<int64_t> lengths(20, 1000);
+  lengths[8] = 9000;
+  lengths[12] = 9000;
+  lengths[14] = 1100;
+  RankDigest digest = rank_of_lengths(0, lengths);
+  digest.marked.push_back(
+      {"save_model",
+       {{.step = 8, .count = 1, .total_ns = 8000}, {.step = 14, .count = 1, .total_ns = 100}}});
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(std::vector{digest}, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  ASSERT_EQ(steps->info.outer.size(), 1U);
+  EXPECT_EQ(steps->info.outer[0].step, 8);
+  EXPECT_EQ(steps->info.outer[0].kind, "checkpoint");
+}
+
+TEST(OuterEventsTest, ChangingCollectivesAreNoEvents) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(20, 1000));
+  add_collectives(digest, {64, 128});
+  for (size_t i = 0; i < digest.collectives.size(); ++i)
+    digest.collectives[i].bytes = static_cast<int64_t>(i);
+  std::vector<Diagnostic> diagnostics;
+  const auto steps = align_steps(std::vector{digest}, {}, diagnostics);
+  ASSERT_TRUE(steps);
+  EXPECT_TRUE(steps->info.outer.empty());
+}
+
+TEST(MicroStepsTest, ByMarks) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(12, 1000));
+  MarkedPhase marked{"micro_step", {}};
+  for (size_t s = 0; s < 12; ++s) marked.in_steps.push_back({.step = s, .count = 4, .total_ns = 9});
+  digest.marked.push_back(marked);
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_EQ(align_steps(std::vector{digest}, {}, diagnostics)->info.micro_steps, 4);
+}
+
+TEST(MicroStepsTest, ByForwardsAndBackwards) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(12, 1000));
+  for (const StepRecord& step : digest.steps) {
+    for (int64_t k = 0; k < 3; ++k) {
+      const TraceNs begin = step.window.begin + DurationNs{k * 300};
+      digest.phases.push_back({{begin, begin + DurationNs{100}}, schema::Marker::kForward, 0});
+      digest.phases.push_back(
+          {{begin + DurationNs{100}, begin + DurationNs{250}}, schema::Marker::kBackward, 0});
+    }
+  }
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_EQ(align_steps(std::vector{digest}, {}, diagnostics)->info.micro_steps, 3);
+}
+
+// Gathers per layer in forward, gathers and scatters in backward; the norm at the end.
+std::vector<int64_t> sharded_step(int64_t layers, int64_t accumulated) {
+  std::vector<int64_t> bytes;
+  for (int64_t micro = 0; micro < accumulated; ++micro) {
+    for (int64_t i = 0; i < layers; ++i) bytes.push_back(1000);
+    for (int64_t i = 0; i < layers; ++i) bytes.insert(bytes.end(), {1000, 2000});
+  }
+  bytes.push_back(4);
+  return bytes;
+}
+
+TEST(MicroStepsTest, ByWhatRepeatsInTheStep) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(8, 10'000));
+  add_collectives(digest, sharded_step(32, 4));
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_EQ(align_steps(std::vector{digest}, {}, diagnostics)->info.micro_steps, 4);
+}
+
+TEST(MicroStepsTest, LayersAreNone) {
+  RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(8, 10'000));
+  std::vector<int64_t> bytes;
+  for (int layer = 0; layer < 24; ++layer) bytes.insert(bytes.end(), {100, 200, 300, 400});
+  add_collectives(digest, bytes);
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_FALSE(align_steps(std::vector{digest}, {}, diagnostics)->info.micro_steps);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

@@ -147,11 +147,7 @@ const std::vector<analyzer::Finding>& Model::findings() const {
   return report.findings ? *report.findings : kNone;
 }
 
-int64_t Model::lost() const {
-  int64_t count = 0;
-  for (const analyzer::Loss& loss : report.recording.lost) count += loss.count;
-  return count;
-}
+int64_t Model::lost() const { return analyzer::lost_records(report.recording); }
 
 std::optional<DurationNs> Model::clock_bound() const {
   if (!report.clock || report.clock->hosts.empty()) return std::nullopt;
@@ -176,6 +172,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     for (const analyzer::TraceFile& trace : run.traces) {
       if (trace.rank == rank.rank) rank.host = trace.host;
     }
+    rank.clock = std::move(analysis.ranks[i].clock);
     rank.steps = std::move(analysis.ranks[i].steps);
     rank.pieces = std::move(analysis.ranks[i].pieces);
     rank.summary = summary_of(rank.pieces);
@@ -235,7 +232,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
     if (trace == run->traces.end()) {
       return fail(Code::kInternal, fmt::format("no trace of rank {}", rank.rank));
     }
-    Result<analyzer::RankLanes> loaded = analyzer::load_lanes(*trace);
+    Result<analyzer::RankLanes> loaded = analyzer::load_lanes(*trace, rank.clock);
     if (!loaded.ok()) return fail(loaded.error());
     lanes.push_back(std::move(*loaded));
   }

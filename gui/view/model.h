@@ -41,6 +41,7 @@ struct MemberPlace {
 struct RankModel {
   int rank = 0;
   std::string host;
+  analyzer::ClockMap clock;  // from its trace's times to the run's axis
   analyzer::RankLanes lanes;
   std::vector<std::vector<LodIndex>> lods;  // by thread and depth
   std::vector<analyzer::StepWindow> steps;

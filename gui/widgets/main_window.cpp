@@ -301,7 +301,8 @@ void MainWindow::describe_selection() {
       rank.lanes.threads[static_cast<size_t>(place->thread_index)];
   const analyzer::Lane& lane = thread.depths[static_cast<size_t>(place->depth)];
   for (const analyzer::TraceFile& trace : model.run.traces) {
-    if (trace.rank == rank.rank) worker_.describe(trace, thread.table, lane.row[place->slice]);
+    if (trace.rank == rank.rank)
+      worker_.describe(trace, rank.clock, thread.table, lane.row[place->slice]);
   }
   right_tabs_->setCurrentIndex(1);
 }

@@ -61,11 +61,12 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
   });
 }
 
-void Worker::describe(analyzer::TraceFile trace, std::string table, int64_t row) {
+void Worker::describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
+                      int64_t row) {
   const uint64_t generation = ++describe_generation_;
-  start([this, generation, trace = std::move(trace), table = std::move(table),
-         row]() -> std::function<void()> {
-    Result<view::Fields> fields = analyzer::describe_row(trace, table, row);
+  start([this, generation, trace = std::move(trace), clock = std::move(clock),
+         table = std::move(table), row]() -> std::function<void()> {
+    Result<view::Fields> fields = analyzer::describe_row(trace, table, row, clock);
     view::Fields shown;
     if (fields.ok()) {
       shown = std::move(*fields);

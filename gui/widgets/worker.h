@@ -27,7 +27,8 @@ class Worker : public QObject {
   ~Worker() override;
 
   void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options);
-  void describe(analyzer::TraceFile trace, std::string table, int64_t row);
+  void describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
+                int64_t row);
   // Results of describe() that are still to come are not wanted.
   void forget_description() { ++describe_generation_; }
 

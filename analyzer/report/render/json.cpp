@@ -31,7 +31,11 @@ Json json_of(const StepsInfo& steps) {
           {"first_steady", steps.first_steady},
           {"last_steady", steps.last_steady},
           {"median_ns", steps.median_ns},
-          {"source", word_of(steps.source)}};
+          {"source", word_of(steps.source)},
+          {"micro_steps", or_null(steps.micro_steps)},
+          {"outer", array_of(steps.outer, [](const OuterEvent& e) {
+             return Json{{"step", e.step}, {"kind", e.kind}, {"extra_ns", e.extra_ns}};
+           })}};
 }
 
 Json json_of(const RunInfo& run) {
@@ -79,9 +83,23 @@ Json json_of(const Clock& clock) {
                                return Json{{"host", h.host},
                                            {"offset_ns", h.offset_ns},
                                            {"drift_ppb", h.drift_ppb},
-                                           {"bound_ns", or_null(h.bound_ns)}};
+                                           {"bound_ns", or_null(h.bound_ns)},
+                                           {"likely_ns", or_null(h.likely_ns)},
+                                           {"method", h.method},
+                                           {"probes", h.probes},
+                                           {"resets", h.resets}};
                              })},
-          {"violations", clock.violations}};
+          {"devices", array_of(clock.devices,
+                               [](const DeviceClock& d) {
+                                 return Json{{"rank", d.rank},
+                                             {"device", d.device},
+                                             {"kernels", d.kernels},
+                                             {"before_launch", d.before_launch},
+                                             {"residual_ns", or_null(d.residual_ns)},
+                                             {"reliable", d.reliable}};
+                               })},
+          {"violations", clock.violations},
+          {"checked", clock.checked}};
 }
 
 Json json_of(const RankBreakdown& rank) {
@@ -106,13 +124,95 @@ Json json_of(const Breakdown& breakdown) {
 }
 
 Json json_of(const Overlap& overlap) {
-  return {{"per_rank", array_of(overlap.per_rank, [](const RankOverlap& r) {
-             return Json{{"rank", r.rank},
-                         {"communication_ns", r.communication_ns},
-                         {"hidden_ns", r.hidden_ns},
-                         {"exposed_wait_ns", r.exposed_wait_ns},
-                         {"exposed_transfer_ns", r.exposed_transfer_ns}};
+  return {{"per_rank", array_of(overlap.per_rank,
+                                [](const RankOverlap& r) {
+                                  return Json{{"rank", r.rank},
+                                              {"communication_ns", r.communication_ns},
+                                              {"hidden_ns", r.hidden_ns},
+                                              {"exposed_wait_ns", r.exposed_wait_ns},
+                                              {"exposed_transfer_ns", r.exposed_transfer_ns},
+                                              {"ratio", or_null(r.ratio)},
+                                              {"hideable_ns", or_null(r.hideable_ns)},
+                                              {"best_ratio", or_null(r.best_ratio)}};
+                                })},
+          {"per_step", array_of(overlap.per_step,
+                                [](const StepOverlap& s) {
+                                  return Json{{"step", s.step},
+                                              {"communication_ns", s.communication_ns},
+                                              {"hidden_ns", s.hidden_ns},
+                                              {"exposed_wait_ns", s.exposed_wait_ns},
+                                              {"exposed_transfer_ns", s.exposed_transfer_ns},
+                                              {"hideable_ns", or_null(s.hideable_ns)}};
+                                })},
+          {"per_collective", array_of(overlap.per_collective, [](const CollectiveOverlap& c) {
+             return Json{{"communicator", c.communicator},
+                         {"function", word_of(c.function)},
+                         {"bytes", or_null(c.bytes)},
+                         {"n", c.n},
+                         {"hidden_ns", c.hidden_ns},
+                         {"exposed_wait_ns", c.exposed_wait_ns},
+                         {"exposed_transfer_ns", c.exposed_transfer_ns}};
            })}};
+}
+
+Json json_of(const RankGpuRows& r) {
+  Json left_out = Json::object();
+  for (const auto& [reason, count] : r.left_out) left_out[reason] = count;
+  return {{"rank", r.rank},
+          {"rows", r.rows},
+          {"span_ns", r.span_ns},
+          {"busy_ns", r.busy_ns},
+          {"idle_ns", r.idle_ns},
+          {"compute_ns", r.compute_ns},
+          {"communication_ns", r.communication_ns},
+          {"memory_ns", r.memory_ns},
+          {"overlap_ns", r.overlap_ns},
+          {"left_out", left_out}};
+}
+
+Json json_of(const GpuRows& rows) {
+  return {{"filter", rows.filter},
+          {"per_rank", array_of(rows.per_rank, [](const RankGpuRows& r) { return json_of(r); })}};
+}
+
+Json json_of(const Contention& c) {
+  return {{"factor", c.factor},
+          {"operators", c.operators},
+          {"hidden_cost_ns", c.hidden_cost_ns},
+          {"spread", c.spread}};
+}
+
+Json json_of(const Buckets& buckets) {
+  return {{"buckets", array_of(buckets.buckets,
+                               [](const BucketSummary& b) {
+                                 return Json{{"bucket", b.bucket},
+                                             {"bytes", or_null(b.bytes)},
+                                             {"n", b.n},
+                                             {"fill_delay_ns", or_null(b.fill_delay_ns)},
+                                             {"order_delay_ns", or_null(b.order_delay_ns)},
+                                             {"queue_delay_ns", or_null(b.queue_delay_ns)},
+                                             {"transfer_ns", b.transfer_ns},
+                                             {"wait_ns", b.wait_ns},
+                                             {"exposed_ns", b.exposed_ns}};
+                               })},
+          {"present_exposed_ns", or_null(buckets.present_exposed_ns)},
+          {"bound_ns", or_null(buckets.bound_ns)},
+          {"caps", array_of(buckets.caps, [](const BucketCap& c) {
+             return Json{{"cap_bytes", or_null(c.cap_bytes)},
+                         {"buckets", c.buckets},
+                         {"exposed_ns", c.exposed_ns}};
+           })}};
+}
+
+Json json_of(const LinkFit& fit) {
+  return {{"communicator", fit.communicator},
+          {"function", word_of(fit.function)},
+          {"sizes", fit.sizes},
+          {"n", fit.n},
+          {"alpha_ns", fit.alpha_ns},
+          {"beta_ns_per_byte", fit.beta_ns_per_byte},
+          {"half_bytes", fit.half_bytes},
+          {"residual", fit.residual}};
 }
 
 Json json_of(const CollectiveSummary& c) {
@@ -128,7 +228,11 @@ Json json_of(const CollectiveSummary& c) {
                                 [](const LastArriver& last) {
                                   return Json{{"rank", last.rank}, {"share", last.share}};
                                 })},
-          {"per_step", or_null(c.per_step)}};
+          {"per_step", or_null(c.per_step)},
+          {"apparent_busbw", or_null(c.apparent_busbw)},
+          {"efficiency", or_null(c.efficiency)},
+          {"spread_ns", or_null(c.spread_ns)},
+          {"bound_ns", or_null(c.bound_ns)}};
 }
 
 Json json_of(const PointToPoint& p) {
@@ -140,6 +244,8 @@ Json json_of(const PointToPoint& p) {
           {"per_step", or_null(p.per_step)},
           {"transfer_ns", or_null(p.transfer_ns)},
           {"wait_ns", or_null(p.wait_ns)},
+          {"send_wait_ns", or_null(p.send_wait_ns)},
+          {"bound_ns", or_null(p.bound_ns)},
           {"unmatched_sends", p.unmatched_sends},
           {"unmatched_receives", p.unmatched_receives}};
 }
@@ -182,7 +288,14 @@ Json json_of(const Hang& hang) {
           {"collective",
            {{"communicator", hang.communicator},
             {"function", word_of(hang.function)},
-            {"sequence", or_null(hang.sequence)}}}};
+            {"sequence", or_null(hang.sequence)}}},
+          {"reason", hang.reason},
+          {"ranks", array_of(hang.ranks, [](const HungRank& r) {
+             return Json{{"rank", r.rank},
+                         {"state", r.state},
+                         {"last", r.last},
+                         {"since_ns", or_null(r.since_ns)}};
+           })}};
 }
 
 // Leaks, categories and fragmentation are not computed yet: null.
@@ -246,8 +359,11 @@ std::string render_json(const Report& report) {
                      {"recording", json_of(report.recording)},
                      {"clock", object_part(report.clock)},
                      {"breakdown", object_part(report.breakdown)},
-                     {"gpu_rows", nullptr},
+                     {"gpu_rows", object_part(report.gpu_rows)},
                      {"overlap", object_part(report.overlap)},
+                     {"contention", object_part(report.contention)},
+                     {"buckets", object_part(report.buckets)},
+                     {"link_fits", list_part(report.link_fits)},
                      {"collectives", list_part(report.collectives)},
                      {"point_to_point", list_part(report.point_to_point)},
                      {"phases", list_part(report.phases)},

@@ -24,19 +24,20 @@ Json rendered(const Report& report) { return Json::parse(render_json(report)); }
 
 TEST(RenderJson, HasEveryTopLevelKeyAlways) {
   for (const Report& report : {Report(), sample_report()}) {
-    EXPECT_THAT(keys_of(rendered(report)),
-                ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
-                            "overlap", "collectives", "point_to_point", "phases", "stragglers",
-                            "hang", "memory", "replay", "findings"));
+    EXPECT_THAT(
+        keys_of(rendered(report)),
+        ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
+                    "contention", "buckets", "link_fits", "collectives", "point_to_point", "phases",
+                    "stragglers", "hang", "memory", "replay", "findings"));
   }
 }
 
 TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   Report report;
   const Json nothing = rendered(report);
-  for (const char* key :
-       {"clock", "breakdown", "gpu_rows", "overlap", "collectives", "point_to_point", "phases",
-        "stragglers", "hang", "memory", "replay", "findings"}) {
+  for (const char* key : {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets",
+                          "link_fits", "collectives", "point_to_point", "phases", "stragglers",
+                          "hang", "memory", "replay", "findings"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());
@@ -61,7 +62,10 @@ TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
               ElementsAre("name", "command", "ranks", "hosts", "world_size", "steps"));
   EXPECT_EQ(json["run"]["steps"],
             Json::parse(R"({"count": 120, "first_steady": 8, "last_steady": 117,
-                                                  "median_ns": 311400000, "source": "marker"})"));
+                                                  "median_ns": 311400000, "source": "marker",
+                                                  "micro_steps": 4,
+                                                  "outer": [{"step": 40, "kind": "checkpoint",
+                                                             "extra_ns": 310000000}]})"));
   const Json& recording = json["recording"];
   EXPECT_THAT(keys_of(recording), ElementsAre("events", "lost", "diagnostics", "overhead"));
   EXPECT_EQ(recording["lost"][0],
@@ -72,9 +76,11 @@ TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
   EXPECT_THAT(keys_of(recording["overhead"]),
               ElementsAre("share", "in_process_ns", "recorder_cpu_ns", "how"));
   EXPECT_TRUE(recording["overhead"]["recorder_cpu_ns"].is_null());
-  EXPECT_THAT(keys_of(json["clock"]), ElementsAre("reference", "hosts", "violations"));
+  EXPECT_THAT(keys_of(json["clock"]),
+              ElementsAre("reference", "hosts", "devices", "violations", "checked"));
   EXPECT_THAT(keys_of(json["clock"]["hosts"][1]),
-              ElementsAre("host", "offset_ns", "drift_ppb", "bound_ns"));
+              ElementsAre("host", "offset_ns", "drift_ppb", "bound_ns", "likely_ns", "method",
+                          "probes", "resets"));
 }
 
 TEST(RenderJson, BreakdownOfEachRankHasAllCategoriesAndSumsToWall) {
@@ -99,16 +105,23 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
   const Json json = rendered(sample_report());
   EXPECT_THAT(keys_of(json["overlap"]["per_rank"][0]),
               ElementsAre("rank", "communication_ns", "hidden_ns", "exposed_wait_ns",
-                          "exposed_transfer_ns"));
+                          "exposed_transfer_ns", "ratio", "hideable_ns", "best_ratio"));
+  EXPECT_EQ(json["gpu_rows"]["filter"], "linked");
+  EXPECT_THAT(keys_of(json["gpu_rows"]["per_rank"][0]),
+              ElementsAre("rank", "rows", "span_ns", "busy_ns", "idle_ns", "compute_ns",
+                          "communication_ns", "memory_ns", "overlap_ns", "left_out"));
+  EXPECT_EQ(json["buckets"]["caps"][1]["cap_bytes"], nullptr);
+  EXPECT_EQ(json["link_fits"][0]["alpha_ns"], 50'000.0);
   EXPECT_THAT(keys_of(json["collectives"][0]),
               ElementsAre("communicator", "function", "bytes", "n", "transfer_ns", "wait_ns",
-                          "algbw", "busbw", "last_arriver", "per_step"));
+                          "algbw", "busbw", "last_arriver", "per_step", "apparent_busbw",
+                          "efficiency", "spread_ns", "bound_ns"));
   EXPECT_EQ(json["collectives"][0]["function"], "all_reduce");
   EXPECT_EQ(json["collectives"][0]["last_arriver"], Json::parse(R"({"rank": 1, "share": 0.98})"));
   EXPECT_EQ(json["collectives"][0]["per_step"], 1.0);
   EXPECT_EQ(json["point_to_point"][0], Json::parse(R"({"communicator": "default_pg", "from": 1,
       "to": 0, "bytes": 87360, "n": 440, "per_step": 4.0, "transfer_ns": 300000,
-      "wait_ns": 1200000, "unmatched_sends": 2, "unmatched_receives": 0})"));
+      "wait_ns": 1200000, "send_wait_ns": null, "bound_ns": null, "unmatched_sends": 2, "unmatched_receives": 0})"));
   EXPECT_TRUE(json["point_to_point"][1]["from"].is_null());
   EXPECT_TRUE(json["point_to_point"][1]["transfer_ns"].is_null());
   EXPECT_EQ(json["phases"][1], Json::parse(R"({"name": "serve",
@@ -118,7 +131,12 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                           "confidence", "evidence"));
   EXPECT_EQ(json["hang"],
             Json::parse(R"({"state": "dead", "culprits": [1], "waiting": [0], "collective":
-                           {"communicator": "default_pg", "function": "all_reduce", "sequence": 219}})"));
+                           {"communicator": "default_pg", "function": "all_reduce", "sequence": 219},
+                         "reason": "Rank 1 was killed 2.00 s before the others ended.",
+                         "ranks": [{"rank": 1, "state": "not_called", "last": "in backward of step 73",
+                                    "since_ns": 2000000000},
+                                   {"rank": 0, "state": "running", "last": "all_reduce",
+                                    "since_ns": null}]})"));
   EXPECT_THAT(keys_of(json["memory"]), ElementsAre("per_rank", "leaks", "fragmentation"));
   EXPECT_THAT(keys_of(json["replay"]), ElementsAre("identity_error", "accepted", "whatif"));
   const Json& finding = json["findings"][0];

@@ -33,13 +33,18 @@ inline Report sample_report() {
   const Evidence evidence{
       .rank = 1, .table = "host_range", .rows = {17, 18}, .start_ns = 100, .end_ns = 900};
   Report r;
-  r.run = {.name = "ddp-resnet",
-           .command = "dprof-trainer --model convnet --steps 120",
-           .ranks = 2,
-           .hosts = 2,
-           .world_size = 2,
-           .steps = StepsInfo{
-               .count = 120, .first_steady = 8, .last_steady = 117, .median_ns = 311'400'000}};
+  r.run = {
+      .name = "ddp-resnet",
+      .command = "dprof-trainer --model convnet --steps 120",
+      .ranks = 2,
+      .hosts = 2,
+      .world_size = 2,
+      .steps = StepsInfo{.count = 120,
+                         .first_steady = 8,
+                         .last_steady = 117,
+                         .median_ns = 311'400'000,
+                         .micro_steps = 4,
+                         .outer = {{.step = 40, .kind = "checkpoint", .extra_ns = 310'000'000}}}};
   r.recording.events = 4'812'331;
   r.recording.lost = {{.rank = 1,
                        .source = schema::Source::kTorch,
@@ -49,15 +54,61 @@ inline Report sample_report() {
                              make_diagnostic("events_lost", "rank 1: 1,204 records were lost", 3)};
   r.recording.overhead = Overhead{
       .share = 0.004, .in_process_ns = 1000, .recorder_cpu_ns = {}, .how = "counted records"};
-  r.clock = Clock{.reference = "node-a",
-                  .hosts = {{.host = "node-a", .bound_ns = 0},
-                            {.host = "node-b", .offset_ns = -12, .bound_ns = 14'000}}};
+  r.clock =
+      Clock{.reference = "node-a",
+            .hosts = {{.host = "node-a", .bound_ns = 0, .likely_ns = {}, .method = "same clock"},
+                      {.host = "node-b",
+                       .offset_ns = -12,
+                       .drift_ppb = 20'000,
+                       .bound_ns = 14'000,
+                       .likely_ns = 900,
+                       .method = "probes",
+                       .probes = 2400}},
+            .devices = {{.rank = 1,
+                         .device = 0,
+                         .kernels = 1000,
+                         .before_launch = 12,
+                         .residual_ns = 6'000,
+                         .reliable = false}},
+            .violations = 1,
+            .checked = 220};
   r.breakdown = Breakdown{{sample_breakdown(0, 82, 46), sample_breakdown(1, 128, 0)}};
+  r.gpu_rows = GpuRows{.filter = "linked",
+                       .per_rank = {{.rank = 0,
+                                     .rows = 1200,
+                                     .span_ns = 100,
+                                     .busy_ns = 80,
+                                     .idle_ns = 20,
+                                     .compute_ns = 70,
+                                     .communication_ns = 30,
+                                     .memory_ns = 5,
+                                     .overlap_ns = 25,
+                                     .left_out = {{"no launching row", 7}}}}};
   r.overlap = Overlap{{{.rank = 0,
-                        .communication_ns = 10,
-                        .hidden_ns = 4,
-                        .exposed_wait_ns = 3,
-                        .exposed_transfer_ns = 3}}};
+                        .communication_ns = 10'000'000'000,
+                        .hidden_ns = 4'000'000'000,
+                        .exposed_wait_ns = 3'000'000'000,
+                        .exposed_transfer_ns = 3'000'000'000}}};
+  r.contention = Contention{.factor = 1.2, .operators = 14, .hidden_cost_ns = 2'000'000};
+  r.buckets = Buckets{.buckets = {{.bucket = 0,
+                                   .bytes = 1'048'576,
+                                   .n = 220,
+                                   .order_delay_ns = 0,
+                                   .queue_delay_ns = 12'000,
+                                   .transfer_ns = 800'000,
+                                   .wait_ns = 100'000,
+                                   .exposed_ns = 200'000}},
+                      .present_exposed_ns = 4'250'000,
+                      .bound_ns = 170'000,
+                      .caps = {{.cap_bytes = 1 << 20, .buckets = 80, .exposed_ns = 290'000},
+                               {.cap_bytes = {}, .buckets = 1, .exposed_ns = 19'010'000}}};
+  r.link_fits = {{.communicator = "default_pg",
+                  .function = schema::Function::kAllReduce,
+                  .sizes = 4,
+                  .n = 440,
+                  .alpha_ns = 50'000,
+                  .beta_ns_per_byte = 0.1,
+                  .half_bytes = 500'000}};
   r.collectives = {{.communicator = "default_pg",
                     .function = schema::Function::kAllReduce,
                     .bytes = 25'000'000,
@@ -67,7 +118,10 @@ inline Report sample_report() {
                     .algbw = 1.69e9,
                     .busbw = 1.69e9,
                     .last_arriver = LastArriver{.rank = 1, .share = 0.98},
-                    .per_step = 1}};
+                    .per_step = 1,
+                    .apparent_busbw = 0.41e9,
+                    .efficiency = 0.93,
+                    .bound_ns = 28'000}};
   r.point_to_point = {{.communicator = "default_pg",
                        .from = 1,
                        .to = 0,
@@ -100,7 +154,13 @@ inline Report sample_report() {
                 .waiting = {0},
                 .communicator = "default_pg",
                 .function = schema::Function::kAllReduce,
-                .sequence = 219};
+                .sequence = 219,
+                .reason = "Rank 1 was killed 2.00 s before the others ended.",
+                .ranks = {{.rank = 1,
+                           .state = "not_called",
+                           .last = "in backward of step 73",
+                           .since_ns = 2'000'000'000},
+                          {.rank = 0, .state = "running", .last = "all_reduce"}}};
   r.memory = Memory{{{.rank = 0, .peak_allocated = 1 << 20}}};
   r.replay = Replay{.identity_error = 0.008,
                     .accepted = true,

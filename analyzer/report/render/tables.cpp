@@ -56,6 +56,12 @@ std::string busbw_text(const CollectiveSummary& c) {
   return c.busbw ? format_bytes(static_cast<int64_t>(*c.busbw)) + "/s" : "";
 }
 
+// What clocks cannot tell from nothing is not shown as a wait.
+std::string wait_text(const CollectiveSummary& c) {
+  if (c.bound_ns && c.wait_ns < *c.bound_ns) return "≤ " + format_duration({*c.bound_ns});
+  return format_duration({c.wait_ns});
+}
+
 double total_ns(const CollectiveSummary& c) {
   return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
 }
@@ -84,7 +90,7 @@ TextTable table_of_collectives(const std::vector<CollectiveSummary>& collectives
     cells.push_back(format_count(c.n));
     if (in_steps) cells.push_back(per_step_text(c.per_step));
     cells.push_back(format_duration({c.transfer_ns}));
-    cells.push_back(format_duration({c.wait_ns}));
+    cells.push_back(wait_text(c));
     if (bandwidth) cells.push_back(busbw_text(c));
     cells.push_back(c.last_arriver ? fmt::format("rank {} in {}", c.last_arriver->rank,
                                                  format_share(c.last_arriver->share))

@@ -2,11 +2,15 @@
 #include "analyzer/report/render/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "analyzer/report/render/clocks.h"
+#include "analyzer/report/render/communication.h"
+#include "analyzer/report/render/gpu_rows.h"
 #include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "analyzer/report/render/messages.h"
@@ -76,8 +80,13 @@ class TextReport {
     findings();
     section(rank_section(report_, options_, paint_));
     section(phase_section(report_, options_, paint_));
+    section(gpu_rows_section(report_, options_, paint_));
+    section(overlap_section(report_, options_, paint_));
     section(collective_section(report_, options_, paint_));
+    section(bucket_section(report_, options_, paint_));
+    section(link_section(report_, options_, paint_));
     section(point_to_point_section(report_, options_, paint_));
+    section(clock_section(report_, options_, paint_));
     section(unknown_section(report_, options_, paint_));
     return without_trailing_blanks(text_);
   }
@@ -101,7 +110,9 @@ class TextReport {
   void header();
   [[nodiscard]] std::string clock_text() const;
   [[nodiscard]] std::string recording_text() const;
+  [[nodiscard]] std::string steps_text() const;
   void hang();
+  void hung_ranks(const Hang& hang);
   void where_a_step_goes();
   [[nodiscard]] std::vector<Part> parts_of_step() const;
   [[nodiscard]] std::vector<std::string> exposed_notes(double wait_ns, double transfer_ns) const;
@@ -143,10 +154,33 @@ void TextReport::header() {
                    ranks, plural(run.hosts, "host"), steps));
   labelled("clock", clock_text());
   labelled("recording", recording_text());
+  if (const std::string steps_said = steps_text(); !steps_said.empty())
+    labelled("steps", steps_said);
   if (run.command.empty()) return;
   const std::vector<std::string> command =
       wrapped(printable(run.command), width_ - kLabelWidth - 2);
   labelled("command", command.front() + (command.size() > 1 ? " …" : ""));
+}
+
+// Where the steps come from, if not from marks; micro-steps; what some steps hold besides.
+std::string TextReport::steps_text() const {
+  if (!report_.run.steps) return {};
+  const StepsInfo& steps = *report_.run.steps;
+  std::vector<std::string> parts;
+  if (steps.source == schema::StepSource::kInferred) parts.emplace_back("found by what repeats");
+  if (steps.source == schema::StepSource::kOptimizer) parts.emplace_back("from the optimizer");
+  if (steps.micro_steps && *steps.micro_steps > 1)
+    parts.push_back(fmt::format("{} micro-steps each", *steps.micro_steps));
+  constexpr size_t kMost = 3;
+  for (size_t i = 0; i < std::min(kMost, steps.outer.size()); ++i) {
+    const OuterEvent& event = steps.outer[i];
+    parts.push_back(fmt::format("{} in step {} (+{})",
+                                event.kind == "other" ? "something else" : printable(event.kind),
+                                event.step, unit_.text(static_cast<double>(event.extra_ns))));
+  }
+  if (steps.outer.size() > kMost)
+    parts.push_back(fmt::format("{} more like that", steps.outer.size() - kMost));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string TextReport::clock_text() const {
@@ -169,8 +203,7 @@ std::string TextReport::clock_text() const {
 }
 
 std::string TextReport::recording_text() const {
-  int64_t lost = 0;
-  for (const Loss& loss : report_.recording.lost) lost += loss.count;
+  const int64_t lost = lost_records(report_.recording);
   const std::string lost_text = fmt::format("{} lost", format_count(lost));
   return fmt::format("{}, {}, {}", plural(report_.recording.events, "event"),
                      lost > 0 ? paint_(Style::kBad, lost_text) : lost_text,
@@ -196,7 +229,26 @@ void TextReport::hang() {
   }
   line();
   line(fmt::format("{}   {}", paint_(Style::kBad, "HANG"), hang.state));
+  if (!hang.reason.empty())
+    sentence = capitalised(hang.reason) + (hang.reason.ends_with('.') ? "" : ".");
   paragraph("  ", sentence, 2, Style::kPlain);
+  hung_ranks(hang);
+}
+
+void TextReport::hung_ranks(const Hang& hang) {
+  constexpr size_t kMost = 12;
+  for (size_t i = 0; i < std::min(kMost, hang.ranks.size()); ++i) {
+    const HungRank& rank = hang.ranks[i];
+    std::string said = rank.state;
+    std::ranges::replace(said, '_', ' ');
+    if (rank.since_ns) said += fmt::format(", silent for {}", format_duration({*rank.since_ns}));
+    if (!rank.last.empty()) said += "; " + rank.last;
+    const std::string lead = fmt::format("  rank {:<5}", rank.rank);
+    paragraph(lead, said, lead.size(), Style::kPlain);
+  }
+  if (hang.ranks.size() <= kMost) return;
+  const auto more = static_cast<int64_t>(hang.ranks.size() - kMost);
+  line(paint_(Style::kFaint, fmt::format("  … and {} (--format json)", plural(more, "rank"))));
 }
 
 std::vector<std::string> TextReport::exposed_notes(double wait_ns, double transfer_ns) const {
@@ -312,8 +364,11 @@ void TextReport::where_a_step_goes() {
     title("WHERE A STEP GOES", "not known: no breakdown could be made of this run");
     return;
   }
-  title("WHERE A STEP GOES",
-        fmt::format("mean over ranks and steady steps, {}", unit_.text(mean_->wall_ns)));
+  const std::vector<RankBreakdown>& ranks = report_.breakdown->per_rank;
+  const std::string whose = ranks.size() == 1 && report_.run.ranks > 1
+                                ? fmt::format("rank {}, mean over steady steps", ranks.front().rank)
+                                : "mean over ranks and steady steps";
+  title("WHERE A STEP GOES", fmt::format("{}, {}", whose, unit_.text(mean_->wall_ns)));
   const std::vector<Part> parts = parts_of_step();
   size_t title_width = 0;
   size_t bar_width = 0;

@@ -67,7 +67,7 @@ std::string joined(std::span<const Diagnostic> diagnostics) {
 std::string unknown_section(const Report& report, const TextOptions& options,
                             const Painter& paint) {
   const Recording& recording = report.recording;
-  if (recording.diagnostics.empty() && recording.lost.empty()) return {};
+  if (recording.diagnostics.empty() && lost_records(recording) == 0) return {};
   const auto width = static_cast<size_t>(options.width);
   std::string text = paint(Style::kStrong, "WHAT IS NOT KNOWN") + '\n';
   const auto item = [&](bool info, const std::string& content) {
@@ -77,23 +77,24 @@ std::string unknown_section(const Report& report, const TextOptions& options,
   std::vector<Diagnostic> diagnostics = recording.diagnostics;
   // The losses themselves say more than the diagnostic that there are some.
   std::string loss_hint;
-  if (!recording.lost.empty()) {
+  std::vector<Loss> losses;
+  std::ranges::copy_if(recording.lost, std::back_inserter(losses), is_lost);
+  if (!losses.empty()) {
     std::erase_if(diagnostics, [&](const Diagnostic& d) {
       if (d.code != "events_lost") return false;
       loss_hint = hint_of(d);
       return true;
     });
   }
-  const std::span lost =
-      std::span(recording.lost).first(std::min(kMostLosses, recording.lost.size()));
+  const std::span lost = std::span(losses).first(std::min(kMostLosses, losses.size()));
   for (const Loss& loss : lost) {
     std::string reason(word_of(loss.reason));
     std::ranges::replace(reason, '_', ' ');
     std::string content = fmt::format("rank {}: {} lost ({}, {})", loss.rank,
                                       plural(loss.count, "record"), word_of(loss.source), reason);
     const bool last = &loss == &lost.back();
-    if (last && lost.size() < recording.lost.size()) {
-      content += fmt::format("; and {} more such lines", recording.lost.size() - lost.size());
+    if (last && lost.size() < losses.size()) {
+      content += fmt::format("; and {} more such lines", losses.size() - lost.size());
     }
     item(false, with_hint(content, last ? loss_hint : ""));
   }

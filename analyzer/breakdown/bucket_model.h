@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DDP's buckets cost, by a model: gradients become ready one after the other, are gathered
+// into buckets, and the buckets are reduced in order, one at a time (analysis.md 5.2). Pure
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dprof::analyzer {
+
+// A gradient, or a bucket of them: ready when the last of them is.
+struct ReadyBytes {
+  int64_t ready_ns = 0;
+  int64_t bytes = 0;
+};
+
+// How long the reduction of a bucket takes: alpha + per_byte * bytes.
+struct TransferCost {
+  double alpha_ns = 0;
+  double per_byte_ns = 0;
+};
+
+inline constexpr int64_t kMiB = 1024 * 1024;
+inline constexpr int64_t kFirstBucketBytes = kMiB;  // DDP's limit of the first bucket
+// The limits of the other buckets that are tried; nullopt = one bucket.
+inline constexpr std::optional<int64_t> kBucketCaps[] = {
+    1 * kMiB, 2 * kMiB, 5 * kMiB, 10 * kMiB, 25 * kMiB, 50 * kMiB, 100 * kMiB, 200 * kMiB, {}};
+
+// DDP's rule: in order of readiness, a bucket is closed as soon as it has reached its limit, which
+// for the first one is 1 MiB. A limit of nullopt puts all into one bucket. O(n).
+[[nodiscard]] std::vector<ReadyBytes> in_buckets(std::span<const ReadyBytes> gradients,
+                                                 std::optional<int64_t> cap);
+
+// How long after `backward_end_ns` the last of the buckets is reduced; they go in order. O(n).
+[[nodiscard]] double exposed_after(std::span<const ReadyBytes> buckets, const TransferCost& cost,
+                                   int64_t backward_end_ns);
+
+// No bucketing of these gradients, which are in order of readiness, exposes less. O(n).
+[[nodiscard]] double least_exposed_after(std::span<const ReadyBytes> gradients,
+                                         const TransferCost& cost, int64_t backward_end_ns);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What communication costs beyond its totals: contention, DDP's buckets, and the fitted cost of a
+// transfer by its size (analysis.md section 5).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/breakdown/lattice.h"
+#include "analyzer/match/match.h"
+#include "analyzer/report/report.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+struct CommunicationInput {
+  std::span<const RankDigest> digests;
+  const Matching& matching;
+  const Steps& steps;
+  std::span<const std::vector<LatticePiece>> pieces;  // by digest
+};
+
+// nullopt = cannot be told; `diagnostics` says why.
+std::optional<Contention> contention_of(const CommunicationInput& input,
+                                        std::vector<Diagnostic>& diagnostics);
+std::optional<Buckets> buckets_of(const CommunicationInput& input,
+                                  std::vector<Diagnostic>& diagnostics);
+
+// One entry per (communicator, function) with enough sizes; needs no steps.
+std::vector<LinkFit> link_fits_of(std::span<const RankDigest> digests, const Matching& matching);
+
+}  // namespace dprof::analyzer

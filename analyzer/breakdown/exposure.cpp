@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/breakdown/exposure.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Function;
+
+bool is_compute(Category category) {
+  return category == Category::kForward || category == Category::kBackward ||
+         category == Category::kOptimizer || category == Category::kOtherCompute;
+}
+
+template <typename Is>
+IntervalSet where(std::span<const LatticePiece> pieces, Is is) {
+  IntervalSet set;
+  for (const LatticePiece& one : pieces) {
+    if (one.piece.span.empty() || !is(one.piece)) continue;
+    if (!set.empty() && set.back().end == one.piece.span.begin) {
+      set.back().end = one.piece.span.end;
+    } else {
+      set.push_back(one.piece.span);
+    }
+  }
+  return set;
+}
+
+bool computes_in(const Piece& piece, Category phase) {
+  return piece.category == phase ||
+         (piece.category == Category::kOverlapped && piece.phase == phase);
+}
+
+struct Kind {
+  size_t group;
+  Function function;
+  std::optional<int64_t> bytes;
+  auto operator<=>(const Kind&) const = default;
+};
+
+class Exposer {
+ public:
+  Exposer(const CommunicationInput& in, Overlap& overlap) : in_(in), overlap_(overlap) {}
+
+  void run() {
+    const size_t steady = in_.steps.steady().size();
+    hideable_of_step_.assign(steady, std::nullopt);
+    for (size_t r = 0; r < in_.steps.ranks.size(); ++r) add_rank(r);
+    for (size_t s = 0; s < steady; ++s) overlap_.per_step[s].hideable_ns = hideable_of_step_[s];
+    for (auto& [kind, entry] : kinds_) overlap_.per_collective.push_back(std::move(entry));
+  }
+
+ private:
+  void add_rank(size_t r) {
+    const size_t digest = in_.steps.ranks[r];
+    const RankTime time(in_.pieces[digest]);
+    const std::span<const AlignedStep> steady = in_.steps.steady();
+    std::vector<std::vector<Hideable>> parts(steady.size());
+    const bool on_device = !in_.digests[digest].gpu.empty();
+    bool any_gradients = false;
+    for (const CommSpan& part : comm_spans(in_.digests, in_.matching, digest)) {
+      const CollectiveRecord& record = in_.digests[digest].collectives[part.record];
+      if (!record.end) continue;
+      const std::optional<size_t> step = step_at(r, part.span.begin);
+      if (!step) continue;
+      const Interval span = clip(part.span, steady[*step].windows[r]);
+      const int64_t wait = std::clamp<int64_t>((part.arrive - span.begin).ns, 0, span.length().ns);
+      const Exposure exposure = time.exposure(span, wait);
+      add_kind(digest, record, exposure);
+      // What other collectives bring may be needed at once.
+      if (!bucket_of(in_, digest, part.record) && record.function != Function::kReduceScatter)
+        continue;
+      any_gradients = true;
+      // A host runs ahead of its GPU: when it was ready says nothing of the device.
+      const TraceNs ready =
+          on_device ? span.begin : record.ready.value_or(record.arrival().value_or(span.begin));
+      parts[*step].push_back({ready, exposure.exposed_transfer_ns});
+    }
+    if (!any_gradients) return;
+    int64_t total = 0;
+    for (size_t s = 0; s < steady.size(); ++s) {
+      const int64_t hideable = hideable_in(time, std::move(parts[s]), steady[s].windows[r]);
+      total += hideable;
+      hideable_of_step_[s] = hideable_of_step_[s].value_or(0) + hideable;
+    }
+    RankOverlap& rank = overlap_.per_rank[r];
+    rank.hideable_ns = total;
+    if (rank.communication_ns > 0) {
+      rank.best_ratio =
+          static_cast<double>(rank.hidden_ns + total) / static_cast<double>(rank.communication_ns);
+    }
+  }
+
+  static Interval clip(Interval span, Interval window) {
+    return {std::max(span.begin, window.begin), std::min(span.end, window.end)};
+  }
+
+  static int64_t hideable_in(const RankTime& time, std::vector<Hideable> parts, Interval window) {
+    if (parts.empty()) return 0;
+    const TraceNs first = std::ranges::min(parts, {}, &Hideable::ready).ready;
+    const TraceNs deadline = time.optimizer_after(first, window.end).value_or(window.end);
+    return most_hideable(time, std::move(parts), deadline);
+  }
+
+  [[nodiscard]] std::optional<size_t> step_at(size_t rank, TraceNs at) const {
+    const std::span<const AlignedStep> steady = in_.steps.steady();
+    const auto next = std::ranges::upper_bound(
+        steady, at, {}, [&](const AlignedStep& step) { return step.windows[rank].begin; });
+    if (next == steady.begin() || at >= std::prev(next)->windows[rank].end) return std::nullopt;
+    return static_cast<size_t>(next - steady.begin()) - 1;
+  }
+
+  void add_kind(size_t digest, const CollectiveRecord& record, const Exposure& exposure) {
+    const size_t group = in_.matching.group_of[digest][record.communicator];
+    const auto [entry, is_new] = kinds_.try_emplace(Kind{group, record.function, record.bytes});
+    CollectiveOverlap& kind = entry->second;
+    if (is_new) {
+      kind.communicator = in_.matching.groups[group].name;
+      kind.function = record.function;
+      kind.bytes = record.bytes;
+    }
+    ++kind.n;
+    kind.hidden_ns += exposure.hidden_ns;
+    kind.exposed_wait_ns += exposure.exposed_wait_ns;
+    kind.exposed_transfer_ns += exposure.exposed_transfer_ns;
+  }
+
+  const CommunicationInput& in_;
+  Overlap& overlap_;
+  std::map<Kind, CollectiveOverlap> kinds_;
+  std::vector<std::optional<int64_t>> hideable_of_step_;
+};
+
+}  // namespace
+
+RankTime::RankTime(std::span<const LatticePiece> pieces)
+    : overlapped_(
+          where(pieces, [](const Piece& p) { return p.category == Category::kOverlapped; })),
+      free_(where(pieces, [](const Piece& p) { return is_compute(p.category); })),
+      optimizer_(
+          where(pieces, [](const Piece& p) { return computes_in(p, Category::kOptimizer); })),
+      backward_(where(pieces, [](const Piece& p) { return computes_in(p, Category::kBackward); })) {
+}
+
+Exposure RankTime::exposure(Interval span, int64_t wait_ns) const {
+  const TraceNs arrive = span.begin + DurationNs{wait_ns};
+  const int64_t hidden_waiting = overlapped_.within(span.begin, arrive);
+  const int64_t hidden_moving = overlapped_.within(arrive, span.end);
+  return {.hidden_ns = hidden_waiting + hidden_moving,
+          .exposed_wait_ns = wait_ns - hidden_waiting,
+          .exposed_transfer_ns = (span.end - arrive).ns - hidden_moving};
+}
+
+std::optional<TraceNs> RankTime::optimizer_after(TraceNs from, TraceNs to) const {
+  const auto next = std::ranges::lower_bound(optimizer_, from, {}, &Interval::begin);
+  if (next == optimizer_.end() || next->begin >= to) return std::nullopt;
+  return next->begin;
+}
+
+std::optional<TraceNs> RankTime::backward_end(TraceNs from, TraceNs to) const {
+  const auto next = std::ranges::lower_bound(backward_, to, {}, &Interval::begin);
+  if (next == backward_.begin()) return std::nullopt;
+  const TraceNs end = std::min(to, std::prev(next)->end);
+  return end > from ? std::optional(end) : std::nullopt;
+}
+
+int64_t most_hideable(const RankTime& time, std::vector<Hideable> parts, TraceNs deadline) {
+  // What is ready last has the fewest choices: it chooses first.
+  std::ranges::sort(parts, std::ranges::greater(), &Hideable::ready);
+  int64_t used = 0;
+  for (const Hideable& part : parts) {
+    const int64_t left = time.free_compute(part.ready, deadline) - used;
+    used += std::clamp<int64_t>(part.exposed_transfer_ns, 0, std::max<int64_t>(0, left));
+  }
+  return used;
+}
+
+std::optional<int64_t> bucket_of(const CommunicationInput& input, size_t digest, size_t record) {
+  const CollectiveRecord& own = input.digests[digest].collectives[record];
+  const size_t instance = input.matching.instance_of[digest][record];
+  if (own.bucket || instance == kNoInstance) return own.bucket;
+  return input.matching.instances[instance].bucket;
+}
+
+void add_exposure(const CommunicationInput& input, Overlap& overlap) {
+  Exposer(input, overlap).run();
+}
+
+}  // namespace dprof::analyzer

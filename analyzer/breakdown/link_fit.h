@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost of a transfer by its size: transfer = alpha + beta * bytes (analysis.md 5.3).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analyzer/match/match.h"
+
+namespace dprof::analyzer {
+
+struct SizedTransfers {
+  int64_t bytes = 0;
+  std::vector<int64_t> transfers_ns;
+};
+
+struct LinearCost {
+  double alpha_ns = 0;          // >= 0
+  double beta_ns_per_byte = 0;  // > 0
+  double residual = 0;          // median over sizes of |measured - fitted| / measured
+  int64_t sizes = 0;
+  int64_t n = 0;
+};
+
+inline constexpr size_t kFewestSizes = 3;
+inline constexpr int64_t kLeastSizeRatio = 8;  // of the largest size to the smallest
+inline constexpr size_t kFewestTransfersOfSize = 3;
+
+// Theil-Sen through the 10th percentile of each size's transfers: the fast ones, which nothing else
+// held up. nullopt: too few sizes with enough transfers, too close to each other, or larger ones do
+// not take longer. O(sizes^2 + n log n).
+[[nodiscard]] std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes);
+
+// Of each group and function that has one; messages count as kSend. Guessed transfers do not count.
+using GroupFunction = std::pair<size_t, schema::Function>;
+[[nodiscard]] std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which range of a host thread caused a GPU activity (analysis.md 0.3). Never a containment join:
+// one walk over rows that are in start order, with a stack of what is open on each thread.
+//
+// An activity is joined to its launch call by correlation (LaunchIndex), the call to the innermost
+// range that is open on its thread (attribute), and from there the chain goes up by parent ids.
+// Ranges that are not tied to a thread label moments (for_each_label) and are never parents.
+//
+// Threading  pure functions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/interval.h"
+
+namespace dprof::analyzer {
+
+inline constexpr int32_t kNoRange = -1;
+
+// Half-open; a range of length 0 contains nothing, but has a parent.
+struct NestedRange {
+  TraceNs begin;
+  TraceNs end;
+  int32_t thread = 0;
+};
+
+struct LaunchCall {
+  TraceNs at;
+  int64_t correlation = 0;
+  int32_t thread = 0;
+};
+
+struct Attribution {
+  std::vector<int32_t> parent;  // of each range: a position, or kNoRange
+  std::vector<int32_t> owner;   // of each launch call: the innermost range that is open then
+};
+
+// The parent of a range is the innermost other one of its thread that is open when it begins. Of
+// those that begin together the longer one is the parent, of equal ones the earlier row.
+//
+// Both lists should be in start order on each thread; where they are not, they are sorted, which
+// costs 4 bytes per entry. O(n) when ordered; memory: the result, 4 bytes per launch, and the
+// depth.
+[[nodiscard]] Attribution attribute(std::span<const NestedRange> ranges,
+                                    std::span<const LaunchCall> launches);
+
+// Finds launch calls by correlation; of several with the same one, the earliest (a runtime call
+// that ends in a driver call). Keeps a reference to the calls. 8 to 16 bytes per call.
+class LaunchIndex {
+ public:
+  explicit LaunchIndex(std::span<const LaunchCall> launches);
+
+  // A position among the calls, or kNoRange. O(1).
+  [[nodiscard]] int32_t find(int64_t correlation) const;
+
+ private:
+  [[nodiscard]] size_t slot_of(int64_t correlation) const;
+
+  std::span<const LaunchCall> launches_;
+  std::vector<int32_t> slots_;  // a power of two, at most half full
+  int shift_ = 63;
+};
+
+// An operator, or a node of the autograd graph, with its sequence number.
+struct SequencedOp {
+  int64_t sequence = 0;
+  TraceNs begin;
+  bool backward = false;
+};
+
+// For each node the forward operator that made it: of those with its sequence number that begin
+// before it, the last one (PyTorch counts on when a node is made, which the innermost and last
+// operator of that number does). kNoRange for forward operators, and for nodes without one.
+// O(n log n).
+[[nodiscard]] std::vector<int32_t> forward_of(std::span<const SequencedOp> ops);
+
+// Calls visit(position in `moments`, position in `layer`) for every range of the layer that covers
+// a moment; in order of the moments' times, then of the ranges' begins. O(n log n + visits).
+template <typename Visit>
+void for_each_label(std::span<const Interval> layer, std::span<const TraceNs> moments,
+                    Visit&& visit) {
+  std::vector<uint32_t> ranges(layer.size());
+  std::vector<uint32_t> order(moments.size());
+  std::iota(ranges.begin(), ranges.end(), 0U);
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(ranges, {}, [&](uint32_t r) { return layer[r].begin; });
+  std::ranges::stable_sort(order, {}, [&](uint32_t m) { return moments[m]; });
+  std::vector<uint32_t> active;
+  size_t next = 0;
+  for (const uint32_t m : order) {
+    for (; next < ranges.size() && layer[ranges[next]].begin <= moments[m]; ++next)
+      active.push_back(ranges[next]);
+    std::erase_if(active, [&](uint32_t r) { return layer[r].end <= moments[m]; });
+    for (const uint32_t r : active) visit(size_t{m}, size_t{r});
+  }
+}
+
+// What is open on one thread, outermost first, while its ranges come in order of their begin.
+// Amortised O(1); those that begin together are put in order of their length.
+template <typename Tag>
+class OpenRanges {
+ public:
+  struct Open {
+    TraceNs begin;
+    TraceNs end;
+    Tag tag;
+  };
+
+  // Takes out what has ended by `at`, calling closed(Open) for each, the innermost first. A range
+  // of length 0 that stands at `at` stays: a longer one that begins there may still come.
+  template <typename Closed>
+  void close_until(TraceNs at, Closed&& closed) {
+    while (!open_.empty() &&
+           (open_.back().end < at || (open_.back().end == at && open_.back().begin < at))) {
+      const Open gone = open_.back();
+      open_.pop_back();
+      closed(gone);
+    }
+  }
+  void close_until(TraceNs at) {
+    close_until(at, [](const Open&) {});
+  }
+
+  // Returns its place; what stands above it began at the same moment and is shorter.
+  size_t push(const Open& range) {
+    size_t place = open_.size();
+    while (place > 0 && open_[place - 1].begin == range.begin && open_[place - 1].end < range.end)
+      --place;
+    open_.insert(open_.begin() + static_cast<ptrdiff_t>(place), range);
+    return place;
+  }
+
+  // The innermost one below `place` that covers `at`; nullptr = none.
+  [[nodiscard]] const Open* covering(TraceNs at, size_t place) const {
+    while (place > 0) {
+      if (open_[--place].end > at) return &open_[place];
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const Open* innermost(TraceNs at) const { return covering(at, open_.size()); }
+  [[nodiscard]] std::span<Open> above(size_t place) { return std::span(open_).subspan(place + 1); }
+  [[nodiscard]] std::span<Open> all() { return open_; }
+
+ private:
+  std::vector<Open> open_;
+};
+
+// Small numbers for the ids of threads or streams, by first appearance. Neighbours mostly ask for
+// the same one.
+class DenseIndex {
+ public:
+  size_t of(int64_t id) {
+    if (id == last_id_ && !numbers_.empty()) return last_;
+    last_id_ = id;
+    last_ = numbers_.try_emplace(id, numbers_.size()).first->second;
+    return last_;
+  }
+  [[nodiscard]] size_t size() const { return numbers_.size(); }
+
+ private:
+  std::unordered_map<int64_t, size_t> numbers_;
+  int64_t last_id_ = 0;
+  size_t last_ = 0;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/digest/op_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr TraceNs kNever{INT64_MIN};
+
+Interval span(int64_t begin, int64_t end) { return {{begin}, {end}}; }
+std::string name_of(int64_t id) { return "op" + std::to_string(id); }
+
+// Collectives at [1000, 2000), [3000, 4000), …
+IntervalSet communication(int64_t count) {
+  IntervalSet set;
+  for (int64_t i = 0; i < count; ++i) set.push_back(span(2000 * i + 1000, 2000 * i + 2000));
+  return set;
+}
+
+TEST(OpTimesTest, TellsBesideFromAlone) {
+  OpTimesGatherer gatherer(communication(30), 100);
+  TraceNs covered = kNever;
+  for (int64_t i = 0; i < 30; ++i) {
+    const int64_t at = 2000 * i;
+    gatherer.add(covered, 5, span(at + 100, at + 200));    // alone: 100
+    gatherer.add(covered, 5, span(at + 900, at + 1100));   // partly
+    gatherer.add(covered, 5, span(at + 1200, at + 1320));  // beside: 120
+    gatherer.add(covered, 6, span(at + 1400, at + 1500));  // never alone
+  }
+  const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times[0].name, "op5");
+  EXPECT_EQ(times[0].alone.count(), 30);
+  EXPECT_EQ(times[0].alone.quantile(0.5), 100);
+  EXPECT_EQ(times[0].beside.count(), 30);
+  EXPECT_EQ(times[0].beside.quantile(0.5), 120);
+  EXPECT_EQ(times[0].beside_ns, 30 * 120);
+}
+
+TEST(OpTimesTest, OnlyOutermostOperatorsOfAThreadCount) {
+  OpTimesGatherer gatherer(communication(60), 100);
+  TraceNs first = kNever;
+  TraceNs second = kNever;
+  for (int64_t i = 0; i < 30; ++i) {
+    const int64_t at = 2000 * i;
+    gatherer.add(first, 1, span(at, at + 500));
+    gatherer.add(first, 2, span(at + 10, at + 90));  // within
+    gatherer.add(first, 1, span(at + 1000, at + 1700));
+  }
+  // Another thread's rows come after, from the beginning on.
+  for (int64_t i = 0; i < 30; ++i) {
+    const int64_t at = 2000 * i;
+    gatherer.add(second, 1, span(at, at + 500));
+    gatherer.add(second, 1, span(at + 1000, at + 1700));
+  }
+  const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times[0].alone.count(), 60);
+  EXPECT_EQ(times[0].beside.count(), 60);
+}
+
+TEST(OpTimesTest, KeepsThoseWithMostTime) {
+  OpTimesGatherer gatherer(communication(20), 100);
+  TraceNs covered = kNever;
+  constexpr int64_t kNames = 40;
+  for (int64_t i = 0; i < 20; ++i) {
+    for (int64_t n = 0; n < kNames; ++n) {
+      covered = kNever;
+      gatherer.add(covered, n, span(2000 * i + 10 * n, 2000 * i + 10 * n + 5));
+      covered = kNever;
+      gatherer.add(covered, n, span(2000 * i + 1000, 2000 * i + 1001 + n));
+    }
+  }
+  const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
+  ASSERT_EQ(times.size(), OpTimesGatherer::kMostKept);
+  EXPECT_EQ(times.front().name, "op39");
+  EXPECT_EQ(times.back().name, "op8");
+}
+
+TEST(OpTimesTest, WithoutCollectivesThereIsNothing) {
+  OpTimesGatherer gatherer({}, 100);
+  TraceNs covered = kNever;
+  for (int64_t i = 0; i < 100; ++i) gatherer.add(covered, 1, span(10 * i, 10 * i + 5));
+  EXPECT_TRUE(std::move(gatherer).take(name_of).empty());
+}
+
+}  // namespace
+}  // namespace dprof::analyzer

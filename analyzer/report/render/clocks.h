@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clocks of a run's hosts and devices; "" where there is one clock and nothing to say.
+#pragma once
+
+#include <string>
+
+#include "analyzer/report/render/layout.h"
+#include "analyzer/report/render/text.h"
+
+namespace dprof::analyzer {
+
+[[nodiscard]] std::string clock_section(const Report& report, const TextOptions& options,
+                                        const Painter& paint);
+
+}  // namespace dprof::analyzer

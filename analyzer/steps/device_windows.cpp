@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/steps/device_windows.h"
+
+#include <algorithm>
+
+namespace dprof::analyzer {
+
+std::vector<std::optional<Interval>> device_windows_of(std::span<const Launch> launches,
+                                                       std::span<const Interval> hosts,
+                                                       TraceNs end) {
+  // First start of what was launched in a step, and in the gap after it.
+  struct Stretch {
+    std::optional<TraceNs> in_step;
+    std::optional<TraceNs> in_gap;
+  };
+  std::vector<Stretch> stretches(hosts.size());
+  const auto earlier = [](std::optional<TraceNs>& first, TraceNs start) {
+    first = first ? std::min(*first, start) : start;
+  };
+  size_t next = 0;
+  for (const Launch& launch : launches) {
+    while (next < hosts.size() && hosts[next].end <= launch.launch) ++next;
+    if (next < hosts.size() && hosts[next].begin <= launch.launch) {
+      earlier(stretches[next].in_step, launch.start);
+    } else if (next > 0) {
+      earlier(stretches[next - 1].in_gap, launch.start);
+    }
+  }
+  std::vector<std::optional<Interval>> windows(hosts.size());
+  TraceNs bound = end;  // where the next one begins; from the back, so that begins are monotone
+  for (size_t s = hosts.size(); s-- > 0;) {
+    if (stretches[s].in_gap) bound = std::min(bound, *stretches[s].in_gap);
+    if (!stretches[s].in_step) continue;
+    const TraceNs begin = std::min(*stretches[s].in_step, bound);
+    if (begin < bound) windows[s] = Interval{begin, bound};
+    bound = begin;
+  }
+  return windows;
+}
+
+}  // namespace dprof::analyzer

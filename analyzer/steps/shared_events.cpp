@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/steps/shared_events.h"
+
+#include <algorithm>
+
+namespace dprof::analyzer {
+
+SharedWith::SharedWith(std::span<const RankDigest> digests, const Matching& matching, size_t known)
+    : digests_(digests),
+      matching_(matching),
+      known_(known),
+      record_of_instance_(matching.instances.size(), kNoInstance) {
+  const std::vector<size_t>& instances = matching.instance_of[known];
+  for (size_t r = 0; r < instances.size(); ++r) {
+    if (instances[r] != kNoInstance) record_of_instance_[instances[r]] = r;
+  }
+}
+
+std::optional<size_t> SharedWith::record_of_known(size_t other, size_t record) const {
+  const size_t instance = matching_.instance_of[other][record];
+  if (instance != kNoInstance) {
+    const size_t known = record_of_instance_[instance];
+    return known == kNoInstance ? std::nullopt : std::optional(known);
+  }
+  if (other >= matching_.message_of.size() || record >= matching_.message_of[other].size())
+    return std::nullopt;
+  const size_t index = matching_.message_of[other][record];
+  if (index == kNoInstance) return std::nullopt;
+  for (const std::optional<Member>& side :
+       {matching_.messages[index].send, matching_.messages[index].receive}) {
+    if (side && side->digest == known_) return side->record;
+  }
+  return std::nullopt;
+}
+
+std::vector<SharedEvent> SharedWith::events(size_t other) const {
+  std::vector<SharedEvent> events;
+  const std::vector<CollectiveRecord>& records = digests_[other].collectives;
+  for (size_t r = 0; r < records.size(); ++r) {
+    const std::optional<size_t> known = record_of_known(other, r);
+    if (!known) continue;
+    const CollectiveRecord& there = digests_[known_].collectives[*known];
+    const CollectiveRecord& here = records[r];
+    if (!there.arrival() || !here.arrival()) continue;
+    events.push_back({*there.arrival(), *here.arrival(), there.end, here.end});
+  }
+  std::ranges::stable_sort(events, {}, &SharedEvent::known_arrival);
+  size_t kept = 0;
+  for (const SharedEvent& event : events) {
+    if (kept > 0 && event.arrival < events[kept - 1].arrival) continue;
+    events[kept++] = event;
+  }
+  events.resize(kept);
+  return events;
+}
+
+std::optional<TraceNs> MomentCarrier::carry(TraceNs moment) {
+  while (next_ < events_.size() && events_[next_].known_arrival < moment) ++next_;
+  if (next_ == events_.size()) {
+    // Beyond the last one only what ends with it is known.
+    if (events_.empty() || !events_.back().known_end || !events_.back().end) return std::nullopt;
+    const DurationNs after = moment - *events_.back().known_end;
+    return after.ns < 0 ? std::nullopt : std::optional(*events_.back().end + after);
+  }
+  const SharedEvent& next = events_[next_];
+  const DurationNs before = next.known_arrival - moment;
+  if (next_ > 0) {
+    const SharedEvent& last = events_[next_ - 1];
+    if (last.known_end && last.end) {
+      const DurationNs after = moment - *last.known_end;
+      if (after.ns >= 0 && after < before)
+        return std::min(*last.end + after, std::max(next.arrival, *last.end));
+      // Nothing of what came before can be in what begins here.
+      if (after.ns >= 0) return std::max(next.arrival - before, std::min(*last.end, next.arrival));
+    }
+    return std::max(next.arrival - before, last.arrival);
+  }
+  return next.arrival - before;
+}
+
+}  // namespace dprof::analyzer

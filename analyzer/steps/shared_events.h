@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What two ranks did together, and how a moment of one is carried over to the other by it: without
+// looking at their clocks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/match/match.h"
+
+namespace dprof::analyzer {
+
+// A collective or message in which both take part: when each came to it, and when it ended there.
+struct SharedEvent {
+  TraceNs known_arrival;
+  TraceNs arrival;
+  std::optional<TraceNs> known_end;
+  std::optional<TraceNs> end;
+};
+
+// Finds what any rank shares with one whose steps are known. Holds references.
+// Cost  O(records of the known rank) to make, O(records of the other) per question.
+class SharedWith {
+ public:
+  SharedWith(std::span<const RankDigest> digests, const Matching& matching, size_t known);
+
+  // In order of the known rank's arrivals; those that the other has in another order are left out.
+  [[nodiscard]] std::vector<SharedEvent> events(size_t other) const;
+
+ private:
+  [[nodiscard]] std::optional<size_t> record_of_known(size_t other, size_t record) const;
+
+  std::span<const RankDigest> digests_;
+  const Matching& matching_;
+  size_t known_;
+  std::vector<size_t> record_of_instance_;  // kNoInstance: the known rank takes no part
+};
+
+// Carries moments of the known rank over to the other, in ascending order of moments: the stretch
+// to the nearest shared event, be it the arrival at the next or the end of the last one, is taken
+// to be as long there. nullopt before the first and after the last shared event.
+class MomentCarrier {
+ public:
+  explicit MomentCarrier(std::span<const SharedEvent> events) : events_(events) {}
+
+  [[nodiscard]] std::optional<TraceNs> carry(TraceNs moment);
+
+ private:
+  std::span<const SharedEvent> events_;
+  size_t next_ = 0;
+};
+
+}  // namespace dprof::analyzer

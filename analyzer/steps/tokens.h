@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank did as a string of small numbers: equal things have equal numbers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+
+namespace dprof::analyzer {
+
+struct Tokens {
+  std::vector<uint32_t> kinds;  // dense, from 0
+  std::vector<TraceNs> times;   // ascending
+  std::vector<size_t> origin;   // positions in what they were made of
+};
+
+// By communicator, function, bytes and element type, in order of the calls. Those whose time is not
+// known are left out.
+[[nodiscard]] Tokens tokens_of(std::span<const CollectiveRecord> collectives);
+// By name.
+[[nodiscard]] Tokens tokens_of(std::span<const HostToken> tokens);
+
+}  // namespace dprof::analyzer

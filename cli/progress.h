@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line on stderr that tells how far a long command has come; only on a terminal, and only after
+// a while.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "cli/console.h"
+
+namespace dprof::cli {
+
+// Threading  one thread.
+class ProgressLine {
+ public:
+  explicit ProgressLine(Console& console) : console_(console) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // share: 0…1. Cheap enough for each thousand rows.
+  void show(std::string_view what, double share);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Console& console_;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  bool shown_ = false;
+};
+
+}  // namespace dprof::cli

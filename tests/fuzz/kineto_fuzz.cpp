@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: a Chrome JSON file from its first byte to a finished run folder.
+// kineto_fuzz_test.cpp also calls it with mutated and random input.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "analyzer/import/import.h"
+#include "base/check.h"
+#include "schema/trace_reader.h"
+#include "tests/support/temporary_folder.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What was written is a trace; every row that the summary counts is in it.
+void check_trace(const fs::path& run, const dprof::analyzer::ImportedFile& file) {
+  using namespace dprof::schema;
+  DPROF_CHECK(file.ranks.size() == 1);
+  const std::string name = std::to_string(file.ranks[0]);
+  const fs::path path =
+      run / ("rank-" + std::string(5 - std::min<size_t>(5, name.size()), '0') + name + ".dprof");
+  const dprof::Result<TraceReader> trace = TraceReader::open(path);
+  DPROF_CHECK(trace.ok());
+  int64_t rows = 0;
+  for (const char* table :
+       {"host_range", "gpu_activity", "gpu_dependency", "memory_event", "collective", "step"}) {
+    const dprof::Result<int64_t> count = trace->count(table);
+    DPROF_CHECK(count.ok());
+    rows += *count;
+  }
+  DPROF_CHECK(rows >= file.rows);  // what was put together from rows at the end comes on top
+  int64_t lost = 0;
+  DPROF_CHECK(trace->for_each<LossRow>([&](const LossRow& row) { lost += row.count; }).ok());
+  DPROF_CHECK(lost == file.skipped);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const dprof::test_support::TemporaryFolder folder;
+  const fs::path file = folder.path() / "input";
+  const fs::path run = folder.path() / "run";
+  std::ofstream(file, std::ios::binary | std::ios::trunc)
+      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  const dprof::Result<dprof::analyzer::ImportSummary> summary =
+      dprof::analyzer::import_files({file}, run, {.overwrite = true});
+  if (!summary.ok()) {
+    DPROF_CHECK(!summary.error().what.empty());
+    return 0;
+  }
+  for (const dprof::analyzer::ImportedFile& imported : summary->files) {
+    if (imported.format == "kineto" || imported.format == "chrome") check_trace(run, imported);
+  }
+  return 0;
+}

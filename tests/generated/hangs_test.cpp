@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every hang that synth knows, written as traces and found by the whole analysis: exactly the
+// culprits of its truth. And runs with lost records and cut traces, in which nothing hangs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analyzer/analysis.h"
+#include "analyzer/run.h"
+#include "synth/faults/catalogue.h"
+#include "synth/generate.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof {
+namespace {
+
+using synth::Shape;
+using ::testing::IsEmpty;
+
+struct Outcome {
+  synth::Truth truth;
+  analyzer::Analysis analysis;
+};
+
+Outcome analysed(const synth::Spec& spec) {
+  const test_support::TemporaryFolder folder;
+  const auto run_path = folder.path() / "run";
+  const Result<synth::Truth> truth = synth::generate(spec, run_path);
+  DPROF_CHECK(truth.ok());
+  const Result<analyzer::Run> run = analyzer::open_run({run_path});
+  DPROF_CHECK(run.ok());
+  Result<analyzer::Analysis> analysis = analyzer::analyze(*run);
+  DPROF_CHECK(analysis.ok());
+  return {*truth, *std::move(analysis)};
+}
+
+synth::Spec small(Shape shape) {
+  synth::Spec spec;
+  spec.ranks = 8;
+  spec.hosts = 2;
+  spec.steps = 12;
+  spec.shape = shape;
+  return spec;
+}
+
+struct HangCase {
+  std::string name;
+  Shape shape;
+};
+void PrintTo(const HangCase& one, std::ostream* out) { *out << one.name; }
+
+std::vector<HangCase> all_hangs() {
+  std::vector<HangCase> cases;
+  for (const synth::FaultKind& kind : synth::catalogue()) {
+    if (kind.family != synth::Family::kHang) continue;
+    cases.push_back({std::string(kind.name), Shape::kGpu});
+    if (!kind.gpu_only) cases.push_back({std::string(kind.name), Shape::kCpu});
+  }
+  return cases;
+}
+
+class GeneratedHangTest : public ::testing::TestWithParam<HangCase> {};
+
+TEST_P(GeneratedHangTest, CulpritsAreExactlyThose) {
+  synth::Spec spec = small(GetParam().shape);
+  spec.faults = {{.name = GetParam().name}};
+  const Outcome outcome = analysed(spec);
+  ASSERT_EQ(outcome.truth.hang, GetParam().name);
+  ASSERT_TRUE(outcome.analysis.report.hang);
+  const analyzer::Hang& hang = *outcome.analysis.report.hang;
+  EXPECT_EQ(hang.culprits, outcome.truth.culprits) << hang.state << ": " << hang.reason;
+  EXPECT_FALSE(hang.reason.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Hangs, GeneratedHangTest, ::testing::ValuesIn(all_hangs()),
+                         [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::ranges::replace(name, '-', '_');
+                           return name + (test.param.shape == Shape::kCpu ? "_cpu" : "_gpu");
+                         });
+
+// 1 % of the records are lost, one rank's trace ends early: nobody is accused, and no collective is
+// said to be different.
+class GeneratedLossTest : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(GeneratedLossTest, LostRecordsAccuseNobody) {
+  synth::Spec spec = small(GetParam());
+  spec.steps = 30;
+  spec.faults = {{.name = "drop", .probability = 0.01}};
+  const Outcome outcome = analysed(spec);
+  EXPECT_GT(outcome.truth.dropped_records, 0);
+  EXPECT_FALSE(outcome.analysis.report.hang);
+  int64_t complete = 0;
+  for (const analyzer::MatchedCollective& one : outcome.analysis.collectives)
+    complete += one.complete ? 1 : 0;
+  // Each lost record leaves one collective incomplete, and no more.
+  const auto all = static_cast<int64_t>(outcome.analysis.collectives.size());
+  EXPECT_GE(complete, all - outcome.truth.dropped_records);
+  for (const analyzer::Diagnostic& d : outcome.analysis.report.recording.diagnostics)
+    EXPECT_NE(d.code, "collective_mismatch") << d.text;
+}
+
+TEST_P(GeneratedLossTest, TraceThatEndsEarlyIsNoHang) {
+  synth::Spec spec = small(GetParam());
+  spec.faults = {{.name = "truncate", .rank = 3, .from = 8}};
+  EXPECT_FALSE(analysed(spec).analysis.report.hang);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GeneratedLossTest, ::testing::Values(Shape::kCpu, Shape::kGpu),
+                         [](const auto& test) { return std::string(synth::word_of(test.param)); });
+
+}  // namespace
+}  // namespace dprof
