@@ -31,6 +31,8 @@ class Analyst {
   Result<Analysis> run() {
     if (const Status good = select_traces(); !good.ok()) return fail(good.error());
     if (const Status good = digest_traces(); !good.ok()) return fail(good.error());
+    // Early: it needs memory of its own for a while.
+    if (const Status good = count_gpu_rows(); !good.ok()) return fail(good.error());
     if (const Status good = tell("match", 0.8); !good.ok()) return fail(good.error());
     matching_ = match_collectives(digests_);
     append(matching_.remarks);
@@ -56,7 +58,6 @@ class Analyst {
          .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
     if (steps_) fill_breakdown();
     report().link_fits = link_fits_of(digests_, matching_);
-    if (const Status good = count_gpu_rows(); !good.ok()) return fail(good.error());
     if (const Status good = tell("stragglers", 0.9); !good.ok()) return fail(good.error());
     const std::vector<Verdict> verdicts = compare_ranks();
     note_not_computed();
@@ -282,8 +283,11 @@ class Analyst {
           .rank = digests_[d].rank, .clock = alignment_.maps[d], .steps = {}, .pieces = {}};
       for (const StepRecord& step : digests_[d].steps)
         rank.steps.push_back({step.index, step.window});
-      rank.pieces.reserve(pieces_[d].size());
-      for (const LatticePiece& piece : pieces_[d]) rank.pieces.push_back(piece.piece);
+      if (options_.pieces) {
+        rank.pieces.reserve(pieces_[d].size());
+        for (const LatticePiece& piece : pieces_[d]) rank.pieces.push_back(piece.piece);
+      }
+      pieces_[d] = {};
       analysis_.ranks.push_back(std::move(rank));
     }
     analysis_.collectives = matched_collectives(digests_, matching_);

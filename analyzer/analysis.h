@@ -21,6 +21,7 @@ struct AnalysisOptions {
   std::vector<int> ranks;                            // empty = all
   RowFilter rows = RowFilter::kAll;                  // of gpu_rows only
   bool cache = false;                                // use and keep digests (digest/cache.h)
+  bool pieces = true;                                // fill RankAnalysis::pieces, for drawing
 };
 
 // A step of one rank on the run's axis.

@@ -7,16 +7,19 @@ namespace dprof {
 
 IntervalSet union_of(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.empty(); });
-  std::ranges::sort(intervals, {}, &Interval::begin);
-  IntervalSet merged;
-  for (const Interval& next : intervals) {
-    if (!merged.empty() && next.begin <= merged.back().end) {
-      merged.back().end = std::max(merged.back().end, next.end);
+  if (!std::ranges::is_sorted(intervals, {}, &Interval::begin))
+    std::ranges::sort(intervals, {}, &Interval::begin);
+  // In place: there may be millions.
+  size_t merged = 0;
+  for (const Interval next : intervals) {
+    if (merged > 0 && next.begin <= intervals[merged - 1].end) {
+      intervals[merged - 1].end = std::max(intervals[merged - 1].end, next.end);
     } else {
-      merged.push_back(next);
+      intervals[merged++] = next;
     }
   }
-  return merged;
+  intervals.resize(merged);
+  return intervals;
 }
 
 IntervalSet union_of(const IntervalSet& a, const IntervalSet& b) {

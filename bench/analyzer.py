@@ -204,7 +204,7 @@ def hta_python(bench):
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
         if subprocess.run([python, "-c", "import hta"], capture_output=True, timeout=120).returncode != 0:
-            subprocess.run([python, "-m", "pip", "install", "-q", "HolisticTraceAnalysis"], check=True, capture_output=True,
+            subprocess.run([python, "-m", "pip", "install", "-q", "HolisticTraceAnalysis", "pandas<2.2"], check=True, capture_output=True,
                            timeout=900)
         return python
     except (subprocess.SubprocessError, OSError):

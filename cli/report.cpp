@@ -93,6 +93,7 @@ class Report final : public Subcommand {
                    : rows_ == "steps-hta" ? analyzer::RowFilter::kStepsHta
                                           : analyzer::RowFilter::kAll;
     options.cache = cache_;
+    options.pieces = false;
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);

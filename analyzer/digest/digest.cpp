@@ -52,6 +52,7 @@ class Digester {
           {schema::Source::kRecorder, schema::LossReason::kBadRecord, bad_rows_});
     }
     if (!any_time_) digest_.span = {};
+    give_back_room();
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
     note_last_activity();
     return std::move(digest_);
@@ -391,6 +392,17 @@ class Digester {
                             ago(last_ended_->begin), ago(last_ended_->end)};
     }
     if (loading_since_) last.loading_for_ns = ago(*loading_since_);
+  }
+
+  // Digests of all ranks are held at once: what they grew by while they were gathered is given
+  // back.
+  void give_back_room() {
+    for (IntervalSet* set :
+         {&digest_.autograd, &digest_.autograd_elsewhere, &digest_.ops, &digest_.waits,
+          &digest_.named, &digest_.allocations, &digest_.gc, &digest_.logging, &digest_.profiler})
+      set->shrink_to_fit();
+    digest_.collectives.shrink_to_fit();
+    digest_.phases.shrink_to_fit();
   }
 
   void mark_callers() {
