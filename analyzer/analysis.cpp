@@ -42,8 +42,17 @@ class Analyst {
     attach_steps(matching_, digests_);
     steps_ = align_steps(digests_, options_.steps, notes());
     if (const Status good = tell("breakdown", 0.85); !good.ok()) return fail(good.error());
-    for (size_t d = 0; d < digests_.size(); ++d)
+    for (size_t d = 0; d < digests_.size(); ++d) {
+      // The steps are found: what served for that is not needed any more.
+      GpuDigest& gpu = digests_[d].gpu;
+      gpu.compute = {};
+      gpu.communication = {};
+      gpu.launches = {};
+      gpu.tokens = {};
       pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
+      // They stand in the lattice now.
+      for (DeviceDigest& device : gpu.devices) device.pieces = {};
+    }
     fill_run();
     fill_recording();
     const SteadySteps steady(steps_, digests_.size());

@@ -40,7 +40,12 @@ class Merge {
  public:
   Merge(const RankDigest& digest, const std::vector<CommSpan>& comm)
       : span_(digest.span), collective_(comm) {
-    for (const DeviceDigest& device : digest.gpu.devices) devices_.emplace_back(device);
+    size_t most = comm.size() * 2 + 1;
+    for (const DeviceDigest& device : digest.gpu.devices) {
+      devices_.emplace_back(device);
+      most += device.pieces.size();
+    }
+    pieces_.reserve(most);  // growing a vector of millions takes twice its memory for a while
   }
 
   std::vector<LatticePiece> run() && {

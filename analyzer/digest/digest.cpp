@@ -401,6 +401,10 @@ class Digester {
          {&digest_.autograd, &digest_.autograd_elsewhere, &digest_.ops, &digest_.waits,
           &digest_.named, &digest_.allocations, &digest_.gc, &digest_.logging, &digest_.profiler})
       set->shrink_to_fit();
+    for (DeviceDigest& device : digest_.gpu.devices) device.pieces.shrink_to_fit();
+    digest_.gpu.compute.shrink_to_fit();
+    digest_.gpu.communication.shrink_to_fit();
+    digest_.gpu.launches.shrink_to_fit();
     digest_.collectives.shrink_to_fit();
     digest_.phases.shrink_to_fit();
   }
