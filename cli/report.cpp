@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -92,6 +93,8 @@ class Report final : public Subcommand {
     options.rows = rows_ == "linked"      ? analyzer::RowFilter::kLinked
                    : rows_ == "steps-hta" ? analyzer::RowFilter::kStepsHta
                                           : analyzer::RowFilter::kAll;
+    // Vectors of millions grow and go: what they leave goes back to the system at once.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
     options.cache = cache_;
     options.pieces = false;
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
