@@ -18,7 +18,7 @@ TEST(CommandLineTest, HelpIsGoodAndGoesToStdout) {
   const Ended help = run_dprof(scratch, {"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.err, IsEmpty());
-  for (const char* verb : {"record", "report", "gui", "recover", "doctor"}) {
+  for (const char* verb : {"record", "report", "import", "gui", "recover", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_THAT(help.out, HasSubstr("Exit codes"));
@@ -36,7 +36,8 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
-                         ::testing::Values("record", "report", "gui", "recover", "doctor"));
+                         ::testing::Values("record", "report", "import", "gui", "recover",
+                                           "doctor"));
 
 struct UsageCase {
   const char* name;
