@@ -9,6 +9,7 @@ from test_collector_clocks import Axis
 HOSTS = support.ROOT / "scripts/hosts"
 SKIPPED = 77
 STEPS = 100
+MIDDLE_NS = 500_000_000
 MOST_BOUND_NS = support.MS  # the probes' round trip on a loaded machine
 
 
@@ -68,7 +69,9 @@ class HostsClock(EndToEnd):
         truth = self.truth_at((first + last) / 2)
         print(f"offset {host['offset_ns']} ns, off by {host['offset_ns'] - truth:.0f} ns, bound {host['bound_ns']} ns, "
               f"likely {host['likely_ns']} ns, drift {host['drift_ppb']} ppb, {host['probes']} probes")
-        self.assertLessEqual(abs(host["offset_ns"] - truth), host["bound_ns"])
+        # The report's offset is that of the middle of what it read of this rank, which its events' middle may miss by a part of a
+        # second, and meanwhile the clock drifts.
+        self.assertLessEqual(abs(host["offset_ns"] - truth), host["bound_ns"] + abs(ppm) * 1e-6 * MIDDLE_NS)
         drift = (self.truth_at(last) - self.truth_at(first)) / (last - first) * 1e9
         self.assertLessEqual(abs(host["drift_ppb"] - drift), 2 * host["bound_ns"] / (last - first) * 1e9)
 
