@@ -8,6 +8,7 @@
 
 #include "analyzer/digest/attribution.h"
 #include "analyzer/digest/range_names.h"
+#include "analyzer/digest/sensible.h"
 #include "base/interval.h"
 #include "schema/trace_reader.h"
 
@@ -15,10 +16,6 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::GpuActivityKind;
-
-constexpr int64_t kTimeLimit = int64_t{1} << 60;
-
-bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
 
 int64_t floor_us(int64_t ns) {
   return ns >= 0 ? ns / kNsPerUs * kNsPerUs : -((-ns + kNsPerUs - 1) / kNsPerUs * kNsPerUs);

@@ -7,6 +7,7 @@
 #include "analyzer/breakdown/gpu_lattice.h"
 #include "analyzer/breakdown/phases.h"
 #include "analyzer/breakdown/run_queue.h"
+#include "analyzer/digest/compute_phase.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -44,17 +45,7 @@ class PhaseCursor {
 };
 
 Category compute_of(Marker phase, bool in_node) {
-  if (in_node) return Category::kBackward;
-  switch (phase) {
-    case Marker::kForward:
-      return Category::kForward;
-    case Marker::kBackward:
-      return Category::kBackward;
-    case Marker::kOptimizer:
-      return Category::kOptimizer;
-    default:
-      return Category::kOtherCompute;
-  }
+  return in_node ? Category::kBackward : compute_in(phase);
 }
 
 struct Moment {

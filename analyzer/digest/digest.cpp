@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analyzer/digest/gpu_host.h"
+#include "analyzer/digest/sensible.h"
 #include "analyzer/digest/thread_sketch.h"
 #include "schema/trace_reader.h"
 
@@ -16,14 +17,9 @@ namespace {
 
 using schema::Marker;
 
-// Beyond these a time makes no sense, and sums of two could overflow.
-constexpr int64_t kTimeLimit = int64_t{1} << 60;
-
 bool is_message(schema::Function function) {
   return function == schema::Function::kSend || function == schema::Function::kRecv;
 }
-
-bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
 
 class Digester {
  public:

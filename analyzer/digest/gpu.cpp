@@ -9,13 +9,10 @@
 #include "analyzer/digest/gpu_gaps.h"
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/gpu_sweep.h"
+#include "analyzer/digest/sensible.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr int64_t kTimeLimit = int64_t{1} << 60;
-
-bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
 
 // Reads what there is beside the activities themselves.
 class Surroundings {

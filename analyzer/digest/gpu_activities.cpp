@@ -4,28 +4,13 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analyzer/digest/compute_phase.h"
+#include "analyzer/digest/sensible.h"
+
 namespace dprof::analyzer {
 namespace {
 
 using schema::GpuActivityKind;
-using schema::Marker;
-
-constexpr int64_t kTimeLimit = int64_t{1} << 60;
-
-bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
-
-Category category_of(Marker phase) {
-  switch (phase) {
-    case Marker::kForward:
-      return Category::kForward;
-    case Marker::kBackward:
-      return Category::kBackward;
-    case Marker::kOptimizer:
-      return Category::kOptimizer;
-    default:
-      return Category::kOtherCompute;
-  }
-}
 
 HostDetail direction_of(GpuActivityKind kind) {
   switch (kind) {
@@ -131,7 +116,7 @@ class ActivityReader {
     if (launch == kNoRange) return Category::kOtherCompute;
     if (launch != last_launch_) {  // the nodes of a graph share one
       last_launch_ = launch;
-      last_phase_ = category_of(host_.phase_of(host_.launches()[static_cast<size_t>(launch)]));
+      last_phase_ = compute_in(host_.phase_of(host_.launches()[static_cast<size_t>(launch)]));
     }
     return last_phase_;
   }

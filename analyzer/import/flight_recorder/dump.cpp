@@ -8,6 +8,7 @@
 
 #include "analyzer/import/kineto/groups.h"
 #include "analyzer/import/kineto/words.h"
+#include "schema/data_type.h"
 
 namespace dprof::analyzer::flight_recorder {
 namespace {
@@ -161,7 +162,7 @@ class DumpReader {
       if (!elements || __builtin_add_overflow(count, *elements, &count)) return;
     }
     row.count = count;
-    const auto width = kineto::bytes_of(row.dtype);
+    const auto width = schema::bytes_of(row.dtype);
     int64_t bytes = 0;
     if (width && !__builtin_mul_overflow(count, *width, &bytes)) row.bytes = bytes;
   }

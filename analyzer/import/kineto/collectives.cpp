@@ -10,6 +10,7 @@
 
 #include "analyzer/import/kineto/decimal.h"
 #include "analyzer/import/kineto/words.h"
+#include "schema/data_type.h"
 
 namespace dprof::analyzer::kineto {
 namespace {

@@ -161,32 +161,6 @@ DataType data_type_of(std::string_view name) {
   return kTable.find(name).value_or(DataType::kUnknown);
 }
 
-std::optional<int64_t> bytes_of(DataType type) {
-  switch (type) {
-    case DataType::kUint8:
-    case DataType::kInt8:
-    case DataType::kBool:
-    case DataType::kFloat8:
-      return 1;
-    case DataType::kInt16:
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return 2;
-    case DataType::kInt32:
-    case DataType::kFloat32:
-      return 4;
-    case DataType::kInt64:
-    case DataType::kFloat64:
-    case DataType::kComplex64:
-      return 8;
-    case DataType::kComplex128:
-      return 16;
-    case DataType::kUnknown:
-      break;
-  }
-  return std::nullopt;
-}
-
 Backend backend_of(std::string_view name) {
   const auto says = [&](std::string_view word) {
     return name.find(word) != std::string_view::npos;

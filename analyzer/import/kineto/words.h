@@ -45,7 +45,6 @@ schema::Reduction reduction_of(schema::Function function, std::string_view kerne
 
 // "Float", "c10::BFloat16", "long int" …
 schema::DataType data_type_of(std::string_view name);
-std::optional<int64_t> bytes_of(schema::DataType type);
 
 // "nccl", "cuda:nccl", "gloo", "cpu:gloo,cuda:nccl" (unknown: two of them).
 schema::Backend backend_of(std::string_view name);
