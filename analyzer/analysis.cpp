@@ -11,10 +11,14 @@
 #include "analyzer/breakdown/breakdown.h"
 #include "analyzer/breakdown/communication.h"
 #include "analyzer/breakdown/marked_phases.h"
+#include "analyzer/breakdown/slow_links.h"
 #include "analyzer/digest/all.h"
 #include "analyzer/match/hang.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/summary.h"
+#include "analyzer/memory/memory.h"
+#include "analyzer/replay/operation_verdicts.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/steps/infer.h"
 #include "analyzer/steps/steps.h"
@@ -31,8 +35,7 @@ class Analyst {
   Result<Analysis> run() {
     if (const Status good = select_traces(); !good.ok()) return fail(good.error());
     if (const Status good = digest_traces(); !good.ok()) return fail(good.error());
-    // Early: it needs memory of its own for a while.
-    if (const Status good = count_gpu_rows(); !good.ok()) return fail(good.error());
+    report().gpu_rows = gpu_rows_of(digests_, options_.rows);
     if (const Status good = tell("match", 0.8); !good.ok()) return fail(good.error());
     matching_ = match_collectives(digests_);
     append(matching_.remarks);
@@ -67,10 +70,20 @@ class Analyst {
          .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
     if (steps_) fill_breakdown();
     report().link_fits = link_fits_of(digests_, matching_);
+    if (steps_) {
+      report().slow_links = slow_links_of(digests_, traces_, matching_, *steps_,
+                                          report().overlap ? &*report().overlap : nullptr, notes());
+    }
+    report().memory = memory_of(digests_, steps_ ? &*steps_ : nullptr, notes());
     if (const Status good = tell("stragglers", 0.9); !good.ok()) return fail(good.error());
     const std::vector<Verdict> verdicts = compare_ranks();
     note_not_computed();
-    std::vector<Finding> findings = find_all(report(), verdicts);
+    std::vector<Finding> findings = find_all({.report = report(),
+                                              .verdicts = verdicts,
+                                              .digests = digests_,
+                                              .matching = &matching_,
+                                              .steps = steps_ ? &*steps_ : nullptr,
+                                              .traces = traces_});
     // Without steps little could be looked for: an empty list would say too much.
     if (steps_ || !findings.empty()) report().findings = std::move(findings);
     fill_ranks();
@@ -150,13 +163,6 @@ class Analyst {
     put_on_axis(alignment_, digests_);
     report().clock = std::move(alignment_.clock);
     append(std::move(alignment_.diagnostics));
-  }
-
-  Status count_gpu_rows() {
-    Result<std::optional<GpuRows>> rows = gpu_rows_of(traces_, options_.rows);
-    if (!rows.ok()) return fail(rows.error());
-    report().gpu_rows = *std::move(rows);
-    return Done{};
   }
 
   void fill_run() {
@@ -249,31 +255,43 @@ class Analyst {
 
   std::vector<Verdict> compare_ranks() {
     if (!steps_) return {};
+    const RunReplay replay = replay_run(digests_, *steps_, matching_, pieces_);
+    report().replay = replay_of(replay, digests_, *steps_, notes());
     if (steps_->ranks.size() < 2) {
       note("not_computed",
            "stragglers: there is one rank with steps, and nothing to compare it with");
       return {};
     }
-    std::vector<OwnClock> clocks;
+    if (replay.operations)
+      return name_stragglers(operation_verdicts(*replay.operations, digests_, *steps_));
     std::vector<std::span<const LatticePiece>> pieces;
-    for (const size_t rank : steps_->ranks) {
-      clocks.emplace_back(pieces_[rank]);
-      pieces.emplace_back(pieces_[rank]);
+    for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
+    Judgement judgement =
+        judge({.digests = digests_,
+               .traces = traces_,
+               .steps = *steps_,
+               .matching = matching_,
+               .pieces = pieces,
+               .replayer = replay.segments.get(),
+               .slow_links = report().slow_links ? &*report().slow_links : nullptr},
+              notes());
+    report().detection = judgement.detection;
+    if (!judgement.compared) return {};
+    note_own_delays(judgement);
+    return name_stragglers(std::move(judgement.verdicts));
+  }
+
+  void note_own_delays(const Judgement& judgement) {
+    own_delays_.resize(digests_.size());
+    for (size_t r = 0; r < judgement.excess_ns.size(); ++r) {
+      std::vector<OwnDelay>& delays = own_delays_[steps_->ranks[r]];
+      for (size_t s = 0; s < judgement.steps.size(); ++s)
+        delays.push_back({steps_->steps[judgement.steps[s]].index, judgement.excess_ns[r][s]});
     }
-    const std::vector<Meeting> meetings = meetings_of(digests_, *steps_, matching_, clocks);
-    if (meetings.empty()) {
-      note("not_computed",
-           "stragglers: no collective of all ranks in the steady steps, in which they would meet");
-      return {};
-    }
-    if (steps_->ranks.size() == 2) {
-      note("two_ranks",
-           "which of two ranks is the slow one is only relative: one rank slower than usual and "
-           "one faster "
-           "than usual look the same");
-    }
-    const OwnWork work = own_work_of(meetings, pieces);
-    std::vector<Verdict> verdicts = judge({digests_, *steps_, matching_, meetings, work});
+  }
+
+  std::vector<Verdict> name_stragglers(std::vector<Verdict> verdicts) {
+    if (report().replay) widen_costs(*report().replay, steps_->info.median_ns, verdicts);
     report().stragglers.emplace();
     for (const Verdict& verdict : verdicts) {
       if (verdict.named) report().stragglers->push_back(verdict.straggler);
@@ -282,14 +300,17 @@ class Analyst {
   }
 
   void note_not_computed() {
-    note("not_computed", "memory: allocations are not analysed");
-    note("not_computed", "replay: what-if questions beyond the stragglers' cost are not analysed");
+    note("not_computed", "replay: of what-if questions only the stragglers' cost is answered");
   }
 
   void fill_ranks() {
     for (size_t d = 0; d < digests_.size(); ++d) {
-      RankAnalysis rank{
-          .rank = digests_[d].rank, .clock = alignment_.maps[d], .steps = {}, .pieces = {}};
+      RankAnalysis rank{.rank = digests_[d].rank,
+                        .clock = alignment_.maps[d],
+                        .steps = {},
+                        .pieces = {},
+                        .own_delays = {}};
+      if (d < own_delays_.size()) rank.own_delays = std::move(own_delays_[d]);
       for (const StepRecord& step : digests_[d].steps)
         rank.steps.push_back({step.index, step.window});
       if (options_.pieces) {
@@ -311,6 +332,7 @@ class Analyst {
   std::vector<std::vector<LatticePiece>> pieces_;
   Matching matching_;
   std::optional<Steps> steps_;
+  std::vector<std::vector<OwnDelay>> own_delays_;
   Alignment alignment_;
 };
 

@@ -62,11 +62,18 @@ struct MatchedCollective {
   std::vector<CollectiveMember> members;  // by rank
 };
 
+// What a rank worked beyond the median of its peers in a steady step; negative = less than they.
+struct OwnDelay {
+  int64_t step = 0;  // its index
+  int64_t ns = 0;
+};
+
 struct RankAnalysis {
   int rank = 0;
   ClockMap clock;  // from the trace's times (shift added) to the run's axis
   std::vector<StepWindow> steps;
   std::vector<Piece> pieces;
+  std::vector<OwnDelay> own_delays;  // by step; empty where ranks were not compared
 };
 
 struct Analysis {

@@ -41,6 +41,16 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (values[above] - values[below]) * (position - static_cast<double>(below));
 }
 
+Bounds bounds_of_share(double seen, double observations) {
+  if (observations <= 0) return {};
+  constexpr double kZ = 1.96;
+  const double n = observations;
+  const double centre = seen + kZ * kZ / (2 * n);
+  const double half = kZ * std::sqrt(seen * (1 - seen) / n + kZ * kZ / (4 * n * n));
+  const double scale = 1 + kZ * kZ / n;
+  return {std::max(0.0, (centre - half) / scale), std::min(1.0, (centre + half) / scale)};
+}
+
 Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed, int rounds) {
   if (values.empty()) return {};
   const auto n = static_cast<double>(values.size());

@@ -29,4 +29,12 @@ struct Estimate {
 [[nodiscard]] Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed = 1,
                                       int rounds = 400);
 
+// Where a share lies with a confidence of 95 %, by observations of which `seen` (0…1) have the
+// property: Wilson's score interval. 0 to 1 for no observations.
+struct Bounds {
+  double least = 0;
+  double most = 1;
+};
+[[nodiscard]] Bounds bounds_of_share(double seen, double observations);
+
 }  // namespace dprof

@@ -23,6 +23,17 @@ TEST(StatsTest, QuantileInterpolates) {
   EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
 }
 
+// Brown, Cai, DasGupta (2001): the interval of all of n is n / (n + z^2) to 1.
+TEST(StatsTest, BoundsOfAShare) {
+  EXPECT_NEAR(bounds_of_share(1, 4).least, 4 / (4 + 1.96 * 1.96), 1e-9);
+  EXPECT_DOUBLE_EQ(bounds_of_share(1, 4).most, 1);
+  EXPECT_NEAR(bounds_of_share(0, 4).most, 1 - bounds_of_share(1, 4).least, 1e-9);
+  EXPECT_NEAR(bounds_of_share(0.5, 100).least, 0.4038, 1e-4);
+  EXPECT_NEAR(bounds_of_share(0.5, 100).most, 0.5962, 1e-4);
+  EXPECT_EQ(bounds_of_share(1, 0).least, 0);
+  EXPECT_EQ(bounds_of_share(0, 0).most, 1);
+}
+
 TEST(StatsTest, BootstrapIsDeterministicAndCoversASampleMean) {
   std::vector<double> values;
   for (int i = 0; i < 100; ++i) values.push_back(i % 10);

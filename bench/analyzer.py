@@ -9,6 +9,7 @@ compared with something else is a ratio of neighbours in one run. --quick makes 
 works, and decides nothing.
 """
 import argparse
+import collections
 import gzip
 import json
 import os
@@ -43,6 +44,9 @@ print(time.perf_counter() - begin)
 """
 
 
+Usage = collections.namedtuple("Usage", "wall_s cpu_s peak_bytes")
+
+
 class Bench:
     def __init__(self, options, scratch):
         self.build = options.build
@@ -69,7 +73,7 @@ class Bench:
         return json.loads(self.run(self.build / "bin/bench_analyzer", *arguments))
 
     def dprof(self, *arguments):
-        """Wall time and peak memory of one dprof."""
+        """Wall time, CPU time and peak memory of one dprof."""
         command = [str(self.build / "bin/dprof"), *map(str, arguments)]
         if not pathlib.Path(command[0]).exists():
             raise NotMeasured("dprof is not built")
@@ -81,7 +85,7 @@ class Bench:
             if child.returncode not in (0, 1):
                 errors.seek(0)
                 raise NotMeasured(f"dprof ended with {child.returncode}: {errors.read().strip()[-300:]}")
-        return time.perf_counter() - begin, usage.ru_maxrss * 1024
+        return Usage(time.perf_counter() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
     def several(self, measure, count=5):
         return [measure() for _ in range(2 if self.quick else count)]
@@ -137,7 +141,7 @@ def large_trace(bench):
     trace = folder / "rank-00000.dprof"
     try:
         made = bench.part("make", trace, "--rows", bench.size(10_000_000, 300_000))
-        reports = bench.several(lambda: bench.part("report", folder))
+        reports = bench.several(lambda: bench.dprof("report", folder, "--no-cache", "--format", "json"))
         digests = bench.several(lambda: bench.part("digest", trace))
     except NotMeasured as reason:
         not_measured(bench, names, reason)
@@ -145,9 +149,9 @@ def large_trace(bench):
     finally:
         shutil.rmtree(folder)
     remark = f"{made['rows'] / 1e6:.1f} M rows, {made['file_bytes'] / MB:.0f} MB"
-    bench.judge(names[0][0], [r["events"] / r["cpu_s"] / 1e6 for r in reports], 2.0, "M/s", at_least=True, form="{:.2f}",
+    bench.judge(names[0][0], [made["rows"] / r.cpu_s / 1e6 for r in reports], 2.0, "M/s", at_least=True, form="{:.2f}",
                 remark=remark)
-    bench.judge(names[1][0], [r["peak_bytes"] / r["file_bytes"] for r in reports], 1.5, "× file", form="{:.2f}", remark=remark)
+    bench.judge(names[1][0], [r.peak_bytes / made["file_bytes"] for r in reports], 1.5, "× file", form="{:.2f}", remark=remark)
     bench.judge(names[2][0], [d["wall_s"] for d in digests], 10, "s", form="{:.2f}", remark=remark)
     bench.judge(names[3][0], [d["peak_bytes"] / MB for d in digests], 1000, "MB", form="{:.0f}", remark=remark)
 
@@ -245,7 +249,7 @@ def kineto_import(bench):
 
         def ours():
             shutil.rmtree(out, ignore_errors=True)
-            return bench.dprof("import", files, "-o", out)[0]
+            return bench.dprof("import", files, "-o", out).wall_s
 
         def theirs():
             return float(bench.run(python, "-c", script, files).split()[-1])
@@ -280,9 +284,9 @@ def many_ranks(bench):
     finally:
         shutil.rmtree(run, ignore_errors=True)
     remark = ", ".join([*said.strip().split(": ", 1)[-1].split(", ")[1:2],
-                        f"{statistics.median(memory for _, memory in measured) / MB:.0f} MB of memory",
+                        f"{statistics.median(r.peak_bytes for r in measured) / MB:.0f} MB of memory",
                         f"{len(os.sched_getaffinity(0))} cores"])
-    bench.judge(name, [seconds for seconds, _ in measured], 60, "s", remark=remark)
+    bench.judge(name, [r.wall_s for r in measured], 60, "s", remark=remark)
 
 
 def main():

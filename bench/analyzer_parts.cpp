@@ -5,7 +5,6 @@
 //   bench_analyzer make FILE --rows N           a trace of one rank: nested operators, launches,
 //                                               kernels, collectives, marked steps
 //   bench_analyzer digest FILE                  reads it into a digest
-//   bench_analyzer report RUN                   the whole analysis of a run
 //   bench_analyzer attribute --ranges N --kernels M    kernels to nested ranges, in memory
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -14,9 +13,9 @@
 #include <chrono>
 #include <filesystem>
 
-#include "analyzer/analysis.h"
 #include "analyzer/digest/attribution.h"
 #include "analyzer/digest/digest.h"
+#include "analyzer/run.h"
 #include "bench/analyzer_trace.h"
 
 namespace dprof::bench {
@@ -69,21 +68,6 @@ int digest(const std::filesystem::path& path) {
   const Result<analyzer::RankDigest> digest = analyzer::digest_rank(file);
   if (!digest.ok()) return refuse(digest.error());
   print(digest->events, watch, before, static_cast<int64_t>(std::filesystem::file_size(path)));
-  return 0;
-}
-
-int report(const std::filesystem::path& folder) {
-  int64_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".dprof") bytes += static_cast<int64_t>(entry.file_size());
-  }
-  const int64_t before = usage().peak_bytes;
-  const Stopwatch watch;
-  const auto run = analyzer::open_run({folder});
-  if (!run.ok()) return refuse(run.error());
-  const auto analysis = analyzer::analyze(*run);
-  if (!analysis.ok()) return refuse(analysis.error());
-  print(analysis->report.recording.events, watch, before, bytes);
   return 0;
 }
 
@@ -144,14 +128,11 @@ int run(int argc, char** argv) {
   make->add_option("--rows", rows)->required();
   CLI::App* digests = app.add_subcommand("digest", "digests a trace");
   digests->add_option("FILE", path)->required();
-  CLI::App* reports = app.add_subcommand("report", "analyses a run");
-  reports->add_option("RUN", path)->required();
   CLI::App* attributes = app.add_subcommand("attribute", "attributes kernels to ranges");
   attributes->add_option("--ranges", ranges)->required();
   attributes->add_option("--kernels", kernels)->required();
   CLI11_PARSE(app, argc, argv);
   if (digests->parsed()) return digest(path);
-  if (reports->parsed()) return report(path);
   if (attributes->parsed()) return attribute(ranges, kernels);
   const Result<int64_t> made = write_large_trace(path, rows);
   if (!made.ok()) return refuse(made.error());

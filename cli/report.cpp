@@ -7,6 +7,7 @@
 
 #include "analyzer/analysis.h"
 #include "analyzer/report/focus.h"
+#include "analyzer/report/render/explain.h"
 #include "analyzer/report/render/json.h"
 #include "analyzer/report/render/markdown.h"
 #include "analyzer/report/render/text.h"
@@ -28,6 +29,9 @@ constexpr char kDetails[] =
     "  dprof report run1 --format json -o report.json\n"
     "  dprof report run1 --steps 20:120 --ranks 0,4-7\n"
     "  dprof report run1 --rank 5\n"
+    "  dprof report run1 --explain 1          how finding 1 was decided, and what would refute it\n"
+    "  dprof report run1 --sections overlap,links\n"
+    "  dprof report run1 --format markdown    for a pull request\n"
     "\n"
     "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
     "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n"
@@ -66,16 +70,27 @@ class Report final : public Subcommand {
     app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
     app.add_option("--rank", rank_, "seen from one rank; all are analysed and compared")
         ->type_name("N");
-    app.add_option("--rows", rows_,
-                   "which GPU rows the GPU table counts: all; linked, those with a launching call; "
-                   "steps-hta, as HTA does")
-        ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
-        ->capture_default_str();
+    rows_given_ =
+        app.add_option(
+               "--rows", rows_,
+               "which GPU rows the GPU table counts: all; linked, those with a launching call; "
+               "steps-hta, as HTA does")
+            ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
+            ->capture_default_str();
     app.add_flag("!--no-cache", cache_, "neither use nor keep digests beside the run");
-    app.add_option("--top", top_, "how many findings and collectives to show (text)")
+    app.add_option("--top", top_, "how many findings and collectives to show (text, markdown)")
         ->type_name("K")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    app.add_option("--explain", explain_,
+                   "finding K alone: how it was decided, from which rows, what would refute it")
+        ->type_name("K");
+    app.add_option(
+           "--sections", sections_,
+           "what follows the findings (text), in full: all, none, or some of ranks, phases, "
+           "memory, gpu, overlap, collectives, buckets, links, messages, replay, clocks, "
+           "unknown")
+        ->type_name("LIST");
   }
 
   Result<int> run(Console& console) override {
@@ -93,6 +108,11 @@ class Report final : public Subcommand {
     options.rows = rows_ == "linked"      ? analyzer::RowFilter::kLinked
                    : rows_ == "steps-hta" ? analyzer::RowFilter::kStepsHta
                                           : analyzer::RowFilter::kAll;
+    if (explain_ && format_ == "json") {
+      return fail(Code::kUsage, "--explain goes with --format text or markdown",
+                  "JSON has it for every finding: findings[].explain");
+    }
+    if (const Status good = choose_sections(); !good.ok()) return fail(good.error());
     // Vectors of millions grow and go: what they leave goes back to the system at once.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     options.cache = cache_;
@@ -111,23 +131,52 @@ class Report final : public Subcommand {
       return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run->name, *rank_),
                   "`dprof report` without --rank lists the ranks that are there");
     }
-    const Status shown =
-        show(rank_ ? analyzer::seen_from(analysis->report, *rank_) : analysis->report, console);
+    const analyzer::Report report =
+        rank_ ? analyzer::seen_from(analysis->report, *rank_) : std::move(analysis->report);
+    const Result<std::string> text = rendered(report, run->traces, analysis->ranks, console);
+    if (!text.ok()) return fail(text.error());
+    const Status shown = show(*text, console);
     if (!shown.ok()) return fail(shown.error());
     return code_of(analysis->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
  private:
-  Status show(const analyzer::Report& report, Console& console) const {
-    const bool to_terminal = file_.empty();
-    const analyzer::TextOptions text{
-        .width = console.width(), .colour = to_terminal && console.colour(), .top = top_};
-    const std::string rendered = format_ == "json" ? analyzer::render_json(report)
-                                 : format_ == "markdown"
-                                     ? analyzer::render_markdown(report, {.top = top_})
-                                     : analyzer::render_text(report, text);
-    if (!to_terminal) return write_file(file_, rendered);
-    console.print(rendered);
+  // What the text shows after the findings. GPU rows are counted for their table: who says which
+  // wants to see it.
+  Status choose_sections() {
+    if (!sections_.empty()) {
+      Result<std::vector<analyzer::Section>> chosen = analyzer::parse_sections(sections_);
+      if (!chosen.ok()) return fail(chosen.error());
+      text_.sections = *std::move(chosen);
+    } else if (rows_given_ != nullptr && rows_given_->count() > 0) {
+      text_.besides = {analyzer::Section::kGpu};
+    }
+    return Done{};
+  }
+
+  [[nodiscard]] Result<std::string> rendered(const analyzer::Report& report,
+                                             std::span<const analyzer::TraceFile> traces,
+                                             std::span<const analyzer::RankAnalysis> ranks,
+                                             const Console& console) const {
+    analyzer::TextOptions text = text_;
+    text.width = console.width();
+    text.colour = file_.empty() && console.colour();
+    text.top = top_;
+    if (explain_) {
+      const Result<analyzer::Explanation> explanation =
+          analyzer::explain(report, *explain_, {.traces = traces, .ranks = ranks});
+      if (!explanation.ok()) return fail(explanation.error());
+      return format_ == "markdown" ? analyzer::render_markdown(*explanation)
+                                   : analyzer::render_text(*explanation, text);
+    }
+    if (format_ == "json") return analyzer::render_json(report);
+    if (format_ == "markdown") return analyzer::render_markdown(report, {.top = top_});
+    return analyzer::render_text(report, text);
+  }
+
+  Status show(const std::string& text, Console& console) const {
+    if (!file_.empty()) return write_file(file_, text);
+    console.print(text);
     return Done{};
   }
 
@@ -140,6 +189,10 @@ class Report final : public Subcommand {
   std::string rows_ = "all";
   bool cache_ = true;
   int top_ = analyzer::TextOptions{}.top;
+  std::optional<int> explain_;
+  std::string sections_;
+  const CLI::Option* rows_given_ = nullptr;
+  analyzer::TextOptions text_;
 };
 
 }  // namespace

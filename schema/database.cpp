@@ -72,6 +72,12 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+std::optional<int64_t> Statement::optional_integer(int column) const {
+  // Each sqlite3_column_* looks the column up again; a value of it does not.
+  sqlite3_value* value = sqlite3_column_value(statement_, column);
+  if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_value_int64(value);
+}
 std::string_view Statement::text(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);

@@ -35,6 +35,7 @@ class Statement {
 
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] int64_t integer(int column) const;
+  [[nodiscard]] std::optional<int64_t> optional_integer(int column) const;  // nullopt = NULL
   [[nodiscard]] std::string_view text(
       int column) const;  // valid until the next step; also for blobs
   [[nodiscard]] int column_count() const;

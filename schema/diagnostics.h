@@ -136,9 +136,9 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"import_no_rank", Severity::kInfo, Scope::kRecorder,
      "An imported file does not tell its rank.",
      "give the files in the order of the ranks, or name them worker0, worker1, …"},
-    {"import_several_ranks", Severity::kDataLoss, Scope::kRecorder,
-     "An imported file holds processes of several ranks; they could not be told apart.",
-     "give one file per rank, as the profilers write them"},
+    {"import_several_ranks", Severity::kInfo, Scope::kRecorder,
+     "An imported file holds several ranks, told apart by the names of its processes.",
+     "give one file per rank where there are such: nothing has to be guessed then"},
     {"import_groups_unknown", Severity::kInfo, Scope::kRecorder,
      "Collectives of an imported file do not tell their process group; they are matched across "
      "ranks by function and order.",
@@ -222,6 +222,19 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"two_ranks", Severity::kInfo, Scope::kAnalysis,
      "With two ranks there is no majority: 'slower than the other' is all that can be said.",
      "compare with a run known to be good, or record more ranks"},
+    {"ranks_alike", Severity::kInfo, Scope::kAnalysis,
+     "No rank holds the others up, as far as a comparison of ranks can see.",
+     "what all ranks share shows in a comparison with another run only"},
+    {"replay_refused", Severity::kInfo, Scope::kAnalysis,
+     "Replaying the run unchanged does not give its recorded step times, so nothing is predicted "
+     "from "
+     "it; what stragglers cost is uncertain by that much, and their confidence is halved.",
+     "operators or collectives may be missing in the recording: record with more detail"},
+    {"replay_doubtful", Severity::kInfo, Scope::kAnalysis,
+     "Replaying the run unchanged gives its recorded step times only roughly; costs are uncertain "
+     "by "
+     "that much.",
+     "the bound of each cost has it"},
     {"unaligned_clocks", Severity::kInfo, Scope::kAnalysis,
      "The ranks' hosts have different clocks, and nothing recorded ties them together; times "
      "across "

@@ -451,7 +451,7 @@ inline constexpr MetaKey kMetaKeys[] = {
      "the "
      "clock probes."},
     {"imported_from", "File that the trace was imported from."},
-    {"imported_format", "kineto, chrome, flight_recorder or nccl_inspector."},
+    {"imported_format", "kineto, chrome, flight_recorder, nccl_inspector or operation_table."},
     {"time_resolution_ns", "Smallest step of the times of the file that was imported."},
     {"distributed_info", "What an imported file says of the job, as JSON."},
     {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},

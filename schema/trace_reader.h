@@ -65,7 +65,7 @@ inline void read_field(const Statement& s, int column, std::string& field) {
   field = s.text(column);
 }
 inline void read_field(const Statement& s, int column, std::optional<int64_t>& field) {
-  field = s.is_null(column) ? std::nullopt : std::optional(s.integer(column));
+  field = s.optional_integer(column);
 }
 inline void read_field(const Statement& s, int column, std::optional<std::string>& field) {
   field = s.is_null(column) ? std::nullopt : std::optional(std::string(s.text(column)));
@@ -78,7 +78,8 @@ void read_field(const Statement& s, int column, Enum& field) {
 template <typename Enum>
 requires std::is_enum_v<Enum>
 void read_field(const Statement& s, int column, std::optional<Enum>& field) {
-  field = s.is_null(column) ? std::nullopt : std::optional(static_cast<Enum>(s.integer(column)));
+  const std::optional<int64_t> value = s.optional_integer(column);
+  field = value ? std::optional(static_cast<Enum>(*value)) : std::nullopt;
 }
 
 }  // namespace internal

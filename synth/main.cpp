@@ -15,7 +15,8 @@ namespace dprof::synth {
 namespace {
 
 std::string_view word_of(Family family) {
-  constexpr std::string_view kWords[] = {"faults", "hangs", "losses", "healthy, but awkward"};
+  constexpr std::string_view kWords[] = {"faults", "hangs", "losses", "memory",
+                                         "healthy, but awkward"};
   return kWords[static_cast<size_t>(family)];
 }
 
@@ -39,7 +40,8 @@ void list() {
   for (const Known& shape : kShapes) fmt::print("  {:<20}{}\n", shape.name, shape.sentence);
   fmt::print("\ntechniques (--technique)\n");
   for (const Known& one : kTechniques) fmt::print("  {:<20}{}\n", one.name, one.sentence);
-  for (const Family family : {Family::kFault, Family::kHang, Family::kLoss, Family::kHealthy}) {
+  for (const Family family :
+       {Family::kFault, Family::kHang, Family::kLoss, Family::kMemory, Family::kHealthy}) {
     fmt::print("\n{} ({})\n", word_of(family),
                family == Family::kHealthy ? "--healthy" : "--fault NAME:KEY=VALUE,...");
     for (const FaultKind& kind : catalogue()) {
@@ -133,8 +135,15 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
   app.add_option("--tensor-ranks", spec.tensor_ranks, "size of the tensor-parallel groups")
       ->capture_default_str();
   app.add_option("--noise", spec.noise, "of an operator's length, relative")->capture_default_str();
+  app.add_option("--rank-noise", spec.rank_noise, "of a rank's speed, relative")
+      ->capture_default_str();
+  app.add_option("--step-noise", spec.step_noise, "of all operators of a rank in one step")
+      ->capture_default_str();
   app.add_option("--contention", spec.contention,
-                 "operators take that many times as long while a Gloo collective runs")
+                 "operators, kernels take that many times as long while a collective runs")
+      ->capture_default_str();
+  app.add_option("--transfer-contention", spec.transfer_contention,
+                 "GPU: transfers take that many times as long while most members compute")
       ->capture_default_str();
   app.add_option("--sync-every", spec.sync_every, "GPU: loss.item() in each such step; 0 = never")
       ->capture_default_str();

@@ -96,6 +96,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
                                                     {"factor", into(fault.factor)},
                                                     {"probability", into(fault.probability)},
                                                     {"p", into(fault.probability)},
+                                                    {"share", into(fault.probability)},
                                                     {"from", into(fault.from)},
                                                     {"to", into(fault.to)},
                                                     {"every", into(fault.every)},

@@ -97,12 +97,16 @@ struct Spec {
   double step_ms = 60;         // about; of computation
   double noise = 0.01;         // standard deviation of an operator's length, relative to it
   double rank_noise = 0.002;   // of a rank's speed
+  double step_noise = 0;       // of all operators of a rank in one step together
   int64_t rows_per_step = 80;  // about, per rank
   int buckets = 4;             // collectives per step, about
   double bytes_per_step = 0;   // 0 = the shape's default
   int micro_steps = 1;
-  int tensor_ranks = 2;      // size of the tensor-parallel groups
-  double contention = 1;     // operators take that many times as long while a Gloo collective runs
+  int tensor_ranks = 2;  // size of the tensor-parallel groups
+  // Operators (GPU: kernels) take that many times as long while a collective of the rank runs, and
+  // GPU: transfers while most members compute.
+  double contention = 1;
+  double transfer_contention = 1;
   int64_t sync_every = 1;    // GPU: `loss.item()` at the end of each such step; 0 = never
   double hang_watch_s = 30;  // how long a hung job is left alone
   std::string healthy;       // an awkward kind of healthy run, see the catalogue; "" = a plain one

@@ -284,6 +284,7 @@ class Aligner {
       if (state.map) {
         const TraceNs middle{state.span.begin.ns + (state.span.end - state.span.begin).ns / 2};
         host.offset_ns = state.map->offset_at(middle);
+        host.at_ns = state.map->to_axis(middle).ns;
         host.bound_ns = largest_bound(*state.map, state.span);
       }
       result_.aligned = result_.aligned && host.bound_ns.has_value();

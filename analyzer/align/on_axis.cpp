@@ -41,6 +41,9 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
   for (RunQueueSample& sample : digest.run_queue) move(sample.at);
   for (HostToken& token : digest.tokens) move(token.at);
   for_each_time(digest.gpu, move);
+  for_each_time(digest.memory, move);
+  for_each_time(digest.facts, move);
+  for_each_time(digest.system, move);
   make_canonical(digest.gpu.compute);
   make_canonical(digest.gpu.communication);
 }

@@ -16,10 +16,11 @@ using LeftOut = std::vector<std::pair<std::string, int64_t>>;
 
 RankGpuRows count(GpuTrace& trace, RowFilter filter) {
   const test_support::TemporaryFolder folder;
-  const std::vector<TraceFile> files = {trace.write(folder.path() / "rank-00000.dprof")};
-  const Result<std::optional<GpuRows>> rows = gpu_rows_of(files, filter);
-  EXPECT_TRUE(rows.ok() && rows->has_value() && (*rows)->per_rank.size() == 1);
-  return (*rows)->per_rank.front();
+  const Result<RankDigest> digest = digest_rank(trace.write(folder.path() / "rank-00000.dprof"));
+  DPROF_CHECK(digest.ok());
+  const std::optional<GpuRows> rows = gpu_rows_of({&*digest, 1}, filter);
+  EXPECT_TRUE(rows && rows->per_rank.size() == 1);
+  return rows->per_rank.front();
 }
 
 // Two linked kernels, one of communication, and one whose launch has no row.
@@ -113,10 +114,9 @@ TEST(GpuRowsTest, ATraceWithoutGpuRowsIsNotCounted) {
   GpuTrace trace(1);
   trace.op(1, 0, 5);
   const test_support::TemporaryFolder folder;
-  const std::vector<TraceFile> files = {trace.write(folder.path() / "rank-00000.dprof")};
-  const auto rows = gpu_rows_of(files, RowFilter::kAll);
-  ASSERT_TRUE(rows.ok());
-  EXPECT_FALSE(rows->has_value());
+  const Result<RankDigest> digest = digest_rank(trace.write(folder.path() / "rank-00000.dprof"));
+  ASSERT_TRUE(digest.ok());
+  EXPECT_FALSE(gpu_rows_of({&*digest, 1}, RowFilter::kAll));
 }
 
 // Random rows, counted moment by moment.

@@ -102,11 +102,20 @@ void add_borders(std::vector<TraceNs>& borders, const IntervalSet& set) {
   }
 }
 
+// In an operation table the rank waits for another one whenever it does nothing.
+IntervalSet between_operations(const RankDigest& digest, const std::vector<CommSpan>& comm) {
+  std::vector<Interval> busy;
+  for (const PhaseRange& phase : digest.phases) busy.push_back(phase.span);
+  for (const CommSpan& span : comm) busy.push_back(span.span);
+  return difference_of({digest.span}, union_of(std::move(busy)));
+}
+
 std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
                                           const std::vector<CommSpan>& comm) {
   const std::vector<PhaseRange> ranges = with_inferred_backward(digest);
   const std::vector<PhasePiece> phases = innermost(ranges);
-  const IntervalSet blocked = blocked_times(digest, ranges);
+  const IntervalSet blocked =
+      digest.operations ? between_operations(digest, comm) : blocked_times(digest, ranges);
   const IntervalSet nodes = union_of(digest.autograd, digest.autograd_elsewhere);
 
   std::vector<TraceNs> borders = {digest.span.begin, digest.span.end};

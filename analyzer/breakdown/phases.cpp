@@ -9,26 +9,26 @@ namespace {
 using schema::Marker;
 
 // A collective that the training thread called.
-struct Call {
+struct CommCall {
   TraceNs at;
   TraceNs end;
 };
 
-std::vector<Call> calls_of(const RankDigest& digest) {
-  std::vector<Call> calls;
+std::vector<CommCall> calls_of(const RankDigest& digest) {
+  std::vector<CommCall> calls;
   for (const CollectiveRecord& record : digest.collectives) {
     const auto at = record.arrival();
     if (at && record.by_training_thread)
       calls.push_back({*at, record.end.value_or(digest.span.end)});
   }
-  std::ranges::sort(calls, {}, &Call::at);
+  std::ranges::sort(calls, {}, &CommCall::at);
   return calls;
 }
 
-std::span<const Call> calls_within(const std::vector<Call>& calls, Interval window) {
-  const auto first = std::ranges::lower_bound(calls, window.begin, {}, &Call::at);
-  const auto end = std::ranges::lower_bound(calls, window.end, {}, &Call::at);
-  return first < end ? std::span<const Call>(first, end) : std::span<const Call>();
+std::span<const CommCall> calls_within(const std::vector<CommCall>& calls, Interval window) {
+  const auto first = std::ranges::lower_bound(calls, window.begin, {}, &CommCall::at);
+  const auto end = std::ranges::lower_bound(calls, window.end, {}, &CommCall::at);
+  return first < end ? std::span<const CommCall>(first, end) : std::span<const CommCall>();
 }
 
 // Ends of phases and begins of them both end a run of autograd nodes that no phase covers.
@@ -61,14 +61,14 @@ IntervalSet backward_marked(const RankDigest& digest) {
 
 // From the last sign of computation in a backward until the last collective that it called ended.
 Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
-                 std::span<const Call> calls) {
+                 std::span<const CommCall> calls) {
   TraceNs begin = calls.back().at;
   const auto next =
       std::ranges::lower_bound(digest.autograd, backward.span.end, {}, &Interval::begin);
   if (next != digest.autograd.begin())
     begin = std::max(begin, std::min(std::prev(next)->end, backward.span.end));
   TraceNs end = begin;
-  for (const Call& call : calls) end = std::max(end, call.end);
+  for (const CommCall& call : calls) end = std::max(end, call.end);
   return {begin, std::min(end, backward.span.end)};
 }
 
@@ -78,12 +78,12 @@ std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest) {
   std::vector<PhaseRange> phases = digest.phases;
   const IntervalSet unmarked = difference_of(digest.autograd, backward_marked(digest));
   const std::vector<TraceNs> borders = borders_of(digest);
-  const std::vector<Call> calls = calls_of(digest);
+  const std::vector<CommCall> calls = calls_of(digest);
   for (size_t i = 0; i < unmarked.size();) {
     const TraceNs border = next_border(borders, unmarked[i].begin);
     Interval run = unmarked[i];
     for (++i; i < unmarked.size() && unmarked[i].begin < border; ++i) run.end = unmarked[i].end;
-    for (const Call& call : calls_within(calls, {run.begin, std::max(border, run.end)}))
+    for (const CommCall& call : calls_within(calls, {run.begin, std::max(border, run.end)}))
       run.end = std::max(run.end, std::min(call.end, border));
     phases.push_back({run, Marker::kBackward, 0});
   }
@@ -116,21 +116,21 @@ std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases) {
 }
 
 IntervalSet blocked_times(const RankDigest& digest, const std::vector<PhaseRange>& phases) {
-  const std::vector<Call> calls = calls_of(digest);
+  const std::vector<CommCall> calls = calls_of(digest);
   std::vector<Interval> in_phase;
   for (const PhaseRange& phase : phases) {
-    const std::span<const Call> called = calls_within(calls, phase.span);
+    const std::span<const CommCall> called = calls_within(calls, phase.span);
     if (called.empty()) continue;
     if (phase.marker == Marker::kBackward) {
       in_phase.push_back(tail_of(phase, digest, called));
       continue;
     }
-    for (const Call& call : called)
+    for (const CommCall& call : called)
       in_phase.push_back({call.at, std::min(call.end, phase.span.end)});
   }
   std::vector<Interval> in_node;
   for (const Interval& node : digest.autograd) {
-    for (const Call& call : calls_within(calls, node))
+    for (const CommCall& call : calls_within(calls, node))
       in_node.push_back({call.at, std::min(call.end, node.end)});
   }
   const IntervalSet presumed = union_of(

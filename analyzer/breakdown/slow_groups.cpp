@@ -12,9 +12,22 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kMostForExact = 20;
+constexpr double kTimesSpread = 2;  // of what the faster half differs by
 
 using Cluster = std::tuple<schema::Function, int64_t, size_t, int>;
-using ByWindow = std::map<int64_t, std::vector<double>>;
+
+// A group's transfers by those of its cluster: near 1 or below, if nothing is wrong.
+struct Ratio {
+  double value = 1;
+  double needed = kSlowRatio;  // to be slow
+};
+using ByWindow = std::map<int64_t, std::vector<Ratio>>;
+
+// Transfers are held up, never sped up: what is usual is told by the faster half.
+double usual_of(std::vector<int64_t> medians) {
+  std::ranges::sort(medians);
+  return static_cast<double>(medians[(medians.size() - 1) / 2]);
+}
 
 // Ratios to the cluster's median, by group and window, over all clusters.
 std::map<size_t, ByWindow> ratios_of(std::span<const GroupTransfer> transfers) {
@@ -28,11 +41,13 @@ std::map<size_t, ByWindow> ratios_of(std::span<const GroupTransfer> transfers) {
     if (of_groups.size() < kFewestGroupsOfCluster) continue;
     std::vector<int64_t> medians;
     for (const auto& [group, all] : of_groups) medians.push_back(median_ns(all));
-    const auto usual = static_cast<double>(median_ns(medians));
+    const double usual = usual_of(medians);
     if (usual <= 0) continue;
+    const double fastest = static_cast<double>(std::ranges::min(medians)) / usual;
+    const double needed = std::max(kSlowRatio, 1 + kTimesSpread * (1 - fastest));
     size_t i = 0;
     for (const auto& [group, all] : of_groups)
-      ratios[group][cell.second].push_back(static_cast<double>(medians[i++]) / usual);
+      ratios[group][cell.second].push_back({static_cast<double>(medians[i++]) / usual, needed});
   }
   return ratios;
 }
@@ -41,16 +56,28 @@ std::map<size_t, ByWindow> ratios_of(std::span<const GroupTransfer> transfers) {
 SlowGroup longest_run(size_t group, const ByWindow& windows) {
   SlowGroup best{.group = group};
   std::vector<double> run;
+  int64_t first = 0;
   for (const auto& [window, ratios] : windows) {
-    const double ratio = median(ratios);
-    if (ratio <= kSlowRatio) {
+    std::vector<double> values;
+    std::vector<double> needed;
+    for (const Ratio& ratio : ratios) {
+      values.push_back(ratio.value);
+      needed.push_back(ratio.needed);
+    }
+    const double ratio = median(std::move(values));
+    if (ratio <= median(std::move(needed))) {
       run.clear();
       continue;
     }
+    if (run.empty()) first = window;
     run.push_back(ratio);
     if (static_cast<int64_t>(run.size()) > best.windows) {
-      best.windows = static_cast<int64_t>(run.size());
-      best.ratio = median(run);
+      best = {.group = group,
+              .windows = static_cast<int64_t>(run.size()),
+              .ratio = median(run),
+              .first_window = first,
+              .last_window = window,
+              .slow_before = first == windows.begin()->first};
     }
   }
   return best;
@@ -63,7 +90,7 @@ bool hits_all(const std::vector<uint32_t>& suspects_of_group, uint32_t mask) {
 
 class HittingSet {
  public:
-  HittingSet(const std::vector<Suspect>& suspects, std::vector<std::vector<int>> groups)
+  HittingSet(const std::vector<SlowNode>& suspects, std::vector<std::vector<int>> groups)
       : suspects_(suspects), groups_(std::move(groups)) {}
 
   std::vector<int> run() const { return suspects_.size() <= kMostForExact ? exact() : greedy(); }
@@ -109,13 +136,13 @@ class HittingSet {
     std::vector<std::vector<int>> left = groups_;
     std::vector<int> nodes;
     while (!left.empty()) {
-      const auto hit = [&](const Suspect& s) {
+      const auto hit = [&](const SlowNode& s) {
         return std::ranges::count_if(left, [&](const std::vector<int>& group) {
           return std::ranges::binary_search(group, s.node);
         });
       };
       // Of equals the first: suspects stand by their score.
-      const Suspect& most = *std::ranges::max_element(suspects_, {}, hit);
+      const SlowNode& most = *std::ranges::max_element(suspects_, {}, hit);
       if (hit(most) == 0) break;
       nodes.push_back(most.node);
       std::erase_if(left, [&](const std::vector<int>& group) {
@@ -126,19 +153,38 @@ class HittingSet {
     return nodes;
   }
 
-  const std::vector<Suspect>& suspects_;
+  const std::vector<SlowNode>& suspects_;
   std::vector<std::vector<int>> groups_;
 };
 
+// Whether another node than this one would explain the same slow groups, and is no less likely.
+bool has_a_double(const SlowNode& node, const std::vector<SlowNode>& suspects,
+                  const std::vector<std::vector<int>>& slow) {
+  const auto explains = [&](const SlowNode& other) {
+    return std::ranges::all_of(slow, [&](const std::vector<int>& group) {
+      return !std::ranges::binary_search(group, node.node) ||
+             std::ranges::binary_search(group, other.node);
+    });
+  };
+  return std::ranges::any_of(suspects, [&](const SlowNode& other) {
+    return other.node != node.node && other.healthy <= node.healthy && explains(other);
+  });
+}
+
 }  // namespace
 
-std::vector<SlowGroup> slow_groups(std::span<const GroupTransfer> transfers) {
-  std::vector<SlowGroup> slow;
+ClusterView compare_groups(std::span<const GroupTransfer> transfers) {
+  ClusterView view;
   for (const auto& [group, windows] : ratios_of(transfers)) {
+    view.compared.push_back(group);
     const SlowGroup one = longest_run(group, windows);
-    if (one.windows >= kFewestSlowWindows) slow.push_back(one);
+    if (one.windows >= kFewestSlowWindows) view.slow.push_back(one);
   }
-  return slow;
+  return view;
+}
+
+std::vector<SlowGroup> slow_groups(std::span<const GroupTransfer> transfers) {
+  return compare_groups(transfers).slow;
 }
 
 Localised localise(std::span<const GroupNodes> groups, std::span<const size_t> slow_groups) {
@@ -164,15 +210,25 @@ Localised localise(std::span<const GroupNodes> groups, std::span<const size_t> s
     const double of_healthy =
         healthy == 0 ? 0 : static_cast<double>(count.second) / static_cast<double>(healthy);
     found.suspects.push_back(
-        {node, static_cast<double>(count.first) / static_cast<double>(slow.size()) - of_healthy});
+        {node, static_cast<double>(count.first) / static_cast<double>(slow.size()) - of_healthy,
+         count.first, count.second});
   }
-  std::ranges::stable_sort(found.suspects, std::ranges::greater(), &Suspect::score);
+  std::ranges::stable_sort(found.suspects, std::ranges::greater(), &SlowNode::score);
   if (slow.size() == 1) {
     found.within_only = true;
     found.hitting_set = slow.front();
     return found;
   }
-  found.hitting_set = HittingSet(found.suspects, std::move(slow)).run();
+  found.hitting_set = HittingSet(found.suspects, slow).run();
+  for (const SlowNode& suspect : found.suspects) {
+    // Nodes that healthy groups use no less than slow ones explain nothing.
+    if (!std::ranges::binary_search(found.hitting_set, suspect.node) || suspect.slow < 2 ||
+        suspect.score <= 0 || has_a_double(suspect, found.suspects, slow))
+      continue;
+    found.certain.push_back(suspect.node);
+  }
+  std::ranges::sort(found.certain);
+  found.within_only = found.certain.empty();
   return found;
 }
 

@@ -86,6 +86,38 @@ TEST(LocaliseTest, HealthyGroupsClearTheirNodes) {
   EXPECT_THAT(localise(groups, std::vector<size_t>{0, 1}).hitting_set, ElementsAre(4));
 }
 
+TEST(SlowGroupsTest, HalfOfTheGroupsMayBeSlow) {
+  const auto slow = slow_groups(run_with({0, 1, 2, 3}, 0));
+  ASSERT_THAT(slow, SizeIs(4));
+  EXPECT_NEAR(slow[0].ratio, 1.2, 0.03);
+  EXPECT_TRUE(slow[0].slow_before);
+  EXPECT_FALSE(slow_groups(run_with({2}, 3)).front().slow_before);
+  EXPECT_EQ(slow_groups(run_with({2}, 3)).front().first_window, 3);
+}
+
+// A fifth longer is nothing where healthy groups differ by as much.
+TEST(SlowGroupsTest, ExcessWithinTheSpreadIsNone) {
+  std::vector<GroupTransfer> all = run_with({2}, 0);
+  for (GroupTransfer& t : all) {
+    if (t.group == 5) t.transfer_ns = t.transfer_ns * 85 / 100;
+  }
+  EXPECT_THAT(slow_groups(all), IsEmpty());
+}
+
+TEST(LocaliseTest, ANodeIsCertainOnlyIfNoOtherExplainsTheSame) {
+  const std::vector<size_t> slow = {0, 1};
+  // Both directions of one link: either end.
+  const Localised link =
+      localise(std::vector<GroupNodes>{{0, {1, 2}}, {1, {1, 2}}, {2, {0, 1}}, {3, {2, 3}}}, slow);
+  EXPECT_THAT(link.certain, IsEmpty());
+  EXPECT_TRUE(link.within_only);
+  // The last of a chain: the other end works elsewhere.
+  const Localised last =
+      localise(std::vector<GroupNodes>{{0, {2, 3}}, {1, {2, 3}}, {2, {1, 2}}, {3, {0, 1}}}, slow);
+  EXPECT_THAT(last.certain, ElementsAre(3));
+  EXPECT_FALSE(last.within_only);
+}
+
 TEST(LocaliseTest, OneGroupAloneIsNoSingleNode) {
   const Localised found =
       localise(std::vector<GroupNodes>{{0, {3, 4}}, {1, {5, 6}}}, std::vector<size_t>{0});

@@ -40,6 +40,7 @@ class OwnClock {
   [[nodiscard]] int64_t at(TraceNs time) const;
   // The first moment in [from, to) at which the rank is held up; nullopt = none.
   [[nodiscard]] std::optional<TraceNs> first_stop(TraceNs from, TraceNs to) const;
+  [[nodiscard]] const IntervalSet& stops() const { return stops_; }
 
  private:
   IntervalSet stops_;

@@ -5,6 +5,7 @@
 // end do not compile then.
 #pragma once
 
+#include <cereal/types/array.hpp>
 #include <cereal/types/common.hpp>
 #include <cereal/types/optional.hpp>
 #include <cereal/types/string.hpp>
@@ -12,6 +13,9 @@
 #include <cereal/types/vector.hpp>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/digest/facts_archive.h"
+#include "analyzer/digest/memory_archive.h"
+#include "analyzer/digest/system_archive.h"
 
 namespace dprof {
 
@@ -103,16 +107,16 @@ void serialize(Archive& archive, DevicePiece& p) {
   archive(p.begin, p.collective, p.category, p.phase, p.detail);
 }
 template <typename Archive>
+void serialize(Archive& archive, HeldBack& h) {
+  archive(h.from, h.until, h.collective);
+}
+template <typename Archive>
 void serialize(Archive& archive, DeviceDigest& d) {
-  archive(d.device, d.span, d.pieces, d.end, d.linked, d.before_launch);
+  archive(d.device, d.span, d.pieces, d.end, d.linked, d.before_launch, d.held_back);
 }
 template <typename Archive>
 void serialize(Archive& archive, RunQueueSample& s) {
   archive(s.at, s.waited_ns);
-}
-template <typename Archive>
-void serialize(Archive& archive, GpuDigest& g) {
-  archive(g.rows, g.compute, g.communication, g.devices, g.launches, g.tokens, g.without_time);
 }
 template <typename Archive>
 void serialize(Archive& archive, LastRange& r) {
@@ -127,12 +131,27 @@ void serialize(Archive& archive, OpTimes& o) {
   archive(o.name, o.alone, o.beside, o.beside_ns);
 }
 template <typename Archive>
+void serialize(Archive& archive, CountedDevice& d) {
+  archive(d.device, d.rows, d.span_ns, d.busy_ns, d.compute_ns, d.communication_ns, d.memory_ns,
+          d.overlap_ns);
+}
+template <typename Archive>
+void serialize(Archive& archive, CountedRows& c) {
+  archive(c.devices, c.left_out);
+}
+template <typename Archive>
+void serialize(Archive& archive, GpuDigest& g) {
+  archive(g.rows, g.compute, g.communication, g.devices, g.launches, g.tokens, g.without_time,
+          g.counted, g.kernel_times);
+}
+template <typename Archive>
 void serialize(Archive& archive, RankDigest& d) {
   archive(d.rank, d.span, d.last_sign, d.events, d.open_ranges, d.phases, d.autograd,
           d.autograd_elsewhere, d.ops, d.waits, d.named, d.allocations, d.gc, d.logging, d.profiler,
-          d.run_queue, d.communicators, d.collectives, d.sequences_inferred, d.steps, d.step_source,
-          d.steps_begun, d.tokens, d.marked, d.marks_left_out, d.last_activity, d.op_times, d.gpu,
-          d.clock, d.losses, d.remarks, d.in_process_ns, d.recorder_cpu_ns);
+          d.run_queue, d.communicators, d.collectives, d.sequences_inferred, d.operations, d.steps,
+          d.step_source, d.steps_begun, d.tokens, d.marked, d.marks_left_out, d.last_activity,
+          d.op_times, d.gpu, d.clock, d.memory, d.facts, d.system, d.losses, d.remarks,
+          d.in_process_ns, d.recorder_cpu_ns);
 }
 
 // A new member changes a size: archive it above, then correct the number.
@@ -151,12 +170,16 @@ static_assert(sizeof(ClockEvidence) == 144);
 static_assert(sizeof(Launch) == 16);
 static_assert(sizeof(HostToken) == 16);
 static_assert(sizeof(DevicePiece) == 16);
-static_assert(sizeof(DeviceDigest) == 72);
+static_assert(sizeof(HeldBack) == 24);
+static_assert(sizeof(DeviceDigest) == 96);
 static_assert(sizeof(RunQueueSample) == 16);
-static_assert(sizeof(GpuDigest) == 136);
+static_assert(sizeof(CountedDevice) == 64);
+static_assert(sizeof(CountedRows) == 48);
+static_assert(sizeof(GpuDigest) == 304);
 static_assert(sizeof(LastRange) == 56);
 static_assert(sizeof(LastActivity) == 104);
 static_assert(sizeof(OpTimes) == 120);
-static_assert(sizeof(RankDigest) == 952);
+static_assert(sizeof(RankDigest) ==
+              1120 + sizeof(MemoryDigest) + sizeof(Facts) + sizeof(SystemDigest));
 
 }  // namespace dprof::analyzer

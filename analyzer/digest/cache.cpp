@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "analyzer/digest/archive.h"
 #include "analyzer/digest_fingerprint.h"
@@ -61,25 +62,30 @@ std::vector<fs::path> places_of(const TraceFile& trace, const std::string& hash)
   return places;
 }
 
+// The key and a new line; the sum of what follows, of kSumLength characters; the digest. No length is
+// read from the file before the sum has said that it is whole: a damaged one could ask for any memory,
+// and a damaged digest lead to wrong figures.
+constexpr size_t kSumLength = 16;
+
+std::string sum_of(std::string_view content) {
+  return fmt::format("{:016x}", XXH3_64bits(content.data(), content.size()));
+}
+
 std::optional<RankDigest> load(const fs::path& path, const std::string& key) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  // The sum of what follows comes first: a damaged file must not lead to wrong figures.
-  std::string said;
-  std::string content;
+  std::error_code error;
+  const uintmax_t size = fs::file_size(path, error);
+  const size_t before = key.size() + 1 + kSumLength;
+  if (error || size <= before) return std::nullopt;
   try {
-    cereal::BinaryInputArchive archive(file);
-    std::string found;
-    archive(found);
-    if (found != key) return std::nullopt;
-    archive(said, content);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  if (said != fmt::format("{:016x}", XXH3_64bits(content.data(), content.size())))
-    return std::nullopt;
-  try {
-    std::istringstream stream(content);
+    std::ifstream file(path, std::ios::binary);
+    std::string head(before, '\0');
+    if (!file.read(head.data(), static_cast<std::streamsize>(before))) return std::nullopt;
+    if (!head.starts_with(key) || head[key.size()] != '\n') return std::nullopt;
+    std::string content(size - before, '\0');
+    if (!file.read(content.data(), static_cast<std::streamsize>(content.size())))
+      return std::nullopt;
+    if (head.substr(key.size() + 1) != sum_of(content)) return std::nullopt;
+    std::istringstream stream(std::move(content));
     cereal::BinaryInputArchive archive(stream);
     RankDigest digest;
     archive(digest);
@@ -96,13 +102,12 @@ bool store(const fs::path& path, const std::string& key, const RankDigest& diges
   const fs::path part = fmt::format("{}.{}.part", path.string(), getpid());
   try {
     std::ostringstream stream;
-    cereal::BinaryOutputArchive inner(stream);
-    inner(digest);
+    cereal::BinaryOutputArchive archive(stream);
+    archive(digest);
     const std::string content = std::move(stream).str();
     std::ofstream file(part, std::ios::binary | std::ios::trunc);
     if (!file) return false;
-    cereal::BinaryOutputArchive archive(file);
-    archive(key, fmt::format("{:016x}", XXH3_64bits(content.data(), content.size())), content);
+    file << key << '\n' << sum_of(content) << content;
     file.close();
     if (file.good()) fs::rename(part, path, ignored);
     if (file.good() && !ignored) return true;

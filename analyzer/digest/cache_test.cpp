@@ -83,7 +83,8 @@ TEST_F(DigestCache, ADamagedFileCountsAsNone) {
   const Result<RankDigest> first = cached_digest(trace());
   ASSERT_TRUE(first.ok());
   const auto size = static_cast<int64_t>(fs::file_size(kept()));
-  for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 97)) {
+  // Each byte of what stands before the digest (key and sum), then some of the digest.
+  for (int64_t at = 0; at < size; at += at < 200 ? 1 : std::max<int64_t>(1, size / 97)) {
     ASSERT_TRUE(cached_digest(trace()).ok());  // makes it whole again
     {
       std::fstream file(kept(), std::ios::in | std::ios::out | std::ios::binary);

@@ -10,16 +10,13 @@
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/sensible.h"
 #include "analyzer/digest/thread_sketch.h"
+#include "schema/function.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using schema::Marker;
-
-bool is_message(schema::Function function) {
-  return function == schema::Function::kSend || function == schema::Function::kRecv;
-}
 
 class Digester {
  public:
@@ -48,6 +45,7 @@ class Digester {
           {schema::Source::kRecorder, schema::LossReason::kBadRecord, bad_rows_});
     }
     if (!any_time_) digest_.span = {};
+    if (const Status good = read_parts(); !good.ok()) return fail(good.error());
     give_back_room();
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
     note_last_activity();
@@ -55,6 +53,20 @@ class Digester {
   }
 
  private:
+  // Those that stand for themselves.
+  Status read_parts() {
+    Result<MemoryDigest> memory = read_memory(trace_, reader_, digest_);
+    if (!memory.ok()) return fail(memory.error());
+    digest_.memory = *std::move(memory);
+    Result<Facts> facts = read_facts(trace_, reader_, digest_);
+    if (!facts.ok()) return fail(facts.error());
+    digest_.facts = *std::move(facts);
+    Result<SystemDigest> system = read_system(trace_, reader_);
+    if (!system.ok()) return fail(system.error());
+    digest_.system = *std::move(system);
+    return Done{};
+  }
+
   [[nodiscard]] TraceNs on_axis(int64_t time) const { return {time + trace_.shift_ns}; }
 
   std::optional<TraceNs> moment(const std::optional<int64_t>& time) {
@@ -211,7 +223,7 @@ class Digester {
       record.function = row.function;
       int64_t& ordinal = next[{record.communicator, row.function}];
       record.numbered = row.sequence.has_value();
-      if (!row.sequence && !row.group_sequence && !is_message(row.function))
+      if (!row.sequence && !row.group_sequence && !schema::is_message(row.function))
         digest_.sequences_inferred = true;
       record.sequence = row.sequence.value_or(ordinal);
       ordinal = record.sequence < kTimeLimit ? record.sequence + 1 : 0;
@@ -254,6 +266,7 @@ class Digester {
 
   // The recorder's clock samples go on while the ranks stand still: they tell how long a hang was.
   Status read_end() {
+    digest_.operations = reader_.meta("imported_format") == "operation_table";
     digest_.in_process_ns = reader_.meta_int("in_process_ns");
     digest_.recorder_cpu_ns = reader_.meta_int("recorder_cpu_ns");
     digest_.last_sign = {INT64_MIN};

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "analyzer/digest/clock_evidence.h"
+#include "analyzer/digest/facts.h"
 #include "analyzer/digest/gpu.h"
 #include "analyzer/digest/last_activity.h"
 #include "analyzer/digest/launches.h"
+#include "analyzer/digest/memory.h"
 #include "analyzer/digest/op_times.h"
+#include "analyzer/digest/system.h"
 #include "analyzer/run.h"
 #include "base/interval.h"
 #include "schema/generated/rows.h"
@@ -120,6 +123,9 @@ struct RankDigest {
   std::vector<CommunicatorInfo> communicators;
   std::vector<CollectiveRecord> collectives;
   bool sequences_inferred = false;  // some sequence numbers are by order of call
+  // An operation table: phases and collectives are all that the rank did, a collective begins when
+  // all have come, and what lies between is waiting for something that is in the table, too.
+  bool operations = false;
 
   std::vector<StepRecord> steps;  // complete ones
   schema::StepSource step_source = schema::StepSource::kMarker;
@@ -136,6 +142,9 @@ struct RankDigest {
 
   GpuDigest gpu;
   ClockEvidence clock;
+  MemoryDigest memory;
+  Facts facts;
+  SystemDigest system;
 
   std::vector<LossRecord> losses;
   std::vector<Diagnostic> remarks;  // the recorder's own diagnostics

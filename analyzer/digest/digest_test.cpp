@@ -146,6 +146,45 @@ TEST_F(DigestTest, TimesAreOnTheRunsAxis) {
   EXPECT_EQ(digest(1000).phases[0].span, span(1100, 1150));
 }
 
+TEST_F(DigestTest, WaitsAreThoseOfTheMainThread) {
+  using schema::ThreadWait;
+  ASSERT_TRUE(writer_->append(schema::ThreadRow{1, 100, {}, schema::ThreadRole::kMain}).ok());
+  int64_t row = 0;
+  const auto look = [&](int64_t at, int64_t thread, int64_t value) {
+    const int64_t kind = writer_->intern(schema::kThreadWaitKind);
+    ASSERT_TRUE(writer_->append(schema::SystemSampleRow{++row, at, kind, thread, value}).ok());
+  };
+  look(100, 100, static_cast<int64_t>(ThreadWait::kLock));
+  look(200, 101, static_cast<int64_t>(ThreadWait::kSleep));  // of another thread
+  look(300, 100, static_cast<int64_t>(ThreadWait::kRunning));
+  look(400, 100, 77);  // of a later dprof
+  look(500, 100, -1);
+  const std::vector<WaitSample> waits = digest(1000).system.waits;
+  ASSERT_EQ(waits.size(), 4U);
+  EXPECT_EQ(waits[0].at.ns, 1100);
+  EXPECT_EQ(waits[0].wait, ThreadWait::kLock);
+  EXPECT_EQ(waits[1].wait, ThreadWait::kRunning);
+  EXPECT_EQ(waits[2].wait, ThreadWait::kOther);
+  EXPECT_EQ(waits[3].wait, ThreadWait::kOther);
+}
+
+TEST_F(DigestTest, CountersOfTheProcess) {
+  int64_t row = 0;
+  const auto sample = [&](int64_t at, const char* kind, int64_t value) {
+    const int64_t id = writer_->intern(kind);
+    ASSERT_TRUE(writer_->append(schema::SystemSampleRow{++row, at, id, {}, value}).ok());
+  };
+  sample(100, "process.minor_faults", 20);
+  sample(100, "process.kernel_cpu_ns", 10'000'000);
+  sample(200, "process.minor_faults", 70);
+  const SystemDigest system = digest(1000).system;
+  ASSERT_EQ(system.faults.size(), 2U);
+  EXPECT_EQ(system.faults[1].at.ns, 1200);
+  EXPECT_EQ(system.faults[1].value, 70);
+  ASSERT_EQ(system.kernel_cpu.size(), 1U);
+  EXPECT_EQ(system.kernel_cpu[0].value, 10'000'000);
+}
+
 TEST_F(DigestTest, OpenRangesReachToTheEnd) {
   range(1, 100, std::nullopt, "backward", RangeCategory::kUser);
   range(1, 120, 300, "MmBackward0", RangeCategory::kAutograd);

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "analyzer/digest/gpu_activities.h"
 #include "analyzer/digest/gpu_gaps.h"
+#include "analyzer/digest/gpu_held_back.h"
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/gpu_sweep.h"
 #include "analyzer/digest/sensible.h"
@@ -55,10 +58,11 @@ class Surroundings {
     std::vector<std::vector<StreamWait>> waits;
     const Status read =
         reader_.for_each<schema::GpuDependencyRow>([&](const schema::GpuDependencyRow& row) {
-          if (!row.wait_stream_id || !row.record_stream_id || !row.wait_ns) return;
+          if (!row.wait_stream_id || !row.wait_ns) return;
           if (!sensible(*row.wait_ns) || !sensible(row.record_ns.value_or(0))) return;
           const size_t waiter = streams.of(*row.wait_stream_id);
-          const size_t source = streams.of(*row.record_stream_id);
+          const size_t source =
+              row.record_stream_id ? streams.of(*row.record_stream_id) : kUnknownStream;
           if (waiter >= waits.size()) waits.resize(waiter + 1);
           waits[waiter].push_back({on_axis(*row.wait_ns),
                                    on_axis(row.record_ns.value_or(*row.wait_ns)),
@@ -77,7 +81,7 @@ class Surroundings {
 
 DeviceDigest digest_device(int64_t number, std::span<const Activity> activities, Interval span,
                            std::span<const LaunchCall> launches, const GapClassifier& gaps,
-                           LaunchGatherer& gatherer) {
+                           const Dependencies& dependencies, LaunchGatherer& gatherer) {
   DeviceDigest device{.device = number, .span = {activities.front().begin, {INT64_MIN}}};
   for (const Activity& activity : activities) {
     device.span.end = std::max(device.span.end, activity.end);
@@ -88,8 +92,55 @@ DeviceDigest digest_device(int64_t number, std::span<const Activity> activities,
     gatherer.add(launched, activity.begin);
   }
   device.pieces = sweep_device(activities, span, launches, gaps);
+  device.held_back = held_back_in(activities, launches, dependencies);
   device.end = span.end;
   return device;
+}
+
+// When the device communicated.
+IntervalSet communication_of(std::span<const Activity> activities) {
+  IntervalSet times;
+  for (const Activity& activity : activities) {
+    if (activity.what != ActivityClass::kCommunication || activity.end <= activity.begin) continue;
+    if (!times.empty() && activity.begin <= times.back().end) {
+      times.back().end = std::max(times.back().end, activity.end);
+    } else {
+      times.push_back({activity.begin, activity.end});
+    }
+  }
+  return times;
+}
+
+// Kernels that others of the device ran beside when they began tell of these, and are left out.
+void add_kernel_times(std::span<const Activity> list, const Activities& all,
+                      const schema::TraceReader& reader, std::vector<OpTimes>& times) {
+  OpTimesGatherer gatherer(communication_of(list), all.kernels.size());
+  TraceNs covered_to{INT64_MIN};
+  for (const Activity& activity : list) {
+    if (activity.what == ActivityClass::kCompute)
+      gatherer.add(covered_to, activity.subject, {activity.begin, activity.end});
+  }
+  std::vector<OpTimes> of_device = std::move(gatherer).take([&](int64_t kernel) {
+    return reader.string(all.kernels[static_cast<size_t>(kernel)].name_id);
+  });
+  std::ranges::move(of_device, std::back_inserter(times));
+}
+
+// What the filters need to know beside the rows.
+Result<RowCounting> counting_of(const schema::TraceReader& reader, int64_t shift_ns,
+                                std::span<const LaunchCall> launches) {
+  RowCounting how{.launches = launches, .last_step = {}};
+  // HTA rounds the times of the file itself, of which the trace's time 0 is one.
+  how.to_file_ns = reader.meta_int("origin_realtime_ns").value_or(0) % kNsPerUs - shift_ns;
+  std::set<int64_t> indices;
+  std::optional<int64_t> last;
+  const Status read = reader.for_each<schema::StepRow>([&](const schema::StepRow& row) {
+    indices.insert(row.step_index);
+    last = std::max(last.value_or(row.start_ns), row.start_ns);
+  });
+  if (!read.ok()) return fail(read.error());
+  if (indices.size() >= 2 && sensible(*last)) how.last_step = TraceNs{*last + shift_ns};
+  return how;
 }
 
 bool runs(const DevicePiece& piece, bool communication) {
@@ -143,6 +194,9 @@ Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns
   gpu.rows = activities->rows;
   gpu.without_time = activities->without_duration + activities->negative;
   remark_on(*activities, remarks);
+  const Result<RowCounting> counting = counting_of(reader, shift_ns, host.launches());
+  if (!counting.ok()) return fail(counting.error());
+  gpu.counted = count_rows(*activities, *counting);
   if (activities->by_device.empty()) return gpu;
 
   Surroundings around(reader, shift_ns);
@@ -160,7 +214,9 @@ Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns
   }
   LaunchGatherer launches;
   for (auto& [device, list] : activities->by_device) {
-    gpu.devices.push_back(digest_device(device, list, *span, host.launches(), gaps, launches));
+    gpu.devices.push_back(
+        digest_device(device, list, *span, host.launches(), gaps, dependencies, launches));
+    add_kernel_times(list, *activities, reader, gpu.kernel_times);
     list = {};
   }
   gpu.launches = launches.take();

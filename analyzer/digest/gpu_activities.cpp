@@ -37,12 +37,23 @@ class ActivityReader {
         kernels_(collectives) {}
 
   Result<Activities> run() && {
+    const Status streams = reader_.for_each<schema::StreamRow>([&](const schema::StreamRow& row) {
+      // What CUPTI writes where there is no stream: -1, of 32 bits.
+      if (row.cuda_stream < 0 || row.cuda_stream == UINT32_MAX) no_stream_.insert(row.id);
+    });
+    if (!streams.ok()) return fail(streams.error());
     const Status read = reader_.for_each<schema::GpuActivityRow>(
         [&](const schema::GpuActivityRow& row) { take(row); });
     if (!read.ok()) return fail(read.error());
     for (auto& [device, graph] : graphs_) {
-      if (!nodes_.contains(graph.correlation)) add(device, graph.activity);
+      if (nodes_.contains(graph.correlation)) {
+        result_.dropped_graphs.push_back(graph.activity);
+      } else {
+        add(device, graph.activity);
+      }
     }
+    for (auto& [device, syncs] : result_.syncs.by_device)
+      std::ranges::stable_sort(syncs, {}, &Activity::begin);
     for (auto& [device, activities] : result_.by_device) {
       if (!std::ranges::is_sorted(activities, {}, &Activity::begin))
         std::ranges::stable_sort(activities, {}, &Activity::begin);
@@ -60,20 +71,31 @@ class ActivityReader {
 
   void take(const schema::GpuActivityRow& row) {
     ++result_.rows;
-    if (row.kind == GpuActivityKind::kSync) return;
+    const bool is_sync = row.kind == GpuActivityKind::kSync;
+    if (is_sync) {
+      ++result_.syncs.rows;
+      if (no_stream_.contains(row.stream_id)) {
+        ++result_.syncs.without_stream;
+        return;
+      }
+    }
     if (!row.duration_ns) {
-      ++result_.without_duration;
+      ++(is_sync ? result_.syncs.without_duration : result_.without_duration);
       return;
     }
     if (!sensible(row.start_ns) || !sensible(*row.duration_ns) || *row.duration_ns < 0) {
-      ++result_.negative;
+      ++(is_sync ? result_.syncs.negative : result_.negative);
       return;
     }
-    if (*row.duration_ns == 0) ++result_.zero;
+    if (*row.duration_ns == 0 && !is_sync) ++result_.zero;
     const TraceNs begin{row.start_ns + shift_ns_};
     Activity activity{.begin = begin, .end = {begin.ns + *row.duration_ns}};
-    activity.stream = static_cast<uint32_t>(result_.streams.of(row.stream_id));
     if (row.correlation) activity.launch = launches_.find(*row.correlation);
+    if (is_sync) {
+      result_.syncs.by_device[row.device_id].push_back(activity);
+      return;
+    }
+    activity.stream = static_cast<uint32_t>(result_.streams.of(row.stream_id));
     classify(row, activity);
     if (row.kind == GpuActivityKind::kKernel || row.kind == GpuActivityKind::kGraph)
       result_.tokens.add(row.name_id, begin);
@@ -88,20 +110,29 @@ class ActivityReader {
   void classify(const schema::GpuActivityRow& row, Activity& activity) {
     const int32_t collective = kernels_.find(row);
     const bool is_kernel = row.kind == GpuActivityKind::kKernel;
+    const bool is_copy = !is_kernel && row.kind != GpuActivityKind::kGraph;
+    if (is_copy) activity.copy = direction_of(row.kind);
     if (collective != kNoCollective) {
       activity.what = ActivityClass::kCommunication;
-      activity.collective = static_cast<int32_t>(collectives_[static_cast<size_t>(collective)].row);
+      activity.subject = static_cast<int32_t>(collectives_[static_cast<size_t>(collective)].row);
       widen(static_cast<size_t>(collective), {activity.begin, activity.end});
     } else if (is_kernel && is_named(row.name_id)) {
       activity.what = ActivityClass::kCommunication;
       ++result_.named_only;
-    } else if (is_kernel || row.kind == GpuActivityKind::kGraph) {
+    } else if (is_copy) {
+      activity.what = ActivityClass::kCopy;
+    } else {
       activity.what = ActivityClass::kCompute;
       activity.phase = phase_of(activity.launch);
-    } else {
-      activity.what = ActivityClass::kCopy;
-      activity.copy = direction_of(row.kind);
+      activity.subject = kernel_of(row.name_id, activity.phase);
     }
+  }
+
+  int32_t kernel_of(int64_t name_id, Category phase) {
+    const size_t number = kernel_numbers_.of(name_id * static_cast<int64_t>(kCategories) +
+                                             static_cast<int64_t>(phase));
+    if (number == result_.kernels.size()) result_.kernels.push_back({name_id, phase});
+    return static_cast<int32_t>(number);
   }
 
   bool is_named(int64_t name_id) {
@@ -159,9 +190,11 @@ class ActivityReader {
   const CollectiveKernels kernels_;
   Activities result_;
   std::vector<std::pair<int64_t, Graph>> graphs_;  // by device; counted if their nodes have no rows
-  std::unordered_set<int64_t> nodes_;              // correlations of graphs whose nodes have rows
-  std::unordered_map<size_t, Interval> found_;     // times of collectives that have none
-  std::vector<std::optional<bool>> named_;         // by name
+  std::unordered_set<int64_t> no_stream_;
+  DenseIndex kernel_numbers_;                   // of name and phase
+  std::unordered_set<int64_t> nodes_;           // correlations of graphs whose nodes have rows
+  std::unordered_map<size_t, Interval> found_;  // times of collectives that have none
+  std::vector<std::optional<bool>> named_;      // by name
   std::vector<Activity>* device_ = nullptr;
   int64_t last_device_ = 0;
   int32_t last_launch_ = kNoRange;

@@ -22,13 +22,29 @@ struct Activity {
   TraceNs begin;
   TraceNs end;
   int32_t launch = kNoRange;  // position in HostSide::launches()
-  int32_t collective = kNoCollective;
+  // Communication: row id of its collective. Computation: which kernel, see Activities::kernels.
+  int32_t subject = kNoCollective;
   uint32_t stream = 0;  // a small number
   ActivityClass what = ActivityClass::kCompute;
-  HostDetail copy = HostDetail::kNone;       // of a copy: its direction
+  HostDetail copy = HostDetail::kNone;       // of a copy, a collective's too: its direction
   Category phase = Category::kOtherCompute;  // of computation
 };
 static_assert(sizeof(Activity) == 32);
+
+// Rows that say that somebody waited for the device: no activity of it.
+struct SyncRows {
+  std::map<int64_t, std::vector<Activity>> by_device;  // each in order of begin
+  int64_t rows = 0;  // the following too, of which each row is one at most
+  int64_t without_stream = 0;
+  int64_t without_duration = 0;
+  int64_t negative = 0;
+};
+
+// Kernels of one name that were launched in one phase.
+struct KernelKind {
+  int64_t name_id = 0;
+  Category phase = Category::kOtherCompute;
+};
 
 struct Activities {
   int64_t rows = 0;
@@ -40,6 +56,9 @@ struct Activities {
   int64_t zero = 0;         // of length 0: counted, but they take no time
   int64_t overlapping = 0;  // begin before the one before them on their stream has ended
   int64_t named_only = 0;   // communication by their name only
+  std::vector<KernelKind> kernels;
+  std::vector<Activity> dropped_graphs;  // whose nodes have rows
+  SyncRows syncs;
 };
 
 // Which kernels are communication: those of a recorded collective by correlation. A captured

@@ -80,24 +80,34 @@ Dependencies::Dependencies(std::vector<std::vector<StreamWait>> waits, const Act
   for (auto& of_stream : of_stream_) std::ranges::stable_sort(of_stream, {}, &Launched::at);
 }
 
-bool Dependencies::waited(const Activity& activity, TraceNs launched, TraceNs from,
-                          TraceNs to) const {
-  if (activity.stream >= waits_.size()) return false;
+std::span<const StreamWait> Dependencies::waits_before(const Activity& activity,
+                                                       TraceNs launched) const {
+  if (activity.stream >= waits_.size()) return {};
   const auto& own = of_stream_[activity.stream];
   const auto self = std::ranges::lower_bound(own, launched, {}, &Launched::at);
   const TraceNs before = self == own.begin() ? TraceNs{INT64_MIN} : std::prev(self)->at;
   const auto& waits = waits_[activity.stream];
-  for (auto wait = std::ranges::upper_bound(waits, launched, {}, &StreamWait::called);
-       wait != waits.begin() && std::prev(wait)->called > before; --wait) {
-    const StreamWait& last = *std::prev(wait);
-    if (last.source >= of_stream_.size()) continue;
-    const auto& source = of_stream_[last.source];
-    const auto after = std::ranges::upper_bound(source, last.recorded, {}, &Launched::at);
-    if (after == source.begin()) continue;
+  const auto first = std::ranges::upper_bound(waits, before, {}, &StreamWait::called);
+  const auto last = std::ranges::upper_bound(waits, launched, {}, &StreamWait::called);
+  return {first, last};
+}
+
+bool Dependencies::waited(const Activity& activity, TraceNs launched, TraceNs from,
+                          TraceNs to) const {
+  return std::ranges::any_of(waits_before(activity, launched), [&](const StreamWait& wait) {
+    if (wait.source >= of_stream_.size()) return false;
+    const auto& source = of_stream_[wait.source];
+    const auto after = std::ranges::upper_bound(source, wait.recorded, {}, &Launched::at);
+    if (after == source.begin()) return false;
     const TraceNs end = std::prev(after)->end;
-    if (end >= from && end < to) return true;
-  }
-  return false;
+    return end >= from && end < to;
+  });
+}
+
+bool Dependencies::waited_since(const Activity& activity, TraceNs launched, TraceNs since) const {
+  return std::ranges::any_of(waits_before(activity, launched), [&](const StreamWait& wait) {
+    return wait.source == kUnknownStream || wait.recorded >= since;
+  });
 }
 
 void GapClassifier::classify(const Gap& gap, const Say& say) const {

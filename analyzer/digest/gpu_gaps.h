@@ -20,6 +20,7 @@ struct StreamWait {
   TraceNs recorded;     // when the record of the event was called
   uint32_t source = 0;  // stream that is waited for
 };
+inline constexpr uint32_t kUnknownStream = UINT32_MAX;
 
 // Who waited for whom, over all devices. Memory 16 bytes per activity, if anything waits.
 class Dependencies {
@@ -32,8 +33,18 @@ class Dependencies {
   // Whether the activity waited for something that ended in [from, to).
   [[nodiscard]] bool waited(const Activity& activity, TraceNs launched, TraceNs from,
                             TraceNs to) const;
+  // Whether it waited for any event that was recorded from `since` on, or nobody knows when.
+  [[nodiscard]] bool waited_since(const Activity& activity, TraceNs launched, TraceNs since) const;
+  // Waits of that stream were recorded.
+  [[nodiscard]] bool knows(uint32_t stream) const {
+    return stream < waits_.size() && !waits_[stream].empty();
+  }
 
  private:
+  // Waits that were called after the launch before it on its stream, and before its own.
+  [[nodiscard]] std::span<const StreamWait> waits_before(const Activity& activity,
+                                                         TraceNs launched) const;
+
   struct Launched {
     TraceNs at;
     TraceNs end;

@@ -88,7 +88,7 @@ class Sweep {
 
   void busy(TraceNs at, const Activity* compute, const Activity* comm, const Activity* copy) {
     DevicePiece piece{.begin = at};
-    if (comm != nullptr) piece.collective = comm->collective;
+    if (comm != nullptr) piece.collective = comm->subject;
     if (compute != nullptr) {
       piece.category = comm != nullptr ? Category::kOverlapped : compute->phase;
       piece.phase = compute->phase;

@@ -113,7 +113,7 @@ class Generator {
       a.what = static_cast<ActivityClass>(number(3));
       if (a.what == ActivityClass::kCompute) a.phase = kPhases[number(4)];
       if (a.what == ActivityClass::kCopy) a.copy = HostDetail::kDeviceToHost;
-      if (a.what == ActivityClass::kCommunication) a.collective = static_cast<int32_t>(i);
+      if (a.what == ActivityClass::kCommunication) a.subject = static_cast<int32_t>(i);
       if (number(5) != 0) {
         a.launch = static_cast<int32_t>(c.launches.size());
         c.launches.push_back({at(std::max<int64_t>(0, begin - number(25))), i,

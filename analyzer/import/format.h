@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "analyzer/import/run_sink.h"
+#include "analyzer/import/file_sink.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {
@@ -19,11 +19,11 @@ struct Format {
   // first.
   bool (*recognises)(std::string_view head);
 
-  // Reads the file into one or more traces of the sink (RunSink::open_trace). kNotATrace or
+  // Reads the file into one or more traces of the sink (FileSink::open_trace). kNotATrace or
   // kDamaged if nothing of it can be used; the traces that it opened are then dropped. If a part
-  // could be used, it says RunSink::damaged() and returns Done. A row that cannot be used is
+  // could be used, it says FileSink::damaged() and returns Done. A row that cannot be used is
   // skipped and counted (TraceSink::skip), it is no failure.
-  Status (*read)(const std::filesystem::path& path, RunSink& sink);
+  Status (*read)(const std::filesystem::path& path, FileSink& sink);
 };
 
 inline constexpr size_t kHeadBytes = 65536;

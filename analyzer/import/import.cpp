@@ -4,14 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "analyzer/import/flight_recorder/flight_recorder.h"
 #include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
 #include "analyzer/import/kineto/kineto.h"
 #include "analyzer/import/nccl_inspector/nccl_inspector.h"
+#include "analyzer/import/operation_table/operation_table.h"
 #include "analyzer/import/run_sink.h"
 
 namespace dprof::analyzer {
@@ -21,7 +25,7 @@ namespace fs = std::filesystem;
 
 // The narrow ones first: a Chrome JSON file is any JSON.
 constexpr const Format* kFormats[] = {&flight_recorder::kFormat, &nccl_inspector::kFormat,
-                                      &kineto::kFormat};
+                                      &operation_table::kFormat, &kineto::kFormat};
 
 struct Candidate {
   fs::path path;
@@ -58,39 +62,98 @@ const Format* format_of(std::string_view head) {
   return known == std::end(kFormats) ? nullptr : *known;
 }
 
-// Reads one file; its failure is kept, unless the import as a whole cannot go on.
+// What became of one file.
+struct Outcome {
+  std::optional<FileResult> result;  // nullopt: it lay in a folder, and is something else
+  std::optional<Error> error;        // why it could not be read
+  bool fatal = false;                // the import as a whole cannot go on: cancelled, disk full
+};
+
+Status read_as(const Format* format, const fs::path& path, FileSink& sink) {
+  if (format != nullptr) return format->read(path, sink);
+  return fail(Code::kNotATrace, fmt::format("{}: of no known format", path.string()),
+              "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector");
+}
+
+// Hands out files to threads, a few at a time, and takes what became of them in the order in which
+// they were given.
 class Import {
  public:
-  Import(RunSink& sink, const ImportProgress& progress) : sink_(sink), progress_(progress) {}
+  Import(const std::vector<Candidate>& candidates, const RunSink& sink,
+         const ImportProgress& progress)
+      : candidates_(candidates), sink_(sink), progress_(progress), outcomes_(candidates.size()) {}
 
-  Status add(const Candidate& candidate) {
-    const Result<std::string> head = read_head(candidate.path, kHeadBytes);
-    const Format* format = head.ok() ? format_of(*head) : nullptr;
-    if (format == nullptr && !candidate.named) return Done{};
-    sink_.begin_file(candidate.path, format == nullptr ? "" : format->name, progress_);
-    const Status read = !head.ok() ? Status(fail(head.error())) : read_as(format, candidate.path);
-    if (!read.ok() && read.error().code == Code::kUsage) return read;  // cancelled
-    const bool is_other = !candidate.named && !read.ok() && read.error().code == Code::kNotATrace;
-    if (!read.ok() && !first_error_) first_error_ = read.error();
-    read_ += read.ok() ? 1 : 0;
-    return is_other ? sink_.drop_file() : sink_.end_file(read);
+  std::vector<Outcome> run() {
+    const size_t cores = std::max<size_t>(1, std::thread::hardware_concurrency());
+    {
+      std::vector<std::jthread> threads;
+      for (size_t t = 0; t < std::min({cores, kMostAtOnce, candidates_.size()}); ++t)
+        threads.emplace_back([this] { work(); });
+    }
+    return std::move(outcomes_);
   }
-
-  [[nodiscard]] bool any() const { return read_ > 0; }
-  [[nodiscard]] const std::optional<Error>& first_error() const { return first_error_; }
 
  private:
-  Status read_as(const Format* format, const fs::path& path) {
-    if (format != nullptr) return format->read(path, sink_);
-    return fail(Code::kNotATrace, fmt::format("{}: of no known format", path.string()),
-                "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector");
+  static constexpr size_t kMostAtOnce = 4;  // each has its rows in memory
+
+  void work() {
+    for (size_t mine = next_++; mine < candidates_.size() && !stopped_; mine = next_++) {
+      outcomes_[mine] = read(mine);
+      if (outcomes_[mine].fatal) stopped_ = true;
+    }
   }
 
-  RunSink& sink_;
+  Outcome read(size_t number) {
+    const Candidate& candidate = candidates_[number];
+    const Result<std::string> head = read_head(candidate.path, kHeadBytes);
+    const Format* format = head.ok() ? format_of(*head) : nullptr;
+    if (format == nullptr && !candidate.named) return {};
+    const std::unique_ptr<FileSink> sink =
+        sink_.file(number, candidate.path, format == nullptr ? "" : format->name,
+                   [this](const fs::path& path, double share) { return tell(path, share); });
+    const Status read =
+        !head.ok() ? Status(fail(head.error())) : read_as(format, candidate.path, *sink);
+    Outcome outcome;
+    if (!read.ok()) outcome.error = read.error();
+    outcome.fatal = !read.ok() && read.error().code == Code::kUsage;  // cancelled
+    if (!candidate.named && !read.ok() && read.error().code == Code::kNotATrace) {
+      sink->drop();
+      return outcome;
+    }
+    Result<FileResult> result = sink->finish(read);
+    if (result.ok()) {
+      outcome.result = *std::move(result);
+    } else {
+      outcome.error = result.error();
+      outcome.fatal = true;
+    }
+    return outcome;
+  }
+
+  bool tell(const fs::path& path, double share) {
+    if (!progress_) return !stopped_;
+    const std::lock_guard lock(telling_);
+    return !stopped_ && progress_(path, share);
+  }
+
+  const std::vector<Candidate>& candidates_;
+  const RunSink& sink_;
   const ImportProgress& progress_;
-  std::optional<Error> first_error_;
-  int64_t read_ = 0;
+  std::mutex telling_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::vector<Outcome> outcomes_;  // each written by the thread that reads its file
 };
+
+// The others were told to stop for it.
+const Error* fatal_of(const std::vector<Outcome>& outcomes) {
+  const Error* fatal = nullptr;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.fatal) continue;
+    if (fatal == nullptr || fatal->code == Code::kUsage) fatal = &*outcome.error;
+  }
+  return fatal;
+}
 
 }  // namespace
 
@@ -100,12 +163,17 @@ Result<ImportSummary> import_files(const std::vector<fs::path>& files, const fs:
   if (!candidates.ok()) return fail(candidates.error());
   Result<std::unique_ptr<RunSink>> sink = RunSink::create(run, options.overwrite);
   if (!sink.ok()) return fail(sink.error());
-  Import import(**sink, progress);
-  for (const Candidate& candidate : *candidates) {
-    if (const Status done = import.add(candidate); !done.ok()) return fail(done.error());
+  std::optional<Error> first_error;
+  bool any = false;
+  std::vector<Outcome> outcomes = Import(*candidates, **sink, progress).run();
+  if (const Error* fatal = fatal_of(outcomes)) return fail(*fatal);
+  for (Outcome& outcome : outcomes) {
+    if (outcome.error && !first_error) first_error = outcome.error;
+    any = any || (outcome.result && !outcome.error);
+    if (outcome.result) (*sink)->add(*std::move(outcome.result));
   }
-  if (import.any()) return (*sink)->finish();
-  if (import.first_error()) return fail(*import.first_error());
+  if (any) return (*sink)->finish();
+  if (first_error) return fail(*first_error);
   return fail(Code::kNotFound, "there is no file of a known format",
               "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector");
 }

@@ -20,7 +20,7 @@ struct ImportOptions {
 
 struct ImportedFile {
   std::filesystem::path path;
-  std::string format;      // kineto, chrome, flight_recorder, nccl_inspector
+  std::string format;      // kineto, chrome, flight_recorder, nccl_inspector, …
   std::vector<int> ranks;  // that it had rows of
   int64_t rows = 0;        // written
   int64_t skipped = 0;     // in the file and not written
@@ -32,11 +32,11 @@ struct ImportSummary {
   bool damaged = false;  // a file could not be read whole: exit code 3
 };
 
-// Called now and then with the file and 0…1; false cancels.
+// Called now and then with the file and 0…1, by one thread at a time; false cancels.
 using ImportProgress = std::function<bool(const std::filesystem::path& file, double share)>;
 
-// Makes the run folder `run` from `files` (folders: all files in them). Fails if none is readable,
-// and then leaves no folder behind.
+// Makes the run folder `run` from `files` (folders: all files in them), several of them at once, as
+// there are cores, at most four. Fails if none is readable, and then leaves no folder behind.
 Result<ImportSummary> import_files(const std::vector<std::filesystem::path>& files,
                                    const std::filesystem::path& run,
                                    const ImportOptions& options = {},

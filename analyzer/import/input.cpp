@@ -203,7 +203,10 @@ struct Input::Impl {
       changed.notify_all();
     }
     changed.wait(lock, [&] { return ended || filled > taken; });
-    if (filled == taken) return {};
+    if (filled == taken) {
+      failure_met = failure;
+      return {};
+    }
     holding = true;
     const Block& block = blocks[taken % kBlocks];
     return {block.bytes.data(), block.used};
@@ -219,6 +222,7 @@ struct Input::Impl {
   bool ended = false;
   bool stopped = false;
   std::string failure;
+  std::string failure_met;  // the reader's: empty until it has come to the end
   std::thread worker;
 };
 
@@ -235,8 +239,7 @@ Result<Input> Input::open(const fs::path& path) {
 
 std::string_view Input::next() { return impl_->next(); }
 
-// Set by the thread before `ended`, which next() has seen under the lock when it returned "".
-const std::string& Input::failure() const { return impl_->failure; }
+const std::string& Input::failure() const { return impl_->failure_met; }
 
 double Input::share() const { return impl_->source->share(); }
 

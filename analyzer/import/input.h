@@ -28,7 +28,8 @@ class Input {
   // The next bytes of the file, "" at its end; valid until the next call.
   std::string_view next();
 
-  // Set where the file cannot be read to its end (bad gzip data, input/output error, gzip cut off).
+  // Set where the file cannot be read to its end (bad gzip data, input/output error, gzip cut off),
+  // once next() has returned "".
   [[nodiscard]] const std::string& failure() const;
 
   [[nodiscard]] double share() const;  // 0…1 of the file's bytes that were taken

@@ -12,8 +12,8 @@
 #include <random>
 #include <set>
 
-#include "analyzer/import/trace_sink_internal.h"
 #include "schema/diagnostics.h"
+#include "schema/trace_writer.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -58,16 +58,10 @@ std::optional<int> rank_in_name(const fs::path& file) {
   return std::nullopt;
 }
 
-// A trace that is written, and where it will stand.
-struct Written {
-  fs::path path;    // in the hidden folder
-  fs::path from;    // the foreign file
-  size_t file = 0;  // of the summary; SIZE_MAX = of none
-  std::optional<int> rank;
-  std::optional<int> world_size;
-  std::string host;
-  bool cut = false;
-  bool ranked_by_us = false;
+// What the run knows of a trace.
+struct Placed {
+  Written trace;
+  size_t file = 0;  // of the summary
 };
 
 }  // namespace
@@ -76,34 +70,21 @@ struct RunSink::Impl {
   fs::path run;
   fs::path hidden;
   bool overwrite = false;
-  bool placed = false;
   std::string run_id = random_id();
 
-  fs::path current;
-  std::string format;
-  ImportProgress tell;
-  bool cut = false;
-  std::vector<std::string> damages;
-  std::vector<std::unique_ptr<TraceSink>> open;
-
-  int64_t made = 0;
-  std::vector<Written> written;
+  std::vector<Placed> written;
   ImportSummary summary;
 
   ~Impl() {
-    open.clear();
     std::error_code error;
     if (!hidden.empty()) fs::remove_all(hidden, error);
   }
 
-  Status write_open_traces(size_t file);
-  void drop_open_traces();
   Status settle_ranks();
   Status name_traces();
   Status complete(const Written& trace, const Diagnostic& remark) const;
   Status write_index() const;
   Status place();
-  void list_file();
 };
 
 RunSink::RunSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -140,101 +121,22 @@ Result<std::unique_ptr<RunSink>> RunSink::create(const fs::path& run, bool overw
   return std::unique_ptr<RunSink>(new RunSink(std::move(impl)));
 }
 
-void RunSink::begin_file(const fs::path& path, std::string_view format,
-                         const ImportProgress& progress) {
-  impl_->current = path;
-  impl_->format = format;
-  impl_->tell = progress;
-  impl_->cut = false;
-  impl_->damages.clear();
+std::unique_ptr<FileSink> RunSink::file(size_t number, const fs::path& path,
+                                        std::string_view format,
+                                        const ImportProgress& progress) const {
+  return std::make_unique<FileSink>(
+      FileSink::Place{impl_->hidden, fmt::format("{:06}", number), impl_->run_id}, path, format,
+      progress);
 }
 
-Result<TraceSink*> RunSink::open_trace() {
-  const fs::path path = impl_->hidden / fmt::format("{:06}.dprof", impl_->made++);
-  auto sink = std::make_unique<TraceSink::Impl>(impl_->hidden);
-  Result<std::unique_ptr<schema::TraceWriter>> writer =
-      schema::TraceWriter::create(path, schema::TraceWriter::Journal::kRollback);
-  if (!writer.ok()) return fail(writer.error());
-  sink->writer = *std::move(writer);
-  sink->path = impl_->current;
-  sink->format = impl_->format;
-  impl_->open.push_back(std::unique_ptr<TraceSink>(new TraceSink(std::move(sink))));
-  impl_->written.push_back({.path = path, .from = impl_->current, .rank = {}, .world_size = {}});
-  return impl_->open.back().get();
-}
-
-void RunSink::damaged(std::string_view what) {
-  impl_->cut = true;
-  impl_->damages.emplace_back(what);
-}
-
-bool RunSink::progress(double share) { return !impl_->tell || impl_->tell(impl_->current, share); }
-
-Status RunSink::cancelled() { return fail(Code::kUsage, "cancelled"); }
-
-void RunSink::Impl::list_file() {
-  ImportedFile file{.path = current, .format = format, .ranks = {}};
-  for (const std::unique_ptr<TraceSink>& trace : open) {
-    file.format = trace->impl_->format;
-    file.rows += trace->rows();
-    file.skipped += trace->skipped();
-  }
-  summary.files.push_back(std::move(file));
-}
-
-Status RunSink::Impl::write_open_traces(size_t file) {
-  for (size_t i = 0; i < open.size(); ++i) {
-    TraceSink::Impl& trace = *open[i]->impl_;
-    Written& entry = written[written.size() - open.size() + i];
-    trace.cut = cut;
-    for (const std::string& what : damages) {
-      open[i]->remark("import_cut", fmt::format("{}: {}", current.filename().string(), what));
-    }
-    const std::string own_clock = fmt::format("import:{}:{}", run_id, entry.path.stem().string());
-    if (Status done = trace.finish(run_id, own_clock); !done.ok()) return done;
-    entry.file = file;
-    entry.rank = trace.rank;
-    entry.world_size = trace.world_size;
-    entry.host = trace.clock.host;
-    entry.cut = cut;
-    for (size_t r = 0; r < trace.remarks.size(); ++r) {
-      const schema::DiagnosticRow& row = trace.remarks[r];
-      if (row.code == "import_repeats") continue;  // nothing is missing: the trace says it
-      summary.diagnostics.push_back(make_diagnostic(row.code, trace.remark_texts[r], row.count));
-    }
-  }
-  return Done{};
-}
-
-void RunSink::Impl::drop_open_traces() {
-  std::error_code error;
-  for (size_t left = open.size(); left > 0; --left) {
-    fs::remove(written.back().path, error);
-    written.pop_back();
-  }
-  open.clear();
-}
-
-Status RunSink::drop_file() {
-  impl_->drop_open_traces();
-  return Done{};
-}
-
-Status RunSink::end_file(const Status& read) {
-  Impl& impl = *impl_;
-  Status done = Done{};
-  if (read.ok() && !impl.open.empty()) {
-    impl.summary.damaged = impl.summary.damaged || impl.cut;
-    done = impl.write_open_traces(impl.summary.files.size());
-    if (done.ok()) impl.list_file();
-  } else {
-    impl.drop_open_traces();
-    const std::string what = read.ok() ? "nothing in it could be used" : read.error().what;
-    impl.summary.damaged = true;
-    impl.summary.diagnostics.push_back(make_diagnostic("unreadable_import", what));
-  }
-  impl.open.clear();
-  return done;
+void RunSink::add(FileResult result) {
+  ImportSummary& summary = impl_->summary;
+  summary.damaged = summary.damaged || result.damaged;
+  for (Diagnostic& diagnostic : result.diagnostics)
+    summary.diagnostics.push_back(std::move(diagnostic));
+  for (Written& trace : result.traces)
+    impl_->written.push_back({std::move(trace), summary.files.size()});
+  if (result.file) summary.files.push_back(*std::move(result.file));
 }
 
 // Adds what is known only at the end to a trace that is written.
@@ -261,7 +163,7 @@ Status RunSink::Impl::complete(const Written& trace, const Diagnostic& remark) c
 Status RunSink::Impl::settle_ranks() {
   std::set<int> taken;
   std::vector<Written*> without;
-  for (Written& trace : written) {
+  for (auto& [trace, file] : written) {
     trace.rank ? (void)taken.insert(*trace.rank) : without.push_back(&trace);
   }
   std::set<int> named = taken;
@@ -285,10 +187,10 @@ Status RunSink::Impl::settle_ranks() {
 }
 
 Status RunSink::Impl::name_traces() {
-  std::ranges::stable_sort(written, {}, &Written::rank);
+  std::ranges::stable_sort(written, {}, [](const Placed& placed) { return placed.trace.rank; });
   int last_rank = -1;
   int again = 0;
-  for (Written& trace : written) {
+  for (auto& [trace, file] : written) {
     again = *trace.rank == last_rank ? again + 1 : 0;
     last_rank = *trace.rank;
     const std::string name = again == 0 ? fmt::format("rank-{:05}.dprof", last_rank)
@@ -297,10 +199,8 @@ Status RunSink::Impl::name_traces() {
     fs::rename(trace.path, hidden / name, error);
     if (error) return fail(Code::kIo, fmt::format("{}: {}", name, error.message()));
     trace.path = hidden / name;
-    if (trace.file < summary.files.size()) {
-      std::vector<int>& ranks = summary.files[trace.file].ranks;
-      if (std::ranges::find(ranks, last_rank) == ranks.end()) ranks.push_back(last_rank);
-    }
+    std::vector<int>& ranks = summary.files[file].ranks;
+    if (std::ranges::find(ranks, last_rank) == ranks.end()) ranks.push_back(last_rank);
   }
   return Done{};
 }
@@ -313,7 +213,7 @@ Status RunSink::Impl::write_index() const {
   json["world_size"] = nullptr;
   json["recorders"] = nlohmann::ordered_json::array();
   json["traces"] = nlohmann::ordered_json::array();
-  for (const Written& trace : written) {
+  for (const auto& [trace, file] : written) {
     if (trace.world_size) json["world_size"] = *trace.world_size;
     json["traces"].push_back({{"file", trace.path.filename().string()},
                               {"rank", *trace.rank},

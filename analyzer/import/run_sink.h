@@ -3,23 +3,20 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "analyzer/import/file_sink.h"
 #include "analyzer/import/import.h"
-#include "analyzer/import/trace_sink.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {
 
 // Traces are written into a hidden folder beside RUN, which is renamed at the end; a failure
-// removes it. The files are read one after the other, so that one file's rows are in memory at a
-// time.
+// removes it.
 //
-// Threading  one thread.
+// Threading  one thread, `file` apart, which any may call.
 class RunSink {
  public:
   // Refuses (kUsage) a folder that holds a run, unless `overwrite`: then that run's files are
@@ -27,25 +24,14 @@ class RunSink {
   static Result<std::unique_ptr<RunSink>> create(const std::filesystem::path& run, bool overwrite);
   ~RunSink();  // leaves nothing behind, unless finish() was good
 
-  // --- for import.cpp ---
-  void begin_file(const std::filesystem::path& path, std::string_view format,
-                  const ImportProgress& progress);
-  // Writes what the file's traces hold; `read` is what the format returned: after a failure its
-  // traces are dropped. The file is listed in the summary if it gave anything.
-  Status end_file(const Status& read);
-  // Forgets the file: it lay in a folder, and is something else.
-  Status drop_file();
+  // What the `number`th file becomes.
+  [[nodiscard]] std::unique_ptr<FileSink> file(size_t number, const std::filesystem::path& path,
+                                               std::string_view format,
+                                               const ImportProgress& progress) const;
+  // In the order in which the files were given.
+  void add(FileResult result);
   // Gives ranks to traces that have none, writes run.json, puts the folder in its place.
   Result<ImportSummary> finish();
-
-  // --- for formats ---
-  // A trace of the current file; lives until the format returns.
-  Result<TraceSink*> open_trace();
-  // The current file could not be read whole; what came before is used. Exit code 3.
-  void damaged(std::string_view what);
-  // Tell now and then (0…1 of the file); false: cancelled, return cancelled().
-  bool progress(double share);
-  [[nodiscard]] static Status cancelled();
 
  private:
   struct Impl;

@@ -95,7 +95,7 @@ class TraceSink {
   [[nodiscard]] int64_t skipped() const;  // by skip()
 
  private:
-  friend class RunSink;
+  friend class FileSink;
   struct Impl;
   explicit TraceSink(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RunSink needs of a TraceSink.
+// What FileSink needs of a TraceSink.
 #pragma once
 
 #include <deque>

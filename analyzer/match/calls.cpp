@@ -96,7 +96,7 @@ class CallGatherer {
     const std::vector<CollectiveRecord>& records = digests_[rank.digest].collectives;
     std::optional<int64_t> low;
     std::optional<int64_t> high;
-    for (const Call& call : rank.calls) {
+    for (const NumberedCall& call : rank.calls) {
       const std::optional<int64_t> number = records[call.record].group_sequence;
       if (!number) return true;
       low = std::min(low.value_or(*number), *number);
@@ -115,7 +115,7 @@ class CallGatherer {
           of_rank != messages.end() && of_rank->first == rank.digest ? of_rank->second : none;
       std::ranges::sort(numbers);
       const std::vector<CollectiveRecord>& records = digests_[rank.digest].collectives;
-      for (Call& call : rank.calls) {
+      for (NumberedCall& call : rank.calls) {
         const CollectiveRecord& record = records[call.record];
         if (group.numbering == Numbering::kPerFunction) {
           call.lane = record.function;

@@ -17,7 +17,7 @@ enum class Numbering : uint8_t {
   kByOrder,      // none was recorded, or it counts only what was not lost: by order and likeness
 };
 
-struct Call {
+struct NumberedCall {
   uint32_t record = 0;      // position in the digest's collectives
   uint32_t extra = 0;       // not 0: a call that the others did not make; then digest + 1
   schema::Function lane{};  // whose counter `number` is; kUnknown = the group's
@@ -26,8 +26,8 @@ struct Call {
 
 struct RankCalls {
   size_t digest = 0;
-  std::vector<Call> calls;  // in order of call
-  bool lossy = false;       // records of it were lost
+  std::vector<NumberedCall> calls;  // in order of call
+  bool lossy = false;               // records of it were lost
 };
 
 struct GroupCalls {

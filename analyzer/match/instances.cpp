@@ -60,7 +60,7 @@ class Drafter {
     const RankCalls& rank = calls_.ranks[r];
     std::unordered_map<Key, uint32_t, KeyHash> again;  // later occurrences of a number
     for (uint32_t c = 0; c < rank.calls.size(); ++c) {
-      const Call& call = rank.calls[c];
+      const NumberedCall& call = rank.calls[c];
       Key key{call.number, 0, call.extra, call.lane};
       auto [entry, is_new] = known_.try_emplace(key, drafts_.size());
       if (!is_new && drafts_[entry->second].ranks.back() == r) {

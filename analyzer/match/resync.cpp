@@ -76,7 +76,7 @@ class Resynchroniser {
     Agreement sum;
     const size_t end = std::min(order.size(), from + static_cast<size_t>(kLook));
     for (size_t i = from; i < end; ++i) {
-      const Call& call = calls_.ranks[rank].calls[order[i]];
+      const NumberedCall& call = calls_.ranks[rank].calls[order[i]];
       const auto usual = usual_.find(call.number + shift);
       if (usual == usual_.end()) continue;
       ++(in_conflict(*usual->second, record_of(rank, order[i])) ? sum.differ : sum.agree);
@@ -86,7 +86,7 @@ class Resynchroniser {
 
   void follow(Function lane, uint32_t rank, int64_t number) {
     std::vector<uint32_t> order;  // the rank's calls of this counter, by number
-    std::vector<Call>& calls = calls_.ranks[rank].calls;
+    std::vector<NumberedCall>& calls = calls_.ranks[rank].calls;
     for (uint32_t c = 0; c < calls.size(); ++c) {
       if (calls[c].lane == lane) order.push_back(c);
     }
@@ -133,7 +133,7 @@ class Resynchroniser {
   void move(uint32_t rank, std::span<const uint32_t> order, size_t from, int64_t shift) {
     RankCalls& of_rank = calls_.ranks[rank];
     for (size_t i = from; i < order.size(); ++i) {
-      Call& call = of_rank.calls[order[i]];
+      NumberedCall& call = of_rank.calls[order[i]];
       if (shift < 0 && i < from + static_cast<size_t>(-shift)) {
         call.extra = static_cast<uint32_t>(of_rank.digest) + 1;
       } else {

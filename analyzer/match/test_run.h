@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/match/match.h"
 #include "analyzer/run.h"
 
 namespace dprof::analyzer {
@@ -130,5 +131,17 @@ class TestRun {
   std::vector<std::vector<Count>> counts_;
   std::vector<int64_t> now_;
 };
+
+inline std::vector<int> all(int ranks) {
+  std::vector<int> members;
+  for (int r = 0; r < ranks; ++r) members.push_back(r);
+  return members;
+}
+
+inline std::vector<MatchState> states_of(const Matching& matching) {
+  std::vector<MatchState> states;
+  for (const Instance& instance : matching.instances) states.push_back(instance.state);
+  return states;
+}
 
 }  // namespace dprof::analyzer

@@ -38,7 +38,17 @@ Report seen_from(const Report& report, int rank) {
   if (seen.breakdown) keep_rank(seen.breakdown->per_rank, rank);
   if (seen.gpu_rows) keep_rank(seen.gpu_rows->per_rank, rank);
   if (seen.overlap) keep_rank(seen.overlap->per_rank, rank);
-  if (seen.memory) keep_rank(seen.memory->per_rank, rank);
+  if (seen.memory) {
+    keep_rank(seen.memory->per_rank, rank);
+    keep_rank(seen.memory->host, rank);
+    keep_rank(seen.memory->out_of_memory, rank);
+    if (seen.memory->leaks) keep_rank(*seen.memory->leaks, rank);
+  }
+  if (seen.slow_links) {
+    std::erase_if(seen.slow_links->groups, [&](const SlowGroupInfo& group) {
+      return std::ranges::count(group.ranks, rank) == 0;
+    });
+  }
   if (seen.phases) {
     for (PhaseSummary& phase : *seen.phases) keep_rank(phase.per_rank, rank);
     std::erase_if(*seen.phases, [](const PhaseSummary& phase) { return phase.per_rank.empty(); });
@@ -47,9 +57,12 @@ Report seen_from(const Report& report, int rank) {
     std::erase_if(*seen.point_to_point,
                   [&](const PointToPoint& p) { return p.from != rank && p.to != rank; });
   }
-  // A rotating straggler has no rank and concerns everybody.
-  if (seen.stragglers)
-    std::erase_if(*seen.stragglers, [&](const Straggler& s) { return s.rank && *s.rank != rank; });
+  // A rotating straggler has no rank and concerns everybody; a slow host concerns its ranks.
+  if (seen.stragglers) {
+    std::erase_if(*seen.stragglers, [&](const Straggler& s) {
+      return s.rank && *s.rank != rank && std::ranges::count(s.host_ranks, rank) == 0;
+    });
+  }
   if (seen.findings) keep_findings(*seen.findings, rank);
   return seen;
 }

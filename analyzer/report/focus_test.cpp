@@ -53,5 +53,23 @@ TEST(SeenFrom, ARotatingStragglerConcernsEverybody) {
   EXPECT_EQ(seen_from(report, 0).stragglers->size(), 1U);
 }
 
+TEST(SeenFrom, MemoryAndSlowLinksAreThoseOfTheRank) {
+  Report whole = sample_report();
+  whole.slow_links->groups.push_back({.communicator = "dp_2", .ranks = {2, 3}});
+  const Report seen = seen_from(whole, 1);
+  EXPECT_TRUE(seen.memory->per_rank.empty());
+  EXPECT_TRUE(seen.memory->leaks->empty());
+  EXPECT_EQ(seen.memory->host.size(), 1U);
+  ASSERT_EQ(seen.slow_links->groups.size(), 1U);
+  EXPECT_EQ(seen.slow_links->groups.front().communicator, "dp_1");
+}
+
+TEST(SeenFrom, ASlowHostConcernsAllItsRanks) {
+  Report whole = sample_report();
+  whole.stragglers->front().host_ranks = {0, 1};
+  EXPECT_EQ(seen_from(whole, 0).stragglers->size(), 1U);
+  EXPECT_TRUE(seen_from(whole, 5).stragglers->empty());
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

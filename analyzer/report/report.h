@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/memory.h"
 #include "schema/diagnostics.h"
 #include "schema/generated/rows.h"
 
@@ -60,6 +61,7 @@ struct StepsInfo {
   int64_t count = 0;
   int64_t first_steady = 0;  // step indices, both included
   int64_t last_steady = 0;
+  int64_t steady = 0;     // how many: recording with --every leaves gaps between indices
   int64_t median_ns = 0;  // over steady steps, of the longest rank's window
   schema::StepSource source = schema::StepSource::kMarker;
   std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = cannot be told
@@ -104,7 +106,8 @@ struct Recording {
 // How far one host's clock was ahead of the reference's, and how well that is known.
 struct HostClock {
   std::string host;
-  int64_t offset_ns = 0;  // in the middle of the recording
+  int64_t offset_ns = 0;  // at `at_ns`
+  int64_t at_ns = 0;      // the middle of the host's recording, on the run's axis
   int64_t drift_ppb = 0;
   std::optional<int64_t> bound_ns;   // largest over the recording; nullopt = no bound can be given
   std::optional<int64_t> likely_ns;  // spread of the best probes: the error that is to be expected
@@ -201,12 +204,17 @@ struct GpuRows {
   std::vector<RankGpuRows> per_rank;
 };
 
-// How much slower operators run beside a collective.
+// How much slower computation runs beside a collective, and a transfer beside computation.
 struct Contention {
-  double factor = 1;  // time-weighted median over operators; 1 = none
+  double factor = 1;  // of computation: time-weighted median over operators; 1 = none
   int64_t operators = 0;
   int64_t hidden_cost_ns = 0;  // per steady step, mean over ranks: overlapped * (1 - 1 / factor)
   double spread = 0;           // MADn of the operators' factors
+  bool of_kernels = false;     // on GPUs: `operators` are kernels by name and phase
+  // Transfers that computation ran beside, against equal ones with none; weighted median over kinds
+  // of transfer. nullopt = no kind was seen both ways.
+  std::optional<double> transfer_factor;
+  int64_t transfer_kinds = 0;
 };
 
 // A DDP bucket over all ranks and steady steps; medians. nullopt = its times were not recorded.
@@ -315,6 +323,54 @@ struct Straggler {
   int64_t n = 0;             // steady steps that it was computed from
   double confidence = 0;     // 0…1
   std::vector<Evidence> evidence;
+  // Where most ranks of a node share the verdict: that node and these ranks; `rank` is then the
+  // dearest of them. Else empty.
+  std::string host;
+  std::vector<int> host_ranks;
+  std::string role;                   // of whom its peers are: "stage 3 of 4"; empty = all ranks
+  std::optional<int64_t> onset_step;  // since when, where it began within the steady steps
+};
+
+// What the comparison of ranks could have seen at all: nothing is claimed below it.
+struct Detection {
+  int64_t floor_ns = 0;  // per step: a lasting own delay from here on is found with `power`
+  double power = 0.95;
+  int64_t named_ns = 0;  // cost from which a culprit is named
+  int64_t steps = 0;     // steady steps compared
+  int64_t ranks = 0;
+};
+
+// A group of ranks that communicates slower than comparable groups (analysis.md 5.5).
+struct SlowGroupInfo {
+  std::string communicator;
+  std::vector<int> ranks;
+  double ratio = 1;  // its median transfer, by that of its cluster
+  int64_t windows = 0;
+};
+// A host that the slow groups have in common and the healthy ones have not.
+struct SlowHost {
+  std::string host;
+  std::vector<int> ranks;
+  int64_t groups = 0;     // slow ones that contain it
+  double ratio = 1;       // median of theirs
+  int64_t excess_ns = 0;  // of transfers, per step while slow; of its rank that has most
+  std::optional<int64_t> onset_step;  // since when, where it began within the steady steps
+};
+// Transfers that became slower within the run, against themselves: when, but not where.
+struct SlowTransfers {
+  std::string communicator;
+  schema::Function function{};
+  std::optional<int64_t> bytes;
+  double ratio = 1;       // median from then on, by that before
+  int64_t step = 0;       // step index
+  int64_t excess_ns = 0;  // of one transfer
+};
+struct SlowLinks {
+  std::vector<SlowGroupInfo> groups;
+  std::vector<std::string> suspects;  // hosts (or links) that explain all of them; empty = unknown
+  bool within_only = false;           // somewhere within these groups, nobody can say where
+  std::vector<SlowHost> hosts;        // the suspects; empty where within_only
+  std::vector<SlowTransfers> onsets;  // one communicator alone can be compared with itself only
 };
 
 // Share of the median step that a culprit costs at least, beyond what any rank's fluctuation costs.
@@ -340,18 +396,6 @@ struct Hang {
   std::vector<HungRank> ranks;  // culprits first
 };
 
-struct RankMemory {
-  int rank = 0;
-  int device = -1;
-  std::optional<int64_t> peak_allocated;
-  std::optional<int64_t> peak_reserved;
-  std::optional<int64_t> peak_step;
-};
-
-struct Memory {
-  std::vector<RankMemory> per_rank;
-};
-
 struct WhatIf {
   std::string change;
   int64_t step_ns = 0;
@@ -359,11 +403,36 @@ struct WhatIf {
   int64_t bound_ns = 0;
 };
 
+// What a part of the run costs by itself: all else even, only its operations keep their recorded
+// lengths.
+struct PartSlowdown {
+  std::string part;  // "stage 3 of 4", "replica 1 of 2", "forward"
+  std::vector<int> ranks;
+  double slowdown = 1;
+};
+
+// The run against the one in which operations of a kind take the same everywhere (analysis.md 6.1).
+struct Slowdown {
+  double slowdown = 1;                      // step_ns by ideal_ns
+  int64_t step_ns = 0;                      // mean step, replayed without lags
+  int64_t ideal_ns = 0;                     // the same with even operations
+  std::vector<PartSlowdown> stages;         // by number; empty = no pipeline
+  std::vector<PartSlowdown> replicas;       // data-parallel ones, by number
+  std::vector<PartSlowdown> operations;     // the dearest first
+  std::vector<PartSlowdown> per_rank;       // by rank: the lesser of its stage's and its replica's
+  std::optional<double> last_stage_share;   // of what is lost, gained back if only it were even
+  std::optional<double> worst_ranks_share;  // likewise the worst 3 % of the ranks
+};
+
 struct Replay {
   double identity_error =
       0;  // mean relative error per step of replaying the recorded run unchanged
   bool accepted = false;
+  int64_t steps = 0;       // that it was computed from
+  double unexplained = 0;  // share of the step in lags that no recorded cause explains
+  std::string unit;        // what was replayed: "segments", "operations"
   std::vector<WhatIf> whatif;
+  std::optional<Slowdown> slowdown;  // of operations only
 };
 
 enum class FindingSeverity : uint8_t { kInfo, kWarn, kCritical };
@@ -382,6 +451,9 @@ struct Finding {
   double confidence = 0;
   std::optional<int> caused_by;  // index of the finding that this is a symptom of
   std::vector<Evidence> evidence;
+  // For --explain, a sentence each: how it was decided and which numbers; what would refute it.
+  std::vector<std::string> decided_by;
+  std::vector<std::string> refuted_by;
 };
 
 struct Report {
@@ -398,6 +470,8 @@ struct Report {
   std::optional<std::vector<PointToPoint>> point_to_point;
   std::optional<std::vector<PhaseSummary>> phases;
   std::optional<std::vector<Straggler>> stragglers;
+  std::optional<Detection> detection;
+  std::optional<SlowLinks> slow_links;
   std::optional<Hang> hang;
   std::optional<Memory> memory;
   std::optional<Replay> replay;

@@ -5,6 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+
+#include "analyzer/rules/rule_run_internal.h"
+#include "analyzer/rules/support.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -18,8 +23,8 @@ constexpr int64_t kSteps = 10;
 // A run of ten steady steps of 100 ms.
 Report report_of(int ranks) {
   Report report;
-  report.run.steps =
-      StepsInfo{.count = 12, .first_steady = 2, .last_steady = 11, .median_ns = kStep};
+  report.run.steps = StepsInfo{
+      .count = 12, .first_steady = 2, .last_steady = 11, .steady = 10, .median_ns = kStep};
   report.breakdown.emplace();
   report.overlap.emplace();
   for (int r = 0; r < ranks; ++r) {
@@ -56,10 +61,14 @@ const Finding* find(const std::vector<Finding>& findings, std::string_view rule)
   return found == findings.end() ? nullptr : &*found;
 }
 
-TEST(RulesTest, HealthyRunHasNoFinding) { EXPECT_TRUE(find_all(report_of(4), {}).empty()); }
+std::vector<Finding> found(const Report& report, const std::vector<Verdict>& verdicts) {
+  return find_all({.report = report, .verdicts = verdicts, .digests = {}});
+}
+
+TEST(RulesTest, HealthyRunHasNoFinding) { EXPECT_TRUE(found(report_of(4), {}).empty()); }
 
 TEST(RulesTest, CulpritIsSaidWithTheNumbersThatDecided) {
-  const std::vector<Finding> findings = find_all(report_of(4), {verdict(2, 15 * kNsPerMs, true)});
+  const std::vector<Finding> findings = found(report_of(4), {verdict(2, 15 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 1U);
   const Finding& f = findings[0];
   EXPECT_EQ(f.rule, "balance.straggler");
@@ -73,7 +82,7 @@ TEST(RulesTest, CulpritIsSaidWithTheNumbersThatDecided) {
 
 TEST(RulesTest, SeverityFollowsTheCost) {
   const auto severity = [](int64_t ns, bool named) {
-    return find_all(report_of(4), {verdict(2, ns, named)}).front().severity;
+    return found(report_of(4), {verdict(2, ns, named)}).front().severity;
   };
   EXPECT_EQ(severity(10 * kNsPerMs, true), FindingSeverity::kCritical);
   EXPECT_EQ(severity(9 * kNsPerMs, true), FindingSeverity::kWarn);
@@ -81,8 +90,61 @@ TEST(RulesTest, SeverityFollowsTheCost) {
   EXPECT_EQ(severity(20 * kNsPerMs, false), FindingSeverity::kInfo);
 }
 
+TEST(RulesTest, EveryCauseHasAdviceOfItsOwn) {
+  std::set<std::string> advice;
+  const std::vector<std::string> causes = {"compute",    "device",          "gpu_throttle",
+                                           "gpu_memory", "input_imbalance", "stage_imbalance",
+                                           "host",       "cpu_contention",  "rank0_work",
+                                           "checkpoint", "synchronisation", "dataloader",
+                                           "gc",         "allocator",       "network"};
+  for (const std::string& cause : causes) {
+    Verdict v = verdict(2, 15 * kNsPerMs, true);
+    v.straggler.cause = cause;
+    const std::vector<Finding> findings = found(report_of(4), {v});
+    EXPECT_TRUE(advice.insert(findings.front().advice).second) << cause;
+    EXPECT_FALSE(findings.front().refuted_by.empty());
+  }
+}
+
+TEST(RulesTest, AWholeHostIsOneFinding) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  v.straggler.host = "node-b";
+  v.straggler.host_ranks = {2, 3};
+  v.straggler.onset_step = 40;
+  const Finding f = found(report_of(4), {v}).front();
+  EXPECT_THAT(f.title, HasSubstr("host node-b (ranks 2, 3) holds everyone up"));
+  EXPECT_THAT(f.detail, HasSubstr("since step 40"));
+  EXPECT_THAT(f.ranks, ElementsAre(2, 3));
+}
+
+TEST(RulesTest, AWholeStageIsNoHost) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  v.straggler.role = "stage 2 of 2";
+  EXPECT_THAT(found(report_of(4), {v}).front().detail, HasSubstr("compared with stage 2 of 2"));
+  v.straggler.host_ranks = {2, 3};
+  const Finding f = found(report_of(4), {v}).front();
+  EXPECT_THAT(f.title, ::testing::StartsWith("stage 2 of 2 (ranks 2, 3) holds everyone up"));
+  EXPECT_THAT(f.detail, Not(HasSubstr("compared with"))) << "it is the stage itself";
+  EXPECT_THAT(f.ranks, ElementsAre(2, 3));
+}
+
+TEST(RulesTest, AHostWithoutANameIsThatOfItsRanks) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  v.straggler.host_ranks = {2, 3};
+  EXPECT_THAT(found(report_of(4), {v}).front().title,
+              ::testing::StartsWith("the host of ranks 2, 3 holds everyone up"));
+}
+
+TEST(RulesTest, WhatTheVerdictSaysOfItselfIsTold) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  EXPECT_EQ(found(report_of(4), {v}).front().decided_by.size(), 3U);
+  v.decided_by = {"by this"};
+  v.refuted_by = {"by that"};
+  EXPECT_THAT(found(report_of(4), {v}).front().decided_by, ElementsAre("by this"));
+}
+
 TEST(RulesTest, UnnamedIsNotAccused) {
-  const std::vector<Finding> findings = find_all(report_of(2), {verdict(1, 20 * kNsPerMs, false)});
+  const std::vector<Finding> findings = found(report_of(2), {verdict(1, 20 * kNsPerMs, false)});
   EXPECT_THAT(findings[0].title, HasSubstr("rank 1 is slower than its peers"));
   EXPECT_THAT(findings[0].detail, HasSubstr("by chance"));
 }
@@ -91,7 +153,7 @@ TEST(RulesTest, ExposedTransfer) {
   Report report = report_of(3);
   for (RankOverlap& rank : report.overlap->per_rank)
     rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
-  const std::vector<Finding> findings = find_all(report, {});
+  const std::vector<Finding> findings = found(report, {});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].rule, "comm.exposed-transfer");
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -104,40 +166,141 @@ TEST(RulesTest, AdviceAgainstTransfersFitsWhatIsTransferred) {
     rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
   report.point_to_point = {{.from = 0, .to = 1, .n = 40, .per_step = 4}};
   report.collectives = {{.n = 1, .per_step = 0}};  // at the start only
-  EXPECT_THAT(find_all(report, {})[0].advice, HasSubstr("micro-batches"));
+  EXPECT_THAT(found(report, {})[0].advice, HasSubstr("micro-batches"));
   report.collectives->push_back({.n = 10, .per_step = 1});
-  EXPECT_THAT(find_all(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
+  EXPECT_THAT(found(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
 }
 
 TEST(RulesTest, InputBoundNeedsMostRanks) {
   Report report = report_of(4);
   set(report, 0, Category::kInputWait, 20 * kNsPerMs);
   set(report, 1, Category::kInputWait, 20 * kNsPerMs);
-  EXPECT_EQ(find(find_all(report, {}), "input.bound"), nullptr);
+  EXPECT_EQ(find(found(report, {}), "input.bound"), nullptr);
   set(report, 2, Category::kInputWait, 20 * kNsPerMs);
-  const std::vector<Finding> findings = find_all(report, {});
+  const std::vector<Finding> findings = found(report, {});
   const Finding* f = find(findings, "input.bound");
   ASSERT_NE(f, nullptr);
   EXPECT_THAT(f->ranks, ElementsAre(0, 1, 2));
 }
 
-TEST(RulesTest, WaitingIsAFindingOfItsOwnOnlyWithoutACulprit) {
+TEST(RulesTest, WaitingHangsBelowTheCulprit) {
   Report report = report_of(2);
   for (RankOverlap& rank : report.overlap->per_rank) rank.exposed_wait_ns = kSteps * 8 * kNsPerMs;
-  std::vector<Finding> findings = find_all(report, {});
+  std::vector<Finding> findings = found(report, {});
   ASSERT_NE(find(findings, "balance.waiting"), nullptr);
   EXPECT_EQ(find(findings, "balance.waiting")->severity, FindingSeverity::kInfo);
-  findings = find_all(report, {verdict(0, 15 * kNsPerMs, true)});
-  EXPECT_EQ(find(findings, "balance.waiting"), nullptr);
+  EXPECT_EQ(find(findings, "balance.waiting")->caused_by, std::nullopt);
+  findings = found(report, {verdict(0, 15 * kNsPerMs, true)});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].rule, "balance.straggler");
+  EXPECT_EQ(findings[1].rule, "balance.waiting");
+  EXPECT_EQ(findings[1].caused_by, 0);
+}
+
+TEST(RulesTest, ASmallCauseExplainsNoLargeSymptom) {
+  Report report = report_of(4);
+  for (RankOverlap& rank : report.overlap->per_rank) rank.exposed_wait_ns = kSteps * 30 * kNsPerMs;
+  const std::vector<Finding> findings = found(report, {verdict(0, 4 * kNsPerMs, true)});
+  ASSERT_NE(find(findings, "balance.waiting"), nullptr);
+  EXPECT_EQ(find(findings, "balance.waiting")->caused_by, std::nullopt);
+}
+
+TEST(RulesTest, CausesAreRankedByTimeAndConfidence) {
+  Report report = report_of(4);
+  for (RankOverlap& rank : report.overlap->per_rank)
+    rank.exposed_transfer_ns = kSteps * 20 * kNsPerMs;  // of which a part could be won
+  std::vector<Finding> findings = found(report, {verdict(2, 12 * kNsPerMs, true)});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].rule, "balance.straggler") << "surely 12 ms, against at most 20 ms";
+  EXPECT_GT(findings[1].cost_ns, findings[0].cost_ns);
+  findings = found(report, {verdict(2, 2 * kNsPerMs, true)});
+  EXPECT_EQ(findings[0].rule, "comm.exposed-transfer");
+  findings = found(report, {verdict(2, 30 * kNsPerMs, false)});
+  EXPECT_EQ(findings[1].rule, "balance.straggler") << "not named: behind all that is";
+}
+
+TEST(RulesTest, SeverityIsThatOfTheShare) {
+  const RuleRun run(2);
+  EXPECT_EQ(priced(run.input(), 10 * kNsPerMs, 1, "x").severity, FindingSeverity::kCritical);
+  EXPECT_EQ(priced(run.input(), 3 * kNsPerMs, 1, "x").severity, FindingSeverity::kWarn);
+  EXPECT_EQ(priced(run.input(), kNsPerMs, 1, "x").severity, FindingSeverity::kInfo);
+}
+
+// The book's rules and the mistakes, each in the tables, built or with what it needs.
+std::vector<std::string> ids_of_the_book() {
+  std::vector<std::string> ids;
+  const auto add = [&](std::string_view letter, int count) {
+    for (int i = 1; i <= count; ++i) ids.push_back(std::string(letter) + std::to_string(i));
+  };
+  add("C", 18);
+  add("S", 9);
+  add("I", 6);
+  add("H", 9);
+  add("K", 7);
+  add("Mem", 10);
+  add("R", 7);
+  add("M", 24);
+  return ids;
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const size_t comma = list.find(", ");
+    parts.emplace_back(list.substr(0, comma));
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 2);
+  }
+  return parts;
+}
+
+TEST(RuleTables, HaveEveryRuleOfTheBook) {
+  std::multiset<std::string> ids;
+  for (const Family& family : all_families()) {
+    for (const Rule& rule : family.rules) {
+      for (const std::string& id : split(rule.ids)) ids.insert(id);
+    }
+  }
+  const std::vector<std::string> book = ids_of_the_book();
+  for (const std::string& id : book) EXPECT_GE(ids.count(id), 1U) << id;
+  for (const std::string& id : ids)
+    EXPECT_EQ(std::ranges::count(book, id), 1) << id << " is of no book";
+}
+
+TEST(RuleTables, AreWhole) {
+  std::set<std::string> names;
+  for (const Family& family : all_families()) {
+    for (const Rule& rule : family.rules) {
+      EXPECT_TRUE(names.insert(std::string(rule.name)).second) << rule.name << " stands twice";
+      EXPECT_NE(rule.detect == nullptr, rule.needs.empty()) << rule.name;
+      EXPECT_FALSE(rule.severity.empty()) << rule.name;
+      EXPECT_TRUE(rule.detect == nullptr || !rule.guard.empty()) << rule.name;
+      EXPECT_FALSE(rule.finds.empty()) << rule.name;
+      EXPECT_FALSE(rule.advice.empty()) << rule.name;
+    }
+  }
+  for (const Family& family : all_families()) {
+    for (const Rule& rule : family.rules) {
+      for (const std::string& cause : split(rule.suppressed_by))
+        EXPECT_TRUE(names.contains(cause)) << rule.name << " hangs below " << cause;
+    }
+  }
+}
+
+TEST(RuleTables, ThePageNamesThemAll) {
+  const std::string page = rules_page();
+  for (const Family& family : all_families()) {
+    for (const Rule& rule : family.rules)
+      EXPECT_THAT(page, HasSubstr("\n### " + std::string(rule.name))) << rule.name;
+  }
 }
 
 TEST(RulesTest, LostRecordsAreSaid) {
   Report report = report_of(2);
   report.recording.events = 100'000;
   report.recording.lost = {{.rank = 1, .count = 10}};
-  EXPECT_EQ(find_all(report, {}).front().severity, FindingSeverity::kInfo);
+  EXPECT_EQ(found(report, {}).front().severity, FindingSeverity::kInfo);
   report.recording.lost[0].count = 5'000;
-  const std::vector<Finding> findings = find_all(report, {});
+  const std::vector<Finding> findings = found(report, {});
   EXPECT_EQ(findings.front().rule, "hygiene.lost-records");
   EXPECT_EQ(findings.front().severity, FindingSeverity::kWarn);
 }
@@ -150,7 +313,7 @@ TEST(RulesTest, HangComesFirst) {
                      .communicator = "default_pg",
                      .function = schema::Function::kAllReduce,
                      .sequence = 7};
-  const std::vector<Finding> findings = find_all(report, {verdict(2, 90 * kNsPerMs, true)});
+  const std::vector<Finding> findings = found(report, {verdict(2, 90 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].rule, "comm.hang");
   EXPECT_EQ(findings[0].title,

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "analyzer/digest/thread_sketch.h"
 #include "analyzer/steps/shared_events.h"
@@ -65,27 +67,51 @@ class StepFinder {
 
 struct Agreement {
   size_t shared = 0;
-  int64_t shift = 0;  // the usual difference of indices
-  double share = 0;   // of what is shared that has this difference
+  size_t agree = 0;
+  int64_t shift = 0;  // the other's number less the known one's, of the same step
+  [[nodiscard]] double share() const {
+    return shared == 0 ? 0 : static_cast<double>(agree) / static_cast<double>(shared);
+  }
 };
 
+using Shifts = std::map<int64_t, size_t>;  // the other's index less the known rank's, and how often
+
+size_t times(const Shifts& shifts, int64_t shift) {
+  const auto found = shifts.find(shift);
+  return found == shifts.end() ? 0 : found->second;
+}
+
+// What two ranks do together is in the same step on both. A message may be received a step later
+// than it was sent, if those of its direction usually are: a parameter server's answers begin the
+// workers' next step. Such messages alone do not tell that a rank counts from another number.
 Agreement agreement_of(const std::vector<StepRecord>& known, const std::vector<StepRecord>& other,
                        std::span<const SharedEvent> events) {
-  std::map<int64_t, size_t> shifts;
+  std::array<Shifts, 3> by_way;
   StepFinder in_known(known);
   StepFinder in_other(other);
-  size_t shared = 0;
+  std::set<int64_t> candidates = {0};
+  Agreement best;
   for (const SharedEvent& event : events) {
     const auto there = in_known.index_at(event.known_arrival);
     const auto here = in_other.index_at(event.arrival);
     if (!there || !here) continue;
-    ++shifts[*here - *there];
-    ++shared;
+    ++by_way[static_cast<size_t>(event.way)][*here - *there];
+    candidates.insert(*here - *there);
+    ++best.shared;
   }
-  if (shared == 0) return {};
-  const auto usual =
-      std::ranges::max_element(shifts, {}, [](const auto& entry) { return entry.second; });
-  return {shared, usual->first, static_cast<double>(usual->second) / static_cast<double>(shared)};
+  const Shifts& together = by_way[static_cast<size_t>(Way::kTogether)];
+  const Shifts& from_known = by_way[static_cast<size_t>(Way::kFromKnown)];
+  const Shifts& to_known = by_way[static_cast<size_t>(Way::kToKnown)];
+  for (const int64_t shift : candidates) {
+    const size_t agree = times(together, shift) +
+                         std::max(times(from_known, shift), times(from_known, shift + 1)) +
+                         std::max(times(to_known, shift), times(to_known, shift - 1));
+    if (agree > best.agree || (agree == best.agree && shift == 0)) {
+      best.agree = agree;
+      best.shift = shift;
+    }
+  }
+  return best;
 }
 
 class Checker {
@@ -144,14 +170,11 @@ class Checker {
     for (int evidence = 0; evidence < 2 && !digest.steps.empty(); ++evidence) {
       const Agreement found = agreement_of(digests_[known].steps, digest.steps, events);
       if (found.shared < kFewestShared) return;  // nothing to hold them against
-      if (found.share >= kAgreement) return renumber(digest, found.shift);
-      fall_back(
-          digest,
-          fmt::format(
-              "disagree with rank {} about {} of {} collectives", digests_[known].rank,
-              found.shared - static_cast<size_t>(static_cast<double>(found.shared) * found.share),
-              found.shared),
-          diagnostics_);
+      if (found.share() >= kAgreement) return renumber(digest, found.shift);
+      fall_back(digest,
+                fmt::format("disagree with rank {} about {} of {} collectives and messages",
+                            digests_[known].rank, found.shared - found.agree, found.shared),
+                diagnostics_);
     }
   }
 

@@ -16,20 +16,23 @@ SharedWith::SharedWith(std::span<const RankDigest> digests, const Matching& matc
   }
 }
 
-std::optional<size_t> SharedWith::record_of_known(size_t other, size_t record) const {
+std::optional<SharedWith::Counterpart> SharedWith::counterpart_of(size_t other,
+                                                                  size_t record) const {
   const size_t instance = matching_.instance_of[other][record];
   if (instance != kNoInstance) {
     const size_t known = record_of_instance_[instance];
-    return known == kNoInstance ? std::nullopt : std::optional(known);
+    if (known == kNoInstance) return std::nullopt;
+    return Counterpart{known, Way::kTogether};
   }
   if (other >= matching_.message_of.size() || record >= matching_.message_of[other].size())
     return std::nullopt;
   const size_t index = matching_.message_of[other][record];
   if (index == kNoInstance) return std::nullopt;
-  for (const std::optional<Member>& side :
-       {matching_.messages[index].send, matching_.messages[index].receive}) {
-    if (side && side->digest == known_) return side->record;
-  }
+  const Message& message = matching_.messages[index];
+  if (message.send && message.send->digest == known_)
+    return Counterpart{message.send->record, Way::kFromKnown};
+  if (message.receive && message.receive->digest == known_)
+    return Counterpart{message.receive->record, Way::kToKnown};
   return std::nullopt;
 }
 
@@ -37,12 +40,12 @@ std::vector<SharedEvent> SharedWith::events(size_t other) const {
   std::vector<SharedEvent> events;
   const std::vector<CollectiveRecord>& records = digests_[other].collectives;
   for (size_t r = 0; r < records.size(); ++r) {
-    const std::optional<size_t> known = record_of_known(other, r);
+    const std::optional<Counterpart> known = counterpart_of(other, r);
     if (!known) continue;
-    const CollectiveRecord& there = digests_[known_].collectives[*known];
+    const CollectiveRecord& there = digests_[known_].collectives[known->record];
     const CollectiveRecord& here = records[r];
     if (!there.arrival() || !here.arrival()) continue;
-    events.push_back({*there.arrival(), *here.arrival(), there.end, here.end});
+    events.push_back({*there.arrival(), *here.arrival(), there.end, here.end, known->way});
   }
   std::ranges::stable_sort(events, {}, &SharedEvent::known_arrival);
   size_t kept = 0;

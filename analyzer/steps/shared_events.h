@@ -3,6 +3,7 @@
 // looking at their clocks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,12 +13,15 @@
 
 namespace dprof::analyzer {
 
+enum class Way : uint8_t { kTogether, kFromKnown, kToKnown };  // a collective, or who sent it
+
 // A collective or message in which both take part: when each came to it, and when it ended there.
 struct SharedEvent {
   TraceNs known_arrival;
   TraceNs arrival;
   std::optional<TraceNs> known_end;
   std::optional<TraceNs> end;
+  Way way = Way::kTogether;
 };
 
 // Finds what any rank shares with one whose steps are known. Holds references.
@@ -30,7 +34,11 @@ class SharedWith {
   [[nodiscard]] std::vector<SharedEvent> events(size_t other) const;
 
  private:
-  [[nodiscard]] std::optional<size_t> record_of_known(size_t other, size_t record) const;
+  struct Counterpart {
+    size_t record;  // of the known rank
+    Way way;
+  };
+  [[nodiscard]] std::optional<Counterpart> counterpart_of(size_t other, size_t record) const;
 
   std::span<const RankDigest> digests_;
   const Matching& matching_;

@@ -85,6 +85,7 @@ void fill_info(std::span<const RankDigest> digests, Steps& steps) {
   steps.info = {.count = static_cast<int64_t>(steps.steps.size()),
                 .first_steady = steps.steps[steps.first_steady].index,
                 .last_steady = steps.steps[steps.last_steady].index,
+                .steady = static_cast<int64_t>(steps.steady().size()),
                 .median_ns = median_ns(ordinary.empty() ? all : ordinary),
                 .source = digests[steps.ranks.front()].step_source,
                 .micro_steps = micro_steps_of(digests, steps),
@@ -155,6 +156,13 @@ void join(const std::vector<RankSteps>& of_rank, Steps& steps) {
 
 }  // namespace
 
+Interval Steps::until_next(size_t step, size_t entry) const {
+  Interval span = steps[step].windows[entry];
+  if (step + 1 < steps.size() && steps[step + 1].index == steps[step].index + 1)
+    span.end = std::max(span.end, steps[step + 1].windows[entry].begin);
+  return span;
+}
+
 size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns) {
   const size_t n = lengths_ns.size();
   if (n <= kAlwaysWarmUp) return 0;
@@ -165,7 +173,8 @@ size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns) {
   const double tolerance = std::max(3 * mad_n(half), 0.01 * settled);
   for (size_t first = kAlwaysWarmUp; first < n / 2; ++first) {
     const double running = median(as_doubles(std::span(lengths_ns).subspan(first, kRunning)));
-    if (std::abs(running - settled) <= tolerance) return first;
+    // A run that begins faster than it goes on became slower: that is no warm-up.
+    if (running - settled <= tolerance) return first;
   }
   return std::max(kAlwaysWarmUp, n / 2);
 }

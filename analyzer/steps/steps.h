@@ -33,11 +33,14 @@ struct Steps {
   [[nodiscard]] std::span<const AlignedStep> steady() const {
     return std::span(steps).subspan(first_steady, last_steady - first_steady + 1);
   }
+  // An entry's step on the host until its next one begins: what lies between belongs to the one
+  // before.
+  [[nodiscard]] Interval until_next(size_t step, size_t entry) const;
 };
 
 // Where the warm-up ends: the first two steps never count; after them, those before the running
-// median of five comes within three MADn of the median of the last half. A position in
-// `lengths_ns`.
+// median of five is at most three MADn above the median of the last half. A run that begins
+// faster than it goes on is not trimmed: that is no warm-up. A position in `lengths_ns`.
 [[nodiscard]] size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns);
 
 // Aligns by index: no clock enters. Ranks with less than half as many steps as usual are left out.

@@ -118,6 +118,7 @@ TEST(AlignStepsTest, GapsInTheNumbersStay) {
   EXPECT_EQ(steps->info.count, 12);
   EXPECT_EQ(steps->info.last_steady, 111);
   EXPECT_EQ(steps->steps[6].index, 106);
+  EXPECT_EQ(steps->info.steady, 10) << "steps that were not recorded do not count";
 }
 
 TEST(AlignStepsTest, RankWithHardlyAnyStepsIsLeftOut) {

@@ -1,34 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/stragglers/cause.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
 
-#include "analyzer/stragglers/kinds.h"
+#include "base/format.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
-using schema::Marker;
+constexpr double kDominant = 0.6;    // of the delay
+constexpr double kSteady = 2;        // times the fluctuation between steps
+constexpr double kMatters = 0.1;     // of a rank's own work
+constexpr double kCounts = 0.02;     // of the peers' own work: a phase whose ratio means something
+constexpr double kSameRatio = 0.4;   // how far two phases' relative excess may differ
+constexpr double kUntouched = 0.4;   // of a phase's relative excess: the other one hardly has it
+constexpr double kContention = 0.4;  // of the delay without a core
+constexpr double kLowerClock = 0.97;
+constexpr double kThrottled = 0.2;  // of the samples
+constexpr double kMoreWork = 1.03;  // elements of a batch, operators of a step
+constexpr double kSlowMemory = 1.05;
+constexpr double kByTurns = 0.8;    // of the steps: fewer, and a rank does not take its turn
+constexpr double kHardlyAny = 0.1;  // of the rank's own time of that kind, on its peers
+constexpr double kOnCpu = 0.3;      // of the delay in CPU time: else the thread waited
+constexpr double kMostOfIt = 0.5;   // of the delay, at least, by looks at the thread
+constexpr double kInKernel = 0.6;   // of the delay as CPU time within the kernel
+constexpr double kMorePages = 1.5;  // times what the peers are given
+constexpr double kFewPages = 50;    // per step: no more of them matter
 
-constexpr double kDominant = 0.6;  // of the delay
-constexpr double kSteady = 2;      // times the fluctuation between steps
-constexpr double kMatters = 0.1;   // of a rank's own work
-constexpr double kBest = 0.05;     // quantile of the steps that counts as best: the least is luck
-constexpr double kUniform = 0.4;   // the rest's relative excess, of the dominant kind's
-
-size_t slowest_at(const OwnWork& work, size_t step) {
-  size_t slowest = 0;
-  for (size_t r = 1; r < work.own_ns.size(); ++r) {
-    if (work.own_ns[r][step] > work.own_ns[slowest][step]) slowest = r;
-  }
-  return slowest;
-}
+// What looks at the training thread saw, and what that is as a cause.
+struct WaitWord {
+  schema::ThreadWait wait;
+  const char* cause;
+  const char* saw;
+};
+constexpr WaitWord kWaitWords[] = {
+    {schema::ThreadWait::kLock, "synchronisation", "waited for another thread (futex)"},
+    {schema::ThreadWait::kSleep, "host", "slept (nanosleep)"},
+    {schema::ThreadWait::kPoll, "host", "waited for a message (socket, pipe or poll)"},
+    {schema::ThreadWait::kDisk, "host", "waited for a disk"},
+    {schema::ThreadWait::kRunning, "host", "ran, or was ready to"},
+    {schema::ThreadWait::kOther, "host", "waited in the kernel for something else"},
+};
 
 int64_t mean(const std::vector<int64_t>& values) {
-  int64_t sum = 0;
-  for (const int64_t v : values) sum += v;
+  const int64_t sum = std::accumulate(values.begin(), values.end(), int64_t{0});
   return values.empty() ? 0 : sum / static_cast<int64_t>(values.size());
 }
 
@@ -36,65 +58,362 @@ struct Difference {
   int64_t own_ns = 0;
   int64_t peers_ns = 0;
   int64_t delta_ns = 0;
-  double spread_ns = 0;      // of delta between steps
-  double best_delta_ns = 0;  // between the best steps of either side
-  double best_peers_ns = 0;  // the peers' best
+  double spread_ns = 0;  // of delta between steps
+
+  [[nodiscard]] double relative() const {
+    return static_cast<double>(delta_ns) /
+           std::max(1.0, static_cast<double>(std::max<int64_t>(1, peers_ns)));
+  }
 };
-using Differences = std::array<Difference, kKinds.size()>;
+using Differences = std::array<Difference, kOwnKinds>;
 
-Difference difference_of(const OwnWork& work, std::optional<size_t> rank,
-                         const std::vector<size_t>& when, const Kind& kind, Over over) {
-  std::vector<int64_t> own;
-  std::vector<int64_t> peers;
-  std::vector<int64_t> delta;
-  for (const size_t step : when) {
-    const size_t r = rank ? *rank : slowest_at(work, step);
-    std::vector<int64_t> others;
-    for (size_t o = 0; o < work.sums.size(); ++o) {
-      if (o != r) others.push_back(kind.of(work.sums[o][step]));
+class Decision {
+ public:
+  Decision(const CauseInput& input, const Suspect& suspect) : in_(input), suspect_(suspect) {
+    const bool lasts = suspect.shape == Shape::kPersistent;
+    if (lasts) {
+      // Over all steps: those in which it shows are those in which chance helped.
+      for (size_t s = suspect.onset.value_or(0); s < in_.work.steps.size(); ++s) when_.push_back(s);
+    } else {
+      when_ = suspect.when;
     }
-    own.push_back(kind.of(work.sums[r][step]));
-    peers.push_back(median_ns(std::move(others)));
-    delta.push_back(own.back() - peers.back());
+    for (size_t k = 0; k < kOwnKinds; ++k) {
+      differences_[k] = difference(k, lasts);
+      own_total_ += differences_[k].peers_ns;
+    }
   }
-  const double spread = mad_n({delta.begin(), delta.end()});
-  const double best_own = quantile({own.begin(), own.end()}, kBest);
-  const double best_peers = quantile({peers.begin(), peers.end()}, kBest);
-  if (over == Over::kAll)
-    return {mean(own), mean(peers), mean(delta), spread, best_own - best_peers, best_peers};
-  return {median_ns(own), median_ns(peers),      median_ns(delta),
-          spread,         best_own - best_peers, best_peers};
-}
 
-// A process that shares the core disturbs most steps, but not all of them; what a rank has to do by
-// itself is there in its best steps as well. So these are compared.
-double relative_of(const Difference& difference) {
-  return difference.best_delta_ns / std::max(1.0, difference.best_peers_ns);
-}
-
-// The dominant kind is not slower out of proportion to the other computation.
-bool is_uniform(const Differences& differences, size_t dominant) {
-  if (kKinds[dominant].cause != "compute") return false;
-  double rest_ns = 0;
-  double rest_delta_ns = 0;
-  for (size_t k = 0; k < kKinds.size(); ++k) {
-    if (k == dominant || kKinds[k].cause != "compute") continue;
-    rest_ns += differences[k].best_peers_ns;
-    rest_delta_ns += differences[k].best_delta_ns;
+  Cause run() {
+    std::map<std::string_view, int64_t> of_cause;
+    for (size_t k = 0; k < kOwnKinds; ++k) of_cause[kKinds[k].cause] += differences_[k].delta_ns;
+    for (const auto& [word, delta] : of_cause) total_ += std::max<int64_t>(0, delta);
+    if (total_ <= 0) return {.word = "unknown", .kind = {}, .reasons = {}};
+    const auto top =
+        std::ranges::max_element(of_cause, {}, [](const auto& entry) { return entry.second; });
+    cause_.word = top->first;
+    if (share(of_cause["cpu_contention"]) >= kContention) cause_.word = "cpu_contention";
+    describe();
+    if (cause_.word != "cpu_contention" && share(top->second) < kDominant) {
+      cause_.word = "mixed";
+      cause_.kind.clear();
+      cause_.reasons.push_back(fmt::format("no kind of time has {} of its delay of {}",
+                                           format_share(kDominant), format_ms({total_})));
+    } else if (cause_.word == "compute") {
+      refine_computation();
+    } else if (cause_.word == "host") {
+      refine_host();
+    }
+    return std::move(cause_);
   }
-  return rest_ns > 0 && rest_delta_ns / rest_ns > kUniform * relative_of(differences[dominant]);
-}
+
+ private:
+  [[nodiscard]] double share(int64_t ns) const {
+    return static_cast<double>(ns) / static_cast<double>(total_);
+  }
+  [[nodiscard]] const Difference& of(OwnKind kind) const { return differences_[index_of(kind)]; }
+
+  [[nodiscard]] size_t slowest_at(size_t step) const {
+    size_t slowest = 0;
+    for (size_t r = 1; r < in_.work.own_ns.size(); ++r) {
+      if (in_.work.own_ns[r][step] > in_.work.own_ns[slowest][step]) slowest = r;
+    }
+    return slowest;
+  }
+
+  [[nodiscard]] std::vector<size_t> peers(size_t rank) const {
+    std::vector<size_t> others = in_.roles.sets[in_.roles.set_of[rank].value_or(0)];
+    std::erase(others, rank);
+    return others;
+  }
+
+  [[nodiscard]] Difference difference(size_t kind, bool lasts) const {
+    std::vector<int64_t> own;
+    std::vector<int64_t> theirs;
+    std::vector<int64_t> delta;
+    for (const size_t step : when_) {
+      const size_t rank = suspect_.rank ? *suspect_.rank : slowest_at(step);
+      std::vector<int64_t> others;
+      for (const size_t r : peers(rank)) others.push_back(in_.work.kind_ns[r][step][kind]);
+      own.push_back(in_.work.kind_ns[rank][step][kind]);
+      theirs.push_back(others.empty() ? 0 : median_ns(std::move(others)));
+      delta.push_back(own.back() - theirs.back());
+    }
+    const double spread = mad_n({delta.begin(), delta.end()});
+    // What comes in few of the steps (samples, checkpoints) has no median.
+    const bool by_mean = !lasts || median_ns(own) == 0;
+    if (by_mean) return {mean(own), mean(theirs), mean(delta), spread};
+    return {median_ns(own), median_ns(theirs), median_ns(delta), spread};
+  }
+
+  // The largest kind of the cause gives its name.
+  void describe() {
+    size_t best = 0;
+    for (size_t k = 0; k < kOwnKinds; ++k) {
+      const bool better = kKinds[best].cause != cause_.word ||
+                          differences_[k].delta_ns > differences_[best].delta_ns;
+      if (kKinds[k].cause == cause_.word && better) best = k;
+    }
+    const Difference& of_best = differences_[best];
+    cause_.kind = kKinds[best].name;
+    cause_.phase = kKinds[best].phase;
+    cause_.own_ns = of_best.own_ns;
+    cause_.peers_ns = of_best.peers_ns;
+    cause_.relative = of_best.relative();
+    cause_.steady = static_cast<double>(of_best.delta_ns) >= kSteady * of_best.spread_ns;
+    cause_.computes = computes(best);
+    best_ = static_cast<OwnKind>(best);
+    note_ratios();
+    cause_.reasons.push_back(fmt::format("{} of its delay is {}: {} per step, its peers' median {}",
+                                         format_share(share(of_best.delta_ns)), cause_.kind,
+                                         format_ms({of_best.own_ns}),
+                                         format_ms({of_best.peers_ns})));
+  }
+
+  // A phase's relative excess; nullopt = too short to tell.
+  [[nodiscard]] std::optional<double> ratio(OwnKind kind) const {
+    const Difference& d = of(kind);
+    if (static_cast<double>(d.peers_ns) < kCounts * static_cast<double>(own_total_))
+      return std::nullopt;
+    return d.relative();
+  }
+
+  void note_ratios() {
+    if (!cause_.computes) return;
+    const std::optional<double> forward = ratio(OwnKind::kForward);
+    const std::optional<double> backward = ratio(OwnKind::kBackward);
+    const std::optional<double> optimizer = ratio(OwnKind::kOptimizer);
+    if (!forward || !backward || *forward <= 0 || *backward <= 0) return;
+    const double more = std::max(*forward, *backward);
+    const double less = std::min(*forward, *backward);
+    if (more - less > kSameRatio * more) return;
+    cause_.like_batch = !optimizer || *optimizer < kUntouched * less;
+    cause_.uniform = !cause_.like_batch;
+    cause_.reasons.push_back(fmt::format(
+        "forward takes {:.2f} times as long as on its peers, backward {:.2f}{}", 1 + *forward,
+        1 + *backward, optimizer ? fmt::format(", the optimizer {:.2f}", 1 + *optimizer) : ""));
+  }
+
+  template <typename Get>
+  [[nodiscard]] std::optional<double> usual(const Get& get) const {
+    std::vector<double> values;
+    for (const size_t r : peers(*suspect_.rank)) {
+      const std::optional<double> value = get(in_.machines[r]);
+      if (value) values.push_back(*value);
+    }
+    if (values.empty()) return std::nullopt;
+    return median(std::move(values));
+  }
+
+  // Own against usual; nullopt = one of them is not known.
+  template <typename Get>
+  [[nodiscard]] std::optional<double> against_peers(const Get& get) const {
+    const std::optional<double> own = get(in_.machines[*suspect_.rank]);
+    const std::optional<double> theirs = usual(get);
+    if (!own || !theirs || *theirs <= 0) return std::nullopt;
+    return *own / *theirs;
+  }
+
+  void decide(std::string word, std::string reason) {
+    cause_.word = std::move(word);
+    cause_.reasons.push_back(std::move(reason));
+  }
+
+  void refine_computation() {
+    if (!suspect_.rank || in_.machines.empty()) {
+      if (cause_.like_batch) cause_.word = "input_imbalance";
+      return;
+    }
+    if (in_.work.on_device && blames_device()) return;
+    if (!in_.work.on_device && has_no_cpu_time_for_it()) {
+      return decide("host", fmt::format("hardly any of its delay of {} is CPU time: the training "
+                                        "thread waited there, and for no core",
+                                        format_ms({of(best_).delta_ns})));
+    }
+    if (!in_.work.on_device && manages_memory()) return;
+    const bool in_pipeline = in_.roles.of[*suspect_.rank].is_stage;
+    const auto batch = against_peers([](const Machine& m) { return m.batch_elements; });
+    if (batch && *batch >= kMoreWork && !in_pipeline) {
+      return decide("input_imbalance",
+                    fmt::format("its batches have {:.2f} times as many elements", *batch));
+    }
+    if (cause_.like_batch && in_pipeline)
+      return decide("stage_imbalance", "its stage of the pipeline is longer, forward as backward");
+    if (cause_.like_batch) {
+      return decide("input_imbalance",
+                    "forward and backward grow alike, and the optimizer does not: as with more or "
+                    "longer samples");
+    }
+    const auto operators =
+        against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
+    if (cause_.uniform && in_pipeline && operators && *operators >= kMoreWork) {
+      return decide("stage_imbalance",
+                    fmt::format("its stage has {:.2f} times as many operators", *operators));
+    }
+    if (cause_.uniform && in_.work.on_device)
+      decide("device",
+             "all its kernels are slower in the same ratio, and no clock or limit tells why");
+  }
+
+  bool blames_device() {
+    const Machine& own = in_.machines[*suspect_.rank];
+    const auto memory_clock = against_peers([](const Machine& m) { return m.memory_clock_mhz; });
+    if (own.ecc_errors > 0 || (memory_clock && *memory_clock < kLowerClock)) {
+      decide("gpu_memory",
+             own.ecc_errors > 0
+                 ? fmt::format("its GPU had {} uncorrected memory errors", own.ecc_errors)
+                 : fmt::format("its GPU's memory clock is {:.2f} of its peers'", *memory_clock));
+      return true;
+    }
+    const auto memory = against_peers([](const Machine& m) { return m.memory_kernel_ns; });
+    const auto matrix = against_peers([](const Machine& m) { return m.matrix_kernel_ns; });
+    const bool everywhere = ratio(OwnKind::kForward).value_or(0) > kCounts &&
+                            ratio(OwnKind::kBackward).value_or(0) > kCounts;
+    if (memory && matrix && everywhere && *memory >= kSlowMemory && *matrix < kMoreWork) {
+      decide("gpu_memory",
+             fmt::format("its kernels that are bound by memory take {:.2f} times as long, matrix "
+                         "products {:.2f}",
+                         *memory, *matrix));
+      return true;
+    }
+    if (!own.model.empty()) {
+      const bool differs = std::ranges::all_of(peers(*suspect_.rank), [&](size_t r) {
+        return !in_.machines[r].model.empty() && in_.machines[r].model != own.model;
+      });
+      if (differs) {
+        decide("device", fmt::format("it has another kind of GPU than its peers: {}", own.model));
+        return true;
+      }
+    }
+    const auto clock = against_peers([](const Machine& m) { return m.sm_clock_mhz; });
+    const std::optional<double> theirs = usual([](const Machine& m) { return m.throttled; });
+    const double more = own.throttled.value_or(0) - theirs.value_or(0);
+    if (more < kThrottled && !(clock && *clock < kLowerClock)) return false;
+    decide("gpu_throttle",
+           fmt::format("its GPU was slowed down in {} of the samples (reasons {:#x}); its clock is "
+                       "{:.2f} of its peers'",
+                       format_share(own.throttled.value_or(0)), own.throttle_reasons,
+                       clock.value_or(1)));
+    return true;
+  }
+
+  void refine_host() {
+    // A device idles within the ranges of phases, too: there the range says nothing.
+    const bool named = best_ == OwnKind::kRange && !in_.work.on_device;
+    const bool only_here = static_cast<double>(of(best_).peers_ns) <=
+                           kHardlyAny * static_cast<double>(of(best_).own_ns);
+    if (named && only_here && in_.rank0) {
+      return decide("rank0_work", "it is in a range that its peers do not have");
+    }
+    if (suspect_.shape == Shape::kRotating && suspect_.share < kByTurns) {
+      return decide("gc",
+                    "every rank's host stops now and then, each in steps of its own: as for "
+                    "collections of garbage; no range says so");
+    }
+    if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
+    if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
+      return decide("gc",
+                    "the training thread stops now and then, outside of every phase: as for a "
+                    "collection of garbage; no range says so");
+    }
+    if (suspect_.rank && !in_.machines.empty()) refine_wait();
+  }
+
+  // The training thread has about as much CPU time per step as its peers': it did not work for
+  // longer. False where that is not known.
+  [[nodiscard]] bool has_no_cpu_time_for_it() const {
+    const std::optional<double> own = in_.machines[*suspect_.rank].cpu_per_step_ns;
+    const std::optional<double> theirs = usual([](const Machine& m) { return m.cpu_per_step_ns; });
+    return own && theirs && *own - *theirs <= kOnCpu * delay_per_step();
+  }
+
+  // What the recorder samples is known over all steps, and the delay is of some of them.
+  [[nodiscard]] double delay_per_step() const {
+    return static_cast<double>(of(best_).delta_ns) * static_cast<double>(when_.size()) /
+           static_cast<double>(std::max<size_t>(1, in_.work.steps.size()));
+  }
+
+  // The delay is work of the kernel, which meanwhile gives the process more pages than its peers:
+  // memory goes back to the system and comes again.
+  bool manages_memory() {
+    const auto kernel = [](const Machine& m) { return m.kernel_cpu_per_step_ns; };
+    const auto pages = [](const Machine& m) { return m.faults_per_step; };
+    const Machine& own = in_.machines[*suspect_.rank];
+    const std::optional<double> their_kernel = usual(kernel);
+    const std::optional<double> their_pages = usual(pages);
+    if (!kernel(own) || !pages(own) || !their_kernel || !their_pages) return false;
+    const double more = *kernel(own) - *their_kernel;
+    if (more < kInKernel * delay_per_step() || *pages(own) - *their_pages < kFewPages ||
+        *pages(own) < kMorePages * *their_pages)
+      return false;
+    decide("allocator",
+           fmt::format("{} more CPU time per step than its peers' is the kernel's, which gives it "
+                       "{:.0f} pages of memory in each, and its peers {:.0f}: memory goes back to "
+                       "the system and comes again",
+                       format_ms({std::llround(more)}), *pages(own), *their_pages));
+    return true;
+  }
+
+  // Whether the training thread waited outside of every phase, and for what.
+  void refine_wait() {
+    const Looks::ByWait& looks = in_.machines[*suspect_.rank].looks.counts;
+    const double all = std::accumulate(looks.begin(), looks.end(), 0.0);
+    for (const WaitWord& known : kWaitWords) {
+      const double least = least_share(known.wait);
+      if (least <= kMostOfIt) continue;
+      return decide(
+          known.cause,
+          fmt::format("in {:.0f} of {:.0f} looks at it outside of every phase the "
+                      "training thread {}: at least {} of its delay (95 % confidence)",
+                      looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
+    }
+    if (manages_memory() || !has_no_cpu_time_for_it()) return;
+    cause_.reasons.push_back(fmt::format(
+        "the training thread neither ran nor wanted a core, outside of every phase; what it waited "
+        "for {}",
+        all == 0 ? "was not recorded"
+                 : fmt::format("cannot be told from {:.0f} looks at it", all)));
+  }
+
+  // How much of the delay the thread spent like that, at least: by the looks at it, less what its
+  // peers spend like that at most, by the looks at them.
+  [[nodiscard]] double least_share(schema::ThreadWait wait) const {
+    const auto bounds = [wait](const Looks::ByWait& observations) {
+      const double all = std::accumulate(observations.begin(), observations.end(), 0.0);
+      return bounds_of_share(all > 0 ? observations[static_cast<size_t>(wait)] / all : 0, all);
+    };
+    Looks::ByWait of_peers{};
+    for (const size_t r : peers(*suspect_.rank)) {
+      for (size_t k = 0; k < of_peers.size(); ++k)
+        of_peers[k] += in_.machines[r].looks.observations[k];
+    }
+    const Difference& d = of(best_);
+    const double least = bounds(in_.machines[*suspect_.rank].looks.observations).least;
+    const double usual = bounds(of_peers).most;
+    return std::min(
+        1.0, (least * static_cast<double>(d.own_ns) - usual * static_cast<double>(d.peers_ns)) /
+                 static_cast<double>(std::max<int64_t>(1, d.delta_ns)));
+  }
+
+  const CauseInput& in_;
+  const Suspect& suspect_;
+  std::vector<size_t> when_;
+  Differences differences_;
+  int64_t own_total_ = 0;  // the peers' own work
+  int64_t total_ = 0;      // of what is longer
+  OwnKind best_ = OwnKind::kUnattributed;
+  Cause cause_;
+};
 
 }  // namespace
 
 double fluctuation_of(const OwnWork& work) {
   double most = 0;
-  for (size_t r = 0; r < work.sums.size(); ++r) {
+  for (size_t r = 0; r < work.kind_ns.size(); ++r) {
     const double whole = median({work.own_ns[r].begin(), work.own_ns[r].end()});
-    for (const Kind& kind : kKinds) {
-      if (kind.cause != "compute") continue;
+    for (size_t k = 0; k < kOwnKinds; ++k) {
+      if (!computes(k)) continue;
       std::vector<double> series;
-      for (const Sums& sums : work.sums[r]) series.push_back(static_cast<double>(kind.of(sums)));
+      for (const KindNs& kinds : work.kind_ns[r]) series.push_back(static_cast<double>(kinds[k]));
       const double typical = median(series);
       if (typical >= kMatters * whole && typical > 0)
         most = std::max(most, mad_n(series) / typical);
@@ -103,39 +422,9 @@ double fluctuation_of(const OwnWork& work) {
   return most;
 }
 
-Cause cause_of(const OwnWork& work, std::optional<size_t> rank, const std::vector<size_t>& when,
-               Over over) {
-  Differences differences;
-  std::array<int64_t, kKinds.size()> of_cause{};  // at the cause's first kind
-  int64_t total = 0;
-  for (size_t k = 0; k < kKinds.size(); ++k) {
-    differences[k] = difference_of(work, rank, when, kKinds[k], over);
-    const auto first = std::ranges::find(kKinds, kKinds[k].cause, &Kind::cause);
-    of_cause[static_cast<size_t>(first - kKinds.begin())] += differences[k].delta_ns;
-  }
-  for (const int64_t delta : of_cause) total += std::max<int64_t>(0, delta);
-  if (total <= 0) return {.word = "unknown", .kind = {}};
-  const auto top = static_cast<size_t>(std::ranges::max_element(of_cause) - of_cause.begin());
-  size_t best = top;
-  for (size_t k = 0; k < kKinds.size(); ++k) {
-    if (kKinds[k].cause == kKinds[top].cause &&
-        differences[k].delta_ns > differences[best].delta_ns)
-      best = k;
-  }
-  const Difference& of_best = differences[best];
-  Cause cause{.word = std::string(kKinds[best].cause),
-              .kind = std::string(kKinds[best].name),
-              .own_ns = of_best.own_ns,
-              .peers_ns = of_best.peers_ns,
-              .phase = kKinds[best].phase,
-              .relative = relative_of(of_best),
-              .steady = static_cast<double>(of_best.delta_ns) >= kSteady * of_best.spread_ns,
-              .uniform = is_uniform(differences, best)};
-  if (static_cast<double>(of_cause[top]) < kDominant * static_cast<double>(total)) {
-    cause.word = "mixed";
-    cause.kind.clear();
-  }
-  return cause;
+Cause cause_of(const CauseInput& input, const Suspect& suspect) {
+  if (input.work.kind_ns.empty()) return {.word = "unknown", .kind = {}, .reasons = {}};
+  return Decision(input, suspect).run();
 }
 
 }  // namespace dprof::analyzer

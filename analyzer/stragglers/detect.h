@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks are late of their own doing, and when.
+// Which ranks are late of their own doing, and when. By robust statistics only: what a suspect
+// costs decides later whether it is named.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/stragglers/segments.h"
+#include "analyzer/stragglers/own_work.h"
+#include "analyzer/stragglers/roles.h"
 
 namespace dprof::analyzer {
 
@@ -19,13 +21,34 @@ struct Suspect {
   std::vector<size_t> when;        // entries of OwnWork::steps in which it shows
   std::vector<int64_t> excess_ns;  // per entry of OwnWork::steps: own work beyond the peers' median
   double share = 0;                // of the steps, in which it shows
+  std::optional<size_t> onset;     // entry of OwnWork::steps from which on it lasts; none = always
 };
 
-// excess[r][s]: own work of rank r beyond the median of the other ranks, at step s.
-std::vector<std::vector<int64_t>> excess_of(const OwnWork& work);
+using Series = std::vector<int64_t>;
 
-// Flags by robust statistics only; what a suspect costs decides later whether it is named. Healthy
-// noise must not pass: see the constants in detect.cpp. `median_step_ns` gives the scale.
-std::vector<Suspect> suspects_of(const OwnWork& work, int64_t median_step_ns);
+// Beyond the median of a rank's peers, step by step.
+struct Excess {
+  std::vector<Series> total;                 // [rank][entry]
+  std::vector<std::vector<Series>> by_kind;  // [kind][rank][entry]; empty without kinds
+};
+Excess excess_of(const OwnWork& work, const Roles& roles);
+
+// What a comparison can see: see docs/analysis/stragglers.md.
+struct Scale {
+  double threshold_ns = 0;  // of a rank's typical excess
+  double prior = 0;         // spread that computation has from rank to rank, relative, at least
+  double least_z = 0;       // robust z of a rank among its peers
+  double floor_ns = 0;      // a lasting excess of this size is found with probability 0.95
+};
+Scale scale_of(const OwnWork& work, const Roles& roles, const Excess& excess,
+               int64_t median_step_ns);
+
+// At least so many steps: fewer show no time structure.
+inline constexpr size_t kLeastSteps = 6;
+
+// Healthy noise must not pass: see the constants in detect.cpp. `median_step_ns` gives the scale.
+// O(ranks * steps * kinds * log(ranks)).
+std::vector<Suspect> suspects_of(const OwnWork& work, const Roles& roles, const Excess& excess,
+                                 int64_t median_step_ns);
 
 }  // namespace dprof::analyzer

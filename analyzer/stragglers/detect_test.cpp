@@ -6,8 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "analyzer/stragglers/cause.h"
-#include "analyzer/stragglers/counterfactual.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -50,6 +48,11 @@ void delay(OwnWork& work, size_t rank, int64_t ns) {
   for (int64_t& own : work.own_ns[rank]) own += ns;
 }
 
+std::vector<Suspect> suspects_in(const OwnWork& work) {
+  const Roles roles = same_roles(work.own_ns.size());
+  return suspects_of(work, roles, excess_of(work, roles), kStep);
+}
+
 const Suspect* suspect_at(const std::vector<Suspect>& suspects, size_t rank) {
   for (const Suspect& suspect : suspects) {
     if (suspect.rank == rank) return &suspect;
@@ -70,7 +73,7 @@ TEST(ExcessTest, IsTheDistanceFromTheMedianOfTheOthers) {
         work.own_ns.back().push_back(static_cast<int64_t>(random() % 2'000'000) % spread - 3);
       }
     }
-    const std::vector<std::vector<int64_t>> excess = excess_of(work);
+    const std::vector<std::vector<int64_t>> excess = excess_of(work, same_roles(ranks)).total;
     for (size_t r = 0; r < ranks; ++r) {
       for (size_t s = 0; s < 3; ++s) {
         std::vector<int64_t> others;
@@ -84,14 +87,15 @@ TEST(ExcessTest, IsTheDistanceFromTheMedianOfTheOthers) {
 }
 
 TEST(ExcessTest, OneRankHasNone) {
-  EXPECT_EQ(excess_of({.steps = {0}, .own_ns = {{5}}}), (std::vector<std::vector<int64_t>>{{0}}));
+  EXPECT_EQ(excess_of({.steps = {0}, .own_ns = {{5}}}, same_roles(1)).total,
+            (std::vector<std::vector<int64_t>>{{0}}));
 }
 
 TEST(DetectTest, HealthyJobsRaiseNoSuspectThatMatters) {
   int suspects = 0;
   for (const int ranks : {2, 3, 4, 8, 64}) {
     for (uint64_t seed = 1; seed <= 60; ++seed) {
-      for (const Suspect& s : suspects_of(work_of({.ranks = ranks}, seed), kStep)) {
+      for (const Suspect& s : suspects_in(work_of({.ranks = ranks}, seed))) {
         ++suspects;
         EXPECT_EQ(s.shape, Shape::kPersistent);
         EXPECT_LT(median_ns(s.excess_ns), kStep * 3 / 100) << ranks << " ranks, seed " << seed;
@@ -105,7 +109,7 @@ TEST(DetectTest, NoisyHealthyJobsRaiseNoSuspectAtAll) {
   for (const int ranks : {2, 3, 4, 8}) {
     for (uint64_t seed = 1; seed <= 100; ++seed) {
       const Job job{.ranks = ranks, .steps = 58, .noise = 0.3, .spike_rate = 0.03, .spike = 2};
-      for (const Suspect& s : suspects_of(work_of(job, seed), kStep))
+      for (const Suspect& s : suspects_in(work_of(job, seed)))
         ADD_FAILURE() << ranks << " ranks, seed " << seed << ": " << word_of(s.shape) << " in "
                       << s.when.size() << " steps, median " << median_ns(s.excess_ns);
     }
@@ -117,7 +121,7 @@ TEST(DetectTest, FivePercentIsFoundAmongManyRanks) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     OwnWork work = work_of({.ranks = 64}, seed);
     delay(work, 17, kStep / 20);
-    const std::vector<Suspect> suspects = suspects_of(work, kStep);
+    const std::vector<Suspect> suspects = suspects_in(work);
     found += suspect_at(suspects, 17) != nullptr ? 1 : 0;
   }
   EXPECT_GE(found, 48);
@@ -127,7 +131,7 @@ TEST(DetectTest, TenPercentOfTwoRanksIsFound) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     OwnWork work = work_of({.ranks = 2, .steps = 58}, seed);
     delay(work, 1, kStep / 10);
-    const std::vector<Suspect> suspects = suspects_of(work, kStep);
+    const std::vector<Suspect> suspects = suspects_in(work);
     ASSERT_NE(suspect_at(suspects, 1), nullptr) << "seed " << seed;
     EXPECT_EQ(suspect_at(suspects, 0), nullptr);
   }
@@ -137,7 +141,7 @@ TEST(DetectTest, TwoSlowRanksDoNotHideEachOther) {
   OwnWork work = work_of({.ranks = 8}, 3);
   delay(work, 2, kStep / 5);
   delay(work, 6, kStep / 4);
-  const std::vector<Suspect> suspects = suspects_of(work, kStep);
+  const std::vector<Suspect> suspects = suspects_in(work);
   EXPECT_NE(suspect_at(suspects, 2), nullptr);
   EXPECT_NE(suspect_at(suspects, 6), nullptr);
   EXPECT_EQ(suspects.size(), 2U);
@@ -146,7 +150,7 @@ TEST(DetectTest, TwoSlowRanksDoNotHideEachOther) {
 TEST(DetectTest, FewStepsShowNoStructure) {
   OwnWork work = work_of({.ranks = 4, .steps = 4}, 1);
   delay(work, 0, kStep);
-  EXPECT_TRUE(suspects_of(work, kStep).empty());
+  EXPECT_TRUE(suspects_in(work).empty());
 }
 
 TEST(DetectTest, ShapesOfSpikes) {
@@ -158,7 +162,7 @@ TEST(DetectTest, ShapesOfSpikes) {
   for (const size_t s : {3U, 17U, 24U, 60U, 91U}) rare.own_ns[1][s] += kStep;
   for (size_t s = 0; s < 100; ++s) turning.own_ns[(s * 7 + s / 3) % 4][s] += kStep / 2;
   const auto shape_of = [](const OwnWork& work) {
-    const std::vector<Suspect> suspects = suspects_of(work, kStep);
+    const std::vector<Suspect> suspects = suspects_in(work);
     return suspects.size() == 1 ? word_of(suspects.front().shape) : "none";
   };
   EXPECT_EQ(shape_of(regular), "periodic");
@@ -166,104 +170,74 @@ TEST(DetectTest, ShapesOfSpikes) {
   EXPECT_EQ(shape_of(turning), "rotating");
 }
 
-// --- cost ---
-
-Meeting meeting(size_t step, std::vector<Segment> segments, int64_t transfer, bool stops = true) {
-  Meeting m;
-  m.step = step;
-  m.segments = std::move(segments);
-  m.transfer_ns = transfer;
-  m.stops = stops;
-  return m;
-}
-
-TEST(ReplayTest, StepEndsATransferAfterTheLast) {
-  const std::vector<Meeting> meetings = {meeting(0, {{0, 100}, {0, 130}}, 10),
-                                         meeting(1, {{0, 100}, {0, 90}}, 10)};
-  EXPECT_EQ(replay(meetings, {}), (std::vector<int64_t>{140, 110}));
-  EXPECT_EQ(replay(meetings, {.rank = 1}), (std::vector<int64_t>{110, 110}));
-  EXPECT_EQ(replay(meetings, {.rank = 0}), (std::vector<int64_t>{140, 100}));
-}
-
-TEST(ReplayTest, MeetingBesideComputationStopsNobody) {
-  // Rank 1 is late for the first bucket, and catches up before the second.
-  const std::vector<Meeting> meetings = {meeting(0, {{0, 50}, {0, 90}}, 20, false),
-                                         meeting(0, {{0, 80}, {0, 40}}, 20)};
-  EXPECT_EQ(replay(meetings, {}), (std::vector<int64_t>{150}));
-  EXPECT_EQ(replay(meetings, {.rank = 1}), (std::vector<int64_t>{150}));
-}
-
-TEST(ReplayTest, GainOfTheVictimIsNothing) {
-  std::vector<Meeting> meetings;
-  for (size_t s = 0; s < 20; ++s) meetings.push_back(meeting(s, {{0, 100}, {0, 150}, {0, 101}}, 5));
-  const std::vector<int64_t> recorded = replay(meetings, {});
-  EXPECT_EQ(gain_of(meetings, recorded, {.rank = 0}), std::vector<int64_t>(20, 0));
-  EXPECT_EQ(gain_of(meetings, recorded, {.rank = 1}), std::vector<int64_t>(20, 49));
-}
-
-// --- cause ---
-
-OwnWork sums_of(const std::vector<Sums>& per_rank) {
-  OwnWork work;
-  for (size_t s = 0; s < 10; ++s) work.steps.push_back(s);
-  for (const Sums& sums : per_rank) {
-    work.sums.emplace_back(10, sums);
-    work.own_ns.emplace_back(10, sums.total());
+TEST(DetectTest, OnsetIsWhereItBegan) {
+  for (const size_t begin : {20U, 50U, 80U}) {
+    OwnWork work = work_of({.ranks = 4, .spike_rate = 0}, begin);
+    for (size_t s = begin; s < 100; ++s) work.own_ns[2][s] += kStep / 5;
+    const std::vector<Suspect> suspects = suspects_in(work);
+    ASSERT_EQ(suspects.size(), 1U) << begin;
+    EXPECT_EQ(suspects.front().shape, Shape::kPersistent);
+    EXPECT_EQ(suspects.front().rank, 2U);
+    ASSERT_TRUE(suspects.front().onset) << begin;
+    EXPECT_NEAR(static_cast<double>(*suspects.front().onset), static_cast<double>(begin), 1);
   }
-  return work;
 }
 
-Sums sums(int64_t input, int64_t forward, int64_t backward, int64_t unattributed) {
-  Sums s;
-  s.category_ns[static_cast<size_t>(Category::kInputWait)] = input;
-  s.category_ns[static_cast<size_t>(Category::kForward)] = forward;
-  s.category_ns[static_cast<size_t>(Category::kBackward)] = backward;
-  s.category_ns[static_cast<size_t>(Category::kHost)] = unattributed;
-  s.host_ns[static_cast<size_t>(HostDetail::kUnattributed)] = unattributed;
-  return s;
+TEST(DetectTest, WhatLastsAllTheTimeHasNoOnset) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    OwnWork work = work_of({.ranks = 4}, seed);
+    delay(work, 2, kStep / 5);
+    const std::vector<Suspect> suspects = suspects_in(work);
+    ASSERT_EQ(suspects.size(), 1U) << seed;
+    EXPECT_FALSE(suspects.front().onset) << seed;
+  }
 }
 
-struct CauseCase {
-  const char* name;
-  Sums culprit;
-  const char* word;
-  const char* kind;
-  bool uniform;
-};
-
-class CauseTest : public ::testing::TestWithParam<CauseCase> {};
-
-TEST_P(CauseTest, DominantKindGivesTheCause) {
-  const Sums peer = sums(10, 100, 200, 20);
-  const Cause cause = cause_of(sums_of({peer, GetParam().culprit, peer}), 1,
-                               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Over::kTypical);
-  EXPECT_EQ(cause.word, GetParam().word);
-  EXPECT_EQ(cause.kind, GetParam().kind);
-  EXPECT_EQ(cause.uniform, GetParam().uniform);
+// They are each other's measure of what is usual: a delay that is somebody's in each step is no
+// spike.
+TEST(DetectTest, FewRanksByTurnsAreRotating) {
+  for (const size_t ranks : {2, 3, 4}) {
+    OwnWork work = work_of({.ranks = static_cast<int>(ranks), .noise = 0.01, .spike_rate = 0}, 4);
+    for (size_t s = 0; s < 100; ++s) work.own_ns[s % ranks][s] += kStep / 8;
+    const std::vector<Suspect> suspects = suspects_in(work);
+    ASSERT_EQ(suspects.size(), 1U) << ranks;
+    EXPECT_EQ(suspects.front().shape, Shape::kRotating) << ranks;
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, CauseTest,
-    ::testing::Values(CauseCase{"loader", sums(90, 100, 200, 20), "dataloader", "input wait",
-                                false},
-                      CauseCase{"forward", sums(10, 180, 200, 20), "compute", "forward", false},
-                      CauseCase{"backward", sums(10, 100, 260, 20), "compute", "backward", false},
-                      CauseCase{"slow_core", sums(10, 150, 300, 20), "compute", "backward", true},
-                      CauseCase{"host", sums(10, 100, 200, 99), "host",
-                                "host time outside of every range", false},
-                      CauseCase{"several", sums(60, 150, 200, 70), "mixed", "", false},
-                      CauseCase{"nothing", sums(10, 100, 200, 20), "unknown", "", false}),
-    [](const auto& test) { return std::string(test.param.name); });
+TEST(DetectTest, FewRanksThatFluctuateDoNotTakeTurns) {
+  for (const int ranks : {2, 3, 4, 8, 64}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed)
+      EXPECT_TRUE(suspects_in(work_of({.ranks = ranks, .noise = 0.15}, seed)).empty())
+          << ranks << " ranks, seed " << seed;
+  }
+}
 
-TEST(CauseTest, ComputationBesideACollectiveCountsToItsPhase) {
-  const Sums peer = sums(10, 100, 200, 20);
-  Sums slow = peer;
-  slow.category_ns[static_cast<size_t>(Category::kOverlapped)] = 70;
-  slow.overlapped_ns[static_cast<size_t>(Category::kBackward)] = 70;
-  const Cause cause = cause_of(sums_of({peer, slow}), 1, {0, 1, 2}, Over::kAll);
-  EXPECT_EQ(cause.word, "compute");
-  EXPECT_EQ(cause.kind, "backward");
-  EXPECT_EQ(cause.own_ns, 270);
+TEST(DetectTest, HiccupsOfManyRanksAreNobodys) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    OwnWork work = work_of({.ranks = 64, .noise = 0.01, .spike_rate = 0}, seed);
+    std::mt19937_64 random(seed);
+    for (auto& series : work.own_ns) {
+      for (int64_t& own : series) own += random() % 100 == 0 ? kStep / 2 : 0;
+    }
+    EXPECT_TRUE(suspects_in(work).empty()) << seed;
+  }
+}
+
+// The floor says what is found with probability 0.95.
+TEST(DetectTest, FloorIsFoundAsOftenAsItSays) {
+  for (const int ranks : {3, 8, 64}) {
+    int seen = 0;
+    constexpr int kTrials = 100;
+    for (uint64_t seed = 1; seed <= kTrials; ++seed) {
+      OwnWork work = work_of({.ranks = ranks, .spike_rate = 0}, seed);
+      const Roles roles = same_roles(work.own_ns.size());
+      const Scale scale = scale_of(work, roles, excess_of(work, roles), kStep);
+      delay(work, 1, static_cast<int64_t>(scale.floor_ns));
+      seen += suspect_at(suspects_in(work), 1) != nullptr ? 1 : 0;
+    }
+    EXPECT_GE(seen, 90) << ranks << " ranks";
+  }
 }
 
 }  // namespace

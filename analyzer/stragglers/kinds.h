@@ -3,38 +3,77 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
-#include "analyzer/breakdown/sums.h"
 #include "schema/marker_names.h"
 
 namespace dprof::analyzer {
 
-// A kind of own time. Kinds of one cause together decide; the largest of them gives its name.
-struct Kind {
-  std::string_view cause;
-  std::string_view name;
-  schema::Marker phase;
-  int64_t (*of)(const Sums&);
+enum class OwnKind : uint8_t {
+  kInput,
+  // Computation: on a GPU its kernels, else the host's operators.
+  kForward,
+  kBackward,
+  kOptimizer,
+  kOtherCompute,
+  // Host: within a phase and in no operator.
+  kForwardHost,
+  kBackwardHost,
+  kOptimizerHost,
+  kGc,
+  kCheckpoint,
+  kLogging,
+  kRange,         // in another range that somebody named
+  kUnattributed,  // outside of every range
+  kRunnable,      // ready to run, and on no core
+  kAllocator,
+  kSyncBubble,
+  kCopy,
+  kStarved,  // launches, and idleness of a device that nothing explains
+  kProfiler,
+};
+inline constexpr size_t kOwnKinds = 19;
+using KindNs = std::array<int64_t, kOwnKinds>;
+
+struct KindInfo {
+  std::string_view cause;  // of a delay that consists of it, if nothing tells more
+  std::string_view name;   // for people
+  schema::Marker phase;    // where to look for evidence
 };
 
-inline constexpr std::array<Kind, 8> kKinds = {{
-    {"dataloader", "input wait", schema::Marker::kInput,
-     [](const Sums& s) { return s.of(Category::kInputWait); }},
-    {"compute", "forward", schema::Marker::kForward,
-     [](const Sums& s) { return s.compute_of(Category::kForward); }},
-    {"compute", "backward", schema::Marker::kBackward,
-     [](const Sums& s) { return s.compute_of(Category::kBackward); }},
-    {"compute", "optimizer", schema::Marker::kOptimizer,
-     [](const Sums& s) { return s.compute_of(Category::kOptimizer); }},
-    {"compute", "other computation", schema::Marker::kNone,
-     [](const Sums& s) { return s.compute_of(Category::kOtherCompute); }},
-    {"checkpoint", "checkpoint", schema::Marker::kCheckpoint,
-     [](const Sums& s) { return s.of(HostDetail::kCheckpoint); }},
-    {"host", "named host range", schema::Marker::kNone,
-     [](const Sums& s) { return s.of(HostDetail::kRange); }},
-    {"host", "host time outside of every range", schema::Marker::kNone,
-     [](const Sums& s) { return s.of(HostDetail::kUnattributed); }},
+inline constexpr std::array<KindInfo, kOwnKinds> kKinds = {{
+    {"dataloader", "input wait", schema::Marker::kInput},
+    {"compute", "forward", schema::Marker::kForward},
+    {"compute", "backward", schema::Marker::kBackward},
+    {"compute", "optimizer", schema::Marker::kOptimizer},
+    {"compute", "other computation", schema::Marker::kNone},
+    {"host", "forward outside of operators", schema::Marker::kForward},
+    {"host", "backward outside of operators", schema::Marker::kBackward},
+    {"host", "optimizer outside of operators", schema::Marker::kOptimizer},
+    {"gc", "garbage collection", schema::Marker::kNone},
+    {"checkpoint", "checkpoint", schema::Marker::kCheckpoint},
+    {"rank0_work", "logging", schema::Marker::kNone},
+    {"host", "named host range", schema::Marker::kNone},
+    {"host", "host time outside of every range", schema::Marker::kNone},
+    {"cpu_contention", "time without a core", schema::Marker::kNone},
+    {"allocator", "allocator", schema::Marker::kNone},
+    {"synchronisation", "idle device after a synchronisation", schema::Marker::kNone},
+    {"host", "copies", schema::Marker::kNone},
+    {"host", "idle device", schema::Marker::kNone},
+    {"unknown", "the profiler", schema::Marker::kNone},
 }};
+
+[[nodiscard]] constexpr size_t index_of(OwnKind kind) { return static_cast<size_t>(kind); }
+[[nodiscard]] constexpr bool computes(size_t kind) {
+  return kind >= index_of(OwnKind::kForward) && kind <= index_of(OwnKind::kOtherCompute);
+}
+
+// A range, or the kernel's own account, says what it was: a few of them are enough.
+[[nodiscard]] constexpr bool is_evident(size_t kind) {
+  const auto is = [&](OwnKind k) { return kind == index_of(k); };
+  return is(OwnKind::kGc) || is(OwnKind::kCheckpoint) || is(OwnKind::kLogging) ||
+         is(OwnKind::kAllocator);
+}
 
 }  // namespace dprof::analyzer

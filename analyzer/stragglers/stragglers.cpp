@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/stragglers/stragglers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "analyzer/stragglers/cause.h"
-#include "analyzer/stragglers/counterfactual.h"
+#include "analyzer/stragglers/evidence.h"
+#include "analyzer/stragglers/network.h"
+#include "analyzer/stragglers/price.h"
+#include "base/format.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -15,105 +21,243 @@ namespace {
 constexpr double kInfoShare = 0.01;       // of the median step
 constexpr double kRelativeOfTwo = 0.15;   // of the peer's time of that kind of computation
 constexpr double kFluctuationsOfTwo = 2;  // and of how much computation fluctuates
-constexpr size_t kEvidenceRows = 20;
+constexpr double kStill = 0.03;  // fluctuation of computation on a core, or a device, of its own
+constexpr double kRelativeOfStill = 0.06;
+constexpr double kUniformOfTwo = 0.25;  // where all computation is slower
+constexpr double kQuiet = 0.1;          // fluctuation of a machine that ranks do not share
+constexpr double kUnlikeStages = 0.12;  // stages of a pipeline differ by less than that by design
+constexpr double kOfHost = 0.75;        // ranks of a node that share a verdict
 
-int64_t mean_per_step(const std::vector<int64_t>& values, size_t steps) {
-  const int64_t sum = std::accumulate(values.begin(), values.end(), int64_t{0});
-  return steps == 0 ? 0 : sum / static_cast<int64_t>(steps);
-}
+// Suspects that share a host or a stage, and their verdict.
+struct Group {
+  std::vector<Suspect> suspects;  // the largest excess first
+  Cause cause;                    // of the first
+  std::string host;
+  std::string role;
+};
 
 class Judge {
  public:
-  explicit Judge(const Comparison& c)
-      : c_(c), recorded_(replay(c.meetings, {})), steady_(c.steps.steady().size()) {}
+  Judge(const Comparison& c, std::vector<Diagnostic>& notes)
+      : c_(c),
+        notes_(notes),
+        work_(own_work_of(c.digests, c.steps, c.pieces)),
+        roles_(roles_of(c.digests, c.steps, c.matching, work_)),
+        excess_(excess_of(work_, roles_)),
+        machines_(machines_of(c.digests, c.traces, c.steps, c.pieces)),
+        prices_(c, work_, roles_) {}
 
-  std::vector<Verdict> run() {
-    std::vector<Verdict> verdicts;
-    for (const Suspect& suspect : suspects_of(c_.work, median_step())) {
-      Verdict verdict = judge_one(suspect);
-      if (share(verdict.straggler.cost_ns) >= kInfoShare) verdicts.push_back(std::move(verdict));
+  Judgement run() {
+    Judgement result;
+    if (work_.steps.size() < kLeastSteps) {
+      note(
+          "not_computed",
+          fmt::format("stragglers: {} steady steps; at least {} are needed to tell what lasts from "
+                      "chance",
+                      work_.steps.size(), kLeastSteps));
+      return result;
     }
-    std::ranges::stable_sort(verdicts, std::greater{},
+    if (roles_.sets.empty()) {
+      note("not_computed", "stragglers: no two ranks do the same job");
+      return result;
+    }
+    if (!any_meet()) {
+      note("not_computed",
+           "stragglers: no collective and no message joins the ranks, so none holds another up");
+      return result;
+    }
+    result.compared = true;
+    result.steps = work_.steps;
+    result.excess_ns = excess_.total;
+    const Scale scale = scale_of(work_, roles_, excess_, median_step());
+    result.detection = Detection{
+        .floor_ns = std::llround(scale.floor_ns),
+        .power = 0.95,
+        .named_ns = std::llround(straggler_floor(ranks()) * static_cast<double>(median_step())),
+        .steps = static_cast<int64_t>(work_.steps.size()),
+        .ranks = static_cast<int64_t>(ranks())};
+    result.verdicts = verdicts();
+    for (Verdict& link : network_verdicts(c_)) result.verdicts.push_back(std::move(link));
+    std::erase_if(result.verdicts,
+                  [&](const Verdict& v) { return share(v.straggler.cost_ns) < kInfoShare; });
+    std::ranges::stable_sort(result.verdicts, std::greater{},
                              [](const Verdict& v) { return v.straggler.cost_ns; });
-    return verdicts;
+    say_limits(result);
+    return result;
   }
 
  private:
+  [[nodiscard]] size_t ranks() const { return work_.own_ns.size(); }
   [[nodiscard]] int64_t median_step() const { return c_.steps.info.median_ns; }
   [[nodiscard]] double share(int64_t ns) const {
     return static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(1, median_step()));
   }
-
-  [[nodiscard]] int64_t cost_of(const Replacement& replacement) const {
-    return mean_per_step(gain_of(c_.meetings, recorded_, replacement), steady_);
+  void note(std::string_view code, std::string text) {
+    notes_.push_back(make_diagnostic(code, std::move(text)));
+  }
+  [[nodiscard]] int rank_of(size_t entry) const { return c_.digests[c_.steps.ranks[entry]].rank; }
+  [[nodiscard]] const std::string& host_name(size_t entry) const {
+    static const std::string kUnknown;
+    const size_t digest = c_.steps.ranks[entry];
+    return digest < c_.traces.size() ? c_.traces[digest].host : kUnknown;
   }
 
-  // What the same replacement promises for an ordinary rank: fluctuation alone gains something,
-  // too.
-  [[nodiscard]] int64_t usual_cost(size_t rank) const {
-    std::vector<int64_t> costs;
-    for (size_t r = 0; r < c_.work.own_ns.size(); ++r) {
-      if (r != rank) costs.push_back(cost_of({.rank = r}));
+  std::vector<Verdict> verdicts() {
+    std::vector<Group> groups = grouped(suspects_of(work_, roles_, excess_, median_step()));
+    std::erase_if(groups, [&](const Group& group) { return is_expected(group); });
+    std::vector<std::vector<Suspect>> members;
+    for (const Group& group : groups) members.push_back(group.suspects);
+    const std::vector<Price> prices = prices_.of(members);
+    std::vector<Verdict> verdicts;
+    for (size_t g = 0; g < groups.size(); ++g) verdicts.push_back(verdict_of(groups[g], prices[g]));
+    return verdicts;
+  }
+
+  [[nodiscard]] Cause cause(const Suspect& suspect) const {
+    const bool marked = std::ranges::any_of(
+        c_.digests[c_.steps.ranks.front()].phases,
+        [](const PhaseRange& p) { return p.marker == schema::Marker::kForward && p.row != 0; });
+    return cause_of({.work = work_,
+                     .roles = roles_,
+                     .machines = machines_,
+                     .phases_marked = marked,
+                     .rank0 = suspect.rank && rank_of(*suspect.rank) == 0},
+                    suspect);
+  }
+
+  // Whether that many of those that could be are suspects: a node, or a stage, is slow as a whole.
+  [[nodiscard]] static bool is_shared(size_t suspects, size_t members, size_t all) {
+    return suspects >= 2 && members < all &&
+           static_cast<double>(suspects) >= kOfHost * static_cast<double>(members);
+  }
+
+  std::vector<Group> grouped(std::vector<Suspect> suspects) {
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_host;  // and cause
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_stage;
+    std::map<std::string, size_t> on_host;
+    std::map<std::string, size_t> in_stage;
+    for (size_t r = 0; r < ranks(); ++r) {
+      ++on_host[machines_[r].host];
+      ++in_stage[roles_.of[r].name];
     }
-    return median_ns(std::move(costs));
+    std::vector<Cause> causes;
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      causes.push_back(cause(suspects[i]));
+      if (!suspects[i].rank || suspects[i].shape != Shape::kPersistent) continue;
+      by_host[{machines_[*suspects[i].rank].host, causes[i].word}].push_back(i);
+      if (roles_.of[*suspects[i].rank].is_stage && causes[i].word == "stage_imbalance")
+        by_stage[{roles_.of[*suspects[i].rank].name, causes[i].word}].push_back(i);
+    }
+    std::vector<bool> taken(suspects.size(), false);
+    std::vector<Group> groups;
+    const auto take = [&](const std::vector<size_t>& which, std::string host, std::string role) {
+      Group group{.suspects = {}, .cause = {}, .host = std::move(host), .role = std::move(role)};
+      size_t first = which.front();
+      for (const size_t i : which) {
+        taken[i] = true;
+        if (total(suspects[i]) > total(suspects[first])) first = i;
+      }
+      group.cause = causes[first];
+      group.suspects.push_back(suspects[first]);
+      for (const size_t i : which) {
+        if (i != first) group.suspects.push_back(suspects[i]);
+      }
+      groups.push_back(std::move(group));
+    };
+    for (const auto& [key, which] : by_stage) {
+      if (is_shared(which.size(), in_stage[key.first], ranks())) take(which, {}, key.first);
+    }
+    for (const auto& [key, which] : by_host) {
+      const bool free = std::ranges::none_of(which, [&](size_t i) { return taken[i]; });
+      if (free && is_shared(which.size(), on_host[key.first], ranks()))
+        take(which, host_name(*suspects[which.front()].rank), {});
+    }
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      if (!taken[i]) take({i}, {}, suspects[i].rank ? roles_.of[*suspects[i].rank].name : "");
+    }
+    return groups;
   }
 
-  Verdict judge_one(const Suspect& suspect) {
-    const Replacement replacement{.rank = suspect.rank, .all = !suspect.rank};
-    const std::vector<int64_t> gain = gain_of(c_.meetings, recorded_, replacement);
-    const Cause cause = cause_of_suspect(suspect);
+  static int64_t total(const Suspect& suspect) {
+    return std::accumulate(suspect.excess_ns.begin(), suspect.excess_ns.end(), int64_t{0});
+  }
+
+  // Stages of a pipeline are never quite alike, in forward no more than in backward: nobody is to
+  // blame for that.
+  [[nodiscard]] bool is_expected(const Group& group) const {
+    const Suspect& first = group.suspects.front();
+    if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
+    return group.cause.computes && group.cause.relative < kUnlikeStages;
+  }
+
+  [[nodiscard]] int64_t per_step(int64_t sum) const {
+    return sum / static_cast<int64_t>(std::max<size_t>(1, work_.steps.size()));
+  }
+
+  Verdict verdict_of(const Group& group, const Price& price) {
+    const Suspect& first = group.suspects.front();
     Verdict verdict;
     Straggler& s = verdict.straggler;
-    if (suspect.rank) s.rank = rank_of(*suspect.rank);
-    s.shape = word_of(suspect.shape);
-    s.cause = cause.word;
-    s.own_delay_ns = mean_per_step(suspect.excess_ns, steady_);
-    s.cost_ns = mean_per_step(gain, steady_);
-    const Estimate spread = bootstrap_mean({gain.begin(), gain.end()});
-    s.bound_ns = std::llround(spread.half_width * static_cast<double>(gain.size()) /
-                              static_cast<double>(std::max<size_t>(1, steady_)));
-    s.n = static_cast<int64_t>(gain.size());
-    s.confidence = confidence_of(suspect, s);
-    s.evidence = evidence_of(suspect, cause.phase);
-    verdict.share_of_steps = suspect.share;
-    verdict.step_ns = mean_per_step(recorded_, steady_) - s.cost_ns;
-    verdict.kind = cause.kind;
-    verdict.kind_ns = cause.own_ns;
-    verdict.peers_kind_ns = cause.peers_ns;
-    verdict.named = is_culprit(suspect, s, cause);
+    if (first.rank) s.rank = rank_of(*first.rank);
+    s.shape = word_of(first.shape);
+    s.cause = group.cause.word;
+    s.own_delay_ns = per_step(total(first));
+    s.cost_ns = price.cost_ns;
+    s.bound_ns = price.bound_ns;
+    s.n = static_cast<int64_t>(work_.steps.size());
+    s.role = group.role;
+    s.host = group.host;
+    if (!group.host.empty() || group.suspects.size() > 1) {
+      for (const Suspect& suspect : group.suspects) s.host_ranks.push_back(rank_of(*suspect.rank));
+      std::ranges::sort(s.host_ranks);
+    }
+    if (first.onset) s.onset_step = c_.steps.steps[work_.steps[*first.onset]].index;
+    s.confidence = confidence_of(first, s);
+    s.evidence = evidence_of({c_.digests, c_.steps, c_.matching, work_}, first, group.cause.phase);
+    verdict.share_of_steps = first.share;
+    verdict.step_ns = std::max<int64_t>(0, mean_step() - s.cost_ns);
+    verdict.kind = group.cause.kind;
+    verdict.kind_ns = group.cause.own_ns;
+    verdict.peers_kind_ns = group.cause.peers_ns;
+    verdict.named = is_culprit(group, s);
+    explain(group, verdict);
     return verdict;
   }
 
-  // What lasts is judged over all steps: those in which it shows are those in which chance helped.
-  [[nodiscard]] Cause cause_of_suspect(const Suspect& suspect) const {
-    if (suspect.shape != Shape::kPersistent)
-      return cause_of(c_.work, suspect.rank, suspect.when, Over::kAll);
-    std::vector<size_t> all(c_.work.steps.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    return cause_of(c_.work, suspect.rank, all, Over::kTypical);
+  [[nodiscard]] bool any_meet() const {
+    return !c_.matching.messages.empty() ||
+           std::ranges::any_of(c_.matching.instances,
+                               [](const Instance& i) { return i.members.size() > 1; });
+  }
+
+  [[nodiscard]] int64_t mean_step() const {
+    int64_t sum = 0;
+    for (const AlignedStep& step : c_.steps.steady()) sum += step.longest_ns;
+    return per_step(sum);
   }
 
   // Two ranks that share cores differ by chance for longer than a short run. Against one other rank
   // only, computation that is slower as a whole, a little, or by no more than it fluctuates,
-  // accuses nobody.
-  [[nodiscard]] bool is_clear_between_two(const Suspect& suspect, const Cause& cause) const {
-    const bool computes = cause.phase == schema::Marker::kForward ||
-                          cause.phase == schema::Marker::kBackward ||
-                          cause.phase == schema::Marker::kOptimizer;
-    const double usual = std::max(kRelativeOfTwo, kFluctuationsOfTwo * fluctuation_of(c_.work));
-    if (computes && (cause.uniform || cause.relative < usual)) return false;
-    return suspect.shape != Shape::kPersistent || cause.steady;
+  // accuses nobody; where computation hardly fluctuates, nobody shares anything.
+  [[nodiscard]] bool is_clear_between_two(const Group& group) const {
+    const Cause& cause = group.cause;
+    if (cause.computes) {
+      const double fluctuation = fluctuation_of(work_);
+      const bool still = fluctuation <= kStill;
+      const double least = still ? kRelativeOfStill : kRelativeOfTwo;
+      if (cause.relative < std::max(least, kFluctuationsOfTwo * fluctuation)) return false;
+      const bool loud = fluctuation > kQuiet || cause.relative < kUniformOfTwo;
+      if (cause.uniform && !still && loud) return false;
+    }
+    return group.suspects.front().shape != Shape::kPersistent || cause.steady;
   }
 
-  [[nodiscard]] bool is_culprit(const Suspect& suspect, const Straggler& s,
-                                const Cause& cause) const {
-    const bool two = c_.work.own_ns.size() == 2;
-    if (two && !is_clear_between_two(suspect, cause)) return false;
-    const int64_t usual = suspect.rank ? usual_cost(*suspect.rank) : 0;
-    return share(s.cost_ns - usual) >= straggler_floor(c_.work.own_ns.size());
+  [[nodiscard]] bool is_culprit(const Group& group, const Straggler& s) const {
+    const std::optional<size_t> rank = group.suspects.front().rank;
+    const size_t compared = rank ? roles_.sets[*roles_.set_of[*rank]].size() : ranks();
+    if (compared == 2 && !is_clear_between_two(group)) return false;
+    return share(s.cost_ns) >= straggler_floor(compared);
   }
-
-  [[nodiscard]] int rank_of(size_t entry) const { return c_.digests[c_.steps.ranks[entry]].rank; }
 
   // Certain when it shows in every step where it is said to, its cost is sharp, and there is a
   // majority to compare with.
@@ -122,102 +266,77 @@ class Judge {
         s.cost_ns <= 0
             ? 0
             : 1 - std::min(1.0, static_cast<double>(s.bound_ns) / static_cast<double>(s.cost_ns));
-    const double shows = suspect.shape == Shape::kPersistent ? suspect.share : 0.8;
-    const double majority = c_.work.own_ns.size() > 2 ? 1.0 : 0.8;
-    return std::clamp(std::sqrt(sharp * shows) * majority, 0.0, 1.0);
+    const size_t lasting = work_.steps.size() - suspect.onset.value_or(0);
+    const double shows = suspect.shape == Shape::kPersistent
+                             ? static_cast<double>(suspect.when.size()) /
+                                   static_cast<double>(std::max<size_t>(1, lasting))
+                             : 0.8;
+    const double majority = ranks() > 2 ? 1.0 : 0.8;
+    const double complete =
+        1 - std::min(0.5, static_cast<double>(work_.unknown_entries) /
+                              static_cast<double>(work_.steps.size() * ranks()));
+    return std::clamp(std::sqrt(sharp * shows) * majority * complete, 0.0, 1.0);
   }
 
-  // The step in which the delay is most like itself, what the rank did there, who waited, and the
-  // rows of the other steps.
-  std::vector<Evidence> evidence_of(const Suspect& suspect, schema::Marker phase) const {
-    if (suspect.when.empty()) return {};
-    std::vector<size_t> by_excess = suspect.when;
-    std::ranges::sort(by_excess, {}, [&](size_t s) { return suspect.excess_ns[s]; });
-    const size_t typical = by_excess[by_excess.size() / 2];
-    const size_t entry = suspect.rank ? *suspect.rank : slowest_at(typical);
-    std::vector<Evidence> evidence;
-    add_phase(evidence, entry, phase, {typical});
-    add_waiting(evidence, entry, typical);
-    if (suspect.rank) {
-      std::vector<size_t> dearest(by_excess.rbegin(), by_excess.rend());
-      dearest.resize(std::min(dearest.size(), kEvidenceRows));
-      std::ranges::sort(dearest);
-      add_phase(evidence, entry, phase, dearest);
+  void explain(const Group& group, Verdict& verdict) const {
+    const Straggler& s = verdict.straggler;
+    const Suspect& first = group.suspects.front();
+    std::vector<std::string>& by = verdict.decided_by;
+    by.push_back(
+        fmt::format("{} own work is {} per step beyond its peers' median, in {} of {} steps",
+                    first.rank ? fmt::format("rank {}'s", *s.rank) : "the slowest rank's",
+                    format_ms({s.own_delay_ns}), first.when.size(), work_.steps.size()));
+    by.insert(by.end(), group.cause.reasons.begin(), group.cause.reasons.end());
+    if (first.onset)
+      by.push_back(fmt::format("before step {} it was not there", s.onset_step.value_or(0)));
+    by.push_back(
+        fmt::format("without that, a step would take {} ± {} less: by then another rank is last",
+                    format_ms({s.cost_ns}), format_ms({s.bound_ns})));
+    verdict.refuted_by = {
+        "the same job with this rank's process on another machine: if the delay stays with the "
+        "rank "
+        "number, it is the work; if it stays with the machine, the machine"};
+    if (ranks() == 2)
+      verdict.refuted_by.push_back(
+          "a third rank: with two, one slow rank and one fast one look the same");
+    if (work_.unknown_entries > 0) {
+      verdict.refuted_by.push_back(
+          fmt::format("a recording without losses: {} steps of ranks have incomplete records and "
+                      "were left out",
+                      work_.unknown_entries));
     }
-    return evidence;
   }
 
-  [[nodiscard]] size_t slowest_at(size_t step) const {
-    size_t slowest = 0;
-    for (size_t r = 1; r < c_.work.own_ns.size(); ++r) {
-      if (c_.work.own_ns[r][step] > c_.work.own_ns[slowest][step]) slowest = r;
+  void say_limits(const Judgement& result) {
+    if (ranks() == 2) {
+      note(
+          "two_ranks",
+          "which of two ranks is the slow one is only relative: one rank slower than usual and one "
+          "faster than usual look the same");
     }
-    return slowest;
-  }
-
-  [[nodiscard]] Interval window_of(size_t entry, size_t step) const {
-    return c_.steps.steps[c_.work.steps[step]].windows[entry];
-  }
-
-  // The rows of the phase in those steps; without any, the steps' spans alone.
-  void add_phase(std::vector<Evidence>& evidence, size_t entry, schema::Marker phase,
-                 const std::vector<size_t>& when) const {
-    Evidence one{.rank = rank_of(entry), .table = "host_range", .rows = {}};
-    const std::vector<PhaseRange>& phases = c_.digests[c_.steps.ranks[entry]].phases;
-    Interval whole{{INT64_MAX}, {INT64_MIN}};
-    const auto widen = [&](Interval span) {
-      whole.begin = std::min(whole.begin, span.begin);
-      whole.end = std::max(whole.end, span.end);
-    };
-    for (const size_t step : when) {
-      const Interval window = window_of(entry, step);
-      bool found = false;
-      auto next = std::ranges::lower_bound(phases, window.begin, {},
-                                           [](const PhaseRange& p) { return p.span.begin; });
-      for (; next != phases.end() && next->span.begin < window.end; ++next) {
-        if (next->marker != phase || next->row == 0) continue;
-        if (one.rows.size() < kEvidenceRows) one.rows.push_back(next->row);
-        widen(next->span);
-        found = true;
-      }
-      if (!found) widen(window);
+    if (std::ranges::none_of(result.verdicts, &Verdict::named)) {
+      note("ranks_alike",
+           fmt::format(
+               "no rank holds the others up; a lasting delay of one rank would be found from "
+               "{} per step on. One that all ranks share cannot be seen by comparing them: "
+               "compare with another run (`dprof diff`)",
+               format_ms({result.detection->floor_ns})));
     }
-    if (one.rows.empty()) one.table = "step";
-    one.start_ns = whole.begin.ns;
-    one.end_ns = whole.end.ns;
-    evidence.push_back(std::move(one));
-  }
-
-  // The collective of that step in which another rank waited longest.
-  void add_waiting(std::vector<Evidence>& evidence, size_t culprit, size_t step) const {
-    const Member* longest = nullptr;
-    for (const Meeting& meeting : c_.meetings) {
-      if (meeting.step != c_.work.steps[step]) continue;
-      for (const Member& member : c_.matching.instances[meeting.instance].members) {
-        if (member.digest == c_.steps.ranks[culprit]) continue;
-        if (longest == nullptr || member.wait_ns > longest->wait_ns) longest = &member;
-      }
-    }
-    if (longest == nullptr) return;
-    const RankDigest& victim = c_.digests[longest->digest];
-    const CollectiveRecord& record = victim.collectives[longest->record];
-    evidence.push_back({.rank = victim.rank,
-                        .table = "collective",
-                        .rows = {record.row},
-                        .start_ns = record.start->ns,
-                        .end_ns = record.end->ns});
   }
 
   const Comparison& c_;
-  std::vector<int64_t> recorded_;
-  size_t steady_;
+  std::vector<Diagnostic>& notes_;
+  const OwnWork work_;
+  const Roles roles_;
+  const Excess excess_;
+  const std::vector<Machine> machines_;
+  const Prices prices_;
 };
 
 }  // namespace
 
-std::vector<Verdict> judge(const Comparison& comparison) {
-  if (comparison.meetings.empty() || comparison.work.own_ns.size() < 2) return {};
-  return Judge(comparison).run();
+Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
+  return Judge(comparison, notes).run();
 }
 
 }  // namespace dprof::analyzer

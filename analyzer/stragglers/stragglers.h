@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From suspects to verdicts: what a rank's own delay costs the run, what kind of work it is, and
-// the rows that show it.
+// the rows that show it. What cannot be known is said: see docs/analysis/stragglers.md.
 #pragma once
 
 #include <optional>
@@ -8,32 +8,53 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/stragglers/detect.h"
+#include "analyzer/breakdown/lattice.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/match/match.h"
+#include "analyzer/report/report.h"
+#include "analyzer/run.h"
+#include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {
+
+class Replayer;
 
 struct Verdict {
   Straggler straggler;        // as in the report
   bool named = false;         // costs enough to be called a culprit; else worth a line
   double share_of_steps = 0;  // in which it shows
-  int64_t step_ns = 0;        // replayed step without it
+  int64_t step_ns = 0;        // a step without it
   // Of what its delay consists: own time of that kind per step where it shows, and the peers'
   // median.
   std::string kind;  // "input wait", "backward", …; empty = several
   int64_t kind_ns = 0;
   int64_t peers_kind_ns = 0;
+  // A sentence each: how it was decided and by which numbers; what would refute it.
+  std::vector<std::string> decided_by;
+  std::vector<std::string> refuted_by;
 };
 
-// What the comparison of ranks rests on; all refer to the same steps.
+// What the comparison of ranks rests on. `pieces`: the lattice of each entry of steps.ranks.
 struct Comparison {
   std::span<const RankDigest> digests;
+  std::span<const TraceFile> traces;  // by position of the digests
   const Steps& steps;
   const Matching& matching;
-  const std::vector<Meeting>& meetings;
-  const OwnWork& work;
+  std::span<const std::span<const LatticePiece>> pieces;
+  const Replayer* replayer = nullptr;     // nullptr: costs by the rank that is last in each step
+  const SlowLinks* slow_links = nullptr;  // groups that communicate slower than others
 };
 
-// Verdicts, dearest first; those that cost less than one percent of the median step are left out.
-std::vector<Verdict> judge(const Comparison& comparison);
+struct Judgement {
+  std::vector<Verdict> verdicts;  // dearest first; those below one percent of the step left out
+  std::optional<Detection> detection;
+  bool compared = false;  // else the notes say why not
+  // Own work beyond the median of its peers, in steps that are positions in Steps::steps.
+  std::vector<size_t> steps;
+  std::vector<std::vector<int64_t>> excess_ns;  // [entry of Steps::ranks][entry of `steps`]
+};
+
+// O(ranks * steps * log(ranks)) and a replay for each suspect.
+Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes);
 
 }  // namespace dprof::analyzer

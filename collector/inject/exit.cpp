@@ -5,19 +5,33 @@
 
 #include <cstdlib>
 
+#include "collector/inject/loader_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/source.h"
 
 namespace dprof::inject {
+namespace {
+
+bool is_ours() noexcept {
+  // A vfork child shares our memory, so the wiped page does not tell it apart: its pid does.
+  return session_alive() && hot_page.pid.load(std::memory_order_relaxed) == getpid();
+}
+
+// What follows are the destructors of libraries.
+void end_in_order() noexcept {
+  if (is_ours()) end_loader_use();
+  mark_clean_end();
+}
+
+}  // namespace
 
 void watch_exit() noexcept {
-  atexit(&mark_clean_end);
+  atexit(&end_in_order);
   at_quick_exit(&mark_clean_end);
 }
 
 void mark_clean_end() noexcept {
-  // A vfork child shares our memory, so the wiped page does not tell it apart: its pid does.
-  if (!session_alive() || hot_page.pid.load(std::memory_order_relaxed) != getpid()) return;
+  if (!is_ours()) return;
   for (const SourceHooks* source : all_sources()) {
     if (source->finish != nullptr) source->finish();
   }

@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <thread>
+
+#include "collector/inject/loader_use.h"
 
 namespace dprof::inject {
 namespace {
@@ -45,6 +49,55 @@ TEST(Fork, LetsTheHelperUseTheLoaderAfterwards) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
+}
+
+// A library must not be loaded while those it needs are torn down.
+TEST(Exit, WaitsForTheHelperToBeOutOfTheLoader) {
+  const auto ends = [] {
+    std::atomic<bool> inside = false;
+    std::atomic<bool> done = false;
+    std::thread helper([&] {
+      const LoaderUse use;
+      inside = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      done = true;
+    });
+    while (!inside) std::this_thread::yield();
+    end_loader_use();
+    const bool waited = done;
+    helper.join();
+    _exit(waited ? 0 : 1);
+  };
+  EXPECT_EXIT(ends(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(Exit, KeepsTheHelperOutOfTheLoader) {
+  const auto ends = [] {
+    static std::atomic<bool> inside = false;
+    end_loader_use();
+    std::thread([] {
+      const LoaderUse use;
+      inside = true;
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    _exit(inside ? 1 : 0);
+  };
+  EXPECT_EXIT(ends(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(Exit, DoesNotWaitForEver) {
+  const auto ends = [] {
+    static std::atomic<bool> inside = false;
+    std::thread([] {
+      const LoaderUse use;
+      inside = true;
+      for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+    }).detach();
+    while (!inside) std::this_thread::yield();
+    end_loader_use();
+    _exit(0);
+  };
+  EXPECT_EXIT(ends(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

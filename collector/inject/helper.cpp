@@ -9,7 +9,7 @@
 #include <csignal>
 #include <ctime>
 
-#include "collector/inject/fork.h"
+#include "collector/inject/loader_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/source.h"
 #include "collector/inject/strings.h"

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "collector/inject/test_support/mini_recorder.h"
+#include "collector/inject/test_support/soon.h"
 #include "collector/inject/torch_build.h"
 #include "collector/wire/enum_values.h"
 
@@ -26,12 +27,6 @@ std::vector<std::string> lines_of(const std::string& command) {
   while (pipe != nullptr && fgets(line, sizeof line, pipe) != nullptr) lines.emplace_back(line);
   EXPECT_EQ(pclose(pipe), 0) << command;
   return lines;
-}
-
-template <typename Condition>
-bool soon(Condition&& condition) {
-  for (int i = 0; i < 500 && !condition(); ++i) usleep(10'000);
-  return condition();
 }
 
 TEST(PreloadFile, NeedsLibcOnly) {

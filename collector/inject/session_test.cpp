@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "collector/inject/test_support/mini_recorder.h"
+#include "collector/inject/test_support/soon.h"
 #include "collector/wire/enum_values.h"
 
 namespace dprof::inject {
@@ -26,16 +27,6 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 constexpr int kKilled = 128 + SIGKILL;
 
 enum class How { kLinked, kPreloaded };
-
-// Waits until `condition` holds; false after two seconds.
-template <typename Condition>
-bool soon(Condition&& condition) {
-  for (int i = 0; i < 200; ++i) {
-    if (condition()) return true;
-    usleep(10'000);
-  }
-  return condition();
-}
 
 class SessionTest : public ::testing::TestWithParam<How> {
  protected:

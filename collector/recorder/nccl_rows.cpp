@@ -6,43 +6,19 @@
 #include <limits>
 #include <tuple>
 
+#include "collector/recorder/nccl_calls.h"
 #include "collector/recorder/nccl_sizes.h"
+#include "schema/function.h"
 
 namespace dprof::recorder {
 
 using schema::CollectiveRow;
 using schema::CollectiveState;
 using schema::Function;
+using schema::is_message;
 using wire::Kind;
 
 namespace {
-
-bool is_message(Function function) {
-  return function == Function::kSend || function == Function::kRecv;
-}
-
-// Whether LibTorch carries out a call of `torch` by a call of `nccl`.
-bool can_carry(Function torch, Function nccl) {
-  switch (torch) {
-    case Function::kBarrier:
-      return nccl == Function::kAllReduce;
-    case Function::kAllToAll:
-    case Function::kGather:
-    case Function::kScatter:
-      return nccl == torch || is_message(nccl);
-    case Function::kAllGather:
-      return nccl == torch || nccl == Function::kBroadcast;
-    case Function::kReduceScatter:
-      return nccl == torch || nccl == Function::kReduce;
-    default:
-      return nccl == torch;
-  }
-}
-
-// A call of LibTorch that is made of several of another function.
-bool is_composed(Function torch, Function nccl) {
-  return torch != nccl && torch != Function::kBarrier;
-}
 
 std::optional<int64_t> known(int64_t value) {
   return value < 0 ? std::nullopt : std::optional(value);

@@ -46,6 +46,20 @@ void ProcessSampler::sample(FileText& file, size_t most_threads, const Deliver& 
   sample_threads(file, most_threads, deliver);
 }
 
+void ProcessSampler::look(FileText& file, const Deliver& deliver) const {
+  // Until the first round nobody knows the number by which the process knows itself.
+  if (!folder_.valid() || !threads_seen_) return;
+  char path[64];
+  std::optional<schema::ThreadWait> wait =
+      parse_wait_channel(file.read(folder_.get(), thread_file(path, pid_, "wchan")));
+  if (!wait) {
+    wait = parse_system_call(file.read(folder_.get(), thread_file(path, pid_, "syscall")));
+  }
+  if (!wait) return;
+  deliver(SystemSample{clock_.now().ns, schema::kThreadWaitKind, own_pid_,
+                       static_cast<int64_t>(*wait)});
+}
+
 void ProcessSampler::deliver_changed(std::string_view kind, std::optional<int64_t> subject,
                                      int64_t value, std::optional<int64_t>& last,
                                      const Deliver& deliver) const {
@@ -61,7 +75,11 @@ bool ProcessSampler::sample_process(FileText& file, const Deliver& deliver) {
     return false;
   }
   deliver_changed("process.threads", std::nullopt, stat->threads, threads_seen_, deliver);
-  deliver_changed("process.major_faults", std::nullopt, stat->major_faults, faults_, deliver);
+  deliver_changed("process.kernel_cpu_ns", std::nullopt,
+                  stat->kernel_ticks * (1'000'000'000 / sysconf(_SC_CLK_TCK)), kernel_cpu_,
+                  deliver);
+  deliver_changed("process.minor_faults", std::nullopt, stat->minor_faults, minor_faults_, deliver);
+  deliver_changed("process.major_faults", std::nullopt, stat->major_faults, major_faults_, deliver);
 
   const std::string_view status = file.read(folder_.get(), "status");
   own_pid_ = parse_own_id(status).value_or(pid_);

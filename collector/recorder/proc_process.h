@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One recorded process, looked at from outside: CPU time and run-queue delay of its threads,
-// resident memory, page faults, context switches.
+// resident memory, page faults, context switches, what its main thread waits for.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace dprof::recorder {
 // Invariant  it keeps /proc/PID open, which never leads to another process that got the number
 //            later.
 // Threading  one thread.
-// Cost       sample(): some 50 us, and 5 to 10 us for each thread that it looks at.
+// Cost       sample(): some 50 us, and 5 to 10 us for each thread that it looks at; look(): 10 to
+//            20 us, most while the main thread runs.
 class ProcessSampler {
  public:
   // `pid` in the recorder's namespace; `pidfd` proves that it is still that process, -1 = none.
@@ -26,6 +27,10 @@ class ProcessSampler {
 
   // One round. Looks at `most_threads` at most: those that ran lately first, the others in turns.
   void sample(FileText& file, size_t most_threads, const Deliver& deliver);
+
+  // What the main thread does at this moment; nothing where the kernel does not tell, and before
+  // the first round.
+  void look(FileText& file, const Deliver& deliver) const;
 
  private:
   static constexpr int kRoundsToIdle = 3;
@@ -52,7 +57,8 @@ class ProcessSampler {
   bool limit_told_ = false;
   int64_t own_pid_ = 0;
   int64_t peak_bytes_ = 0;
-  std::optional<int64_t> threads_seen_, faults_, switched_, preempted_;
+  std::optional<int64_t> threads_seen_, kernel_cpu_, minor_faults_, major_faults_, switched_,
+      preempted_;
   std::map<int, Thread> threads_;
   int rounds_to_list_ = 0;
   int turn_ = 0;            // thread after which the next round goes on

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/proc_text.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace dprof::recorder {
 namespace {
@@ -35,21 +38,106 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
+// What the functions in which Linux 4 to 6 lets a thread wait have in their names. Compilers inline
+// them in one kernel and not in the next: the first of these that is a part of the name counts.
+struct WaitName {
+  std::string_view part;
+  schema::ThreadWait wait;
+};
+constexpr WaitName kWaitNames[] = {
+    {"nanosleep", schema::ThreadWait::kSleep},
+    {"common_nsleep", schema::ThreadWait::kSleep},
+    {"futex", schema::ThreadWait::kLock},
+    {"ep_poll", schema::ThreadWait::kPoll},
+    {"do_epoll_wait", schema::ThreadWait::kPoll},
+    {"do_poll", schema::ThreadWait::kPoll},
+    {"do_sys_poll", schema::ThreadWait::kPoll},
+    {"poll_schedule", schema::ThreadWait::kPoll},
+    {"do_select", schema::ThreadWait::kPoll},
+    {"sk_wait", schema::ThreadWait::kPoll},
+    {"wait_woken", schema::ThreadWait::kPoll},
+    {"skb_wait", schema::ThreadWait::kPoll},
+    {"inet_csk_accept", schema::ThreadWait::kPoll},
+    {"unix_stream", schema::ThreadWait::kPoll},
+    {"unix_wait", schema::ThreadWait::kPoll},
+    {"pipe_read", schema::ThreadWait::kPoll},
+    {"pipe_write", schema::ThreadWait::kPoll},
+    {"pipe_wait", schema::ThreadWait::kPoll},
+    {"eventfd_read", schema::ThreadWait::kPoll},
+    {"io_schedule", schema::ThreadWait::kDisk},
+    {"folio_wait", schema::ThreadWait::kDisk},
+    {"wait_on_page", schema::ThreadWait::kDisk},
+    {"wait_on_buffer", schema::ThreadWait::kDisk},
+    {"bit_wait_io", schema::ThreadWait::kDisk},
+    {"jbd2_", schema::ThreadWait::kDisk},
+    {"fsync", schema::ThreadWait::kDisk},
+    {"xlog_", schema::ThreadWait::kDisk},
+    {"rq_qos_wait", schema::ThreadWait::kDisk},
+    {"submit_bio_wait", schema::ThreadWait::kDisk},
+    {"rpc_wait_bit", schema::ThreadWait::kDisk},
+    {"nfs_wait", schema::ThreadWait::kDisk},
+    {"request_wait_answer", schema::ThreadWait::kDisk},
+};
+
+// Calls whose number alone says what they wait for. Not read and write: of a file, or a socket.
+struct WaitCall {
+  int64_t number;
+  schema::ThreadWait wait;
+};
+constexpr WaitCall kWaitCalls[] = {
+    {SYS_nanosleep, schema::ThreadWait::kSleep},  {SYS_clock_nanosleep, schema::ThreadWait::kSleep},
+    {SYS_futex, schema::ThreadWait::kLock},
+#ifdef SYS_futex_waitv
+    {SYS_futex_waitv, schema::ThreadWait::kLock},
+#endif
+#ifdef SYS_poll
+    {SYS_poll, schema::ThreadWait::kPoll},        {SYS_select, schema::ThreadWait::kPoll},
+    {SYS_epoll_wait, schema::ThreadWait::kPoll},
+#endif
+    {SYS_ppoll, schema::ThreadWait::kPoll},       {SYS_pselect6, schema::ThreadWait::kPoll},
+    {SYS_epoll_pwait, schema::ThreadWait::kPoll}, {SYS_accept, schema::ThreadWait::kPoll},
+    {SYS_accept4, schema::ThreadWait::kPoll},     {SYS_connect, schema::ThreadWait::kPoll},
+    {SYS_recvfrom, schema::ThreadWait::kPoll},    {SYS_recvmsg, schema::ThreadWait::kPoll},
+    {SYS_sendto, schema::ThreadWait::kPoll},      {SYS_sendmsg, schema::ThreadWait::kPoll},
+    {SYS_pread64, schema::ThreadWait::kDisk},     {SYS_pwrite64, schema::ThreadWait::kDisk},
+    {SYS_fsync, schema::ThreadWait::kDisk},       {SYS_fdatasync, schema::ThreadWait::kDisk},
+};
+
 }  // namespace
+
+std::optional<schema::ThreadWait> parse_wait_channel(std::string_view text) {
+  const std::string_view name = next_word(text);
+  if (name.empty() || name == "0") return std::nullopt;
+  for (const WaitName& known : kWaitNames) {
+    if (name.find(known.part) != std::string_view::npos) return known.wait;
+  }
+  return schema::ThreadWait::kOther;
+}
+
+std::optional<schema::ThreadWait> parse_system_call(std::string_view text) {
+  const std::string_view word = next_word(text);
+  if (word == "running") return schema::ThreadWait::kRunning;
+  int64_t number = 0;
+  if (!read_number(word, number)) return std::nullopt;
+  const auto known = std::ranges::find(kWaitCalls, number, &WaitCall::number);
+  return known == std::end(kWaitCalls) ? schema::ThreadWait::kOther : known->wait;
+}
 
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   // "pid (name) state ppid …": the name may hold anything, parentheses and newlines too.
   const size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string_view::npos) return std::nullopt;
   text.remove_prefix(end_of_name + 1);
-  constexpr int kState = 3, kMajorFaults = 12, kThreads = 20;
+  constexpr int kState = 3, kMinorFaults = 10, kMajorFaults = 12, kKernelTicks = 15, kThreads = 20;
   ProcessStat stat;
   for (int field = kState; field <= kThreads; ++field) {
     const std::string_view word = next_word(text);
     if (word.empty()) return std::nullopt;
     bool good = true;
     if (field == kState) stat.state = word.front();
+    if (field == kMinorFaults) good = read_number(word, stat.minor_faults);
     if (field == kMajorFaults) good = read_number(word, stat.major_faults);
+    if (field == kKernelTicks) good = read_number(word, stat.kernel_ticks);
     if (field == kThreads) good = read_number(word, stat.threads) && !text.empty();
     if (!good) return std::nullopt;
   }

@@ -11,12 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/thread_wait.h"
+
 namespace dprof::recorder {
 
-// /proc/PID/stat
+// /proc/PID/stat; sums are of all its threads.
 struct ProcessStat {
   char state = '?';
-  int64_t major_faults = 0;  // of all its threads
+  int64_t minor_faults = 0;
+  int64_t major_faults = 0;
+  int64_t kernel_ticks = 0;  // CPU time in the kernel; sysconf(_SC_CLK_TCK) a second
   int64_t threads = 0;
 };
 [[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
@@ -28,6 +32,14 @@ struct ThreadTimes {
   friend bool operator==(const ThreadTimes&, const ThreadTimes&) = default;
 };
 [[nodiscard]] std::optional<ThreadTimes> parse_schedstat(std::string_view text);
+
+// /proc/PID/task/TID/wchan: the kernel's function in which the thread waits, which is known by its
+// name. nullopt = "0": it waits for nothing, or the kernel does not say.
+[[nodiscard]] std::optional<schema::ThreadWait> parse_wait_channel(std::string_view text);
+
+// /proc/PID/task/TID/syscall: "running", or the number of the system call (of this machine's
+// architecture) in which it waits. Coarser than the wait channel: a read may be of anything.
+[[nodiscard]] std::optional<schema::ThreadWait> parse_system_call(std::string_view text);
 
 // "KEY:  123 kB" and "KEY 123": of /proc/PID/status, /proc/meminfo, cpu.stat, memory.events. The
 // value as it stands, without its unit.

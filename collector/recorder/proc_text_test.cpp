@@ -2,6 +2,7 @@
 #include "collector/recorder/proc_text.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <fstream>
 #include <iterator>
@@ -22,7 +23,9 @@ TEST_P(StatNameTest, IsNeverTakenForFields) {
   const std::optional<ProcessStat> stat = parse_process_stat(stat_of(GetParam()));
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->state, 'S');
+  EXPECT_EQ(stat->minor_faults, 1041);
   EXPECT_EQ(stat->major_faults, 17);
+  EXPECT_EQ(stat->kernel_ticks, 1);
   EXPECT_EQ(stat->threads, 12);
 }
 
@@ -45,6 +48,49 @@ TEST(ProcTextTest, SchedstatHasTwoWholeNumbers) {
        {"", "5", "5 ", "5 6", "x 6 1", "5 6x 1", "-", "99999999999999999999 1 1"}) {
     EXPECT_FALSE(parse_schedstat(bad)) << bad;
   }
+}
+
+using schema::ThreadWait;
+
+// Names of kernels 5.10 to 6.18.
+TEST(ProcTextTest, WaitChannels) {
+  for (const char* name : {"hrtimer_nanosleep", "do_nanosleep", "common_nsleep"}) {
+    EXPECT_EQ(parse_wait_channel(name), ThreadWait::kSleep) << name;
+  }
+  for (const char* name : {"futex_wait_queue_me", "futex_wait_queue", "futex_do_wait",
+                           "__futex_wait", "do_futex", "futex_wait_multiple"}) {
+    EXPECT_EQ(parse_wait_channel(name), ThreadWait::kLock) << name;
+  }
+  for (const char* name :
+       {"ep_poll", "do_epoll_wait", "poll_schedule_timeout.constprop.0", "do_sys_poll", "do_select",
+        "sk_wait_data", "wait_woken", "inet_csk_accept", "unix_stream_read_generic",
+        "unix_stream_data_wait", "__skb_wait_for_more_packets", "pipe_read", "anon_pipe_read"}) {
+    EXPECT_EQ(parse_wait_channel(name), ThreadWait::kPoll) << name;
+  }
+  for (const char* name : {"io_schedule", "folio_wait_bit_common", "wait_on_page_bit_common",
+                           "jbd2_log_wait_commit", "ext4_fsync_journal", "rq_qos_wait"}) {
+    EXPECT_EQ(parse_wait_channel(name), ThreadWait::kDisk) << name;
+  }
+  EXPECT_EQ(parse_wait_channel("do_wait\n"), ThreadWait::kOther);
+  EXPECT_EQ(parse_wait_channel("0"), std::nullopt);
+  EXPECT_EQ(parse_wait_channel("0\n"), std::nullopt);
+  EXPECT_EQ(parse_wait_channel(""), std::nullopt);
+}
+
+TEST(ProcTextTest, SystemCalls) {
+  const auto call = [](int64_t number) {
+    return parse_system_call(std::to_string(number) + " 0x0 0x7f 0x1 0x0 0x0 0x0 0x7ffc 0x7f22\n");
+  };
+  EXPECT_EQ(call(SYS_clock_nanosleep), ThreadWait::kSleep);
+  EXPECT_EQ(call(SYS_futex), ThreadWait::kLock);
+  EXPECT_EQ(call(SYS_ppoll), ThreadWait::kPoll);
+  EXPECT_EQ(call(SYS_recvmsg), ThreadWait::kPoll);
+  EXPECT_EQ(call(SYS_fdatasync), ThreadWait::kDisk);
+  EXPECT_EQ(call(SYS_read), ThreadWait::kOther) << "of a file, or of a socket";
+  EXPECT_EQ(parse_system_call("-1 0x7ffc 0x7f22\n"), ThreadWait::kOther) << "a page that is away";
+  EXPECT_EQ(parse_system_call("running\n"), ThreadWait::kRunning);
+  EXPECT_EQ(parse_system_call(""), std::nullopt);
+  EXPECT_EQ(parse_system_call("asleep\n"), std::nullopt);
 }
 
 TEST(ProcTextTest, ValuesAreFoundByTheirWholeKey) {

@@ -89,10 +89,11 @@ class Loop {
   void run(const Signals& signals) {
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
+    Steady::time_point next_look = Steady::now() + sampler_.look_interval();
     // Ends when the command has ended and so has every process of it that was recorded, whoever
     // its parent is by then.
     while (!leaving_ && (launcher_.running() || recording_.busy())) {
-      wait(signals, std::min(next_sample, next_system_sample));
+      wait(signals, std::min({next_sample, next_system_sample, next_look}));
       while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
       for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
       serve_control();
@@ -105,6 +106,10 @@ class Loop {
       if (Steady::now() >= next_system_sample) {
         sampler_.sample(recording_.sampled());
         next_system_sample = Steady::now() + sampler_.interval();
+      }
+      if (Steady::now() >= next_look) {
+        sampler_.look(recording_.sampled());
+        next_look = Steady::now() + sampler_.look_interval();
       }
       if (Steady::now() < next_sample) continue;
       next_sample += kClockInterval;
@@ -256,6 +261,45 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
                    missing.size() == 1 ? "was" : "were")});
 }
 
+RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const RunClock& clock) {
+  RunFacts facts;
+  facts.run_id = folder.self().run_id;
+  facts.recorder_id = folder.self().id;
+  facts.host = host_name();
+  facts.capture = capture_of(options);
+  facts.launcher = options.ranks ? "dprof" : "";
+  facts.record_cost_ns = measure_record_cost(clock);
+  facts.cuda = options.cuda;
+  return facts;
+}
+
+void tell_strange_peers(const RecordOptions& options, const Peers& peers, const Server& server,
+                        Recording& recording) {
+  const bool others = !options.ranks && recording.has_ranks_elsewhere();
+  if (const std::optional<std::string> complaint = peers.complaint(others))
+    recording.diagnostics().push_back({"no_peers", *complaint});
+  if (const int64_t strangers = server.strangers(); strangers != 0) {
+    recording.diagnostics().push_back(
+        {"turned_away", fmt::format("{} connections that said no hello", strangers)});
+  }
+}
+
+Recorded outcome_of(const RunIndex& index, const RunFolder& folder, Loop& loop) {
+  Recorded recorded;
+  recorded.folder = folder.path();
+  recorded.command_code =
+      loop.leaving_signal() ? 128 + *loop.leaving_signal() : loop.launcher().exit_code();
+  recorded.traces = static_cast<int64_t>(index.traces.size());
+  for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
+  Recording& recording = loop.recording();
+  recorded.events = recording.totals().events;
+  recorded.lost = recording.totals().lost;
+  recorded.bytes = folder.bytes();
+  recorded.diagnostics = recording.diagnostics();
+  recorded.told_by_traces = recording.told_by_traces();
+  return recorded;
+}
+
 }  // namespace
 
 Result<Recorded> record(const RecordOptions& options) {
@@ -275,14 +319,7 @@ Result<Recorded> record(const RecordOptions& options) {
   if (!server.ok()) return fail(server.error());
 
   Environment environment = Environment::current();
-  RunFacts facts;
-  facts.run_id = folder->self().run_id;
-  facts.recorder_id = folder->self().id;
-  facts.host = host_name();
-  facts.capture = capture_of(options);
-  facts.launcher = options.ranks ? "dprof" : "";
-  facts.record_cost_ns = measure_record_cost(clock);
-  facts.cuda = options.cuda;
+  RunFacts facts = facts_of(options, *folder, clock);
   const std::optional<std::string> network = network_file_system(folder->path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
   facts.replaced = add_collector(environment, {options.library, server->path(), clock.scale(),
@@ -309,32 +346,13 @@ Result<Recorded> record(const RecordOptions& options) {
     recording.diagnostics().push_back(
         {"slow_file_system", fmt::format("{} is on {}", folder->path().string(), *network)});
   }
-  const bool others = !options.ranks && recording.has_ranks_elsewhere();
-  if (const std::optional<std::string> complaint = peers->complaint(others)) {
-    recording.diagnostics().push_back({"no_peers", *complaint});
-  }
-  if (const int64_t strangers = server->strangers(); strangers != 0) {
-    recording.diagnostics().push_back(
-        {"turned_away", fmt::format("{} connections that said no hello", strangers)});
-  }
+  tell_strange_peers(options, *peers, *server, recording);
   if (!index.world_size) index.world_size = recording.world_size();
   index.traces = recording.traces();
   index.diagnostics = recording.diagnostics();
   const Status written = folder->write_index(index);
   if (!written.ok()) recording.diagnostics().push_back({"records_lost", written.error().what});
-
-  Recorded recorded;
-  recorded.folder = folder->path();
-  recorded.command_code =
-      loop.leaving_signal() ? 128 + *loop.leaving_signal() : loop.launcher().exit_code();
-  recorded.traces = static_cast<int64_t>(index.traces.size());
-  for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
-  recorded.events = recording.totals().events;
-  recorded.lost = recording.totals().lost;
-  recorded.bytes = folder->bytes();
-  recorded.diagnostics = recording.diagnostics();
-  recorded.told_by_traces = recording.told_by_traces();
-  return recorded;
+  return outcome_of(index, *folder, loop);
 }
 
 }  // namespace dprof::recorder

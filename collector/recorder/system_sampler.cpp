@@ -15,6 +15,12 @@ constexpr std::chrono::milliseconds kInterval{500};
 constexpr std::chrono::milliseconds kDearInterval{900};
 constexpr int64_t kDearNs = 3 * kNsPerMs;
 
+// Looks at what the main threads wait for: 20 a second, as long as they cost no more than half a
+// percent of a core.
+constexpr int64_t kLookNs = 50 * kNsPerMs;
+constexpr int64_t kLookShare = 200;
+constexpr int64_t kMostLookNs = 500 * kNsPerMs;
+
 int64_t thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -48,6 +54,21 @@ void SystemSampler::sample(const std::vector<Sampled>& processes) {
   }
   sample_host(processes);
   interval_ = thread_cpu_ns() - begin_ns > kDearNs ? kDearInterval : kInterval;
+}
+
+void SystemSampler::look(const std::vector<Sampled>& processes) {
+  const int64_t begin_ns = thread_cpu_ns();
+  for (const Sampled& process : processes) {
+    const auto known = processes_.find(Key(process.pid, process.key));
+    if (known != processes_.end()) known->second->look(file_, process.deliver);
+  }
+  look_ns_ = thread_cpu_ns() - begin_ns;
+}
+
+std::chrono::microseconds SystemSampler::look_interval() {
+  const int64_t mean_ns = std::clamp(kLookShare * look_ns_, kLookNs, kMostLookNs);
+  std::uniform_int_distribution<int64_t> about(mean_ns / 2, mean_ns + mean_ns / 2);
+  return std::chrono::microseconds(about(random_) / kNsPerUs);
 }
 
 void SystemSampler::sample_host(const std::vector<Sampled>& processes) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Sampled {
 // Lifetime   outlives the inboxes that it delivers to: it owns the names of some kinds.
 // Threading  called by the recorder's loop; NVML has a thread of its own.
 // Cost       bounded: kMostThreads threads are looked at in a round, or kLeastThreads of each
-//            process; docs/system.md has figures. interval() is longer after a round that was dear.
+//            process; docs/system.md has figures. interval() is longer after a round that was dear,
+//            and look_interval() after a look that was.
 class SystemSampler {
  public:
   explicit SystemSampler(const RunClock& clock, SystemRoots roots = {});
@@ -47,6 +49,12 @@ class SystemSampler {
 
   // Until the next round: at most a second.
   [[nodiscard]] std::chrono::milliseconds interval() const { return interval_; }
+
+  // What the main threads of the processes do at this moment: those of the last round.
+  void look(const std::vector<Sampled>& processes);
+
+  // Until the next look: at random, so that looks never go along with the job's own rhythm.
+  [[nodiscard]] std::chrono::microseconds look_interval();
 
  private:
   using Key = std::pair<int, uint64_t>;
@@ -64,6 +72,8 @@ class SystemSampler {
   NvmlSampler gpus_;
   std::optional<Key> host_goes_to_;
   std::chrono::milliseconds interval_;
+  int64_t look_ns_ = 0;  // CPU time of the last look
+  std::minstd_rand random_;
 };
 
 }  // namespace dprof::recorder

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 namespace dprof::recorder {
 namespace {
 
+using schema::ThreadWait;
 using test_support::TemporaryFolder;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,6 +51,10 @@ class FakeSystem {
           fmt::format("Name:\t{}\nNSpid:\t{}\nVmHWM:\t 3000 kB\nVmRSS:\t 2000 kB\n"
                       "voluntary_ctxt_switches:\t11\nnonvoluntary_ctxt_switches:\t5\n",
                       name, pid));
+  }
+  void waits(int pid, const std::string& channel, const std::string& call) const {
+    write(fmt::format("proc/{}/task/{}/wchan", pid, pid), channel);
+    write(fmt::format("proc/{}/task/{}/syscall", pid, pid), call);
   }
   void thread(int pid, int tid, int64_t cpu_ns, int64_t wait_ns) const {
     write(fmt::format("proc/{}/task/{}/schedstat", pid, tid),
@@ -108,7 +114,9 @@ TEST_F(SystemSamplerTest, ThreadsMemoryAndFaults) {
   EXPECT_EQ(trace_.last("thread.cpu_ns", 40), 1000);
   EXPECT_EQ(trace_.last("thread.run_queue_ns", 40), 20);
   EXPECT_EQ(trace_.last("thread.cpu_ns", 41), 500);
+  EXPECT_EQ(trace_.last("process.minor_faults"), 10);
   EXPECT_EQ(trace_.last("process.major_faults"), 7);
+  EXPECT_EQ(trace_.last("process.kernel_cpu_ns"), 2'000'000'000 / sysconf(_SC_CLK_TCK));
   EXPECT_EQ(trace_.last("process.threads"), 3);
   EXPECT_EQ(trace_.last("thread.voluntary_switches", 40), 11);
   EXPECT_EQ(trace_.last("thread.involuntary_switches", 40), 5);
@@ -249,6 +257,79 @@ TEST_F(SystemSamplerTest, HostGoesToTheLowestRankOnly) {
   sampler.sample({helper, sampled(41, trace_, 1)});
   EXPECT_EQ(other.count("nic.eth0.rx_bytes"), 1);
   EXPECT_EQ(other.count("host.load_1min_milli"), 2);
+}
+
+TEST_F(SystemSamplerTest, WhatTheMainThreadWaitsFor) {
+  system_.process(40);
+  system_.thread(40, 40, 1000, 20);
+  system_.waits(40, "futex_do_wait", "");
+  SystemSampler sampler(clock_, system_.roots());
+  const std::vector<Sampled> processes = {sampled(40, trace_)};
+  sampler.look(processes);
+  EXPECT_EQ(trace_.count("thread.wait"), 0) << "its own number is not known yet";
+  sampler.sample(processes);
+  // A thread that has not run since is looked at all the same.
+  for (int look = 0; look < 3; ++look) sampler.look(processes);
+  EXPECT_EQ(trace_.count("thread.wait"), 3);
+  EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kLock));
+  system_.waits(40, "0", "running\n");
+  sampler.look(processes);
+  EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kRunning));
+  // A kernel that keeps its functions to itself.
+  system_.waits(40, "0", fmt::format("{} 0x0 0x0\n", SYS_clock_nanosleep));
+  sampler.look(processes);
+  EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kSleep));
+  EXPECT_EQ(trace_.count("thread.wait"), 5);
+  // "0" alone may mean either: nothing is made up.
+  system_.waits(40, "0", "");
+  sampler.look(processes);
+  system_.remove("proc/40/task/40/wchan");
+  sampler.look(processes);
+  EXPECT_EQ(trace_.count("thread.wait"), 5);
+}
+
+TEST_F(SystemSamplerTest, LooksComeAtRandom) {
+  SystemSampler sampler(clock_, system_.roots());
+  std::set<int64_t> intervals;
+  for (int look = 0; look < 100; ++look) intervals.insert(sampler.look_interval().count());
+  EXPECT_GT(intervals.size(), 90u);
+  EXPECT_GE(*intervals.begin(), 25'000);
+  EXPECT_LE(*intervals.rbegin(), 75'000);
+  EXPECT_GT(*intervals.rbegin() - *intervals.begin(), 40'000);
+}
+
+// Children of this process, by the real /proc: one asleep, one in a futex, one that runs.
+TEST_F(SystemSamplerTest, RealThreadsThatWait) {
+  const auto child_that = [](auto&& does) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) does();
+    }
+    return child;
+  };
+  const auto seen = [this](pid_t child, ThreadWait want) {
+    SystemSampler sampler(clock_);
+    trace_ = {};
+    sampler.sample({sampled(child, trace_)});
+    for (int i = 0; i < 500 && trace_.last("thread.wait") != static_cast<int64_t>(want); ++i) {
+      sampler.look({sampled(child, trace_)});
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    return trace_.last("thread.wait");
+  };
+  FileText file;
+  if (file.read("/proc/thread-self/syscall").empty()) GTEST_SKIP() << "this kernel does not tell";
+  EXPECT_EQ(seen(child_that([] { sleep(100); }), ThreadWait::kSleep),
+            static_cast<int64_t>(ThreadWait::kSleep));
+  static const int kWord = 0;
+  EXPECT_EQ(seen(child_that([] { syscall(SYS_futex, &kWord, 0 /*FUTEX_WAIT*/, 0, nullptr); }),
+                 ThreadWait::kLock),
+            static_cast<int64_t>(ThreadWait::kLock));
+  EXPECT_EQ(seen(child_that([] {}), ThreadWait::kRunning),
+            static_cast<int64_t>(ThreadWait::kRunning));
 }
 
 TEST_F(SystemSamplerTest, CgroupsOfVersionTwo) {

@@ -83,7 +83,7 @@ std::vector<analyzer::StepWindow> steps_over(const std::vector<RankModel>& ranks
 void add_notes(const analyzer::Report& report, std::vector<RankModel>& ranks) {
   for (RankModel& rank : ranks) {
     if (report.breakdown && report.run.steps) {
-      const int64_t steady = report.run.steps->last_steady - report.run.steps->first_steady + 1;
+      const int64_t steady = report.run.steps->steady;
       for (const analyzer::RankBreakdown& of : report.breakdown->per_rank) {
         if (of.rank != rank.rank || steady <= 0) continue;
         rank.wait_per_step =
@@ -175,6 +175,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     rank.clock = std::move(analysis.ranks[i].clock);
     rank.steps = std::move(analysis.ranks[i].steps);
     rank.pieces = std::move(analysis.ranks[i].pieces);
+    rank.own_delays = std::move(analysis.ranks[i].own_delays);
     rank.summary = summary_of(rank.pieces);
     if (i < lanes.size()) rank.lanes = std::move(lanes[i]);
     rank.host = analyzer::printable(rank.host);

@@ -50,6 +50,7 @@ struct RankModel {
   std::unordered_map<int64_t, MemberPlace> collective_of_row;
   std::optional<DurationNs> wait_per_step;  // exposed wait, over steady steps
   std::optional<DurationNs> own_delay;      // of a named straggler
+  std::vector<analyzer::OwnDelay> own_delays;
 };
 
 struct Model {

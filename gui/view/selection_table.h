@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/view/draw_list.h"
+#include "gui/view/panel.h"
 #include "gui/view/session.h"
 
 namespace dprof::view {
@@ -30,12 +30,6 @@ struct SelectionTable {
 // For a selected step each rank's own window of that step counts, as in the report; for a range,
 // the range.
 [[nodiscard]] SelectionTable selection_table(const Session& session);
-
-struct Panel {
-  DrawList list;
-  int height = 0;  // of the content
-  int width = 0;   // of the content; 0 = as wide as the panel
-};
 
 [[nodiscard]] Panel draw_selection_table(const Session& session, int width, int height,
                                          const TextMeasure& measure);

@@ -9,11 +9,18 @@ namespace dprof::view {
 namespace {
 
 constexpr size_t kHistory = 100;
+constexpr size_t kManyRanks = 16;  // more of them are seen on Ranks × steps first
 
 }  // namespace
 
 void Session::open(std::shared_ptr<const Model> model) {
   model_ = std::move(model);
+  matrix_.reset();
+  show_collective_order(CollectiveOrder::kByTime);
+  const bool compared = std::ranges::any_of(
+      model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
+  metric_ = compared ? Metric::kOwnDelay : Metric::kStepTime;
+  page_ = model_->ranks.size() > kManyRanks ? Page::kHeatmap : Page::kTimeline;
   selection_ = {};
   folds_ = {};
   hover_.reset();
@@ -100,6 +107,31 @@ void Session::forward() {
   forward_.pop_back();
   zooming_ = false;
   set_range(range);
+}
+
+void Session::show_metric(Metric metric) {
+  metric_ = metric;
+  matrix_.reset();
+}
+
+void Session::show_order(RankOrder order) {
+  order_ = order;
+  matrix_.reset();
+}
+
+void Session::show_collective_order(CollectiveOrder order) {
+  collective_order_ = order;
+  collective_lines_.reset();
+}
+
+const std::vector<uint32_t>& Session::collective_lines() const {
+  if (!collective_lines_) collective_lines_ = sorted_collectives(*model_, collective_order_);
+  return *collective_lines_;
+}
+
+const StepMatrix& Session::matrix() const {
+  if (!matrix_) matrix_ = step_matrix(*model_, metric_, order_);
+  return *matrix_;
 }
 
 void Session::go_to_start() {

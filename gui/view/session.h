@@ -16,6 +16,9 @@
 #include "gui/view/hit_test.h"
 #include "gui/view/layout.h"
 #include "gui/view/model.h"
+#include "gui/view/pages/collective_lines.h"
+#include "gui/view/pages/page.h"
+#include "gui/view/pages/step_matrix.h"
 #include "gui/view/selection.h"
 #include "gui/view/time_scale.h"
 
@@ -60,6 +63,19 @@ class Session {
   void go_to_end();
   [[nodiscard]] Interval whole() const;
 
+  // Which page is shown, and what Ranks × steps shows.
+  [[nodiscard]] Page page() const { return page_; }
+  void show_page(Page page) { page_ = page; }
+  void show_metric(Metric metric);
+  void show_order(RankOrder order);
+  [[nodiscard]] RankOrder rank_order() const { return order_; }
+  // Made when it is first asked for: O(pieces).
+  [[nodiscard]] const StepMatrix& matrix() const;
+  // What Collectives shows: positions in Model::collectives. Made likewise: O(n log n).
+  [[nodiscard]] const std::vector<uint32_t>& collective_lines() const;
+  [[nodiscard]] CollectiveOrder collective_order() const { return collective_order_; }
+  void show_collective_order(CollectiveOrder order);
+
   // Rows.
   void scroll_by(int pixels);
   void scroll_to(const Row& row);
@@ -72,6 +88,9 @@ class Session {
   Status select(std::string_view selector, bool keep = false);
   void select_finding(size_t index);
   void select_step(int64_t step);
+  void select_collective(uint32_t index);
+  // One rank in one step.
+  void select_cell(int rank, int64_t step);
   void select_range(std::optional<Interval> range);
   void clear_selection();
   void click(const Hit& hit);
@@ -94,6 +113,8 @@ class Session {
   void relayout();
   void unfold_what_fits();
   void show_steps_around(int64_t step);
+  // The finding stays chosen while one of its own ranks is.
+  void choose_rank(int rank);
   void choose_collective(int64_t step);
   [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;
   [[nodiscard]] std::optional<Interval> extent_of_selection() const;
@@ -111,6 +132,12 @@ class Session {
   std::optional<Hover> hover_;
   std::vector<Interval> back_;
   std::vector<Interval> forward_;
+  Page page_ = Page::kTimeline;
+  Metric metric_ = Metric::kOwnDelay;
+  RankOrder order_ = RankOrder::kByRank;
+  mutable std::optional<StepMatrix> matrix_;
+  CollectiveOrder collective_order_ = CollectiveOrder::kByTime;
+  mutable std::optional<std::vector<uint32_t>> collective_lines_;
   bool zooming_ = false;  // consecutive zooms and pans are one step of history
 };
 

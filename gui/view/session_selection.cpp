@@ -126,6 +126,26 @@ void Session::select_step(int64_t step) {
   choose_collective(step);
 }
 
+void Session::select_collective(uint32_t index) {
+  selection_ = {};
+  selection_.collective = index;
+  for (const analyzer::CollectiveMember& member : model_->collectives[index].members)
+    selection_.ranks.push_back(member.rank);
+  const Interval extent = extent_of(model_->collectives[index]);
+  selection_.range = extent;
+  show(padded(extent, 100));
+}
+
+void Session::select_cell(int rank, int64_t step) {
+  choose_rank(rank);
+  folds_.unfolded_ranks.insert(rank);
+  relayout();
+  select_step(step);
+  const std::optional<size_t> index = model_->index_of_rank(rank);
+  if (!index) return;
+  if (const Row* row = layout_.of_rank(static_cast<int>(*index))) scroll_to(*row);
+}
+
 void Session::select_range(std::optional<Interval> range) {
   selection_.range = range;
   if (range) {
@@ -172,37 +192,33 @@ Status Session::select(std::string_view text, bool keep) {
   return Done{};
 }
 
-void Session::click(const Hit& hit) {
+void Session::choose_rank(int rank) {
   const std::optional<size_t> finding = selection_.finding;
   selection_ = {};
-  if (hit.row == nullptr) return;
-  if (hit.row->rank_index >= 0) {
-    const RankModel& rank = model_->ranks[static_cast<size_t>(hit.row->rank_index)];
-    selection_.ranks = {rank.rank};
-    if (finding && *finding < model_->findings().size()) {
-      // The finding stays chosen while its own ranks are looked at.
-      const std::vector<int>& ranks = model_->findings()[*finding].ranks;
-      if (std::find(ranks.begin(), ranks.end(), rank.rank) != ranks.end()) {
-        selection_.finding = finding;
-      }
-    }
-    for (const analyzer::StepWindow& step : rank.steps) {
-      if (step.window.begin <= hit.time && hit.time < step.window.end) selection_.step = step.index;
-    }
-    if (hit.slice) {
-      selection_.slice = hit.slice;
-      const analyzer::ThreadLanes& thread =
-          rank.lanes.threads[static_cast<size_t>(hit.slice->thread_index)];
-      if (thread.table == "collective") {
-        const int64_t row =
-            thread.depths[static_cast<size_t>(hit.slice->depth)].row[hit.slice->slice];
-        const auto member = rank.collective_of_row.find(row);
-        if (member != rank.collective_of_row.end()) {
-          selection_.collective = member->second.collective;
-        }
-      }
-    }
+  selection_.ranks = {rank};
+  if (!finding) return;
+  const std::vector<int>& ranks = model_->findings()[*finding].ranks;
+  if (std::ranges::find(ranks, rank) != ranks.end()) selection_.finding = finding;
+}
+
+void Session::click(const Hit& hit) {
+  if (hit.row == nullptr || hit.row->rank_index < 0) {
+    selection_ = {};
+    return;
   }
+  const RankModel& rank = model_->ranks[static_cast<size_t>(hit.row->rank_index)];
+  choose_rank(rank.rank);
+  for (const analyzer::StepWindow& step : rank.steps) {
+    if (step.window.begin <= hit.time && hit.time < step.window.end) selection_.step = step.index;
+  }
+  if (!hit.slice) return;
+  selection_.slice = hit.slice;
+  const analyzer::ThreadLanes& thread =
+      rank.lanes.threads[static_cast<size_t>(hit.slice->thread_index)];
+  if (thread.table != "collective") return;
+  const int64_t row = thread.depths[static_cast<size_t>(hit.slice->depth)].row[hit.slice->slice];
+  const auto member = rank.collective_of_row.find(row);
+  if (member != rank.collective_of_row.end()) selection_.collective = member->second.collective;
 }
 
 bool Session::next_finding(int by) {

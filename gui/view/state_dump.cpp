@@ -39,7 +39,7 @@ std::string dump_state(const Session& session, int pending,
                        const std::vector<std::string>& messages) {
   Json out;
   out["schema"] = "dprof.gui_state/1";
-  out["page"] = "timeline";
+  out["page"] = info_of(session.page()).word;
   out["range_ns"] = {session.range().begin.ns, session.range().end.ns};
   out["pending"] = pending;
   out["rows"] = Json::array();

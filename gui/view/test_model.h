@@ -68,8 +68,11 @@ inline void add_step(int rank, int64_t step, analyzer::RankAnalysis& analysis,
 inline analyzer::Report report() {
   analyzer::Report report;
   report.run = {.name = "small", .ranks = kRanks, .hosts = 2};
-  report.run.steps = analyzer::StepsInfo{
-      .count = kSteps, .first_steady = 0, .last_steady = kSteps - 1, .median_ns = kStepNs};
+  report.run.steps = analyzer::StepsInfo{.count = kSteps,
+                                         .first_steady = 0,
+                                         .last_steady = kSteps - 1,
+                                         .steady = kSteps,
+                                         .median_ns = kStepNs};
   report.recording.events = 48;
   report.clock = analyzer::Clock{
       .reference = "node-a",
@@ -118,6 +121,7 @@ inline Model small_model() {
                             .table = "collective",
                             .depths = std::vector<analyzer::Lane>(1)});
     for (int64_t step = 0; step < kSteps; ++step) {
+      of.own_delays.push_back({step, rank == 2 ? 30 * kMs : 0});
       add_step(rank, step, of, lane, members[static_cast<size_t>(step)]);
     }
     analysis.ranks.push_back(std::move(of));

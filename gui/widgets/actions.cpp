@@ -98,6 +98,12 @@ void MainWindow::add_actions() {
              [this] { session_.toggle_selected(); });
   add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
   add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
+  for (size_t p = 0; p < view::kPages.size(); ++p) {
+    const std::string_view title = view::kPages[p].title;
+    add_action(tr("Page: %1").arg(QString::fromUtf8(title.data(), static_cast<int>(title.size()))),
+               {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
+               [this, p] { session_.show_page(static_cast<view::Page>(p)); });
+  }
   add_action(tr("Findings"), {QKeySequence("Alt+2")}, [this] { right_tabs_->setCurrentIndex(0); });
   add_action(tr("Details"), {QKeySequence("Alt+3")}, [this] { right_tabs_->setCurrentIndex(1); });
   add_action(tr("Selection"), {QKeySequence("Alt+4")},

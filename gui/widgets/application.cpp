@@ -51,6 +51,7 @@ Status write_outputs(const Options& options, MainWindow& window) {
 
 // The selectors given are the whole selection; without any it is that of a run just opened.
 Status select_all(const Options& options, MainWindow& window) {
+  if (options.page) window.show_page(*options.page);
   if (!options.selectors.empty()) window.session().clear_selection();
   bool keep = false;
   for (const std::string& selector : options.selectors) {

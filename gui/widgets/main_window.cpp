@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/widgets/main_window.h"
 
+#include <fmt/format.h>
+
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QScrollBar>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "gui/view/overview.h"
@@ -92,6 +96,14 @@ QWidget* MainWindow::build_top() {
   auto* layout = new QHBoxLayout(top_);
   layout->setContentsMargins(0, 8, 12, 9);
   layout->addStretch(1);
+  page_tabs_ = make_tabs({});
+  for (const view::PageInfo& page : view::kPages)
+    page_tabs_->addTab(QString::fromUtf8(page.title.data(), static_cast<int>(page.title.size())));
+  page_tabs_->setFont(look_.font(view::Font::kBody));
+  connect(page_tabs_, &QTabBar::currentChanged, this,
+          [this](int page) { show_page(static_cast<view::Page>(page)); });
+  layout->addWidget(page_tabs_);
+  layout->addStretch(1);
   go_to_ = new QLineEdit(top_);
   go_to_->setPlaceholderText(tr("go to   rank:5   step:42   finding:1   range:1.2s..1.4s"));
   go_to_->setFixedSize(kGoToWidth, kTopHeight - 17);
@@ -142,6 +154,16 @@ QWidget* MainWindow::build_centre() {
   connect(canvas_, &Canvas::hover_changed, canvas_, &Pane::update_overlay);
   rows->addWidget(overview_);
   rows->addWidget(canvas_, 1);
+  heatmap_ = new HeatmapPane(session_, look_);
+  connect(heatmap_, &HeatmapPane::changed, this, &MainWindow::refresh);
+  connect(heatmap_, &HeatmapPane::wants_timeline, this,
+          [this] { show_page(view::Page::kTimeline); });
+  build_collectives();
+  pages_ = new QStackedWidget;  // in the order of view::Page
+  pages_->addWidget(build_overview());
+  pages_->addWidget(upper);
+  pages_->addWidget(heatmap_);
+  pages_->addWidget(collectives_);
 
   auto* lower = new QWidget;
   lower->setObjectName(QStringLiteral("lower"));
@@ -151,11 +173,11 @@ QWidget* MainWindow::build_centre() {
   bottom_tabs_ = make_tabs({tr("SELECTION"), tr("DIAGNOSTICS")});
   lower_rows->addWidget(bottom_tabs_);
   bottom_stack_ = new QStackedWidget;
-  table_ = new ScrollPane(look_, [this](int width, int height) {
+  table_ = new ScrollPane(look_, [this](int width, int height, int) {
     if (!session_.is_open()) return view::Panel();
     return view::draw_selection_table(session_, width, height, look_.measure());
   });
-  diagnostics_ = new ScrollPane(look_, [this](int width, int height) {
+  diagnostics_ = new ScrollPane(look_, [this](int width, int height, int) {
     if (!session_.is_open()) return view::Panel();
     return view::draw_diagnostics(session_, width, height, look_.measure());
   });
@@ -167,7 +189,7 @@ QWidget* MainWindow::build_centre() {
   centre_ = new QSplitter(Qt::Vertical);
   centre_->setHandleWidth(1);
   centre_->setChildrenCollapsible(false);
-  centre_->addWidget(upper);
+  centre_->addWidget(pages_);
   centre_->addWidget(lower);
   centre_->setStretchFactor(0, 1);
   centre_->setStretchFactor(1, 0);
@@ -191,13 +213,66 @@ QWidget* MainWindow::build_centre() {
   return centre_stack_;
 }
 
+QWidget* MainWindow::build_overview() {
+  summary_ = new ScrollPane(look_, [this](int width, int height, int) {
+    if (!session_.is_open()) return view::Panel();
+    view::OverviewPage page = view::draw_overview_page(session_, width, height, look_.measure());
+    summary_ranks_ = std::move(page.ranks);
+    return std::move(page.panel);
+  });
+  summary_->setAccessibleName(tr("Overview"));
+  const auto choose = [this](int x, int y) {
+    for (const view::OverviewPage::Line& line : summary_ranks_) {
+      if (line.box.contains(x, y)) return select(fmt::format("rank:{}", line.rank), false).ok();
+    }
+    return false;
+  };
+  connect(summary_, &ScrollPane::clicked, this, choose);
+  connect(summary_, &ScrollPane::double_clicked, this, [this, choose](int x, int y) {
+    if (choose(x, y)) show_page(view::Page::kTimeline);
+  });
+  return summary_;
+}
+
+void MainWindow::build_collectives() {
+  collectives_ = new ScrollPane(
+      look_,
+      [this](int width, int height, int top) {
+        if (!session_.is_open()) return view::Panel();
+        view::CollectivesPage page =
+            view::draw_collectives(session_, width, height, top, look_.measure());
+        orders_ = std::move(page.choices);
+        return std::move(page.panel);
+      },
+      ScrollPane::Drawn::kInView);
+  collectives_->setAccessibleName(tr("Collectives"));
+  const auto choose = [this](int x, int y) {
+    for (const view::CollectivesPage::Choice& choice : orders_) {
+      if (!choice.box.contains(x, y)) continue;
+      session_.show_collective_order(choice.order);
+      refresh();
+      return false;
+    }
+    const int top = collectives_->verticalScrollBar()->value();
+    const auto line = view::collective_line_at(session_, top, y);
+    if (!line) return false;
+    session_.select_collective(*line);
+    refresh();
+    return true;
+  };
+  connect(collectives_, &ScrollPane::clicked, this, choose);
+  connect(collectives_, &ScrollPane::double_clicked, this, [this, choose](int x, int y) {
+    if (choose(x, y)) show_page(view::Page::kTimeline);
+  });
+}
+
 QWidget* MainWindow::build_right() {
   auto* right = new QWidget;
   auto* rows = column(right);
   right_tabs_ = make_tabs({tr("FINDINGS"), tr("DETAILS")});
   rows->addWidget(right_tabs_);
   right_stack_ = new QStackedWidget;
-  findings_ = new ScrollPane(look_, [this](int width, int height) {
+  findings_ = new ScrollPane(look_, [this](int width, int height, int) {
     if (!session_.is_open()) return view::Panel();
     view::FindingsPanel drawn = view::draw_findings(session_, width, height, look_.measure());
     cards_ = std::move(drawn.cards);
@@ -211,7 +286,7 @@ QWidget* MainWindow::build_right() {
       return;
     }
   });
-  details_ = new ScrollPane(look_, [this](int width, int height) {
+  details_ = new ScrollPane(look_, [this](int width, int height, int) {
     if (!session_.is_open()) return view::Panel();
     return view::draw_details(session_, fields_, width, height, look_.measure());
   });
@@ -275,14 +350,38 @@ Status MainWindow::select(const std::string& selector, bool keep) {
   return selected;
 }
 
+void MainWindow::show_page(view::Page page) {
+  if (!session_.is_open() || page == session_.page()) return;
+  session_.show_page(page);
+  refresh();
+  if (page == view::Page::kTimeline) canvas_->setFocus();
+}
+
+// The page, and the tracks beside the timeline only.
+void MainWindow::place_page() {
+  page_tabs_->setVisible(session_.is_open());
+  if (!session_.is_open()) return;
+  const auto page = static_cast<int>(session_.page());
+  const QSignalBlocker quiet(page_tabs_);
+  page_tabs_->setCurrentIndex(page);
+  pages_->setCurrentIndex(page);
+  columns_->widget(0)->setVisible(session_.page() == view::Page::kTimeline);
+}
+
 void MainWindow::refresh() {
+  place_page();
   centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
   if (session_.is_open()) describe_selection();
-  for (Pane* pane : {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
-                     static_cast<Pane*>(canvas_), message_, status_}) {
+  for (Pane* pane :
+       {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
+        static_cast<Pane*>(canvas_), static_cast<Pane*>(heatmap_), message_, status_}) {
     pane->refresh();
   }
   for (ScrollPane* pane : {findings_, details_, table_, diagnostics_}) pane->refresh();
+  // Of the pages only the one that is shown: a frame of the timeline pays for no other.
+  for (ScrollPane* page : {summary_, collectives_}) {
+    if (pages_->currentWidget() == page) page->refresh();
+  }
   const std::optional<size_t> finding =
       session_.is_open() ? session_.selection().finding : std::nullopt;
   if (finding && *finding < cards_.size()) findings_->reveal(cards_[*finding]);
@@ -310,6 +409,21 @@ void MainWindow::describe_selection() {
 view::DrawList MainWindow::draw_list() const {
   view::DrawList list;
   if (!session_.is_open()) return list;
+  if (session_.page() == view::Page::kOverview) {
+    const QSize shown = summary_->viewport()->size();
+    return view::draw_overview_page(session_, shown.width(), shown.height(), look_.measure())
+        .panel.list;
+  }
+  if (session_.page() == view::Page::kHeatmap) {
+    return view::draw_heatmap(session_, heatmap_->width(), heatmap_->height(), look_.measure())
+        .list;
+  }
+  if (session_.page() == view::Page::kCollectives) {
+    return view::draw_collectives(session_, collectives_->viewport()->width(),
+                                  collectives_->viewport()->height(),
+                                  collectives_->verticalScrollBar()->value(), look_.measure())
+        .panel.list;
+  }
   const int width = canvas_->width();
   const int height = canvas_->height() - view::kHeaderHeight;
   list.append(view::draw_header(session_, width, look_.measure()));

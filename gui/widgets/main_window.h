@@ -12,9 +12,12 @@
 #include <optional>
 #include <vector>
 
+#include "gui/view/pages/collectives_page.h"
+#include "gui/view/pages/overview_page.h"
 #include "gui/view/panels.h"
 #include "gui/view/session.h"
 #include "gui/widgets/canvas.h"
+#include "gui/widgets/heatmap_pane.h"
 #include "gui/widgets/worker.h"
 
 namespace dprof::widgets {
@@ -29,13 +32,16 @@ class MainWindow : public QMainWindow {
   // Shows a run that is in memory already.
   void show_model(std::shared_ptr<const view::Model> model);
   Status select(const std::string& selector, bool keep);
+  void show_page(view::Page page);
 
   [[nodiscard]] view::Session& session() { return session_; }
   [[nodiscard]] const view::Session& session() const { return session_; }
   [[nodiscard]] Canvas& canvas() { return *canvas_; }
+  [[nodiscard]] HeatmapPane& heatmap() { return *heatmap_; }
+  [[nodiscard]] ScrollPane& collectives() { return *collectives_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] int pending() const { return worker_.pending(); }
-  // Everything painted of the timeline: static layer and overlay.
+  // Everything painted of the page: of the timeline static layer and overlay.
   [[nodiscard]] view::DrawList draw_list() const;
   [[nodiscard]] std::string state() const;
   // All panes again, after the session was changed from outside.
@@ -53,6 +59,8 @@ class MainWindow : public QMainWindow {
   QWidget* build_top();
   QWidget* build_left();
   QWidget* build_centre();
+  QWidget* build_overview();
+  void build_collectives();
   QWidget* build_right();
   QTabBar* make_tabs(const QStringList& names);
   void add_actions();
@@ -61,6 +69,7 @@ class MainWindow : public QMainWindow {
   void go_to();
   void describe_selection();
   void arrange();
+  void place_page();
   void zoom(bool in, int anchor);
   void set_message(const QString& text);
 
@@ -73,6 +82,13 @@ class MainWindow : public QMainWindow {
   Tracks* tracks_ = nullptr;
   Overview* overview_ = nullptr;
   Canvas* canvas_ = nullptr;
+  QTabBar* page_tabs_ = nullptr;
+  QStackedWidget* pages_ = nullptr;
+  HeatmapPane* heatmap_ = nullptr;
+  ScrollPane* summary_ = nullptr;  // the page Overview
+  std::vector<view::OverviewPage::Line> summary_ranks_;
+  ScrollPane* collectives_ = nullptr;
+  std::vector<view::CollectivesPage::Choice> orders_;
   Pane* message_ = nullptr;
   QStackedWidget* centre_stack_ = nullptr;
   QTabBar* right_tabs_ = nullptr;

@@ -237,6 +237,37 @@ TEST_F(MainWindowTest, BothThemesAndSizesPaint) {
   EXPECT_FALSE(window.grab().isNull());
 }
 
+TEST_F(MainWindowTest, PagesByKeyAndACellByMouse) {
+  show_small();
+  key(Qt::Key_3, Qt::ControlModifier);
+  EXPECT_EQ(state()["page"], "heatmap");
+  EXPECT_TRUE(window.heatmap().isVisible());
+  EXPECT_FALSE(window.canvas().isVisible());
+  window.grab();  // a page is laid out when it is painted
+  const view::Box map = window.heatmap().page().map;
+  ASSERT_GT(map.w, 0);
+  const QPoint last_cell(map.x + map.w - 2, map.y + map.h - 2);
+  QTest::mouseClick(&window.heatmap(), Qt::LeftButton, {}, last_cell);
+  EXPECT_EQ(selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(selection().step, 2);
+  QTest::mouseDClick(&window.heatmap(), Qt::LeftButton, {}, last_cell);
+  EXPECT_EQ(state()["page"], "timeline");
+  EXPECT_TRUE(window.canvas().isVisible());
+}
+
+TEST_F(MainWindowTest, ALineOfCollectivesIsShownOnTheTimeline) {
+  show_small();
+  key(Qt::Key_4, Qt::ControlModifier);
+  EXPECT_EQ(state()["page"], "collectives");
+  QWidget* lines = window.collectives().viewport();
+  QTest::mouseClick(lines, Qt::LeftButton, {}, QPoint(60, 70 + 22 + 10));
+  EXPECT_EQ(selection().collective, 1U);
+  QTest::mouseDClick(lines, Qt::LeftButton, {}, QPoint(60, 70 + 10));
+  EXPECT_EQ(state()["page"], "timeline");
+  EXPECT_EQ(selection().collective, 0U);
+  EXPECT_LE(range().begin, TraceNs{50 * view::test::kMs});
+}
+
 TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {
   show_small();
   const QImage once = window.grab().toImage();

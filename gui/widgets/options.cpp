@@ -79,6 +79,15 @@ std::string read_timeout(const std::string& text, Options& options) {
   return {};
 }
 
+std::string read_page(const std::string& text, Options& options) {
+  options.page = view::page_of(text);
+  if (options.page) return {};
+  std::string words;
+  for (const view::PageInfo& page : view::kPages)
+    words += fmt::format("{}{}", words.empty() ? "" : ", ", page.word);
+  return fmt::format("'{}' is no page: {}", text, words);
+}
+
 using Reader = std::string (*)(const std::string&, Options&);
 
 // A validator that stores what it read.
@@ -91,7 +100,7 @@ CLI::Validator reading(Reader read, Options& options, const std::string& form) {
 std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code) {
   Options options;
   CLI::App app{"dprof-gui: the timeline of a recorded training run", "dprof-gui"};
-  std::string size, steps, ranks, timeout, theme;
+  std::string size, steps, ranks, timeout, theme, page;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
   app.add_option("--screenshot", options.screenshot, "write a picture (PNG) and end");
   app.add_option("--size", size, "size of the window, 1920x1080")
@@ -103,6 +112,9 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
                  "select and show: rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T, "
                  "collective:COMMUNICATOR/FUNCTION/SEQUENCE (repeatable)")
       ->allow_extra_args(false);
+  app.add_option("--view", page,
+                 "page to show: overview, timeline, heatmap, collectives; default: as the run is")
+      ->check(reading(read_page, options, "PAGE"));
   app.add_option("--steps", steps, "only steps A to before B")
       ->check(reading(read_steps, options, "A:B"));
   app.add_option("--ranks", ranks, "only these ranks: 0,5")

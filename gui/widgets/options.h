@@ -10,6 +10,7 @@
 
 #include "analyzer/analysis.h"
 #include "base/exit_code.h"
+#include "gui/view/pages/page.h"
 
 namespace dprof::widgets {
 
@@ -17,6 +18,7 @@ struct Options {
   std::vector<std::filesystem::path> runs;
   analyzer::AnalysisOptions analysis;
   std::vector<std::string> selectors;
+  std::optional<view::Page> page;  // nullopt: the one that suits the run
   std::optional<std::filesystem::path> screenshot;
   std::optional<std::filesystem::path> state;
   std::optional<std::filesystem::path> draw_list;

@@ -38,8 +38,8 @@ void Pane::paintEvent(QPaintEvent*) {
   if (overlay_) look_.play(overlay_(width(), height()), painter);
 }
 
-ScrollPane::ScrollPane(Look& look, Draw draw, QWidget* parent)
-    : QAbstractScrollArea(parent), look_(look), draw_(std::move(draw)) {
+ScrollPane::ScrollPane(Look& look, Draw draw, Drawn drawn, QWidget* parent)
+    : QAbstractScrollArea(parent), look_(look), draw_(std::move(draw)), drawn_(drawn) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
   constexpr int kWheelStep = 24;
@@ -54,7 +54,7 @@ void ScrollPane::refresh() {
 
 void ScrollPane::redraw() {
   const QSize shown = viewport()->size();
-  panel_ = draw_(shown.width(), shown.height());
+  panel_ = draw_(shown.width(), shown.height(), verticalScrollBar()->value());
   verticalScrollBar()->setPageStep(shown.height());
   verticalScrollBar()->setRange(0, std::max(panel_.height - shown.height(), 0));
   horizontalScrollBar()->setPageStep(shown.width());
@@ -77,6 +77,17 @@ void ScrollPane::paintEvent(QPaintEvent*) {
 }
 
 void ScrollPane::resizeEvent(QResizeEvent*) { refresh(); }
+
+void ScrollPane::scrollContentsBy(int, int) {
+  if (drawn_ == Drawn::kInView) redraw();
+  viewport()->update();
+}
+
+void ScrollPane::mouseDoubleClickEvent(QMouseEvent* event) {
+  const QPoint at = event->position().toPoint();
+  emit double_clicked(at.x() + horizontalScrollBar()->value(),
+                      at.y() + verticalScrollBar()->value());
+}
 
 void ScrollPane::mousePressEvent(QMouseEvent* event) {
   const QPoint at = event->position().toPoint();

@@ -8,7 +8,7 @@
 #include <QWidget>
 #include <functional>
 
-#include "gui/view/selection_table.h"
+#include "gui/view/panel.h"
 #include "gui/widgets/look.h"
 
 namespace dprof::widgets {
@@ -43,26 +43,32 @@ class ScrollPane : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  using Draw = std::function<view::Panel(int width, int height)>;
+  // `top`: how far the content is scrolled down.
+  using Draw = std::function<view::Panel(int width, int height, int top)>;
+  enum class Drawn : uint8_t { kWhole, kInView };  // kInView: again whenever it scrolls
 
-  ScrollPane(Look& look, Draw draw, QWidget* parent = nullptr);
+  ScrollPane(Look& look, Draw draw, Drawn drawn = Drawn::kWhole, QWidget* parent = nullptr);
   void refresh();
   // Scrolls as little as needed to show a box of the content.
   void reveal(const view::Box& box);
 
  signals:
   void clicked(int x, int y);  // in the content
+  void double_clicked(int x, int y);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
 
  private:
   void redraw();
 
   Look& look_;
   Draw draw_;
+  Drawn drawn_;
   view::Panel panel_;
 };
 

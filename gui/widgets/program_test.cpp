@@ -67,6 +67,18 @@ TEST_F(ProgramTest, WritesAllOutputsTwiceTheSame) {
   EXPECT_EQ(state["pending"], 0);
 }
 
+TEST_F(ProgramTest, PagesHaveNames) {
+  const std::string run_folder = make_run();
+  ASSERT_EQ(run(run_folder + " --view heatmap --dump-state " + path("h.json") +
+                " --dump-draw-list " + path("h.txt")),
+            0);
+  EXPECT_EQ(nlohmann::json::parse(read(path("h.json")))["page"], "heatmap");
+  EXPECT_NE(read(path("h.txt")).find("Own delay"), std::string::npos);
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
+  EXPECT_NE(err.find("overview, timeline, heatmap, collectives"), std::string::npos) << err;
+}
+
 TEST_F(ProgramTest, SelectorsStepsAndRanksChangeWhatIsShown) {
   const std::string run_folder = make_run();
   ASSERT_EQ(run(run_folder + " --dump-state " + path("s.json") +

@@ -47,6 +47,16 @@ void RankMachine::advance() {
   }
 }
 
+void RankMachine::wake() {
+  pump();
+  advance();
+}
+
+bool RankMachine::communicates_at(int64_t at) const {
+  return std::ranges::any_of(
+      works_, [&](const Work& w) { return w.start <= at && (w.end == kPending || w.end > at); });
+}
+
 void RankMachine::spend(Busy busy, int64_t until) {
   if (trail_ != nullptr && until > now_) {
     if (!trail_->pieces.empty() && trail_->pieces.back().busy == busy &&
@@ -155,10 +165,7 @@ bool RankMachine::work_for(const Instruction& i) {
       blocked_ = i.busy;
       return false;
     }
-    const bool contended = std::ranges::any_of(works_, [&](const Work& w) {
-      return w.start <= now_ && (w.end == kPending || w.end > now_);
-    });
-    if (contended) ns = std::llround(static_cast<double>(ns) * factor);
+    if (communicates_at(now_)) ns = std::llround(static_cast<double>(ns) * factor);
   }
   spend(i.busy, now_ + ns);
   if (computes) last_gradient_ = now_;
@@ -399,12 +406,33 @@ bool RankMachine::pump_front(int queue, Queue& q) {
     done.end = w.end;
     done.work = w.trail;
   } else {
-    done.end = done.begin + item.ns;
+    const std::optional<int64_t> ns = length_of(queue, item, done.begin);
+    if (!ns) return false;
+    done.end = done.begin + *ns;
+    if (item.activity == schema::GpuActivityKind::kKernel) {
+      last_kernel_begin_ = done.begin;
+      last_kernel_end_ = done.end;
+    }
   }
   q.free = done.end;
   q.raised = false;
   if (trail_ != nullptr && setting_.gpu) trail_->activities.push_back(done);
   return true;
+}
+
+// Of an activity that begins then; nullopt: the world has to get there first.
+std::optional<int64_t> RankMachine::length_of(int queue, const Item& item, int64_t begin) {
+  const double factor = source_.contention();
+  const bool matters = factor > 1 || source_.transfer_contention() > 1;
+  if (!matters || !setting_.gpu || item.activity != schema::GpuActivityKind::kKernel)
+    return item.ns;
+  // Collectives that were called before it begin first, if nothing holds them up.
+  for (int other = 0; other < static_cast<int>(queues_.size()); ++other) {
+    if (other != queue) pump(other);
+  }
+  if (!peers_.has_reached(setting_.rank, begin)) return std::nullopt;
+  if (!communicates_at(begin)) return item.ns;
+  return std::llround(static_cast<double>(item.ns) * std::max(1.0, factor));
 }
 
 int64_t RankMachine::last_known() const {

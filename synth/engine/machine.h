@@ -22,8 +22,10 @@ class ProgramSource {
   virtual ~ProgramSource() = default;
   // The index-th program of a rank; false: there is none any more.
   virtual bool program(int rank, int64_t index, Program& out) const = 0;
-  // How many times as long an operator takes that begins while a collective runs.
+  // How many times as long an operator, or a kernel, takes that begins while a collective runs.
   [[nodiscard]] virtual double contention() const = 0;
+  // And a transfer that begins while most members' devices compute.
+  [[nodiscard]] virtual double transfer_contention() const { return 1; }
 };
 
 struct Arrival {
@@ -72,9 +74,15 @@ class RankMachine {
 
   // As far as it gets.
   void advance();
+  // The world has got to where has_reached() was asked for.
+  void wake();
   void complete(uint64_t work, int64_t end, int64_t last_start);
 
   [[nodiscard]] bool finished() const { return finished_; }
+  // Whether the last kernel that has begun runs then.
+  [[nodiscard]] bool computes_at(int64_t at) const {
+    return last_kernel_begin_ <= at && at < last_kernel_end_;
+  }
   [[nodiscard]] const std::vector<int64_t>& step_ends() const { return step_ends_; }
   // When the last thing ended that is known of, on the host or in a queue.
   [[nodiscard]] int64_t last_known() const;
@@ -137,6 +145,8 @@ class RankMachine {
   void pump();
   bool pump(int queue);
   bool pump_front(int queue, Queue& q);
+  std::optional<int64_t> length_of(int queue, const Item& item, int64_t begin);
+  [[nodiscard]] bool communicates_at(int64_t at) const;
   void spend(Busy busy, int64_t until);
   size_t begin_range(int32_t name, uint8_t category, int64_t sequence, int64_t correlation);
   Work& work(uint64_t id) { return works_[id - first_work_]; }
@@ -161,6 +171,8 @@ class RankMachine {
   uint64_t program_work_ = 0;  // first of this program
   std::optional<uint64_t> inline_work_;
   int64_t last_gradient_ = 0;  // when the operator before ended
+  int64_t last_kernel_begin_ = 0;
+  int64_t last_kernel_end_ = 0;
   std::deque<int64_t> events_;
   int64_t first_event_ = 0;
   int64_t correlation_ = 0;

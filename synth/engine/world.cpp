@@ -47,6 +47,7 @@ int64_t member_end(const WorldModel& model, const Instance& instance, uint32_t i
 World::World(const WorldModel& model) : model_(model), network_(model.links) {
   works_.resize(model.ranks.size());
   by_call_.resize(model.groups.size());
+  asked_.resize(model.ranks.size(), INT64_MIN);
   for (const MachineSetting& setting : model.ranks) {
     machines_.push_back(std::make_unique<RankMachine>(setting, *model.programs, *this, nullptr));
   }
@@ -80,7 +81,7 @@ void World::run() {
         break;
       }
       case EventKind::kWake:
-        machines_[event.id]->advance();
+        machines_[event.id]->wake();
         break;
     }
   }
@@ -88,6 +89,9 @@ void World::run() {
 
 bool World::has_reached(int rank, int64_t at) {
   if (now_ >= at) return true;
+  int64_t& asked = asked_[static_cast<size_t>(rank)];
+  if (asked == at) return false;
+  asked = at;
   push(at, EventKind::kWake, static_cast<uint32_t>(rank));
   return false;
 }
@@ -188,11 +192,20 @@ void World::on_ready(uint32_t id) {
   TransferCost cost = model_.cost(instance, open.call);
   instance.begin = now_;
   if (cost.never) return;
+  if (computation_beside(open)) cost.ns *= model_.programs->transfer_contention();
   const size_t transfer = network_.begin(std::move(cost.links), cost.ns, now_);
   open.transfer = transfer;
   if (instance_of_transfer_.size() <= transfer) instance_of_transfer_.resize(transfer + 1);
   instance_of_transfer_[transfer] = id;
   push_forecasts();
+}
+
+bool World::computation_beside(const Open& open) const {
+  if (model_.programs->transfer_contention() <= 1) return false;
+  const auto computing = std::ranges::count_if(open.waiting, [&](const Waiting& w) {
+    return machines_[static_cast<size_t>(w.rank)]->computes_at(now_);
+  });
+  return computing > 0 && static_cast<size_t>(computing) * 2 >= open.waiting.size();
 }
 
 void World::push_forecasts() {

@@ -118,6 +118,7 @@ class World : public Peers {
   void on_ready(uint32_t id);
   void on_finished(uint32_t id);
   void push_forecasts();
+  [[nodiscard]] bool computation_beside(const Open& open) const;
 
   const WorldModel& model_;
   Network network_;
@@ -130,6 +131,7 @@ class World : public Peers {
   std::map<std::tuple<int, int, int>, std::pair<std::vector<uint32_t>, std::array<size_t, 2>>>
       messages_;  // by group, from, to; how many the sender and the receiver have called
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<int64_t> asked_;  // by rank: what has_reached() was asked for last
   uint64_t order_ = 0;
   int64_t now_ = INT64_MIN;
 };

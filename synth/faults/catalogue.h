@@ -9,7 +9,7 @@
 
 namespace dprof::synth {
 
-enum class Family : uint8_t { kFault, kHang, kLoss, kHealthy };
+enum class Family : uint8_t { kFault, kHang, kLoss, kMemory, kHealthy };
 
 struct FaultKind {
   std::string_view name;

@@ -75,6 +75,73 @@ TEST(Faults, ShapesSayWhen) {
   EXPECT_NEAR(static_cast<double>(cost_of(with("sleep-forward:ms=20,from=100"))), 0, 1e5);
 }
 
+int64_t busy_ns(const Trail& trail, Busy what) {
+  int64_t sum = 0;
+  for (const HostPiece& piece : trail.pieces) {
+    if (piece.busy == what) sum += piece.end - piece.begin;
+  }
+  return sum;
+}
+
+TEST(Faults, AHostsRanksAreSlowTogether) {
+  std::vector<Trail> trails;
+  ASSERT_TRUE(execute(with("slow-rank:host=1,factor=2"), &trails).ok());
+  const auto forward = [&](size_t rank) {
+    return static_cast<double>(busy_ns(trails[rank], Busy::kForward));
+  };
+  for (const size_t rank : {3U, 4U, 5U}) EXPECT_NEAR(forward(rank) / forward(0), 2, 0.1);
+  for (const size_t rank : {1U, 2U}) EXPECT_NEAR(forward(rank) / forward(0), 1, 0.05);
+}
+
+TEST(Faults, EachRankPausesInStepsOfItsOwn) {
+  std::vector<Trail> trails;
+  Spec spec = with("gc-pauses:ms=10,probability=0.3");
+  spec.steps = 60;
+  ASSERT_TRUE(execute(spec, &trails).ok());
+  std::set<int64_t> sums;
+  for (const Trail& trail : trails) sums.insert(busy_ns(trail, Busy::kGc));
+  EXPECT_GT(sums.size(), 1U);
+  EXPECT_GT(*sums.begin(), 0);
+  EXPECT_LT(*sums.rbegin(), 60 * 10'000'000);
+}
+
+TEST(Faults, AStageHasMoreLayersAndALongBatchHasNot) {
+  const auto operators = [](std::string_view fault) {
+    Spec spec = with(fault);
+    spec.technique = Technique::kPipeline;
+    std::vector<Trail> trails;
+    EXPECT_TRUE(execute(spec, &trails).ok());
+    return std::pair(trails[1].ranges.size(), trails[2].ranges.size());
+  };
+  const auto layers = operators("stage-imbalance:rank=1,factor=2");
+  EXPECT_GT(static_cast<double>(layers.first), 1.5 * static_cast<double>(layers.second));
+  const auto lengths = operators("long-sequences:rank=1,factor=2");
+  EXPECT_EQ(lengths.first, lengths.second);
+}
+
+// Of a pipeline over three hosts only what passes the last one's link is slow.
+TEST(Faults, AMessageIsSlowOverItsOwnLinkOnly) {
+  const auto shortest = [](std::string_view fault, int from, int to) {
+    Spec spec = with(fault);
+    spec.hosts = 3;
+    spec.technique = Technique::kPipeline;
+    const Result<Truth> truth = execute(spec);
+    EXPECT_TRUE(truth.ok());
+    int64_t least = kNever;  // others may share its links
+    for (const CollectiveTruth& c : truth->collectives) {
+      if (c.instance.root == from && c.instance.peer == to)
+        least = std::min(least, c.instance.end - c.instance.begin);
+    }
+    return static_cast<double>(least);
+  };
+  const auto ratio = [&](int from, int to) {
+    return shortest("slow-link:host=2,factor=8", from, to) /
+           shortest("slow-link:host=0,factor=1", from, to);
+  };
+  EXPECT_GT(ratio(3, 4), 4);
+  EXPECT_NEAR(ratio(1, 2), 1, 0.2);
+}
+
 // Every hang leaves exactly its culprits out of what the others wait for.
 TEST(Hangs, NobodyButTheTemplateStopsTheJob) {
   for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {

@@ -61,7 +61,7 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
   const Result<Pattern> pattern = pattern_of(asked);
   if (!pattern.ok()) return fail(pattern.error());
   const bool hangs = fault.kind->family == Family::kHang;
-  fault.pattern = *pattern;
+  fault.pattern = asked.name == "gc-pauses" ? Pattern::kRotating : *pattern;
   fault.rank = asked.rank.value_or(asked.name == "rank0-work" ? 0 : std::min(1, spec.ranks - 1));
   fault.other = asked.other.value_or(asked.name == "hang-two-culprits"
                                          ? spec.ranks / 2 + fault.rank % std::max(1, spec.ranks / 2)
@@ -76,9 +76,8 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
       std::max<int64_t>(1, asked.every.value_or(asked.name == "checkpoint" ? kCheckpointEvery
                                                 : fault.pattern == Pattern::kPeriodic ? 5
                                                                                       : 1));
-  fault.probability = asked.probability.value_or(asked.name == "drop"                   ? 0.005
-                                                 : fault.pattern == Pattern::kTransient ? 0.05
-                                                                                        : 1);
+  const bool random = fault.pattern == Pattern::kTransient || asked.name == "gc-pauses";
+  fault.probability = asked.probability.value_or(asked.name == "drop" ? 0.005 : random ? 0.05 : 1);
   fault.ms = asked.ms.value_or(fault.kind->ms);
   fault.factor = asked.factor.value_or(fault.kind->factor);
   fault.count = asked.count.value_or(asked.name == "item-sync" ? 20 : 8);
@@ -176,7 +175,7 @@ Effects FaultPlan::effects(int rank, int64_t step) const {
     if (!fault.at_work(spec_.seed, step)) continue;
     if (fault.kind->family == Family::kHang) {
       add_hang(fault, rank, step, effects);
-    } else if (fault.kind->family == Family::kFault) {
+    } else if (fault.kind->family == Family::kFault || fault.kind->family == Family::kMemory) {
       add(fault, rank, step, effects);
     }
   }
@@ -190,8 +189,14 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
     e.network_factor = std::max(e.network_factor, fault.factor);
     return;
   }
-  if (fault.rank_in(step, spec_.ranks) != rank) return;
   const int64_t ns = ns_of(fault.ms);
+  if (name == "gc-pauses") {
+    if (uniform(key_of(spec_.seed, 72, rank, step)) < fault.probability) e.forward_gc_ns += ns;
+    return;
+  }
+  const bool of_host = name == "slow-rank" && fault.host >= 0;
+  if (of_host ? host_of(spec_, rank) != fault.host : fault.rank_in(step, spec_.ranks) != rank)
+    return;
   if (name == "slow-forward") e.forward_op_ns += ns;
   if (name == "slow-backward") e.backward_op_ns += ns;
   if (name == "sleep-forward") e.forward_host_ns += ns;
@@ -199,6 +204,8 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
   if (name == "loader") e.loader_ns += ns;
   if (name == "slow-storage") e.batch_cost *= fault.factor;
   if (name == "gc-pause") e.forward_gc_ns += ns;
+  if (name == "gc-collect") e.told_gc_ns += ns;
+  if (name == "slow-optimizer") e.optimizer_op_ns += ns;
   if (name == "checkpoint") e.checkpoint_ns += ns;
   if (name == "rank0-work") e.rank0_ns += ns;
   if (name == "item-sync") {
@@ -209,9 +216,12 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
     e.churns += fault.count;
     e.churn_ns = ns;
   }
+  if (name == "leak") e.leaked_bytes += fault.count << 20;
   if (name == "slow-rank") e.host_factor *= fault.factor, e.kernel_factor *= fault.factor;
   if (name == "gpu-throttle" || name == "slow-device") e.kernel_factor *= fault.factor;
-  if (name == "input-imbalance" || name == "stage-imbalance") e.batch_factor *= fault.factor;
+  if (name == "slow-memory") e.memory_factor *= fault.factor;
+  if (name == "input-imbalance" || name == "long-sequences") e.batch_factor *= fault.factor;
+  if (name == "stage-imbalance") e.layers_factor *= fault.factor;
   if (name == "cpu-contention") {
     e.host_factor *= fault.factor;
     e.jitter = fault.factor;
@@ -237,7 +247,9 @@ void FaultPlan::add_healthy(int rank, int64_t step, Effects& e) const {
     e.forward_op_ns += ns_of(spec_.step_ms * 0.01);
   if (kind == "checkpoints" && step % kCheckpointEvery == kCheckpointEvery - 1)
     e.checkpoint_ns += ns_of(4 * spec_.step_ms);
-  if (kind == "warm-up" && step < 3) e.batch_factor *= 3;
+  if (kind == "warm-up" && step < 3) e.work_factor *= 3;
+  if (kind == "all-slower" && step >= spec_.steps / 2) e.work_factor *= 1.3;
+  if (kind == "all-input") e.loader_ns += ns_of(spec_.step_ms * 0.25);
 }
 
 }  // namespace dprof::synth

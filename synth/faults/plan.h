@@ -36,21 +36,27 @@ struct Effects {
   int64_t forward_op_ns = 0;
   int64_t forward_host_ns = 0;
   int64_t forward_gc_ns = 0;
+  int64_t told_gc_ns = 0;  // of a collection with a range of its own
   int64_t backward_op_ns = 0;
   int64_t backward_host_ns = 0;
+  int64_t optimizer_op_ns = 0;
   int64_t loader_ns = 0;
   double batch_cost = 1;  // how many times as long a worker needs for a batch
   int64_t checkpoint_ns = 0;
   int64_t rank0_ns = 0;
   double host_factor = 1;    // of operators on the CPU
   double kernel_factor = 1;  // of kernels
-  double batch_factor = 1;   // of both, in forward and backward
+  double memory_factor = 1;  // of elementwise kernels
+  double batch_factor = 1;   // of both, in forward and backward: larger or longer batches
+  double work_factor = 1;    // likewise, with the same batches
+  double layers_factor = 1;  // likewise, of their number
   double jitter = 0;         // of contention: up to that much more, per operator
   double network_factor = 1;
   int64_t syncs = 0;
   int64_t after_sync_ns = 0;
   int64_t churns = 0;
   int64_t churn_ns = 0;
+  int64_t leaked_bytes = 0;
   HangAct hang = HangAct::kNone;
 };
 

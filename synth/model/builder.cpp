@@ -18,6 +18,7 @@ constexpr double kHostShare = 0.02;     // of an operator's length, between oper
 constexpr double kBatchShare = 0.5;     // of a step, that a loader's worker needs for a batch
 constexpr double kNoisy = 0.05;         // of operators on noisy hosts
 constexpr int64_t kBatchBytes = 19'267'584;
+constexpr double kElementwiseShare = 0.25;  // of a usual kernel's length
 
 struct OpNames {
   std::array<int32_t, 4> outer;
@@ -34,15 +35,17 @@ constexpr OpNames kForwardOps = {
     {name("aten::conv2d"), name("aten::relu"), name("aten::max_pool2d"), name("aten::linear")},
     {name("aten::convolution"), name("aten::clamp_min"), name("aten::max_pool2d_with_indices"),
      name("aten::addmm")},
-    {name("void cudnn::ops::nchwToNhwcKernel<float>"), kElementwise, kElementwise,
-     name("ampere_sgemm_128x64_tn")}};
+    {name("sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64"),
+     kElementwise, kElementwise,
+     name("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64")}};
 constexpr OpNames kBackwardOps = {
     {name("AddmmBackward0"), name("MaxPool2DWithIndicesBackward0"), name("ReluBackward0"),
      name("ConvolutionBackward0")},
     {name("aten::mm"), name("aten::max_pool2d_with_indices_backward"),
      name("aten::threshold_backward"), name("aten::convolution_backward")},
-    {name("ampere_sgemm_128x64_nt"), kElementwise, kElementwise,
-     name("void cudnn::ops::nchwToNhwcKernel<float>")}};
+    {name("sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize128x128x64"), kElementwise,
+     kElementwise,
+     name("sm90_xmma_dgrad_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64")}};
 constexpr OpNames kOptimizerOps = {
     {name("aten::_foreach_mul_"), name("aten::_foreach_add_"), name("aten::_foreach_mul_"),
      name("aten::add_")},
@@ -107,6 +110,7 @@ StepBuilder::StepBuilder(const Spec& spec, const FaultPlan& plan, int rank, int6
       speed_(plan.speed(rank)),
       key_(key_of(spec.seed, 21, rank, step)),
       autograd_(step * 4096) {
+  speed_ *= std::max(0.2, 1 + spec.step_noise * normal(key_of(key_, 5)));
   if (step >= 0) effects_ = plan.effects(rank, step);
 }
 
@@ -114,7 +118,8 @@ double StepBuilder::factor(Busy phase, uint64_t which) const {
   const double noise = spec_.healthy == "noisy-hosts" ? std::max(kNoisy, spec_.noise) : spec_.noise;
   double f = speed_ * std::max(0.2, 1 + noise * normal(key_of(key_, which)));
   f *= gpu() ? effects_.kernel_factor : effects_.host_factor;
-  if (phase == Busy::kForward || phase == Busy::kBackward) f *= effects_.batch_factor;
+  if (phase == Busy::kForward || phase == Busy::kBackward)
+    f *= effects_.batch_factor * effects_.work_factor;
   if (effects_.jitter > 0) f *= 1 + (effects_.jitter - 1) * (uniform(key_of(key_, which, 7)) - 0.5);
   return f;
 }
@@ -169,13 +174,26 @@ void StepBuilder::range(int32_t what, RangeCategory category, Busy busy, int64_t
 
 void StepBuilder::ops(Busy phase, double ns, int64_t count) {
   if (count <= 0 || ns <= 0) return;
+  if (effects_.layers_factor != 1 && phase != Busy::kOptimizer) {
+    const auto more =
+        std::max<int64_t>(1, std::llround(static_cast<double>(count) * effects_.layers_factor));
+    ns *= effects_.layers_factor;
+    count = more;
+  }
   const OpNames& names = names_of(phase);
-  const double each = ns / static_cast<double>(count);
+  const auto weight = [&](size_t which) {
+    return gpu() && names.kernel[which] == kElementwise ? kElementwiseShare : 1;
+  };
+  double weights = 0;
+  for (int64_t i = 0; i < count; ++i) weights += weight(static_cast<size_t>(i) % 4);
+  const double each = ns / weights;
   for (int64_t i = 0; i < count; ++i) {
     const auto which = static_cast<size_t>(i) % 4;
-    const double length = each * factor(phase, ++drawn_);
+    const double length = each * weight(which) * factor(phase, ++drawn_);
     if (gpu()) {
-      device_op(phase, names.outer[which], names.kernel[which], length);
+      const bool elementwise = names.kernel[which] == kElementwise;
+      device_op(phase, names.outer[which], names.kernel[which],
+                length * (elementwise ? effects_.memory_factor : 1));
     } else {
       host_op(phase, names.outer[which], names.inner[which], length);
     }
@@ -319,7 +337,10 @@ void StepBuilder::input() {
            : std::llround(base * std::max(0.2, 1 + 4 * spec_.noise * normal(key_of(key_, 3)))) +
                  effects_.loader_ns);
   end(kInputPhase);
-  if (gpu()) copy(schema::GpuActivityKind::kMemcpyH2d, kBatchBytes);
+  if (gpu()) {
+    copy(schema::GpuActivityKind::kMemcpyH2d,
+         std::llround(static_cast<double>(kBatchBytes) * effects_.batch_factor));
+  }
   gap();
 }
 
@@ -327,6 +348,8 @@ void StepBuilder::forward(double ns, int64_t count) {
   begin(kForwardPhase);
   host(Busy::kHost, effects_.forward_host_ns);
   host(Busy::kGc, effects_.forward_gc_ns);
+  if (effects_.told_gc_ns > 0)
+    range(name("gc.collect"), RangeCategory::kUser, Busy::kGc, effects_.told_gc_ns);
   if (effects_.forward_op_ns > 0)
     ops(Busy::kForward, static_cast<double>(effects_.forward_op_ns), 2);
   for (int64_t i = 0; i < effects_.churns; ++i) {
@@ -378,10 +401,14 @@ void StepBuilder::before_backward() {
 void StepBuilder::optimizer(double ns, int64_t count) {
   begin(kOptimizerPhase);
   ops(Busy::kOptimizer, ns, count);
+  if (effects_.optimizer_op_ns > 0)
+    ops(Busy::kOptimizer, static_cast<double>(effects_.optimizer_op_ns), 2);
   end(kOptimizerPhase);
 }
 
 void StepBuilder::after_step() {
+  if (effects_.leaked_bytes > 0)  // a block of its own for each step
+    memory(true, -1 - step_, effects_.leaked_bytes, schema::MemoryCategory::kUnknown);
   if (effects_.checkpoint_ns > 0) {
     gap();
     begin(name("checkpoint"));

@@ -81,7 +81,7 @@ class StepBuilder {
   int64_t step_;
   Program& out_;
   Effects effects_;
-  double speed_;
+  double speed_;  // in this step
   uint64_t key_;
   uint64_t drawn_ = 0;
   int64_t autograd_ = 0;

@@ -180,8 +180,17 @@ WorldModel Model::world() const {
 }
 
 double Model::slow(int group, int64_t step) const {
+  return slow_between(group_hosts_[static_cast<size_t>(group)], step);
+}
+
+double Model::slow_message(int from, int to, int64_t step) const {
+  std::vector<int> hosts = {host_of(spec_, from)};
+  if (host_of(spec_, to) != hosts.front()) hosts.push_back(host_of(spec_, to));
+  return slow_between(hosts, step);
+}
+
+double Model::slow_between(const std::vector<int>& hosts, int64_t step) const {
   double factor = 1;
-  const std::vector<int>& hosts = group_hosts_[static_cast<size_t>(group)];
   for (const Fault& fault : plan_.faults()) {
     const std::string_view what = fault.kind->name;
     const bool link = what == "slow-link";

@@ -32,6 +32,7 @@ class Model : public ProgramSource {
 
   bool program(int rank, int64_t index, Program& out) const override;
   [[nodiscard]] double contention() const override { return spec_.contention; }
+  [[nodiscard]] double transfer_contention() const override { return spec_.transfer_contention; }
 
   [[nodiscard]] const Spec& spec() const { return spec_; }
   [[nodiscard]] const FaultPlan& plan() const { return plan_; }
@@ -48,6 +49,8 @@ class Model : public ProgramSource {
   [[nodiscard]] int half_group(int rank) const;
   // How many times as long a group's transfers take in a step, by a fault of the network.
   [[nodiscard]] double slow(int group, int64_t step) const;
+  // Likewise of a message between two ranks.
+  [[nodiscard]] double slow_message(int from, int to, int64_t step) const;
 
  private:
   Model(const Spec& spec, FaultPlan plan);
@@ -55,6 +58,7 @@ class Model : public ProgramSource {
   void make_sizes();
   int add_group(std::string name, std::vector<int> members);
   [[nodiscard]] TransferCost cost(const Instance& instance, const CollectiveCall& call) const;
+  [[nodiscard]] double slow_between(const std::vector<int>& hosts, int64_t step) const;
 
   Spec spec_;
   FaultPlan plan_;

@@ -9,26 +9,26 @@ using schema::Function;
 
 constexpr int kServer = 0;
 
-CollectiveCall message(const Model& model, Function function, int peer, int64_t step) {
+CollectiveCall message(const Model& model, Function function, int peer, int worker, int64_t step) {
   return {.group = kWorldGroup,
           .function = function,
           .bytes = model.sizes().all_bytes,
           .peer = peer,
-          .slow = model.slow(kWorldGroup, step)};
+          .slow = model.slow_message(kServer, worker, step)};
 }
 
 void serve(StepBuilder& b, const Model& model, int64_t step) {
   b.begin(name("serve"));
   for (int worker = 1; worker < model.spec().ranks; ++worker)
-    b.blocking(message(model, Function::kRecv, worker, step));
+    b.blocking(message(model, Function::kRecv, worker, worker, step));
   b.before_backward();
   b.optimizer(model.sizes().optimizer_ns, model.sizes().optimizer_ops);
   for (int worker = 1; worker < model.spec().ranks; ++worker)
-    b.blocking(message(model, Function::kSend, worker, step));
+    b.blocking(message(model, Function::kSend, worker, worker, step));
   b.end(name("serve"));
 }
 
-void work(StepBuilder& b, const Model& model, int64_t step) {
+void work(StepBuilder& b, const Model& model, int rank, int64_t step) {
   const Sizes& sizes = model.sizes();
   b.input();
   b.forward(sizes.forward_ns, sizes.forward_ops);
@@ -39,10 +39,10 @@ void work(StepBuilder& b, const Model& model, int64_t step) {
   if (b.gpu()) b.thread(kMainThread);
   b.end(kBackwardPhase);
   b.begin(name("push"));
-  b.blocking(message(model, Function::kSend, kServer, step));
+  b.blocking(message(model, Function::kSend, kServer, rank, step));
   b.end(name("push"));
   b.begin(name("pull"));
-  b.blocking(message(model, Function::kRecv, kServer, step));
+  b.blocking(message(model, Function::kRecv, kServer, rank, step));
   b.end(name("pull"));
 }
 
@@ -53,7 +53,7 @@ void parameter_server_step(StepBuilder& b, const Model& model, int rank, int64_t
   if (rank == kServer) {
     serve(b, model, step);
   } else {
-    work(b, model, step);
+    work(b, model, rank, step);
   }
   side_collectives(b, model, rank, step);
   b.after_step();

@@ -18,9 +18,13 @@ constexpr int kBackwardQueue = 2;  // and to the one before
 class PipelineStep {
  public:
   PipelineStep(StepBuilder& b, const Model& model, int rank, int64_t step)
-      : b_(b), sizes_(model.sizes()), rank_(rank), stages_(model.spec().ranks) {
+      : b_(b),
+        model_(model),
+        sizes_(model.sizes()),
+        rank_(rank),
+        step_(step),
+        stages_(model.spec().ranks) {
     batches_ = model.spec().micro_steps > 1 ? model.spec().micro_steps : kMicroBatches;
-    slow_ = model.slow(kWorldGroup, step);
   }
 
   void run() {
@@ -69,7 +73,7 @@ class PipelineStep {
                                     .bytes = kActivationBytes,
                                     .peer = to,
                                     .queue = queue,
-                                    .slow = slow_}));
+                                    .slow = model_.slow_message(rank_, to, step_)}));
   }
 
   // On a device the compute stream waits, on a CPU the thread.
@@ -79,17 +83,18 @@ class PipelineStep {
                               .bytes = kActivationBytes,
                               .peer = from,
                               .queue = b_.gpu() ? queue : kInline,
-                              .slow = slow_};
+                              .slow = model_.slow_message(from, rank_, step_)};
     const int64_t number = b_.collective(call);
     if (b_.gpu()) b_.wait(number);
   }
 
   StepBuilder& b_;
+  const Model& model_;
   const Sizes& sizes_;
   int rank_;
+  int64_t step_;
   int stages_;
-  int batches_;
-  double slow_;
+  int batches_ = 0;
   int forwards_ = 0;
   int backwards_ = 0;
   std::vector<int64_t> sends_;

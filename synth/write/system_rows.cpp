@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synth/write/system_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +14,7 @@ constexpr int64_t kEveryNs = 500'000'000;
 constexpr int64_t kShortNs = 1'000'000;  // the host's own pieces beyond that are sleep
 constexpr int64_t kFullClockMhz = 1980;
 constexpr int64_t kThermal = 0x40;
+constexpr int64_t kTimeSliceNs = 4'000'000;  // after which the scheduler gives the core to another
 constexpr int64_t kBlockBytes = 512;
 constexpr int64_t kSegmentBytes = int64_t{2} << 20;
 
@@ -98,6 +101,33 @@ class CachingAllocator {
   std::multimap<int64_t, int64_t> free_;  // by size of the segment
 };
 
+// NVML's figures of all devices of the host, as its recorder writes them: by NVML's index, and once
+// which index a UUID has.
+void add_devices(const SystemOrder& order, int64_t at, int64_t step,
+                 std::vector<SystemValue>& values) {
+  const Spec& spec = order.model->spec();
+  const FaultPlan& plan = order.model->plan();
+  const int host = host_of(spec, order.rank);
+  const bool first = std::ranges::none_of(
+      values, [](const SystemValue& value) { return value.kind.starts_with("gpu."); });
+  for (int r = order.rank; r < spec.ranks && host_of(spec, r) == host; ++r) {
+    const int64_t index = r - order.rank;
+    if (first) values.push_back({at, fmt::format("gpu.uuid.GPU-{:08x}", r), {}, index});
+    double factor = 1;
+    for (const Fault& fault : plan.faults()) {
+      const bool throttles = fault.kind->name == "gpu-throttle" && fault.at_work(spec.seed, step) &&
+                             fault.rank_in(step, spec.ranks) == r;
+      if (throttles) factor *= fault.factor;
+    }
+    const bool throttled = factor > 1;
+    values.push_back(
+        {at, "gpu.sm_clock_mhz", index, std::llround(static_cast<double>(kFullClockMhz) / factor)});
+    values.push_back({at, "gpu.throttle_reasons_mask", index, throttled ? kThermal : 0});
+    values.push_back({at, "gpu.temperature_c", index, throttled ? 88 : 61});
+    values.push_back({at, "gpu.power_mw", index, std::llround(520'000 / factor)});
+  }
+}
+
 }  // namespace
 
 std::vector<SystemValue> system_values(const SystemOrder& order, const Trail& trail) {
@@ -121,14 +151,10 @@ std::vector<SystemValue> system_values(const SystemOrder& order, const Trail& tr
     }
     values.push_back({at, "thread.cpu_ns", order.os_tid, sum.cpu_ns});
     values.push_back({at, "thread.run_queue_ns", order.os_tid, sum.queue_ns});
-    if (spec.shape != Shape::kGpu) continue;
-    const bool throttled = std::ranges::any_of(plan.faults(), [&](const Fault& fault) {
-      return fault.kind->name == "gpu-throttle" && now.kernel_factor > 1;
-    });
-    const double factor = throttled ? now.kernel_factor : 1;
     values.push_back(
-        {at, "gpu.sm_clock_mhz", 0, std::llround(static_cast<double>(kFullClockMhz) / factor)});
-    values.push_back({at, "gpu.throttle_reasons_mask", 0, throttled ? kThermal : 0});
+        {at, "thread.involuntary_switches", order.os_tid, sum.queue_ns / kTimeSliceNs});
+    if (spec.shape == Shape::kGpu && order.first_of_host && !trail.steps.empty())
+      add_devices(order, at, trail.steps[step].index, values);
   }
   return values;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "schema/generated/rows.h"
@@ -17,11 +17,12 @@ struct SystemOrder {
   int rank = 0;
   int64_t until = 0;
   int64_t os_tid = 0;
+  bool first_of_host = false;  // its trace has what the recorder reads of the host
 };
 
 struct SystemValue {
   int64_t at = 0;  // true time
-  std::string_view kind;
+  std::string kind;
   std::optional<int64_t> subject;
   int64_t value = 0;
 };

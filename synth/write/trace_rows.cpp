@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "synth/clocks/probes.h"
 #include "synth/random.h"
@@ -82,11 +83,12 @@ class TraceRows {
                                .os_tid = 24000 + order_.rank,
                                .name_id = id_of(name("pt_autograd_0")),
                                .role = schema::ThreadRole::kAutograd});
-      append(schema::DeviceRow{.id = 0,
-                               .uuid = fmt::format("GPU-{:08x}", order_.rank),
-                               .name_id = writer_.intern("Synthetic GPU"),
-                               .memory_bytes = int64_t{80} << 30,
-                               .compute_capability = 900});
+      append(schema::DeviceRow{
+          .id = 0,
+          .uuid = fmt::format("GPU-{:08x}", order_.rank),
+          .name_id = writer_.intern(has_older_device() ? "Synthetic GPU, older" : "Synthetic GPU"),
+          .memory_bytes = int64_t{80} << 30,
+          .compute_capability = 900});
       constexpr std::array<int64_t, 4> kCudaStreams = {7, 20, 24, 28};
       for (size_t q = 0; q < kCudaStreams.size(); ++q) {
         append(schema::StreamRow{
@@ -98,6 +100,23 @@ class TraceRows {
                                .name_id = id_of(name("gloo worker")),
                                .role = schema::ThreadRole::kCommunication});
     }
+  }
+
+  [[nodiscard]] bool has_older_device() const {
+    return std::ranges::any_of(model_.plan().faults(), [&](const Fault& fault) {
+      return fault.kind->name == "slow-device" && fault.rank == order_.rank;
+    });
+  }
+
+  // Where batches differ they are larger, or their sequences longer. One batch a step.
+  [[nodiscard]] std::string batch_shape(int64_t batch) const {
+    const bool sequences = spec_.healthy == "variable-sequences" ||
+                           std::ranges::any_of(model_.plan().faults(), [](const Fault& fault) {
+                             return fault.kind->name == "long-sequences";
+                           });
+    const double factor = model_.plan().effects(order_.rank, batch).batch_factor;
+    if (sequences) return fmt::format("32x{}", std::llround(512 * factor));
+    return fmt::format("{}x3x224x224", std::llround(32 * factor));
   }
 
   void communicators() {
@@ -260,7 +279,7 @@ class TraceRows {
                                  .queue_depth = load.depth};
       if (load.end <= cut_) {
         row.duration_ns = on_clock(load.end) - row.start_ns;
-        row.batch_shape = "[32, 3, 224, 224]";
+        row.batch_shape = batch_shape(load.batch);
         row.index_hash = static_cast<int64_t>(key_of(spec_.seed, 91, order_.rank, load.batch) >> 2);
         row.epoch = 0;
       }
@@ -295,7 +314,7 @@ class TraceRows {
   void system() {
     int64_t id = 0;
     const SystemOrder system{&model_, order_.rank, std::min(cut_, trail_.ending.at),
-                             4000 + order_.rank};
+                             4000 + order_.rank, local_rank() == 0};
     for (const SystemValue& value : system_values(system, trail_)) {
       append(schema::SystemSampleRow{.id = ++id,
                                      .time_ns = on_clock(value.at),

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "schema/trace_reader.h"
 #include "synth/generate.h"
@@ -201,6 +202,60 @@ TEST_F(Written, KinetoFilesHaveTheSameKernelsAsTheTraces) {
   EXPECT_EQ(count["kernel"] + count["gpu_memcpy"], trails[2].activities.size());
   EXPECT_EQ(collectives, trails[2].works.size());
   EXPECT_EQ(flows["s"], flows["f"]);
+}
+
+std::vector<schema::SystemSampleRow> samples_of(const TraceReader& reader, std::string_view kind,
+                                                std::span<const schema::SystemSampleRow> rows) {
+  std::vector<schema::SystemSampleRow> found;
+  for (const schema::SystemSampleRow& row : rows) {
+    if (reader.string(row.kind_id) == kind) found.push_back(row);
+  }
+  return found;
+}
+
+// As a recorder does: in the trace of its first rank, by NVML's index, which a UUID leads to.
+TEST_F(Written, AHostsFirstTraceTellsOfItsDevices) {
+  Spec spec = small(Shape::kGpu);
+  spec.steps = 30;
+  spec.faults = {{.name = "gpu-throttle", .rank = 3}};
+  make(spec);
+  const TraceReader reader = open(2);
+  const auto rows_of_host = rows<schema::SystemSampleRow>(2);
+  const auto uuid = samples_of(reader, "gpu.uuid.GPU-00000003", rows_of_host);
+  ASSERT_EQ(uuid.size(), 1U);
+  EXPECT_EQ(uuid.front().value, 1);
+  EXPECT_EQ(rows<schema::DeviceRow>(3).front().uuid, "GPU-00000003");
+  for (const auto& row : samples_of(reader, "gpu.throttle_reasons_mask", rows_of_host))
+    EXPECT_EQ(row.value != 0, row.subject == 1);
+  EXPECT_TRUE(samples_of(open(3), "gpu.sm_clock_mhz", rows<schema::SystemSampleRow>(3)).empty());
+}
+
+TEST_F(Written, BatchesSayHowLargeTheyAre) {
+  Spec spec = small(Shape::kCpu);
+  spec.faults = {{.name = "input-imbalance", .rank = 1, .factor = 1.5, .from = 4}};
+  make(spec);
+  EXPECT_EQ(rows<schema::LoaderEventRow>(0).back().batch_shape, "32x3x224x224");
+  EXPECT_EQ(rows<schema::LoaderEventRow>(1).front().batch_shape, "32x3x224x224");
+  EXPECT_EQ(rows<schema::LoaderEventRow>(1).back().batch_shape, "48x3x224x224");
+}
+
+TEST_F(Written, SequencesSayHowLongTheyAre) {
+  Spec spec = small(Shape::kCpu);
+  spec.faults = {{.name = "long-sequences", .rank = 1, .factor = 1.5}};
+  make(spec);
+  EXPECT_EQ(rows<schema::LoaderEventRow>(0).back().batch_shape, "32x512");
+  EXPECT_EQ(rows<schema::LoaderEventRow>(1).back().batch_shape, "32x768");
+}
+
+TEST_F(Written, AnOlderDeviceHasAnotherName) {
+  Spec spec = small(Shape::kGpu);
+  spec.faults = {{.name = "slow-device", .rank = 1}};
+  make(spec);
+  const auto name_on = [&](int rank) {
+    return std::string(open(rank).string(*rows<schema::DeviceRow>(rank).front().name_id));
+  };
+  EXPECT_NE(name_on(1), name_on(0));
+  EXPECT_EQ(name_on(2), name_on(0));
 }
 
 }  // namespace

@@ -110,6 +110,31 @@ class ReportOptions(Imported):
         self.assertTrue(text.startswith("### dprof:"))
         self.assertIn("#### Where a step goes", text)
 
+    def test_a_finding_is_explained(self):
+        findings = self.told()["findings"]
+        self.assertTrue(findings)
+        for number, finding in enumerate(findings, 1):
+            done = self.command(DPROF, "report", self.run_folder, "--explain", number)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"FINDING {number} OF {len(findings)}   {finding['rule']}", done.stdout)
+            self.assertEqual(set(finding["explain"]), {"decided_by", "refuted_by"})
+        done = self.command(DPROF, "report", self.run_folder, "--explain", 1, "--format", "markdown")
+        self.assertTrue(done.stdout.startswith(f"### dprof: finding 1 of {len(findings)}"), done.stdout)
+        for number in (0, len(findings) + 1):
+            done = self.command(DPROF, "report", self.run_folder, "--explain", number)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("hint:", done.stderr)
+
+    def test_sections_are_shown_as_asked(self):
+        text = self.command(DPROF, "report", self.run_folder).stdout
+        self.assertNotIn("\nGPU ", text)
+        self.assertIn("more: ", text)
+        self.assertIn("\nGPU ", self.command(DPROF, "report", self.run_folder, "--rows", "linked").stdout)
+        text = self.command(DPROF, "report", self.run_folder, "--sections", "gpu,overlap").stdout
+        self.assertIn("\nGPU ", text)
+        self.assertIn("\nOVERLAP ", text)
+        self.assertNotIn("\nCOLLECTIVES ", text)
+
     def test_the_second_report_is_the_same(self):
         first = self.told()
         self.assertTrue(list((self.run_folder / ".digest").iterdir()))

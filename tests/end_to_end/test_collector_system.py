@@ -64,6 +64,23 @@ class SystemSamples(EndToEnd):
                 self.assertTrue(values, kind)
             self.assertTrue(self.samples(trace, "process.threads"))
 
+    def test_looks_at_the_main_thread(self):
+        """20 a second, also of a thread that does nothing."""
+        if not pathlib.Path("/proc/self/syscall").exists():
+            self.skipTest("this kernel does not tell what a thread waits for")
+        self.record_for()
+        for rank in (0, 1):
+            trace = self.trace(rank)
+            looks = self.samples(trace, "thread.wait", self.main_thread(trace))
+            self.assertEqual(looks, self.samples(trace, "thread.wait"), "of the main thread alone")
+            seconds = (looks[-1][0] - looks[0][0]) / 1e9
+            self.assertGreater(seconds, SECONDS / 2)
+            self.assertGreater(len(looks), 10 * seconds)
+            self.assertLess(len(looks), 30 * seconds)
+            values = {value for _, value in looks}
+            self.assertIn(0, values)  # it trains
+            self.assertLessEqual(values, set(range(6)))
+
     def test_the_host_is_in_the_first_ranks_trace_only(self):
         self.record_for()
         first, second = self.trace(0), self.trace(1)

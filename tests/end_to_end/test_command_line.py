@@ -62,7 +62,9 @@ class ExitCodes(EndToEnd):
 
     def test_usage(self):
         for arguments in (["record"], ["record", "-n", "0", "--", "true"], ["record", "--detail", "most", "--", "true"],
-                          ["report"], ["nonsense"], ["report", "x", "--format", "pdf"]):
+                          ["report"], ["nonsense"], ["report", "x", "--format", "pdf"],
+                          ["report", "x", "--sections", "ranks,nonsense"], ["report", "x", "--explain", "first"],
+                          ["report", "x", "--explain", "1", "--format", "json"]):
             done = self.command(DPROF, *arguments)
             self.assertEqual(done.returncode, 2, f"{arguments}: {done.stderr}")
             self.assertTrue(done.stderr.strip(), arguments)

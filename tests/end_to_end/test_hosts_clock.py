@@ -9,7 +9,6 @@ from test_collector_clocks import Axis
 HOSTS = support.ROOT / "scripts/hosts"
 SKIPPED = 77
 STEPS = 100
-MIDDLE_NS = 500_000_000
 MOST_BOUND_NS = support.MS  # the probes' round trip on a loaded machine
 
 
@@ -66,12 +65,11 @@ class HostsClock(EndToEnd):
         if self.other.trace.meta["clock_source"] != "tsc":
             return  # CLOCK_MONOTONIC has another zero on each host: nobody knows the truth
         first, last = (int(self.other.trace.meta[key]) for key in ("first_event_ns", "last_event_ns"))
-        truth = self.truth_at((first + last) / 2)
+        shift = int(self.other.trace.meta["origin_realtime_ns"]) - int(self.reference.trace.meta["origin_realtime_ns"])
+        truth = self.truth_at(host["at_ns"] + host["offset_ns"] - shift)
         print(f"offset {host['offset_ns']} ns, off by {host['offset_ns'] - truth:.0f} ns, bound {host['bound_ns']} ns, "
               f"likely {host['likely_ns']} ns, drift {host['drift_ppb']} ppb, {host['probes']} probes")
-        # The report's offset is that of the middle of what it read of this rank, which its events' middle may miss by a part of a
-        # second, and meanwhile the clock drifts.
-        self.assertLessEqual(abs(host["offset_ns"] - truth), host["bound_ns"] + abs(ppm) * 1e-6 * MIDDLE_NS)
+        self.assertLessEqual(abs(host["offset_ns"] - truth), host["bound_ns"])
         drift = (self.truth_at(last) - self.truth_at(first)) / (last - first) * 1e9
         self.assertLessEqual(abs(host["drift_ppb"] - drift), 2 * host["bound_ns"] / (last - first) * 1e9)
 

@@ -42,7 +42,7 @@ class Torchrun(EndToEnd):
                 self.assertGreater(entry["category_ns"][phase], 0, phase)
 
     def test_straggler(self):
-        self.undisturbed(lambda: self.record_script("--slow-rank", 1, "--slow-ms", 40))
+        self.undisturbed(lambda: self.record_script("--slow-rank", 1, "--slow-ms", 40, "--batch", 16))
         report = self.report()
         self.check_culprit(report, 1, 40 * MS, ("host", "compute", "dataloader", "mixed", "unknown"))
 

@@ -139,8 +139,11 @@ class RecordedRun(EndToEnd):
 
 
 class Stragglers(EndToEnd):
+    """Small batches: cores of a virtual machine differ by a tenth for seconds, and that is to be little beside the delay."""
+    RUN = ("--steps", STEPS, "--batch", 8)
+
     def check_injected(self, fault, rank, causes):
-        truth = self.undisturbed(lambda: self.record_trainer("--steps", STEPS, "--inject", fault))
+        truth = self.undisturbed(lambda: self.record_trainer(*self.RUN, "--inject", fault))
         injected = truth["injected"][0]
         self.assertEqual(injected["count"], STEPS)
         report = self.report()
@@ -151,7 +154,7 @@ class Stragglers(EndToEnd):
         self.check_injected("backward:rank=0,ms=40", 0, ("compute", "host", "mixed"))
 
     def test_a_small_backward_delay_names_the_rank(self):
-        self.undisturbed(lambda: self.record_trainer("--steps", STEPS, "--inject", "backward:rank=0,ms=15"))
+        self.undisturbed(lambda: self.record_trainer(*self.RUN, "--inject", "backward:rank=0,ms=15"))
         self.assertEqual([s["rank"] for s in self.report()["stragglers"][:1]], [0])
 
     def test_compute_delay_is_found(self):
@@ -160,10 +163,14 @@ class Stragglers(EndToEnd):
     def test_loader_delay_is_found(self):
         self.check_injected("loader:rank=1,ms=40", 1, ("dataloader",))
 
+    def test_a_wait_for_another_thread_is_no_sleep(self):
+        """At the end of a step, outside of every phase: the recorder's looks at the thread tell a lock from a sleep."""
+        self.check_injected("sync:rank=1,ms=40", 1, ("synchronisation",))
+
     def test_rank_zero_is_found_as_well(self):
         self.check_injected("loader:rank=0,ms=40", 0, ("dataloader",))
 
     def test_healthy_run_names_nobody(self):
         for number in range(HEALTHY_RUNS):
-            self.undisturbed(lambda: self.record_trainer("--steps", STEPS, options=["--overwrite"]))
+            self.undisturbed(lambda: self.record_trainer(*self.RUN, options=["--overwrite"]))
             self.assertEqual(self.report()["stragglers"], [], f"run {number}")

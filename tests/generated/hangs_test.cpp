@@ -6,34 +6,14 @@
 
 #include <map>
 
-#include "analyzer/analysis.h"
-#include "analyzer/run.h"
 #include "synth/faults/catalogue.h"
-#include "synth/generate.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/generated/generated_run.h"
 
 namespace dprof {
 namespace {
 
 using synth::Shape;
 using ::testing::IsEmpty;
-
-struct Outcome {
-  synth::Truth truth;
-  analyzer::Analysis analysis;
-};
-
-Outcome analysed(const synth::Spec& spec) {
-  const test_support::TemporaryFolder folder;
-  const auto run_path = folder.path() / "run";
-  const Result<synth::Truth> truth = synth::generate(spec, run_path);
-  DPROF_CHECK(truth.ok());
-  const Result<analyzer::Run> run = analyzer::open_run({run_path});
-  DPROF_CHECK(run.ok());
-  Result<analyzer::Analysis> analysis = analyzer::analyze(*run);
-  DPROF_CHECK(analysis.ok());
-  return {*truth, *std::move(analysis)};
-}
 
 synth::Spec small(Shape shape) {
   synth::Spec spec;

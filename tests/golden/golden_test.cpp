@@ -4,6 +4,7 @@
 //
 //   report/CASE/spec.json                 the run, and the report's options
 //              /report.txt, report.json   what `dprof report` must give, one or both
+//              /report.md, explain-K.txt  with --format markdown, with --explain K
 //   sql/CASE/spec.json                    the run, and the rank whose trace is queried
 //           /query.sql, expected.txt      the query, and its rows
 //
@@ -20,7 +21,9 @@
 #include <sstream>
 
 #include "analyzer/analysis.h"
+#include "analyzer/report/render/explain.h"
 #include "analyzer/report/render/json.h"
+#include "analyzer/report/render/markdown.h"
 #include "analyzer/report/render/text.h"
 #include "schema/database.h"
 #include "tests/support/run_builder.h"
@@ -105,6 +108,44 @@ class GoldenCase : public ::testing::Test {
                                                    .top = options.value("top", 8)}));
     }
     if (exists(program)) compare(program, analyzer::render_json(report));
+    const path markdown = folder_ / "report.md";
+    if (exists(markdown)) compare(markdown, analyzer::render_markdown(report));
+    check_explanations(report, *run, *analysis);
+  }
+
+  // Those that are there are compared. Of every finding, whatever it is, the commands must be
+  // understood and show something.
+  void check_explanations(const analyzer::Report& report, const analyzer::Run& run,
+                          const analyzer::Analysis& analysis) {
+    const int64_t count =
+        report.findings ? static_cast<int64_t>(report.findings->size()) : int64_t{0};
+    for (int64_t number = 1; number <= count; ++number) {
+      const Result<analyzer::Explanation> explanation =
+          analyzer::explain(report, number, {.traces = run.traces, .ranks = analysis.ranks});
+      ASSERT_TRUE(explanation.ok()) << explanation.error().what;
+      for (const analyzer::ExplainedPart& part : explanation->parts) {
+        for (const std::string& command : part.commands) check_command(command);
+      }
+      const path expected = folder_ / fmt::format("explain-{}.txt", number);
+      if (exists(expected)) {
+        compare(expected, stable(analyzer::render_text(*explanation, {.width = 120}),
+                                 run.traces.front().path.parent_path()));
+      }
+    }
+  }
+
+  static void check_command(const std::string& command) {
+    const size_t sql = command.find(" \"SELECT");
+    const std::string lead = "sqlite3 -header ";
+    ASSERT_TRUE(command.starts_with(lead) && sql != std::string::npos) << command;
+    const Result<schema::Database> trace = schema::Database::open(
+        command.substr(lead.size(), sql - lead.size()), schema::Database::Mode::kReadOnly);
+    ASSERT_TRUE(trace.ok()) << command;
+    Result<schema::Statement> statement =
+        trace->prepare(command.substr(sql + 2, command.size() - sql - 3));
+    ASSERT_TRUE(statement.ok()) << command << ": " << statement.error().what;
+    const Result<bool> row = statement->step();
+    EXPECT_TRUE(row.ok() && *row) << command << " shows nothing";
   }
 
   void check_query(const path& folder, const Json& json) {

@@ -156,9 +156,15 @@ void compare(const RankGpuRows& found, const Expected& expected) {
 analyzer::GpuRows rows_of(const Imported& imported, RowFilter filter) {
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
   EXPECT_TRUE(run.ok());
-  const auto rows = analyzer::gpu_rows_of(run->traces, filter);
-  EXPECT_TRUE(rows.ok() && rows->has_value());
-  return **rows;
+  std::vector<analyzer::RankDigest> digests;
+  for (const analyzer::TraceFile& trace : run->traces) {
+    Result<analyzer::RankDigest> digest = analyzer::digest_rank(trace);
+    EXPECT_TRUE(digest.ok());
+    digests.push_back(*std::move(digest));
+  }
+  const auto rows = analyzer::gpu_rows_of(digests, filter);
+  EXPECT_TRUE(rows.has_value());
+  return *rows;
 }
 
 // The first line of a table whose first column is `type` and whose last one is `last`, in ns.

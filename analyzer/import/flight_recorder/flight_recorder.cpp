@@ -154,7 +154,7 @@ class TraceFiller {
   size_t world_ = 0;
 };
 
-Status read(const fs::path& path, RunSink& sink) {
+Status read(const fs::path& path, FileSink& sink) {
   const Result<std::string> content = content_of(path);
   if (!content.ok()) return fail(content.error());
   const bool is_pickle = !content->empty() && static_cast<uint8_t>((*content)[0]) == 0x80;

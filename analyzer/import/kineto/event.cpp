@@ -58,6 +58,8 @@ constexpr Named<Arg> kArgNames[] = {
     {"Src Rank", Arg::kSourceRank},
     {"Dst Rank", Arg::kDestinationRank},
     {"Seq", Arg::kGroupSequence},
+    {"step", Arg::kStep},
+    {"model_chunk", Arg::kModelChunk},
 };
 
 template <typename Key, typename Table, typename Found>

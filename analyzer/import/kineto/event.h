@@ -56,6 +56,8 @@ enum class Arg : uint8_t {
   kSourceRank,
   kDestinationRank,
   kGroupSequence,
+  kStep,  // of operation tables
+  kModelChunk,
   kCount
 };
 

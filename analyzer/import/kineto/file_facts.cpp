@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxRanks = 1 << 20;
+constexpr size_t kMostProcesses = 4096;
 constexpr std::string_view kKinetoMembers[] = {"schemaVersion", "deviceProperties",
                                                "distributedInfo", "baseTimeNanoseconds"};
 constexpr std::string_view kHostMembers[] = {"host_name", "hostname", "host"};
@@ -102,7 +103,21 @@ void FileFacts::read_devices(std::string_view raw) {
   }
 }
 
-void FileFacts::process_name(std::string_view name) {
+std::optional<int> FileFacts::rank() const {
+  if (given_rank_ || rank_) return given_rank_ ? given_rank_ : rank_;
+  if (rank_of_process_.empty() || !ranks_of_processes().empty()) return std::nullopt;
+  return rank_of_process_.begin()->second;
+}
+
+const std::map<std::string, int>& FileFacts::ranks_of_processes() const {
+  static const std::map<std::string, int> kNone;
+  const bool one = std::ranges::all_of(rank_of_process_, [&](const auto& entry) {
+    return entry.second == rank_of_process_.begin()->second;
+  });
+  return one ? kNone : rank_of_process_;
+}
+
+void FileFacts::process_name(std::string_view process, std::string_view name) {
   std::string low(name.substr(0, 64));
   std::ranges::transform(low, low.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
@@ -114,15 +129,15 @@ void FileFacts::process_name(std::string_view name) {
   int rank = 0;
   const auto [end, error] = std::from_chars(low.data() + at, low.data() + low.size(), rank);
   if (error != std::errc() || rank < 0 || rank > kMaxRanks) return;
-  several_process_ranks_ = several_process_ranks_ || process_rank_.value_or(rank) != rank;
-  process_rank_ = several_process_ranks_ ? std::nullopt : std::optional(rank);
+  if (rank_of_process_.size() < kMostProcesses)
+    rank_of_process_.try_emplace(std::string(process), rank);
 }
 
 void FileFacts::give_to(TraceSink& sink, Groups& groups, int64_t latest_ns, int decimals) {
   if (rank()) sink.set_rank(*rank());
-  if (several_process_ranks_) {
+  if (given_rank_) {
     sink.remark("import_several_ranks",
-                "the names of the file's processes are of several ranks; they are one trace");
+                "the file holds several ranks, by the names of its processes; this is one of them");
   }
   if (world_size_) sink.set_world_size(*world_size_);
   FileClock clock{.host = host_};

@@ -19,11 +19,15 @@ class FileFacts {
   // A member of the outermost object; they may stand before or after the events.
   void member(std::string_view key, const Value& value);
   // The name of a process, as the events' metadata gives it: "rank 3" is told nowhere else.
-  void process_name(std::string_view name);
+  void process_name(std::string_view process, std::string_view name);
+  // The rank is known; whatever the file says is of another one of several.
+  void be_rank(int rank) { given_rank_ = rank; }
+  // By the text of `pid`; empty unless the processes are of several ranks.
+  [[nodiscard]] const std::map<std::string, int>& ranks_of_processes() const;
 
   // True: the file has members that only Kineto writes.
   [[nodiscard]] bool of_kineto() const { return of_kineto_; }
-  [[nodiscard]] std::optional<int> rank() const { return rank_ ? rank_ : process_rank_; }
+  [[nodiscard]] std::optional<int> rank() const;
   [[nodiscard]] std::string_view backend() const { return backend_; }
 
   // `latest_ns`: the latest time of the file, by which it is seen whether its times count from
@@ -36,8 +40,8 @@ class FileFacts {
 
   bool of_kineto_ = false;
   std::optional<int> rank_;
-  std::optional<int> process_rank_;
-  bool several_process_ranks_ = false;
+  std::optional<int> given_rank_;
+  std::map<std::string, int> rank_of_process_;
   std::optional<int> world_size_;
   std::string backend_;
   std::string host_;

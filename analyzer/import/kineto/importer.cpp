@@ -7,6 +7,7 @@
 #include "analyzer/import/kineto/decimal.h"
 #include "analyzer/import/kineto/kineto.h"
 #include "analyzer/import/kineto/skips.h"
+#include "analyzer/import/kineto/splitter.h"
 
 namespace dprof::analyzer::kineto {
 namespace {
@@ -75,7 +76,21 @@ bool recognises(std::string_view head) {
   return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
 }
 
-Status read(const std::filesystem::path& path, RunSink& run) {
+// Once more, now that it is known which process is of which rank.
+Status read_each_rank(const std::filesystem::path& path, FileSink& run,
+                      std::map<std::string, int> rank_of_process) {
+  run.drop();
+  Result<Input> input = Input::open(path);
+  if (!input.ok()) return fail(input.error());
+  Result<std::unique_ptr<Splitter>> splitter =
+      Splitter::make(run, *input, std::move(rank_of_process));
+  if (!splitter.ok()) return fail(splitter.error());
+  const DocumentEnd end = read_document(*input, **splitter);
+  if (Status good = (*splitter)->finish(); !good.ok()) return good;
+  return end.stopped ? FileSink::cancelled() : Status(Done{});
+}
+
+Status read(const std::filesystem::path& path, FileSink& run) {
   Result<Input> input = Input::open(path);
   if (!input.ok()) return fail(input.error());
   Result<TraceSink*> sink = run.open_trace();
@@ -84,7 +99,7 @@ Status read(const std::filesystem::path& path, RunSink& run) {
   const DocumentEnd end = read_document(*input, *importer);
   if (end.stopped) {
     if (Status good = (*sink)->status(); !good.ok()) return good;
-    return RunSink::cancelled();
+    return FileSink::cancelled();
   }
   if (!end.has_events) {
     const std::string why = end.why.empty() ? "there are no traceEvents in it" : end.why;
@@ -94,6 +109,8 @@ Status read(const std::filesystem::path& path, RunSink& run) {
   if (!end.whole) run.damaged(end.why);
   if (importer->broken() > 0)
     run.damaged(std::to_string(importer->broken()) + " of its events are no JSON");
+  if (const auto& ranks = importer->ranks_of_processes(); !ranks.empty())
+    return read_each_rank(path, run, ranks);
   importer->finish();
   (*sink)->set_second_look(importer);
   return (*sink)->status();
@@ -193,9 +210,11 @@ void Importer::metadata(const Event& event) {
   if (what == "thread_name" && value.kind == Value::Kind::kString) {
     return threads_.name(event, unescape(value.raw));
   }
-  if (what == "process_name" && value.kind == Value::Kind::kString) facts_.process_name(value.raw);
+  const std::string_view process = event[Field::kPid].raw;
+  if (what == "process_name" && value.kind == Value::Kind::kString)
+    facts_.process_name(process, value.raw);
   if (const Value labels = event[Arg::kLabels]; labels.kind == Value::Kind::kString)
-    facts_.process_name(labels.raw);
+    facts_.process_name(process, labels.raw);
   sink_.skip(kDisplayHints);
 }
 

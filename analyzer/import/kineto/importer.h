@@ -3,24 +3,25 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/import/file_sink.h"
 #include "analyzer/import/kineto/collectives.h"
 #include "analyzer/import/kineto/document.h"
 #include "analyzer/import/kineto/file_facts.h"
 #include "analyzer/import/kineto/pairs.h"
 #include "analyzer/import/kineto/threads.h"
 #include "analyzer/import/kineto/words.h"
-#include "analyzer/import/run_sink.h"
 
 namespace dprof::analyzer::kineto {
 
 class Importer final : public DocumentHandler, public SecondLook {
  public:
-  Importer(RunSink& run, TraceSink& sink, const Input& input)
+  Importer(FileSink& run, TraceSink& sink, const Input& input)
       : run_(run), sink_(sink), input_(input), collectives_(sink), threads_(sink), pairs_(sink) {}
 
   void event(const Event& event) override;
@@ -33,6 +34,12 @@ class Importer final : public DocumentHandler, public SecondLook {
   void range(const schema::HostRangeRow& row) override;
   void all_seen() override;
   [[nodiscard]] int64_t broken() const { return broken_; }  // elements that are no JSON
+  // By the names of its processes, where they are of several ranks; else empty.
+  [[nodiscard]] const std::map<std::string, int>& ranks_of_processes() const {
+    return facts_.ranks_of_processes();
+  }
+  // The events are of one rank of several in the file.
+  void be_rank(int rank) { facts_.be_rank(rank); }
 
  private:
   struct Span {
@@ -54,7 +61,7 @@ class Importer final : public DocumentHandler, public SecondLook {
   std::string_view name(const Event& event);
   schema::RangeCategory category(const Event& event, Topic topic, std::string_view name) const;
 
-  RunSink& run_;
+  FileSink& run_;
   TraceSink& sink_;
   const Input& input_;
   Collectives collectives_;

@@ -273,6 +273,44 @@ TEST_F(KinetoTest, FactsOfTheFile) {
       << "devices without rows are not used";
 }
 
+// Two ranks in one file; the names of their processes stand after their events, and one process is
+// of nobody.
+TEST_F(KinetoTest, SeveralRanksInOneFileAreSeveralTraces) {
+  const ImportSummary summary = import(R"({"schemaVersion": 1,
+"distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4},
+"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 1, "ts": 10, "dur": 5, "args": {}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 101, "tid": 7, "ts": 12, "dur": 9, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 300, "tid": 1, "ts": 11, "dur": 3, "args": {}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 300, "tid": 1, "ts": 15, "dur": 3, "args": {}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::lost", "pid": 900, "tid": 1, "ts": 15, "dur": 3, "args": {}},
+{"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "rank 1: python"}},
+{"ph": "M", "name": "process_name", "pid": 101, "tid": 0, "ts": 0, "args": {"name": "rank 1: GPU 0"}},
+{"ph": "M", "name": "process_name", "pid": 300, "tid": 0, "ts": 0, "args": {"name": "rank 3: python"}}
+]})");
+  ASSERT_EQ(summary.files.size(), 1U);
+  EXPECT_THAT(summary.files.front().ranks, ElementsAre(1, 3));
+  const TraceReader one = trace(1);
+  const TraceReader three = trace(3);
+  const auto names_in = [](const TraceReader& reader) {
+    std::vector<std::string> names;
+    const auto all = *reader.read_all<HostRangeRow>();
+    for (const HostRangeRow& row : all) names.push_back(reader.string(row.name_id));
+    return names;
+  };
+  EXPECT_THAT(names_in(one), ElementsAre("aten::mm"));
+  EXPECT_THAT(names_in(three), ElementsAre("aten::add", "aten::mul"));
+  EXPECT_EQ(one.read_all<GpuActivityRow>()->size(), 1U);
+  EXPECT_TRUE(three.read_all<GpuActivityRow>()->empty());
+  EXPECT_EQ(three.meta_int("world_size"), 4);
+  EXPECT_NE(one.meta("clock_id"), three.meta("clock_id"));
+  int64_t lost = 0;
+  const auto losses = one.read_all<schema::LossRow>();
+  ASSERT_TRUE(losses.ok());
+  for (const schema::LossRow& row : *losses) lost += row.count;
+  EXPECT_GE(lost, 1) << "the event of process 900";
+}
+
 TEST_F(KinetoTest, AFileWithoutAHostIsAClockOfItsOwn) {
   std::vector<std::filesystem::path> files;
   for (const char* name : {"rank1.json", "rank0.json"}) {

@@ -34,7 +34,7 @@ struct Process {
 
 class Reader {
  public:
-  Reader(const fs::path& path, RunSink& sink) : path_(path), sink_(sink) {}
+  Reader(const fs::path& path, FileSink& sink) : path_(path), sink_(sink) {}
 
   Status run() {
     Result<Input> input = Input::open(path_);
@@ -45,7 +45,7 @@ class Reader {
       if (const Status good = take(pending); !good.ok()) return good;
       if (pending.size() > kLongestRecord)
         return fail(Code::kDamaged, fmt::format("{}: a record has no end", path_.string()));
-      if (!sink_.progress(input->share())) return RunSink::cancelled();
+      if (!sink_.progress(input->share())) return FileSink::cancelled();
     }
     if (processes_.empty())
       return fail(Code::kNotATrace, fmt::format("{}: no record of a collective", path_.string()));
@@ -139,13 +139,13 @@ class Reader {
   }
 
   const fs::path& path_;
-  RunSink& sink_;
+  FileSink& sink_;
   std::map<std::pair<std::string, int64_t>, Process> processes_;
   int64_t broken_ = 0;
   int64_t others_ = 0;
 };
 
-Status read(const fs::path& path, RunSink& sink) { return Reader(path, sink).run(); }
+Status read(const fs::path& path, FileSink& sink) { return Reader(path, sink).run(); }
 
 }  // namespace
 

@@ -66,6 +66,14 @@ std::string devices_text(const Clock& clock, size_t width, const Painter& paint)
 
 }  // namespace
 
+bool has_clock_trouble(const Report& report) {
+  if (!report.clock) return false;
+  const Clock& clock = *report.clock;
+  return clock.violations > 0 ||
+         std::ranges::any_of(clock.hosts, [](const HostClock& h) { return !h.bound_ns; }) ||
+         std::ranges::any_of(clock.devices, [](const DeviceClock& d) { return !d.reliable; });
+}
+
 std::string clock_section(const Report& report, const TextOptions& options, const Painter& paint) {
   if (!report.clock) return {};
   const Clock& clock = *report.clock;

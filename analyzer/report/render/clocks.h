@@ -11,5 +11,7 @@ namespace dprof::analyzer {
 
 [[nodiscard]] std::string clock_section(const Report& report, const TextOptions& options,
                                         const Painter& paint);
+// Times cannot be relied on everywhere.
+[[nodiscard]] bool has_clock_trouble(const Report& report);
 
 }  // namespace dprof::analyzer

@@ -41,11 +41,16 @@ TextTable overlap_table(const std::vector<RankOverlap>& ranks, double steps, con
 std::string contention_text(const Report& report, size_t width, const Painter& paint) {
   if (!report.contention) return {};
   const Contention& contention = *report.contention;
-  std::string said = fmt::format("beside a collective operators take {:.2f} times as long ({})",
-                                 contention.factor, plural(contention.operators, "operator"));
+  const char* what = contention.of_kernels ? "kernel" : "operator";
+  std::string said = fmt::format("beside a collective {}s take {:.2f} times as long ({})", what,
+                                 contention.factor, plural(contention.operators, what));
   if (contention.hidden_cost_ns > 0) {
     said += fmt::format("; of the hidden time {} per step are paid that way",
                         format_duration({contention.hidden_cost_ns}));
+  }
+  if (contention.transfer_factor) {
+    said += fmt::format("; beside computation transfers take {:.2f} times as long",
+                        *contention.transfer_factor);
   }
   return paragraph_of("  ", said, kIndent, width, paint, Style::kFaint);
 }
@@ -54,7 +59,96 @@ std::string cap_text(const std::optional<int64_t>& cap) {
   return cap ? fmt::format("{} MiB", *cap / (1 << 20)) : "none";
 }
 
+// "node-b (ranks 4–7): in 3 slow groups, 1.42 times as long, 2.10 ms per step, since step 40".
+std::string host_text(const SlowHost& host) {
+  std::string text = fmt::format("{} (rank{} {}): in {}, {:.2f} times as long", host.host,
+                                 host.ranks.size() == 1 ? "" : "s", rank_list(host.ranks),
+                                 plural(host.groups, "slow group"), host.ratio);
+  if (host.excess_ns > 0) text += fmt::format(", {} per step", format_duration({host.excess_ns}));
+  if (host.onset_step) text += fmt::format(", since step {}", *host.onset_step);
+  return text;
+}
+
+std::string onset_text(const SlowTransfers& slow) {
+  return fmt::format("{}{} of {}: {:.2f} times as long from step {} on, {} more each",
+                     word_of(slow.function),
+                     slow.bytes ? fmt::format(" of {}", format_bytes(*slow.bytes)) : std::string(),
+                     slow.communicator, slow.ratio, slow.step, format_duration({slow.excess_ns}));
+}
+
+// Who explains the slow groups; what became slower within the run.
+std::vector<std::string> slow_sentences(const SlowLinks& slow) {
+  std::vector<std::string> sentences;
+  for (const SlowHost& host : slow.hosts) sentences.push_back(host_text(host));
+  if (slow.hosts.empty() && !slow.suspects.empty()) {
+    std::string names;
+    for (const std::string& suspect : slow.suspects)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", suspect);
+    sentences.push_back("what they share: " + names);
+  } else if (slow.within_only) {
+    sentences.emplace_back("somewhere within these groups; the recorded groups do not tell where");
+  } else if (slow.hosts.empty() && !slow.groups.empty()) {
+    sentences.emplace_back("no single link or host explains all of them");
+  }
+  for (const SlowTransfers& onset : slow.onsets) sentences.push_back(onset_text(onset));
+  return sentences;
+}
+
+std::string slow_groups_text(const SlowLinks& slow, const TextOptions& options,
+                             const Painter& paint) {
+  TextTable table;
+  table.add_column("group", TextTable::Align::kLeft);
+  table.add_column("ranks", TextTable::Align::kLeft);
+  table.add_column("slower", TextTable::Align::kRight);
+  table.add_column("windows", TextTable::Align::kRight);
+  const size_t shown = std::min(slow.groups.size(), static_cast<size_t>(std::max(1, options.top)));
+  for (size_t i = 0; i < shown; ++i) {
+    const SlowGroupInfo& group = slow.groups[i];
+    table.add_row({cut_to(printable(group.communicator), 36), cut_to(rank_list(group.ranks), 32),
+                   fmt::format("{:.2f} times", group.ratio), format_count(group.windows)});
+  }
+  std::string text = paint(Style::kStrong, "SLOW LINKS");
+  text +=
+      slow.groups.empty() ? "\n" : "   against comparable groups\n" + table.render(kIndent, paint);
+  if (shown < slow.groups.size()) {
+    text += faint_line(paint, fmt::format("… and {} more (--top {})", slow.groups.size() - shown,
+                                          slow.groups.size()));
+  }
+  for (const std::string& said : slow_sentences(slow)) {
+    text += paragraph_of("  ", printable(said), kIndent, static_cast<size_t>(options.width), paint,
+                         Style::kPlain);
+  }
+  return text;
+}
+
+std::string fits_text(const std::vector<LinkFit>& fits, const TextOptions& options,
+                      const Painter& paint) {
+  TextTable table;
+  table.add_column("function", TextTable::Align::kLeft);
+  table.add_column("group", TextTable::Align::kLeft);
+  for (const char* title : {"latency", "bandwidth", "half at", "sizes", "calls", "off by"})
+    table.add_column(title, TextTable::Align::kRight);
+  const size_t shown = std::min(fits.size(), static_cast<size_t>(std::max(1, options.top)));
+  for (size_t i = 0; i < shown; ++i) {
+    const LinkFit& fit = fits[i];
+    const std::string bandwidth =
+        fit.beta_ns_per_byte > 0 ? format_bytes(std::llround(1e9 / fit.beta_ns_per_byte)) + "/s"
+                                 : "unknown";
+    table.add_row({std::string(word_of(fit.function)), printable(fit.communicator),
+                   format_duration({std::llround(fit.alpha_ns)}), bandwidth,
+                   format_bytes(std::llround(fit.half_bytes)), format_count(fit.sizes),
+                   format_count(fit.n), format_share(fit.residual)});
+  }
+  return fmt::format("{}   transfer = latency + bytes / bandwidth, fitted to the fastest\n{}",
+                     paint(Style::kStrong, "LINKS"), table.render(kIndent, paint));
+}
+
 }  // namespace
+
+bool has_slow_links(const Report& report) {
+  return report.slow_links &&
+         !(report.slow_links->groups.empty() && report.slow_links->onsets.empty());
+}
 
 std::string overlap_section(const Report& report, const TextOptions& options,
                             const Painter& paint) {
@@ -117,26 +211,12 @@ std::string bucket_section(const Report& report, const TextOptions& options, con
 }
 
 std::string link_section(const Report& report, const TextOptions& options, const Painter& paint) {
-  if (!report.link_fits || report.link_fits->empty()) return {};
-  const std::vector<LinkFit>& fits = *report.link_fits;
-  TextTable table;
-  table.add_column("function", TextTable::Align::kLeft);
-  table.add_column("group", TextTable::Align::kLeft);
-  for (const char* title : {"latency", "bandwidth", "half at", "sizes", "calls", "off by"})
-    table.add_column(title, TextTable::Align::kRight);
-  const size_t shown = std::min(fits.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (size_t i = 0; i < shown; ++i) {
-    const LinkFit& fit = fits[i];
-    const std::string bandwidth =
-        fit.beta_ns_per_byte > 0 ? format_bytes(std::llround(1e9 / fit.beta_ns_per_byte)) + "/s"
-                                 : "unknown";
-    table.add_row({std::string(word_of(fit.function)), printable(fit.communicator),
-                   format_duration({std::llround(fit.alpha_ns)}), bandwidth,
-                   format_bytes(std::llround(fit.half_bytes)), format_count(fit.sizes),
-                   format_count(fit.n), format_share(fit.residual)});
-  }
-  return fmt::format("{}   transfer = latency + bytes / bandwidth, fitted to the fastest\n{}",
-                     paint(Style::kStrong, "LINKS"), table.render(kIndent, paint));
+  std::string text;
+  if (has_slow_links(report)) text = slow_groups_text(*report.slow_links, options, paint);
+  if (!is_asked_for(options, Section::kLinks) || !report.link_fits || report.link_fits->empty())
+    return text;
+  if (!text.empty()) text += '\n';
+  return text + fits_text(*report.link_fits, options, paint);
 }
 
 }  // namespace dprof::analyzer

@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/render/json.h"
 
-#include <nlohmann/json.hpp>
+#include "analyzer/report/render/json_parts_internal.h"
 
 namespace dprof::analyzer {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-template <typename List, typename Convert>
-Json array_of(const List& list, Convert&& convert) {
-  Json array = Json::array();
-  for (const auto& item : list) array.push_back(convert(item));
-  return array;
-}
-
-// What converts an optional part: null where it was not computed.
-template <typename T, typename Convert>
-Json part(const std::optional<T>& value, Convert&& convert) {
-  return value ? convert(*value) : Json(nullptr);
-}
 
 Json json_of(const StepsInfo& steps) {
   return {{"count", steps.count},
           {"first_steady", steps.first_steady},
           {"last_steady", steps.last_steady},
+          {"steady", steps.steady},
           {"median_ns", steps.median_ns},
           {"source", word_of(steps.source)},
           {"micro_steps", or_null(steps.micro_steps)},
@@ -82,6 +63,7 @@ Json json_of(const Clock& clock) {
                              [](const HostClock& h) {
                                return Json{{"host", h.host},
                                            {"offset_ns", h.offset_ns},
+                                           {"at_ns", h.at_ns},
                                            {"drift_ppb", h.drift_ppb},
                                            {"bound_ns", or_null(h.bound_ns)},
                                            {"likely_ns", or_null(h.likely_ns)},
@@ -179,7 +161,10 @@ Json json_of(const Contention& c) {
   return {{"factor", c.factor},
           {"operators", c.operators},
           {"hidden_cost_ns", c.hidden_cost_ns},
-          {"spread", c.spread}};
+          {"spread", c.spread},
+          {"of_kernels", c.of_kernels},
+          {"transfer_factor", or_null(c.transfer_factor)},
+          {"transfer_kinds", c.transfer_kinds}};
 }
 
 Json json_of(const Buckets& buckets) {
@@ -278,7 +263,47 @@ Json json_of(const Straggler& s) {
           {"bound_ns", s.bound_ns},
           {"n", s.n},
           {"confidence", s.confidence},
-          {"evidence", json_of(s.evidence)}};
+          {"evidence", json_of(s.evidence)},
+          {"host", s.host.empty() ? Json(nullptr) : Json(s.host)},
+          {"host_ranks", s.host_ranks},
+          {"role", s.role.empty() ? Json(nullptr) : Json(s.role)},
+          {"onset_step", or_null(s.onset_step)}};
+}
+
+Json json_of(const Detection& d) {
+  return {{"floor_ns", d.floor_ns},
+          {"power", d.power},
+          {"named_ns", d.named_ns},
+          {"steps", d.steps},
+          {"ranks", d.ranks}};
+}
+
+Json json_of(const SlowLinks& slow) {
+  return {
+      {"groups", array_of(slow.groups,
+                          [](const SlowGroupInfo& g) {
+                            return Json{{"communicator", g.communicator},
+                                        {"ranks", g.ranks},
+                                        {"ratio", g.ratio},
+                                        {"windows", g.windows}};
+                          })},
+      {"suspects", slow.suspects},
+      {"within_only", slow.within_only},
+      {"hosts", array_of(slow.hosts,
+                         [](const SlowHost& h) {
+                           return Json{
+                               {"host", h.host},           {"ranks", h.ranks},
+                               {"groups", h.groups},       {"ratio", h.ratio},
+                               {"excess_ns", h.excess_ns}, {"onset_step", or_null(h.onset_step)}};
+                         })},
+      {"onsets", array_of(slow.onsets, [](const SlowTransfers& t) {
+         return Json{{"communicator", t.communicator},
+                     {"function", word_of(t.function)},
+                     {"bytes", or_null(t.bytes)},
+                     {"ratio", t.ratio},
+                     {"step", t.step},
+                     {"excess_ns", t.excess_ns}};
+       })}};
 }
 
 Json json_of(const Hang& hang) {
@@ -298,30 +323,38 @@ Json json_of(const Hang& hang) {
            })}};
 }
 
-// Leaks, categories and fragmentation are not computed yet: null.
-Json json_of(const Memory& memory) {
-  return {{"per_rank", array_of(memory.per_rank,
-                                [](const RankMemory& r) {
-                                  return Json{{"rank", r.rank},
-                                              {"device", r.device},
-                                              {"peak_allocated", or_null(r.peak_allocated)},
-                                              {"peak_reserved", or_null(r.peak_reserved)},
-                                              {"peak_step", or_null(r.peak_step)},
-                                              {"by_category", nullptr}};
-                                })},
-          {"leaks", nullptr},
-          {"fragmentation", nullptr}};
+Json json_of(const std::vector<PartSlowdown>& parts) {
+  return array_of(parts, [](const PartSlowdown& p) {
+    return Json{{"part", p.part}, {"ranks", p.ranks}, {"slowdown", p.slowdown}};
+  });
+}
+
+Json json_of(const Slowdown& s) {
+  return {{"slowdown", s.slowdown},
+          {"step_ns", s.step_ns},
+          {"ideal_ns", s.ideal_ns},
+          {"stages", json_of(s.stages)},
+          {"replicas", json_of(s.replicas)},
+          {"operations", json_of(s.operations)},
+          {"per_rank", json_of(s.per_rank)},
+          {"last_stage_share", or_null(s.last_stage_share)},
+          {"worst_ranks_share", or_null(s.worst_ranks_share)}};
 }
 
 Json json_of(const Replay& replay) {
   return {{"identity_error", replay.identity_error},
           {"accepted", replay.accepted},
-          {"whatif", array_of(replay.whatif, [](const WhatIf& w) {
-             return Json{{"change", w.change},
-                         {"step_ns", w.step_ns},
-                         {"gain_ns", w.gain_ns},
-                         {"bound_ns", w.bound_ns}};
-           })}};
+          {"steps", replay.steps},
+          {"unexplained", replay.unexplained},
+          {"unit", replay.unit},
+          {"whatif", array_of(replay.whatif,
+                              [](const WhatIf& w) {
+                                return Json{{"change", w.change},
+                                            {"step_ns", w.step_ns},
+                                            {"gain_ns", w.gain_ns},
+                                            {"bound_ns", w.bound_ns}};
+                              })},
+          {"slowdown", part(replay.slowdown, [](const Slowdown& s) { return json_of(s); })}};
 }
 
 Json json_of(const Finding& f) {
@@ -336,7 +369,8 @@ Json json_of(const Finding& f) {
           {"cause", f.cause},
           {"confidence", f.confidence},
           {"caused_by", or_null(f.caused_by)},
-          {"evidence", json_of(f.evidence)}};
+          {"evidence", json_of(f.evidence)},
+          {"explain", {{"decided_by", f.decided_by}, {"refuted_by", f.refuted_by}}}};
 }
 
 template <typename T>
@@ -368,8 +402,10 @@ std::string render_json(const Report& report) {
                      {"point_to_point", list_part(report.point_to_point)},
                      {"phases", list_part(report.phases)},
                      {"stragglers", list_part(report.stragglers)},
+                     {"detection", object_part(report.detection)},
+                     {"slow_links", object_part(report.slow_links)},
                      {"hang", object_part(report.hang)},
-                     {"memory", object_part(report.memory)},
+                     {"memory", part(report.memory, json_of_memory)},
                      {"replay", object_part(report.replay)},
                      {"findings", list_part(report.findings)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

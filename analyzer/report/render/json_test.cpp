@@ -24,11 +24,11 @@ Json rendered(const Report& report) { return Json::parse(render_json(report)); }
 
 TEST(RenderJson, HasEveryTopLevelKeyAlways) {
   for (const Report& report : {Report(), sample_report()}) {
-    EXPECT_THAT(
-        keys_of(rendered(report)),
-        ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
-                    "contention", "buckets", "link_fits", "collectives", "point_to_point", "phases",
-                    "stragglers", "hang", "memory", "replay", "findings"));
+    EXPECT_THAT(keys_of(rendered(report)),
+                ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
+                            "overlap", "contention", "buckets", "link_fits", "collectives",
+                            "point_to_point", "phases", "stragglers", "detection", "slow_links",
+                            "hang", "memory", "replay", "findings"));
   }
 }
 
@@ -37,7 +37,7 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   const Json nothing = rendered(report);
   for (const char* key : {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets",
                           "link_fits", "collectives", "point_to_point", "phases", "stragglers",
-                          "hang", "memory", "replay", "findings"}) {
+                          "detection", "slow_links", "hang", "memory", "replay", "findings"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());
@@ -61,7 +61,7 @@ TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
   EXPECT_THAT(keys_of(json["run"]),
               ElementsAre("name", "command", "ranks", "hosts", "world_size", "steps"));
   EXPECT_EQ(json["run"]["steps"],
-            Json::parse(R"({"count": 120, "first_steady": 8, "last_steady": 117,
+            Json::parse(R"({"count": 120, "first_steady": 8, "last_steady": 117, "steady": 110,
                                                   "median_ns": 311400000, "source": "marker",
                                                   "micro_steps": 4,
                                                   "outer": [{"step": 40, "kind": "checkpoint",
@@ -79,8 +79,8 @@ TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
   EXPECT_THAT(keys_of(json["clock"]),
               ElementsAre("reference", "hosts", "devices", "violations", "checked"));
   EXPECT_THAT(keys_of(json["clock"]["hosts"][1]),
-              ElementsAre("host", "offset_ns", "drift_ppb", "bound_ns", "likely_ns", "method",
-                          "probes", "resets"));
+              ElementsAre("host", "offset_ns", "at_ns", "drift_ppb", "bound_ns", "likely_ns",
+                          "method", "probes", "resets"));
 }
 
 TEST(RenderJson, BreakdownOfEachRankHasAllCategoriesAndSumsToWall) {
@@ -128,7 +128,18 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
       "per_rank": [{"rank": 1, "per_step": 6.0, "mean_ns": 3000000}]})"));
   EXPECT_THAT(keys_of(json["stragglers"][0]),
               ElementsAre("rank", "shape", "cause", "own_delay_ns", "cost_ns", "bound_ns", "n",
-                          "confidence", "evidence"));
+                          "confidence", "evidence", "host", "host_ranks", "role", "onset_step"));
+  EXPECT_TRUE(json["stragglers"][0]["host"].is_null());
+  EXPECT_EQ(json["stragglers"][0]["onset_step"], 30);
+  EXPECT_EQ(json["detection"], Json::parse(R"({"floor_ns": 4000000, "power": 0.95,
+      "named_ns": 15570000, "steps": 110, "ranks": 2})"));
+  EXPECT_EQ(json["slow_links"], Json::parse(R"({"groups": [{"communicator": "dp_1",
+      "ranks": [0, 1], "ratio": 1.4, "windows": 12}], "suspects": ["node-b"],
+      "within_only": false,
+      "hosts": [{"host": "node-b", "ranks": [1], "groups": 1, "ratio": 1.4, "excess_ns": 2100000,
+                 "onset_step": 40}],
+      "onsets": [{"communicator": "default_pg", "function": "all_reduce", "bytes": 25000000,
+                  "ratio": 1.8, "step": 60, "excess_ns": 4000000}]})"));
   EXPECT_EQ(json["hang"],
             Json::parse(R"({"state": "dead", "culprits": [1], "waiting": [0], "collective":
                            {"communicator": "default_pg", "function": "all_reduce", "sequence": 219},
@@ -137,12 +148,19 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                                     "since_ns": 2000000000},
                                    {"rank": 0, "state": "running", "last": "all_reduce",
                                     "since_ns": null}]})"));
-  EXPECT_THAT(keys_of(json["memory"]), ElementsAre("per_rank", "leaks", "fragmentation"));
-  EXPECT_THAT(keys_of(json["replay"]), ElementsAre("identity_error", "accepted", "whatif"));
+  EXPECT_THAT(keys_of(json["replay"]), ElementsAre("identity_error", "accepted", "steps",
+                                                   "unexplained", "unit", "whatif", "slowdown"));
+  EXPECT_EQ(json["replay"]["slowdown"]["stages"][1],
+            Json::parse(R"({"part": "stage 2 of 2", "ranks": [1], "slowdown": 1.17})"));
+  EXPECT_TRUE(json["replay"]["slowdown"]["worst_ranks_share"].is_null());
   const Json& finding = json["findings"][0];
   EXPECT_THAT(keys_of(finding),
               ElementsAre("rule", "severity", "title", "detail", "advice", "ranks", "cost_ns",
-                          "bound_ns", "cause", "confidence", "caused_by", "evidence"));
+                          "bound_ns", "cause", "confidence", "caused_by", "evidence", "explain"));
+  EXPECT_EQ(finding["explain"],
+            Json::parse(R"({"decided_by": ["its forward was compared with the other rank's"],
+                            "refuted_by": ["a run with the ranks' data exchanged"]})"));
+  EXPECT_EQ(json["findings"][1]["explain"]["decided_by"], Json::array());
   EXPECT_EQ(finding["severity"], "critical");
   EXPECT_TRUE(finding["caused_by"].is_null());
   EXPECT_EQ(finding["evidence"][0],
@@ -150,6 +168,27 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                                                     "start_ns": 100, "end_ns": 900})"));
   EXPECT_TRUE(json["findings"][1]["cost_ns"].is_null());
   EXPECT_EQ(json["findings"][1]["caused_by"], 0);
+}
+
+TEST(RenderJson, MemoryHasItsUnknownsAsNullAndItsListsAlways) {
+  const Json memory = rendered(sample_report())["memory"];
+  EXPECT_THAT(keys_of(memory), ElementsAre("per_rank", "leaks", "fragmentation", "host",
+                                           "out_of_memory", "imbalance", "zero", "checkpointing"));
+  const Json& rank = memory["per_rank"][0];
+  EXPECT_EQ(rank["peak_allocated"], 1 << 20);
+  EXPECT_EQ(rank["peak_step"], 12);
+  EXPECT_TRUE(rank["peak_reserved"].is_null());
+  EXPECT_EQ(rank["source"], "allocator_events");
+  EXPECT_EQ(rank["by_category"].size(), kMemoryUses);
+  EXPECT_EQ(rank["by_category"]["parameter"], 786'432);
+  EXPECT_EQ(memory["leaks"][0]["bytes_per_step"], 4096);
+  EXPECT_TRUE(memory["leaks"][0]["steps_to_oom"].is_null());
+  EXPECT_TRUE(memory["fragmentation"].is_null());
+  EXPECT_EQ(memory["out_of_memory"], Json::array());
+  EXPECT_EQ(memory["host"][0]["peak_resident"], 800'000'000);
+  Report none;
+  none.memory.emplace();
+  EXPECT_TRUE(rendered(none)["memory"]["leaks"].is_null()) << "not the same as no leak";
 }
 
 TEST(RenderJson, ARotatingStragglerHasNoRank) {

@@ -103,6 +103,16 @@ size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string cut_to(std::string text, size_t width) {
+  if (display_width(text) <= width) return text;
+  while (!text.empty() && display_width(text) >= width) {
+    size_t last = text.size() - 1;
+    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0U) == 0x80U) --last;
+    text.resize(last);
+  }
+  return text + "…";
+}
+
 std::string pad_right(std::string_view text, size_t width) {
   const size_t has = display_width(text);
   return std::string(text) + std::string(width > has ? width - has : 0, ' ');

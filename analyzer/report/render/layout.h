@@ -29,6 +29,9 @@ class Painter {
 // Characters that the text takes on a terminal; escape sequences of Painter take none.
 [[nodiscard]] size_t display_width(std::string_view text);
 
+// Text that was made printable; what is longer loses its end, and shows that: "batch num…".
+[[nodiscard]] std::string cut_to(std::string text, size_t width);
+
 [[nodiscard]] std::string pad_right(std::string_view text, size_t width);
 [[nodiscard]] std::string pad_left(std::string_view text, size_t width);
 

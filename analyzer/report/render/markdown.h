@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report for a pull request or an issue: GitHub's Markdown, the findings first.
+// The report for a pull request or an issue: GitHub's Markdown, a table of findings first, what
+// stands behind them folded.
 #pragma once
 
 #include <string>

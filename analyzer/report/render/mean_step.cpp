@@ -32,7 +32,7 @@ std::optional<MeanStep> mean_of(const Report& report, std::span<const RankBreakd
 
 std::optional<int64_t> steady_steps(const Report& report) {
   if (!report.run.steps) return std::nullopt;
-  const int64_t steps = report.run.steps->last_steady - report.run.steps->first_steady + 1;
+  const int64_t steps = report.run.steps->steady;
   return steps > 0 ? std::optional(steps) : std::nullopt;
 }
 
@@ -61,6 +61,8 @@ StepUnit::StepUnit(double step_ns) {
   }
 }
 
+double StepUnit::least() const { return size_ * std::pow(10.0, -decimals_); }
+
 std::string StepUnit::number(double ns) const {
   const double least = std::pow(10.0, -decimals_);
   if (ns > 0 && ns / size_ < least / 2) return fmt::format("<{:.{}f}", least, decimals_);
@@ -68,5 +70,30 @@ std::string StepUnit::number(double ns) const {
 }
 
 std::string StepUnit::text(double ns) const { return fmt::format("{} {}", number(ns), name_); }
+
+MeanStep with_hidden_in_phases(MeanStep step) {
+  for (const Category c :
+       {Category::kForward, Category::kBackward, Category::kOptimizer, Category::kOtherCompute}) {
+    const auto hides = step.detail_ns.find(fmt::format("overlapped.{}", key_of(c)));
+    if (hides == step.detail_ns.end()) continue;
+    step.category_ns[static_cast<size_t>(c)] += hides->second;
+    step.category_ns[static_cast<size_t>(Category::kOverlapped)] -= hides->second;
+  }
+  return step;
+}
+
+bool is_seen_from_one_rank(const Report& report) {
+  return report.breakdown && report.breakdown->per_rank.size() == 1 && report.run.ranks > 1;
+}
+
+StepUnit unit_of(const Report& report) {
+  if (const std::optional<MeanStep> mean = mean_step(report)) return StepUnit(mean->wall_ns);
+  return StepUnit(median_step(report).value_or(1e9));
+}
+
+std::optional<double> median_step(const Report& report) {
+  if (!report.run.steps || report.run.steps->median_ns <= 0) return std::nullopt;
+  return static_cast<double>(report.run.steps->median_ns);
+}
 
 }  // namespace dprof::analyzer

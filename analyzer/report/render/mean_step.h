@@ -26,6 +26,9 @@ struct MeanStep {
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report);
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank);
 
+// What a phase computes beside communication counts for the phase, as in the picture of a step.
+[[nodiscard]] MeanStep with_hidden_in_phases(MeanStep step);
+
 // "4", "0.5"; "" where it is not known.
 [[nodiscard]] std::string per_step_text(std::optional<double> count);
 
@@ -36,6 +39,7 @@ class StepUnit {
   explicit StepUnit(double step_ns);
 
   [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] double least() const;  // ns of the last digit that is shown
   [[nodiscard]] std::string number(
       double ns) const;  // "82.1"; "<0.1" for what would show as 0 and is not
   [[nodiscard]] std::string text(double ns) const;  // "82.1 ms"
@@ -45,5 +49,14 @@ class StepUnit {
   int decimals_;
   std::string_view name_;
 };
+
+// Of several ranks only one is shown (focus.h).
+[[nodiscard]] bool is_seen_from_one_rank(const Report& report);
+
+// By the mean step; without a breakdown by the median one; seconds without steps.
+[[nodiscard]] StepUnit unit_of(const Report& report);
+
+// ns of the median step; nullopt without steps.
+[[nodiscard]] std::optional<double> median_step(const Report& report);
 
 }  // namespace dprof::analyzer

@@ -43,21 +43,10 @@ bool says_more(const Row& row) {
   return !in_breakdown || row.per_step > 1;
 }
 
-// Longer ones lose their end; as all texts of a trace, made printable first.
-std::string cut(std::string text, size_t width) {
-  if (display_width(text) <= width) return text;
-  while (display_width(text) >= width) {
-    size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0U) == 0x80U) --last;
-    text.resize(last);
-  }
-  return text + "…";
-}
-
 std::string ranks_of(const PhaseSummary& phase) {
   std::vector<int> ranks;
   for (const RankPhase& rank : phase.per_rank) ranks.push_back(rank.rank);
-  return cut(rank_list(std::move(ranks)), kLongestRanks);
+  return cut_to(rank_list(std::move(ranks)), kLongestRanks);
 }
 
 }  // namespace
@@ -90,7 +79,7 @@ std::string phase_section(const Report& report, const TextOptions& options, cons
   table.add_column("of rank", TextTable::Align::kRight);
   table.add_column("ranks", TextTable::Align::kLeft);
   for (const Row& row : rows) {
-    table.add_row({cut(printable(row.phase->name), kLongestName), per_step_text(row.per_step),
+    table.add_row({cut_to(printable(row.phase->name), kLongestName), per_step_text(row.per_step),
                    unit.number(row.ns), unit.number(static_cast<double>(row.longest->mean_ns)),
                    fmt::to_string(row.longest->rank), ranks_of(*row.phase)});
   }

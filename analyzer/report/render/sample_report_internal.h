@@ -42,6 +42,7 @@ inline Report sample_report() {
       .steps = StepsInfo{.count = 120,
                          .first_steady = 8,
                          .last_steady = 117,
+                         .steady = 110,
                          .median_ns = 311'400'000,
                          .micro_steps = 4,
                          .outer = {{.step = 40, .kind = "checkpoint", .extra_ns = 310'000'000}}}};
@@ -148,7 +149,28 @@ inline Report sample_report() {
                    .bound_ns = 1'200'000,
                    .n = 110,
                    .confidence = 0.98,
-                   .evidence = {evidence}}};
+                   .evidence = {evidence},
+                   .host = {},
+                   .host_ranks = {},
+                   .role = {},
+                   .onset_step = 30}};
+  r.detection = Detection{
+      .floor_ns = 4'000'000, .power = 0.95, .named_ns = 15'570'000, .steps = 110, .ranks = 2};
+  r.slow_links =
+      SlowLinks{.groups = {{.communicator = "dp_1", .ranks = {0, 1}, .ratio = 1.4, .windows = 12}},
+                .suspects = {"node-b"},
+                .hosts = {{.host = "node-b",
+                           .ranks = {1},
+                           .groups = 1,
+                           .ratio = 1.4,
+                           .excess_ns = 2'100'000,
+                           .onset_step = 40}},
+                .onsets = {{.communicator = "default_pg",
+                            .function = schema::Function::kAllReduce,
+                            .bytes = 25'000'000,
+                            .ratio = 1.8,
+                            .step = 60,
+                            .excess_ns = 4'000'000}}};
   r.hang = Hang{.state = "dead",
                 .culprits = {1},
                 .waiting = {0},
@@ -161,10 +183,49 @@ inline Report sample_report() {
                            .last = "in backward of step 73",
                            .since_ns = 2'000'000'000},
                           {.rank = 0, .state = "running", .last = "all_reduce"}}};
-  r.memory = Memory{{{.rank = 0, .peak_allocated = 1 << 20}}};
-  r.replay = Replay{.identity_error = 0.008,
-                    .accepted = true,
-                    .whatif = {{.change = "rank 1 as fast as the others"}}};
+  MemoryUseBytes uses{};
+  uses[static_cast<size_t>(MemoryUse::kParameter)] = 786'432;
+  uses[static_cast<size_t>(MemoryUse::kActivation)] = 262'144;
+  r.memory = Memory{.per_rank = {{.rank = 0,
+                                  .device = 0,
+                                  .peak_allocated = 1 << 20,
+                                  .peak_step = 12,
+                                  .source = MemorySource::kAllocatorEvents,
+                                  .peak_phase = "backward",
+                                  .by_category = uses,
+                                  .by_phase = {},
+                                  .at_peak = {{.use = MemoryUse::kParameter,
+                                               .site = "aten::linear",
+                                               .phase = "forward",
+                                               .blocks = 12,
+                                               .bytes = 786'432}},
+                                  .fragmentation = {}}},
+                    .leaks = {{{.rank = 0,
+                                .device = 0,
+                                .bytes_per_step = 4096,
+                                .bound = 100,
+                                .steps = 110,
+                                .sites = {{.site = "aten::cat",
+                                           .phase = "forward",
+                                           .blocks = 110,
+                                           .bytes = 450'560}}}}},
+                    .host = {{.rank = 1, .samples = 40, .peak_resident = 800'000'000}},
+                    .out_of_memory = {}};
+  r.replay = Replay{
+      .identity_error = 0.008,
+      .accepted = true,
+      .steps = 110,
+      .unexplained = 0.01,
+      .unit = "segments",
+      .whatif = {{.change = "rank 1 as fast as the others"}},
+      .slowdown = Slowdown{.slowdown = 1.179,
+                           .step_ns = 311'000'000,
+                           .ideal_ns = 264'000'000,
+                           .stages = {{"stage 1 of 2", {0}, 1.01}, {"stage 2 of 2", {1}, 1.17}},
+                           .replicas = {},
+                           .operations = {},
+                           .per_rank = {},
+                           .last_stage_share = 0.9}};
   r.findings = {{.rule = "straggler.compute",
                  .severity = FindingSeverity::kCritical,
                  .title = "rank 1 holds everyone up: +45.5 ms per step (15 %), in 98 % of steps",
@@ -175,12 +236,18 @@ inline Report sample_report() {
                  .bound_ns = 1'200'000,
                  .cause = "compute",
                  .confidence = 0.98,
-                 .evidence = {evidence}},
+                 .evidence = {evidence},
+                 .decided_by = {"its forward was compared with the other rank's"},
+                 .refuted_by = {"a run with the ranks' data exchanged"}},
                 {.rule = "comm.exposed",
                  .severity = FindingSeverity::kInfo,
                  .title = "rank 0 waits in all_reduce",
+                 .ranks = {},
                  .cause = "synchronisation",
-                 .caused_by = 0}};
+                 .caused_by = 0,
+                 .evidence = {},
+                 .decided_by = {},
+                 .refuted_by = {}}};
   return r;
 }
 

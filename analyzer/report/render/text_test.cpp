@@ -7,6 +7,7 @@
 
 #include <sstream>
 
+#include "analyzer/report/focus.h"
 #include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/sample_report_internal.h"
 
@@ -33,6 +34,11 @@ std::string without_escapes(std::string text) {
 Report healthy_report() {
   Report report = sample_report();
   report.hang.reset();
+  report.slow_links = SlowLinks();
+  report.memory->leaks->clear();
+  report.replay->slowdown.reset();
+  report.clock->violations = 0;
+  report.clock->devices.clear();
   report.stragglers->clear();
   report.findings->clear();
   report.recording.lost.clear();
@@ -51,7 +57,7 @@ TEST(RenderText, SaysTheMainThingsOfAReport) {
            "23.0 ms waiting for rank 1 · 15.0 ms transfer",
            "12.0 ms of it beside communication",
            "  1  rank 1 holds everyone up: +45.5 ms per step (15 %), in 98 % of steps",
-           "a symptom of 1",
+           "     └ 2  symptom: rank 0 waits in all_reduce",
            "→ look at what rank 1 computes more",
            "Rank 1 was killed 2.00 s before the others ended.",
            "rank 1    not called, silent for 2.00 s; in backward of step 73",
@@ -61,6 +67,17 @@ TEST(RenderText, SaysTheMainThingsOfAReport) {
            "rank 1 in 98 %",
            "WHAT IS NOT KNOWN",
            "rank 1: 1,204 records lost (torch, ring full); hint: record less",
+           "memory       peak 1.05 MB on rank 0, device 0 (step 12, backward); resident at most "
+           "800 "
+           "MB (rank 1)",
+           "rank 0, device 0: grows by 4.10 kB ± 100 B per step over 110 steps; still there: 451 "
+           "kB in",
+           "SLOW LINKS   against comparable groups",
+           "node-b (rank 1): in 1 slow group, 1.40 times as long, 2.10 ms per step, since step 40",
+           "all_reduce of 25.0 MB of default_pg: 1.80 times as long from step 60 on, 4.00 ms more",
+           "an even last stage alone would win back 90 % of that",
+           "by stage, all else even: stage 2 of 2 1.170, stage 1 of 2 1.010",
+           "more: --explain 1 (how finding 1 was decided) · --sections gpu,overlap,buckets",
        }) {
     EXPECT_THAT(text, HasSubstr(part));
   }
@@ -96,16 +113,111 @@ TEST(RenderText, ColourChangesNothingButColour) {
 
 TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
   Report report = healthy_report();
-  EXPECT_THAT(render_text(report),
-              HasSubstr("no rank costs the others 5 % of a step (15.6 ms) or more"));
   report.breakdown->per_rank.push_back(sample_breakdown(2, 128, 0));
-  const std::string text = render_text(report);
+  report.run.ranks = 3;
+  report.detection->ranks = 3;
+  report.detection->named_ns = 9'342'000;
+  const std::string text = render_text(report, {.width = 120});
+  for (const char* part : {
+           "✓  nothing was found that costs 9.3 ms (3.0 %) per step or more",
+           "✓  no rank holds the others up: none costs 9.3 ms (3.0 %) per step or more",
+           "·  a rank's lasting own delay below 4.0 ms (1.3 %) per step would not be seen, nor "
+           "what "
+           "slows all ranks alike",
+       }) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  for (const char* part : {"WHAT IS NOT KNOWN", "HANG", "culprit", "two ranks", "SLOW LINKS",
+                           "MEMORY", "REPLAY", "CLOCKS"}) {
+    EXPECT_THAT(text, Not(HasSubstr(part)));
+  }
+}
+
+TEST(RenderText, TwoRanksCannotTellWhichIsTheUsualOne) {
+  Report report = healthy_report();
   EXPECT_THAT(
-      text,
-      HasSubstr("✓  no straggler found: no rank costs the others 3 % of a step (9.3 ms) or more"));
-  EXPECT_THAT(text, Not(HasSubstr("WHAT IS NOT KNOWN")));
-  EXPECT_THAT(text, Not(HasSubstr("HANG")));
-  EXPECT_THAT(text, Not(HasSubstr("culprit")));
+      render_text(report, {.width = 120}),
+      HasSubstr(
+          "nor what slows both ranks alike; of two\n     ranks one is slow only against the"));
+  report.detection.reset();
+  EXPECT_THAT(render_text(report, {.width = 120}),
+              HasSubstr("none costs 15.6 ms (5.0 %) per step or more"));
+  EXPECT_THAT(render_text(report, {.width = 120}),
+              HasSubstr("what slows both ranks alike would not be seen"));
+}
+
+TEST(RenderText, CollectivesOfTheStartAreShownOnRequest) {
+  Report report = healthy_report();
+  CollectiveSummary start = report.collectives->front();
+  start.function = schema::Function::kBroadcast;
+  start.per_step = 0;
+  report.collectives->push_back(start);
+  EXPECT_THAT(render_text(report), HasSubstr("… and 1 outside of steps (--sections collectives)"));
+  EXPECT_THAT(render_text(report), Not(HasSubstr("  broadcast ")));
+  EXPECT_THAT(render_text(report, {.sections = std::vector{Section::kCollectives}}),
+              HasSubstr("  broadcast "));
+}
+
+// A culprit may be among the ranks that are left out.
+TEST(RenderText, SeenFromOneRankNothingIsCalledGood) {
+  const std::string text = render_text(seen_from(healthy_report(), 0));
+  EXPECT_THAT(text, Not(HasSubstr("✓")));
+  EXPECT_THAT(text, HasSubstr("only what concerns this rank"));
+}
+
+TEST(RenderText, ARunWithADearFindingIsNotCalledGood) {
+  Report report = healthy_report();
+  report.findings->push_back({.rule = "comm.x",
+                              .severity = FindingSeverity::kWarn,
+                              .title = "transfers",
+                              .cost_ns = 20'000'000});
+  const std::string text = render_text(report);
+  EXPECT_THAT(text, Not(HasSubstr("nothing was found")));
+  EXPECT_THAT(text, HasSubstr("1  transfers: 20.0 ms per step (6.4 %)"));
+}
+
+TEST(RenderText, PricesOfARefusedReplayAreCalledUncertain) {
+  Report report = sample_report();
+  EXPECT_THAT(render_text(report), Not(HasSubstr("prices are uncertain")));
+  report.replay->accepted = false;
+  report.replay->identity_error = 0.081;
+  EXPECT_THAT(render_text(report), HasSubstr("prices are uncertain: replayed without any change"));
+}
+
+TEST(RenderText, DetailsAreShownWhereTheyAreAskedFor) {
+  const Report report = sample_report();
+  EXPECT_THAT(render_text(report), Not(HasSubstr("OVERLAP")));
+  const std::string text =
+      render_text(report, {.sections = std::vector{Section::kOverlap, Section::kMemory}});
+  EXPECT_THAT(text, HasSubstr("OVERLAP"));
+  EXPECT_THAT(text, HasSubstr("rank 0 at its peak: parameters 786 kB (75 %), activations 262 kB"));
+  EXPECT_THAT(text, HasSubstr("FINDINGS"));
+  for (const char* part : {"RANK BY RANK", "COLLECTIVES", "WHAT IS NOT KNOWN", "more: "})
+    EXPECT_THAT(text, Not(HasSubstr(part)));
+  EXPECT_THAT(render_text(report, {.besides = {Section::kGpu}}), HasSubstr("GPU   rows: linked"));
+}
+
+TEST(RenderText, RanksThatAreAlikeAreOneLine) {
+  Report report = healthy_report();
+  report.breakdown = Breakdown{{sample_breakdown(0, 82, 1), sample_breakdown(1, 82, 2)}};
+  EXPECT_THAT(render_text(report), HasSubstr("RANK BY RANK   all 2 alike: no part differs by more "
+                                             "than 1.0 ms per step from their"));
+  EXPECT_THAT(render_text(report, {.sections = std::vector{Section::kRanks}}),
+              HasSubstr("  rank   step  forward"));
+}
+
+TEST(RenderText, OfManyRanksThoseThatMatterAreShown) {
+  Report report = healthy_report();
+  report.breakdown->per_rank.clear();
+  for (int rank = 0; rank < 40; ++rank)
+    report.breakdown->per_rank.push_back(sample_breakdown(rank, 82, rank == 7 ? 0 : 30 + rank));
+  report.run.ranks = 40;
+  report.stragglers = {{.rank = 7, .shape = "persistent", .evidence = {}}};
+  const std::string text = render_text(report);
+  EXPECT_THAT(text, HasSubstr("of 40 ranks"));
+  for (const char* part : {"◀ culprit", "waits longest", "\n  median"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_LT(lines_of(text.substr(text.find("RANK BY RANK"))).size(), 24U);
 }
 
 TEST(RenderText, AReportOfNothingPrintsNoZeros) {
@@ -140,9 +252,20 @@ TEST(RenderText, SmallPartsOfAStepAreSummedUpAndZeroOnesLeftOut) {
 
 TEST(RenderText, ShowsAsManyFindingsAsAsked) {
   Report report = sample_report();
-  report.findings->resize(5, report.findings->front());
+  report.findings->assign(5, report.findings->front());
   const std::string text = render_text(report, {.top = 2});
   EXPECT_THAT(text, HasSubstr("…  and 3 more (--top 5)"));
+}
+
+TEST(RenderText, SymptomsTakeOneLineEachAndNoPlaceOfACause) {
+  Report report = sample_report();
+  report.findings->resize(6, report.findings->back());
+  report.findings->push_back({.rule = "host.x", .title = "something else", .evidence = {}});
+  const std::string text = render_text(report, {.top = 2});
+  EXPECT_THAT(text, HasSubstr("     └ 4  symptom: rank 0 waits"));
+  EXPECT_THAT(text, HasSubstr("     └ and 2 more symptoms: 5, 6"));
+  EXPECT_THAT(text, HasSubstr("  7  something else"));
+  EXPECT_THAT(text, Not(HasSubstr("--top ")));
 }
 
 TEST(RenderText, DiagnosticsOfOneKindShareALineAndItsHint) {
@@ -155,6 +278,16 @@ TEST(RenderText, DiagnosticsOfOneKindShareALineAndItsHint) {
   EXPECT_THAT(render_text(report, {.width = 120}),
               HasSubstr("·  rank 0: 2 ranges; rank 1: 2 ranges; rank 2: 2 ranges; rank 3: 2 "
                         "ranges; and 2 more; hint: "));
+}
+
+TEST(RenderText, WhatWasNotComputedIsOneLineAndItsReasonsOnRequest) {
+  Report report = healthy_report();
+  report.recording.diagnostics = {make_diagnostic("not_computed", "memory: nothing listened"),
+                                  make_diagnostic("not_computed", "contention: too few")};
+  EXPECT_THAT(render_text(report),
+              HasSubstr("·  not computed: memory, contention (why: --sections unknown)"));
+  EXPECT_THAT(render_text(report, {.sections = std::vector{Section::kUnknown}}),
+              HasSubstr("·  memory: nothing listened\n"));
 }
 
 TEST(RenderText, ManyLossesDoNotFloodTheReport) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
+#include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
@@ -62,6 +64,19 @@ std::string joined(std::span<const Diagnostic> diagnostics) {
   return text;
 }
 
+// What was not computed, by name; the reasons are for those who ask.
+std::string not_computed_text(std::vector<Diagnostic>& diagnostics) {
+  std::string names;
+  std::set<std::string> seen;
+  std::erase_if(diagnostics, [&](const Diagnostic& d) {
+    if (d.code != "not_computed") return false;
+    const std::string name = d.text.substr(0, d.text.find(':'));
+    if (seen.insert(name).second) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    return true;
+  });
+  return names.empty() ? names : fmt::format("not computed: {} (why: --sections unknown)", names);
+}
+
 }  // namespace
 
 std::string unknown_section(const Report& report, const TextOptions& options,
@@ -98,6 +113,17 @@ std::string unknown_section(const Report& report, const TextOptions& options,
     }
     item(false, with_hint(content, last ? loss_hint : ""));
   }
+  std::string not_computed;
+  if (!is_asked_for(options, Section::kUnknown)) {
+    not_computed = not_computed_text(diagnostics);
+    // The findings say it already.
+    if (report.stragglers && !is_seen_from_one_rank(report)) {
+      std::erase_if(diagnostics, [](const Diagnostic& d) {
+        return d.code == "two_ranks" || d.code == "ranks_alike";
+      });
+    }
+  }
+  if (diagnostics.empty() && lost.empty() && not_computed.empty()) return {};
   for (const std::vector<Diagnostic>& kind : by_kind(diagnostics)) {
     const bool info = kind.front().severity == schema::Severity::kInfo;
     // Those of no use to each other stand apart.
@@ -107,6 +133,7 @@ std::string unknown_section(const Report& report, const TextOptions& options,
       item(info, with_hint(content, hint_of(kind.back())));
     }
   }
+  if (!not_computed.empty()) item(true, not_computed);
   return text;
 }
 

@@ -241,9 +241,12 @@ void CudaCapture::write_flush() noexcept {
   flushed_ = false;
 }
 
+void CudaCapture::count_unread(uint64_t bytes) noexcept {
+  count_losses(wire::SharedLoss::kCuptiQueue, (bytes + wire::kSlotBytes - 1) / wire::kSlotBytes);
+}
+
 void CudaCapture::end_buffer(uint64_t unread_bytes) noexcept {
-  count_losses(wire::SharedLoss::kCuptiQueue,
-               (unread_bytes + wire::kSlotBytes - 1) / wire::kSlotBytes);
+  count_unread(unread_bytes);
   pool_.recycle(current_.data);
   current_ = {};
   record_ = nullptr;
@@ -285,8 +288,6 @@ bool CudaCapture::decode_until(uint64_t deadline_ns) noexcept {
     if (current_.data == nullptr) break;
     if (!decode_buffer(sink, deadline_ns)) return false;
   }
-  const uint64_t unread = pool_.take_unread_bytes();
-  count_losses(wire::SharedLoss::kCuptiQueue, (unread + wire::kSlotBytes - 1) / wire::kSlotBytes);
   return true;
 }
 
@@ -299,6 +300,7 @@ uint64_t CudaCapture::pump(uint64_t now_ns) noexcept {
     flush(0);
   }
   const bool all = decode_until(wire::monotonic_ns() + kTurnNs);
+  count_unread(pool_.take_unread_bytes());
   if (all && flushed_) write_flush();
   pool_.tidy();
   return all ? kNoHurry : kBacklogNs;
@@ -318,6 +320,7 @@ void CudaCapture::finish(uint64_t limit_ns) noexcept {
     current_ = left;
     end_buffer(left.valid_bytes);
   }
+  count_unread(pool_.take_unread_bytes());
   write_flush();
 }
 

@@ -52,6 +52,7 @@ class CudaCapture {
   void flush(uint32_t flag) noexcept;
   bool decode_until(uint64_t deadline_ns) noexcept;
   bool decode_buffer(const cupti::Sink& sink, uint64_t deadline_ns) noexcept;
+  static void count_unread(uint64_t bytes) noexcept;
   void end_buffer(uint64_t unread_bytes) noexcept;
   void write_flush() noexcept;
 

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "collector/inject/test_support/mini_recorder.h"
+#include "collector/inject/test_support/soon.h"
 #include "collector/wire/gpu_records.h"
 
 namespace dprof::inject {
@@ -26,15 +27,6 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 enum class How { kLinked, kPreloaded };
 enum class Fake { kV1, kV2 };
-
-template <typename Condition>
-bool soon(Condition&& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    usleep(10'000);
-  }
-  return condition();
-}
 
 class CudaTest : public ::testing::TestWithParam<std::tuple<How, Fake>> {
  protected:

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collector/inject/nccl/plugin_tables.h"
+#include "collector/inject/test_support/soon.h"
 
 namespace dprof::inject::nccl {
 
@@ -42,8 +43,7 @@ inline void meet_test() {
 inline int mask = -1;
 inline int mask_now() { return __atomic_load_n(&mask, __ATOMIC_RELAXED); }
 inline bool soon_masked(int wanted) {
-  for (int i = 0; i < 2000 && mask_now() != wanted; ++i) usleep(10'000);
-  return mask_now() == wanted;
+  return soon([&] { return mask_now() == wanted; });
 }
 
 inline void* plugin = nullptr;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/inject/test_support/mini_recorder.h"
+#include "collector/inject/test_support/soon.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/nccl_records.h"
 
@@ -21,12 +22,6 @@ namespace dprof::inject::nccl {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 enum class How { kLinked, kPlugin };
-
-template <typename Condition>
-bool soon(Condition&& condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) usleep(10'000);
-  return condition();
-}
 
 // One kind of record, with its body read.
 template <typename Body>

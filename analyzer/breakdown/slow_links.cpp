@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/breakdown/slow_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "analyzer/breakdown/slow_groups.h"
+#include "analyzer/breakdown/step_of.h"
+#include "base/stats.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Function;
+
+constexpr size_t kFewestOfLevel = 8;        // steps before and after a rise
+constexpr size_t kMostOnsets = 8;           // of the report, those that cost most
+constexpr double kEdge = 0.1;               // quantile that still has to lie beyond the other side
+constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: less is no matter of a link
+constexpr double kSlowMessages = 2.5;       // ratio of messages, at least
+constexpr double kLeastShare = 0.01;        // of the median step, that a slow group loses
+constexpr double kMostBound = 0.5;  // of a message's transfer, that its clocks may be wrong by
+
+// One transfer. 32 bytes.
+struct Sample {
+  uint32_t unit = 0;  // what is compared: a communicator, or a pair of ranks
+  uint32_t step = 0;  // position among those looked at
+  int64_t bytes = 0;
+  int64_t transfer_ns = 0;
+  Function function{};
+};
+
+struct Unit {
+  std::string communicator;
+  std::vector<int> ranks;
+  std::vector<int> hosts;  // sorted
+  bool messages = false;
+  int64_t bound_ns = 0;  // of its transfers, where clocks decided them
+};
+
+// Transfers of a unit that should take the same.
+struct Flow {
+  size_t unit;
+  Function function;
+  int64_t bytes;
+  auto operator<=>(const Flow&) const = default;
+};
+
+class Gatherer {
+ public:
+  Gatherer(std::span<const RankDigest> digests, std::span<const TraceFile> traces,
+           const Matching& matching, const StepOf& step_of)
+      : digests_(digests), matching_(matching), step_of_(step_of) {
+    std::map<std::string, int> numbers;
+    for (const TraceFile& trace : traces) {
+      const std::string& host = trace.host.empty() ? trace.clock_id : trace.host;
+      const auto [known, is_new] = numbers.try_emplace(host, static_cast<int>(hosts_.size()));
+      if (is_new) hosts_.push_back(host);
+      host_of_rank_[trace.rank] = known->second;
+    }
+    add_collectives();
+    add_messages();
+  }
+
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+  [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
+  [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
+  [[nodiscard]] std::vector<int> ranks_of(int host) const {
+    std::vector<int> ranks;
+    for (const auto& [rank, number] : host_of_rank_) {
+      if (number == host) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
+ private:
+  // nullopt: of one of the ranks the host is not known.
+  std::optional<uint32_t> add_unit(const std::string& communicator, std::vector<int> ranks) {
+    std::set<int> hosts;
+    for (const int rank : ranks) {
+      const auto host = host_of_rank_.find(rank);
+      if (host == host_of_rank_.end()) return std::nullopt;
+      hosts.insert(host->second);
+    }
+    units_.push_back({communicator, std::move(ranks), {hosts.begin(), hosts.end()}});
+    return static_cast<uint32_t>(units_.size()) - 1;
+  }
+
+  void add_collectives() {
+    std::map<size_t, std::optional<uint32_t>> unit_of_group;
+    for (const Instance& instance : matching_.instances) {
+      if (!instance.comparable || instance.guessed || !instance.bytes || *instance.bytes <= 0 ||
+          instance.transfer_ns <= 0)
+        continue;
+      const Group& group = matching_.groups[instance.group];
+      if (group.members.size() < 2) continue;
+      const auto step = step_of_.of(instance, digests_);
+      if (!step) continue;
+      const auto [known, is_new] = unit_of_group.try_emplace(instance.group);
+      if (is_new) known->second = add_unit(group.name, group.members);
+      if (!known->second) continue;
+      samples_.push_back({*known->second, static_cast<uint32_t>(*step), *instance.bytes,
+                          instance.transfer_ns, instance.function});
+    }
+  }
+
+  void add_messages() {
+    std::map<std::tuple<size_t, int, int>, std::optional<uint32_t>> unit_of_pair;
+    for (const Message& message : matching_.messages) {
+      if (!message.send || !message.from || !message.to || !message.bytes ||
+          message.transfer_ns.value_or(0) <= 0)
+        continue;
+      if (static_cast<double>(message.bound_ns.value_or(0)) >
+          kMostBound * static_cast<double>(*message.transfer_ns))
+        continue;
+      const auto step = step_of_.of(message, digests_);
+      if (!step) continue;
+      const auto [known, is_new] =
+          unit_of_pair.try_emplace({message.group, *message.from, *message.to});
+      if (is_new) {
+        known->second =
+            add_unit(matching_.groups[message.group].name, {*message.from, *message.to});
+      }
+      if (!known->second) continue;
+      Unit& unit = units_[*known->second];
+      unit.messages = true;
+      unit.bound_ns = std::max(unit.bound_ns, message.bound_ns.value_or(0));
+      samples_.push_back({*known->second, static_cast<uint32_t>(*step), *message.bytes,
+                          *message.transfer_ns, Function::kSend});
+    }
+  }
+
+  std::span<const RankDigest> digests_;
+  const Matching& matching_;
+  const StepOf& step_of_;
+  std::map<int, int> host_of_rank_;
+  std::vector<std::string> hosts_;
+  std::vector<Unit> units_;
+  std::vector<Sample> samples_;
+};
+
+// Transfers of one flow in one window: their lower quartile, and how many there were. A slow link
+// slows the quick ones too; other transfers beside them on a link slow some.
+struct Cell {
+  Flow flow;
+  int64_t window = 0;
+  int64_t quick_ns = 0;
+  int64_t n = 0;
+};
+
+// Mean exposed transfer of a rank's part, by communicator, function and size. What is hidden costs
+// nothing, and what comes on top of a transfer comes at its end, where the least is hidden.
+using Exposures = std::map<std::tuple<std::string, Function, int64_t>, double>;
+Exposures exposures_of(const Overlap* overlap) {
+  Exposures exposures;
+  if (overlap == nullptr) return exposures;
+  for (const CollectiveOverlap& one : overlap->per_collective) {
+    // Messages of all pairs stand together there.
+    if (!one.bytes || one.n == 0 || one.function == Function::kSend ||
+        one.function == Function::kRecv)
+      continue;
+    exposures[{one.communicator, one.function, *one.bytes}] =
+        static_cast<double>(one.exposed_transfer_ns) / static_cast<double>(one.n);
+  }
+  return exposures;
+}
+
+class Comparer {
+ public:
+  Comparer(const Gatherer& gathered, std::span<const AlignedStep> steps, Exposures exposures)
+      : gathered_(gathered),
+        exposures_(std::move(exposures)),
+        steps_(steps),
+        steps_of_window_(
+            std::max(kFewestStepsOfWindow, (steps.size() + kMostWindows - 1) / kMostWindows)) {
+    fill_cells();
+  }
+
+  // False: nothing can be compared with anything.
+  bool run(SlowLinks& found) {
+    std::vector<GroupTransfer> transfers;
+    for (const Cell& cell : cells_) {
+      const Unit& unit = gathered_.units()[cell.flow.unit];
+      transfers.push_back({.group = cell.flow.unit,
+                           .window = cell.window,
+                           .function = cell.flow.function,
+                           .bytes = cell.flow.bytes,
+                           .ranks = unit.ranks.size(),
+                           .topology = static_cast<int>(unit.hosts.size()),
+                           .transfer_ns = cell.quick_ns});
+    }
+    ClusterView view = compare_groups(transfers);
+    if (view.compared.empty()) return false;
+    const double least_ns = kLeastShare * static_cast<double>(median_step());
+    std::erase_if(view.slow, [&](const SlowGroup& group) {
+      return may_be_chance(group) || static_cast<double>(excess_of(group)) < least_ns;
+    });
+    std::vector<size_t> slow;
+    for (const SlowGroup& group : view.slow) {
+      const Unit& unit = gathered_.units()[group.group];
+      found.groups.push_back({unit.communicator, unit.ranks, group.ratio, group.windows});
+      slow.push_back(group.group);
+    }
+    if (slow.empty()) return true;
+    std::vector<GroupNodes> nodes;
+    for (const size_t unit : view.compared) {
+      if (gathered_.units()[unit].hosts.size() > 1)
+        nodes.push_back({unit, gathered_.units()[unit].hosts});
+    }
+    // What is slow within a host is no matter of its interface.
+    std::erase_if(slow, [&](size_t unit) { return gathered_.units()[unit].hosts.size() < 2; });
+    const Localised localised = localise(nodes, slow);
+    found.within_only = localised.certain.empty();
+    for (const int host : localised.certain) {
+      found.suspects.push_back(gathered_.hosts()[static_cast<size_t>(host)]);
+      found.hosts.push_back(describe(host, view));
+    }
+    return true;
+  }
+
+ private:
+  // By flow and window, in that order.
+  void fill_cells() {
+    std::vector<Sample> sorted = gathered_.samples();
+    const auto place = [&](const Sample& s) {
+      return std::make_tuple(s.unit, s.function, s.bytes, window_of(s.step));
+    };
+    std::ranges::stable_sort(sorted, {}, place);
+    for (size_t begin = 0; begin < sorted.size();) {
+      size_t end = begin;
+      std::vector<double> all;
+      for (; end < sorted.size() && place(sorted[end]) == place(sorted[begin]); ++end)
+        all.push_back(static_cast<double>(sorted[end].transfer_ns));
+      const Sample& first = sorted[begin];
+      cells_.push_back({{first.unit, first.function, first.bytes},
+                        window_of(first.step),
+                        static_cast<int64_t>(quantile(all, 0.25)),
+                        static_cast<int64_t>(all.size())});
+      begin = end;
+    }
+  }
+
+  [[nodiscard]] int64_t window_of(size_t step) const {
+    return static_cast<int64_t>(step / steps_of_window_);
+  }
+
+  [[nodiscard]] int64_t median_step() const {
+    std::vector<int64_t> lengths;
+    for (const AlignedStep& step : steps_) lengths.push_back(step.longest_ns);
+    return median_ns(std::move(lengths));
+  }
+
+  // Of a message the clocks may be wrong by the bound, and of those it is compared with too; and
+  // what a message meets on its way depends on its place in the pipeline.
+  [[nodiscard]] bool may_be_chance(const SlowGroup& group) const {
+    const int64_t bound = gathered_.units()[group.group].bound_ns;
+    if (gathered_.units()[group.group].messages && group.ratio < kSlowMessages) return true;
+    if (bound == 0) return false;
+    std::vector<int64_t> excess;
+    for (const Cell& cell : cells_) {
+      if (cell.flow.unit == group.group)
+        excess.push_back(
+            static_cast<int64_t>(static_cast<double>(cell.quick_ns) * (1 - 1 / group.ratio)));
+    }
+    return median_ns(std::move(excess)) <= 2 * bound;
+  }
+
+  SlowHost describe(int host, const ClusterView& view) const {
+    SlowHost one{.host = gathered_.hosts()[static_cast<size_t>(host)],
+                 .ranks = gathered_.ranks_of(host),
+                 .onset_step = {}};
+    std::vector<double> ratios;
+    std::map<int, int64_t> excess;  // by rank
+    int64_t since = INT64_MAX;
+    bool before = false;
+    for (const SlowGroup& group : view.slow) {
+      const Unit& unit = gathered_.units()[group.group];
+      if (std::ranges::count(unit.hosts, host) == 0 || unit.hosts.size() < 2) continue;
+      ++one.groups;
+      ratios.push_back(group.ratio);
+      since = std::min(since, group.first_window);
+      before = before || group.slow_before;
+      for (const int rank : unit.ranks) excess[rank] += excess_of(group);
+    }
+    one.ratio = median(ratios);
+    for (const int rank : one.ranks) one.excess_ns = std::max(one.excess_ns, excess[rank]);
+    if (!before) one.onset_step = steps_[static_cast<size_t>(since) * steps_of_window_].index;
+    return one;
+  }
+
+  // How much of one transfer stands exposed, as far as that is known.
+  [[nodiscard]] double exposed_of(const Flow& flow) const {
+    const auto known =
+        exposures_.find({gathered_.units()[flow.unit].communicator, flow.function, flow.bytes});
+    return known == exposures_.end() ? std::numeric_limits<double>::infinity() : known->second;
+  }
+
+  // Per step while it was slow: what its transfers took beyond those of its cluster, by its ratio.
+  [[nodiscard]] int64_t excess_of(const SlowGroup& group) const {
+    double sum = 0;
+    for (const Cell& cell : cells_) {
+      if (cell.flow.unit != group.group || cell.window < group.first_window ||
+          cell.window > group.last_window)
+        continue;
+      const double excess = static_cast<double>(cell.quick_ns) * (1 - 1 / group.ratio);
+      sum += static_cast<double>(cell.n) * std::min(excess, exposed_of(cell.flow));
+    }
+    const auto begin = static_cast<size_t>(group.first_window) * steps_of_window_;
+    const auto end = static_cast<size_t>(group.last_window + 1) * steps_of_window_;
+    return static_cast<int64_t>(sum / static_cast<double>(std::min(end, steps_.size()) - begin));
+  }
+
+  const Gatherer& gathered_;
+  const Exposures exposures_;
+  const std::span<const AlignedStep> steps_;
+  const size_t steps_of_window_;
+  std::vector<Cell> cells_;
+};
+
+// Each flow against itself: medians per step, and where they rise.
+std::vector<SlowTransfers> onsets_of(const Gatherer& gathered, std::span<const AlignedStep> steps) {
+  std::vector<Sample> sorted = gathered.samples();
+  const auto flow = [](const Sample& s) { return Flow{s.unit, s.function, s.bytes}; };
+  std::ranges::stable_sort(sorted, {}, [&](const Sample& s) {
+    return std::make_tuple(s.unit, s.function, s.bytes, s.step);
+  });
+  std::vector<SlowTransfers> onsets;
+  for (size_t begin = 0; begin < sorted.size();) {
+    std::vector<double> series;
+    std::vector<uint32_t> at;
+    size_t end = begin;
+    while (end < sorted.size() && flow(sorted[end]) == flow(sorted[begin])) {
+      std::vector<int64_t> of_step;
+      const uint32_t step = sorted[end].step;
+      for (; end < sorted.size() && flow(sorted[end]) == flow(sorted[begin]) &&
+             sorted[end].step == step;
+           ++end)
+        of_step.push_back(sorted[end].transfer_ns);
+      series.push_back(static_cast<double>(median_ns(std::move(of_step))));
+      at.push_back(step);
+    }
+    const auto rise = lasting_rise(series, kFewestOfLevel);
+    if (rise && rise->after - rise->before >= static_cast<double>(kLeastExcessNs)) {
+      onsets.push_back({.communicator = gathered.units()[sorted[begin].unit].communicator,
+                        .function = sorted[begin].function,
+                        .bytes = sorted[begin].bytes,
+                        .ratio = rise->after / rise->before,
+                        .step = steps[at[rise->at]].index,
+                        .excess_ns = static_cast<int64_t>(rise->after - rise->before)});
+    }
+    begin = end;
+  }
+  std::ranges::stable_sort(onsets, std::ranges::greater(), &SlowTransfers::excess_ns);
+  if (onsets.size() > kMostOnsets) onsets.resize(kMostOnsets);
+  return onsets;
+}
+
+// Where the network becomes slow in the middle, all before it looks like a warm-up: so it is looked
+// at too, but not where the steps were chosen by the reader.
+std::span<const AlignedStep> steps_to_look_at(const Steps& steps) {
+  constexpr size_t kNeverSteady = 2;
+  std::vector<int64_t> lengths;
+  for (const AlignedStep& step : steps.steps) lengths.push_back(step.longest_ns);
+  const bool chosen =
+      steps.last_steady + 1 != steps.steps.size() || steps.first_steady != end_of_warm_up(lengths);
+  return chosen ? steps.steady()
+                : std::span(steps.steps).subspan(std::min(kNeverSteady, steps.first_steady));
+}
+
+}  // namespace
+
+std::optional<Rise> lasting_rise(std::span<const double> series, size_t fewest) {
+  if (series.size() < 2 * fewest) return std::nullopt;
+  // Single spikes must not move the sum.
+  const std::vector<double> all(series.begin(), series.end());
+  const double low = quantile(all, 0.05);
+  const double high = quantile(all, 0.95);
+  std::vector<double> calm;
+  for (const double value : series) calm.push_back(std::clamp(value, low, high));
+  const double mean =
+      std::accumulate(calm.begin(), calm.end(), 0.0) / static_cast<double>(calm.size());
+  double sum = 0;
+  double least = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < calm.size(); ++i) {
+    sum += calm[i] - mean;
+    if (sum < least) {
+      least = sum;
+      at = i + 1;
+    }
+  }
+  if (at < fewest || calm.size() - at < fewest) return std::nullopt;
+  const std::vector<double> first(series.begin(), series.begin() + static_cast<ptrdiff_t>(at));
+  const std::vector<double> second(series.begin() + static_cast<ptrdiff_t>(at), series.end());
+  const Rise rise{at, median(first), median(second)};
+  if (rise.before <= 0 || rise.after <= kRiseRatio * rise.before) return std::nullopt;
+  if (quantile(second, kEdge) <= quantile(first, 1 - kEdge)) return std::nullopt;
+  return rise;
+}
+
+std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
+                                       std::span<const TraceFile> traces, const Matching& matching,
+                                       const Steps& steps, const Overlap* overlap,
+                                       std::vector<Diagnostic>& notes) {
+  const std::span<const AlignedStep> looked_at = steps_to_look_at(steps);
+  const StepOf step_of(steps, looked_at, digests.size());
+  const Gatherer gathered(digests, traces, matching, step_of);
+  if (gathered.samples().empty()) return std::nullopt;
+  const auto note = [&](std::string text) {
+    notes.push_back(make_diagnostic("not_computed", std::move(text)));
+  };
+  SlowLinks found;
+  const bool compared = Comparer(gathered, looked_at, exposures_of(overlap)).run(found);
+  if (!compared && gathered.hosts().size() > 1) {
+    note(
+        "slow links: fewer than three groups of ranks communicate in the same way; where a "
+        "transfer loses its time cannot be told, only whether it became slower within the run");
+  }
+  if (looked_at.size() >= 2 * kFewestOfLevel) {
+    found.onsets = onsets_of(gathered, looked_at);
+  } else if (!compared) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+}  // namespace dprof::analyzer

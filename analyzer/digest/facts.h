@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rules ask about a rank and no other part of the digest tells: settings, its batches, calls
+// that hold the host up, what its kernels are, how the process was laid out.
+//
+// What was not recorded is not there: a count of 0 of something that the recording's level of
+// detail leaves out means nothing, and the rules ask `has_ops` and the like first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/run.h"
+#include "base/interval.h"
+#include "base/log_histogram.h"
+#include "base/result.h"
+#include "schema/generated/rows.h"
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+
+struct RankDigest;  // digest.h
+
+// Calls and operators that rules count.
+enum class CallKind : uint8_t {
+  kStreamSync,    // waits for a stream or an event
+  kDeviceSync,    // waits for the whole device
+  kBlockingCopy,  // cudaMemcpy: waits for its own copy
+  kAllocate,      // memory of the device, from the driver
+  kRelease,       // and back to it
+  kItem,          // `.item()` and what reads a tensor's value: operators, at full detail only
+  kEmptyCache,    // a range that somebody named so
+  kNanCheck,      // aten::isnan: anomaly detection looks at each gradient with it
+  kScalerUpdate,  // GradScaler's update: once per step
+  kZeroGrad,      // Optimizer.zero_grad
+  // DDP copies a gradient into its bucket, and back: operators, at full detail only. None where
+  // gradients are views of their buckets.
+  kBucketCopy,
+};
+inline constexpr size_t kCallKinds = 11;
+
+struct Call {
+  TraceNs at;
+  int64_t ns = 0;
+  int64_t row = 0;  // in host_range
+};
+
+struct Calls {
+  static constexpr size_t kMostKept = size_t{1} << 15;
+
+  int64_t count = 0;
+  int64_t total_ns = 0;
+  int64_t every = 1;       // `kept` has each such call
+  std::vector<Call> kept;  // in the order of rows
+};
+
+// What a kernel computes, by its name.
+enum class KernelClass : uint8_t {
+  kOther,
+  kMatrixFp32,       // matrix products and convolutions on the ordinary units, in fp32
+  kMatrixTensor,     // on tensor cores
+  kMatrixUnaligned,  // on tensor cores, of a variant for sizes that are no multiple of 8
+  kLayout,           // from one memory layout of images to the other
+  kElementwise,      // element by element, reductions, normalisation: bound by memory
+  kFill,
+  kOptimizer,  // many tensors at once
+  kCommunication,
+};
+inline constexpr size_t kKernelClasses = 9;
+
+[[nodiscard]] KernelClass class_of_kernel(std::string_view name);
+
+struct KernelSum {
+  int64_t count = 0;
+  int64_t total_ns = 0;
+};
+
+struct KernelFact {
+  static constexpr size_t kMostKept = 128;       // those that took most time
+  static constexpr size_t kMostNameBytes = 160;  // what is longer is cut
+
+  std::string name;
+  KernelClass what = KernelClass::kOther;
+  bool convolution = false;
+  int64_t count = 0;
+  int64_t total_ns = 0;
+  TraceNs first;  // begin of its first and of its last run
+  TraceNs last;
+};
+
+// Copies from the host to a device.
+struct HostCopies {
+  int64_t count = 0;
+  int64_t bytes = 0;
+  int64_t total_ns = 0;
+  // Where names tell (Kineto's do): from ordinary, and from page-locked memory.
+  int64_t pageable = 0;
+  int64_t pageable_bytes = 0;
+  int64_t pageable_ns = 0;
+  int64_t pinned = 0;
+  int64_t pinned_bytes = 0;
+  int64_t pinned_ns = 0;
+  // Of a sample of those of at least kLarge bytes: the launching call returned only after the copy.
+  static constexpr int64_t kLarge = 64 << 10;
+  int64_t sampled = 0;
+  int64_t held_host_up = 0;
+};
+
+struct BatchFact {
+  TraceNs at;  // when the wait for it began
+  std::optional<int64_t> wait_ns;
+  std::optional<int64_t> queue_depth;
+  std::optional<int64_t> hash;  // of its sample indices
+  std::optional<int64_t> epoch;
+  int32_t shape = -1;  // position in Facts::shapes; -1 = unknown
+  int64_t row = 0;     // in loader_event
+};
+
+struct DeviceFact {
+  int64_t id = 0;  // CUDA's ordinal in this process
+  std::string uuid;
+  std::string model;
+  std::optional<int64_t> memory_bytes;
+  std::optional<int64_t> compute_capability;  // major * 100 + minor
+  int64_t kernels = 0;                        // that ran on it
+};
+
+struct ThreadFact {
+  int64_t os_tid = 0;
+  schema::ThreadRole role{};
+  std::string name;
+  int64_t cpu_ns = 0;  // between the first and the last look at it
+  int64_t run_queue_ns = 0;
+};
+
+// What was left of the host's memory at the last sample of this trace, if it has the host's.
+struct HostMemoryLeft {
+  std::optional<int64_t> available_bytes;     // free, or to be had from caches: MemAvailable
+  std::optional<int64_t> cgroup_bytes;        // used, page cache and all
+  std::optional<int64_t> cgroup_limit_bytes;  // nullopt = none
+
+  // Until the first of the two ends. A cgroup gives its page cache back, of whose size nobody
+  // tells: so this is never too much, and may be too little.
+  [[nodiscard]] std::optional<int64_t> bytes() const;
+};
+
+// Of a GPU of this recorder's hosts, as the driver tells.
+struct GpuPower {
+  std::string uuid;
+  int64_t power_mw = 0;  // median
+  int64_t limit_mw = 0;
+  int64_t samples = 0;
+};
+
+struct Facts {
+  // Of `meta`; "" = unknown.
+  std::string ddp;  // JSON
+  std::string detail;
+  std::string memory_source;
+  std::string cuda_source;
+  std::string ended;
+  std::string exit_status;
+  std::optional<bool> find_unused;           // DDP's find_unused_parameters was seen at work
+  std::optional<int64_t> parameter_tensors;  // from DDP's buckets, or as registered
+  bool has_ops = false;                      // operators were recorded
+  bool has_gpu = false;
+  std::optional<int64_t> load_1min_milli;   // of the host: median
+  std::optional<int64_t> runnable_threads;  // of the host: median
+  HostMemoryLeft host_memory;
+  std::vector<DeviceFact> devices;
+  std::vector<ThreadFact> threads;  // those that used a core for 1 % of the time
+  std::vector<GpuPower> power;      // where this trace has the host's samples
+
+  // Input.
+  std::vector<BatchFact> batches;    // in order of time
+  std::vector<std::string> shapes;   // distinct ones
+  int64_t single_process_loads = 0;  // ranges of a loader that says it has no workers
+  int64_t worker_loads = 0;          // and of one that says it has some
+
+  // Calls and operators, on all threads.
+  std::array<Calls, kCallKinds> calls;
+
+  // Kernels. Not those of graphs that were recorded as a whole.
+  std::array<KernelSum, kKernelClasses> kernels_by_class{};
+  std::vector<KernelFact> kernels;  // by their time, longest first
+  LogHistogram kernel_ns;           // lengths, without communication
+  LogHistogram start_lag_ns;        // from the end of the launching call to the kernel's begin
+  int64_t launches_sampled = 0;
+  int64_t launches_until_done = 0;  // of these, calls that returned only after their kernel
+  HostCopies host_copies;
+
+  // Within the host's optimizer phases, and how many of these there are.
+  int64_t optimizer_phases = 0;
+  int64_t optimizer_launches = 0;
+  int64_t scaler_skips = 0;  // updates of the scaler without a write to parameters before the next
+
+  // Of the device, while the host was in backward: idle for want of work, and computing.
+  int64_t backward_starved_ns = 0;
+  int64_t backward_busy_ns = 0;
+  int64_t autograd_nodes = 0;  // without those that only accumulate
+  KernelSum recompute;         // autograd nodes that run forward again; host time
+  KernelSum bucket_copies;     // what calls of kBucketCopy launched on the device
+
+  [[nodiscard]] const Calls& of(CallKind kind) const { return calls[static_cast<size_t>(kind)]; }
+  [[nodiscard]] const KernelSum& of(KernelClass what) const {
+    return kernels_by_class[static_cast<size_t>(what)];
+  }
+};
+
+// Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
+template <typename F>
+void for_each_time(Facts& facts, F&& f) {
+  for (Calls& calls : facts.calls) {
+    for (Call& call : calls.kept) f(call.at);
+  }
+  for (KernelFact& kernel : facts.kernels) {
+    f(kernel.first);
+    f(kernel.last);
+  }
+  for (BatchFact& batch : facts.batches) f(batch.at);
+}
+
+// Reads what it needs of one trace; `digest` is what the rest of it has come to. Times on the run's
+// axis, as all of the digest's.
+//
+// Cost    0.1 us per row of host_range (only those of names that matter are looked at), 0.3 us per
+//         row of gpu_activity.
+// Memory  24 bytes per kept call, 56 per batch; while it reads 8 bytes per launch.
+Result<Facts> read_facts(const TraceFile& trace, const schema::TraceReader& reader,
+                         const RankDigest& digest);
+
+}  // namespace dprof::analyzer

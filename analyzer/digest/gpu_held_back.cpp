@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/digest/gpu_held_back.h"
+
+#include <algorithm>
+
+namespace dprof::analyzer {
+namespace {
+
+// What ends and what it held back lie that near to each other, and what began within it after it
+// could was not held back: a launch on the device takes some us.
+constexpr DurationNs kNear{10'000};
+
+class Search {
+ public:
+  Search(std::span<const LaunchCall> launches, const Dependencies& dependencies)
+      : launches_(launches), dependencies_(dependencies) {}
+
+  std::vector<HeldBack> run(std::span<const Activity> activities) {
+    for (const Activity& activity : activities) {
+      if (activity.what == ActivityClass::kCompute) judge(activity);
+      see(activity);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] TraceNs launch_of(const Activity& activity) const {
+    return launches_[static_cast<size_t>(activity.launch)].at;
+  }
+
+  void judge(const Activity& activity) {
+    if (!collective_ || activity.launch == kNoRange || activity.stream == collective_->stream)
+      return;
+    const TraceNs launched = launch_of(activity);
+    const TraceNs called = launch_of(*collective_);
+    if (launched <= called) return;  // it stood before it in every queue
+    const TraceNs ended = collective_->end;
+    if (ended > activity.begin || ended + kNear < activity.begin) return;
+    // Other work that ran may have had the device to itself, or have been waited for.
+    const TraceNs from = std::max({launched, others_end_, collective_->begin});
+    if (activity.begin - kNear <= from) return;
+    if (!dependencies_.knows(collective_->stream) ||
+        dependencies_.waited_since(activity, launched, called))
+      return;
+    found_.push_back({from, activity.begin, collective_->subject});
+  }
+
+  void see(const Activity& activity) {
+    if (activity.what != ActivityClass::kCommunication) {
+      others_end_ = std::max(others_end_, activity.end);
+    } else if (activity.launch != kNoRange && activity.subject != kNoCollective &&
+               (!collective_ || activity.end >= collective_->end)) {
+      collective_ = activity;
+    }
+  }
+
+  std::span<const LaunchCall> launches_;
+  const Dependencies& dependencies_;
+  std::optional<Activity> collective_;  // that ended last, of those that have begun
+  TraceNs others_end_{INT64_MIN / 2};   // of computation and copies that have begun
+  std::vector<HeldBack> found_;
+};
+
+}  // namespace
+
+std::vector<HeldBack> held_back_in(std::span<const Activity> activities,
+                                   std::span<const LaunchCall> launches,
+                                   const Dependencies& dependencies) {
+  return Search(launches, dependencies).run(activities);
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recorder saw of the machine while a rank ran: GPU clocks, temperature and throttling,
+// the CPU time of its training thread and what it waited for, time in the kernel and pages of the
+// whole process. Its run-queue delay stands in RankDigest::run_queue.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/run.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "schema/thread_wait.h"
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+
+// A sum since the process or thread began. No sample where it stayed the same.
+struct CounterSample {
+  TraceNs at;
+  int64_t value = 0;
+};
+
+// What the training thread was doing at that moment.
+struct WaitSample {
+  TraceNs at;
+  schema::ThreadWait wait = schema::ThreadWait::kOther;
+};
+
+// Of one GPU, over all samples. The trace of the lowest rank of a host has those of all its GPUs.
+struct GpuReadings {
+  int64_t index = 0;  // NVML's
+  std::string uuid;   // "" = not told
+  int64_t samples = 0;
+  std::optional<int64_t> sm_clock_mhz;      // median
+  std::optional<int64_t> memory_clock_mhz;  // median
+  std::optional<int64_t> temperature_c;     // highest
+  std::optional<int64_t> power_mw;          // median
+  int64_t throttled = 0;                    // samples with a reason that slows computation down
+  int64_t throttle_reasons = 0;             // all reasons of these samples together
+  int64_t new_ecc_errors = 0;               // uncorrected, while it was recorded
+};
+
+struct SystemDigest {
+  int64_t rows = 0;                       // read
+  std::vector<CounterSample> cpu;         // ns of the training thread on a CPU
+  std::vector<CounterSample> kernel_cpu;  // ns of all threads on a CPU within the kernel
+  std::vector<CounterSample> faults;      // pages that the process was given
+  std::vector<WaitSample> waits;
+  std::vector<GpuReadings> gpus;  // by index
+};
+
+// Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
+template <typename F>
+void for_each_time(SystemDigest& system, F&& f) {
+  for (auto* counter : {&system.cpu, &system.kernel_cpu, &system.faults}) {
+    for (CounterSample& sample : *counter) f(sample.at);
+  }
+  for (WaitSample& sample : system.waits) f(sample.at);
+}
+
+// Reads what it needs of one trace, in one pass. Times on the run's axis, as all of the digest's.
+// O(system samples).
+Result<SystemDigest> read_system(const TraceFile& trace, const schema::TraceReader& reader);
+
+}  // namespace dprof::analyzer

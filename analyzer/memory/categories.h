@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks that lay there at the peak hold (analysis.md 8.1).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analyzer/digest/memory.h"
+#include "analyzer/memory/timeline.h"
+#include "analyzer/report/memory.h"
+
+namespace dprof::analyzer {
+
+// What the block's own life tells; the first of the rules that fits counts.
+[[nodiscard]] MemoryUse use_of(const HeldBlock& block, const StepClock& clock);
+
+// Steps that end during the block's life.
+[[nodiscard]] int64_t steps_lived(const HeldBlock& block, const StepClock& clock);
+
+[[nodiscard]] std::string_view phase_name(schema::Marker phase);
+// "before" for blocks from before the recording.
+[[nodiscard]] std::string_view phase_of(const HeldBlock& block);
+
+struct PeakContents {
+  MemoryUseBytes by_use{};
+  std::vector<MemoryHolder> holders;  // largest first, 12 at most
+  int64_t retained_graph_bytes = 0;
+};
+
+// Of `peak_allocated` bytes. What no block accounts for is unknown; nullopt = blocks account for
+// more than that, so records are missing.
+[[nodiscard]] std::optional<PeakContents> contents_at_peak(const DeviceMemory& device,
+                                                           const std::vector<std::string>& sites,
+                                                           const StepClock& clock,
+                                                           int64_t peak_allocated);
+
+}  // namespace dprof::analyzer

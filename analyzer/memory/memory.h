@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each rank's memory went: peaks, what was live at them, leaks, fragmentation, imbalance
+// (analysis.md section 8).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/report/report.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+// nullopt: no trace tells anything of memory; a diagnostic says why. `steps` may be null.
+std::optional<Memory> memory_of(std::span<const RankDigest> digests, const Steps* steps,
+                                std::vector<Diagnostic>& notes);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device's memory step by step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+// Numbers moments by the steps of one rank. Refers to the digest.
+class StepClock {
+ public:
+  explicit StepClock(const RankDigest& digest) : steps_(digest.steps) {}
+
+  // Position of the step that holds `at`, or of the one before it; -1 = before the first.
+  [[nodiscard]] int64_t position(TraceNs at) const;
+  // The same as a number on a continuous scale; nullopt = outside of all steps.
+  [[nodiscard]] std::optional<double> place(TraceNs at) const;
+  // Index of the step that holds `at`; nullopt = none does.
+  [[nodiscard]] std::optional<int64_t> index(TraceNs at) const;
+  [[nodiscard]] int64_t count() const { return static_cast<int64_t>(steps_.size()); }
+
+ private:
+  std::span<const StepRecord> steps_;
+};
+
+// The windows of the steady steps of digest `d`; empty = it has none.
+[[nodiscard]] std::vector<Interval> steady_windows(const Steps* steps, size_t d);
+
+// What lay within a step; like a cell.
+struct StepLevel {
+  MemoryCell level;
+  double place = 0;  // of its begin, on StepClock's scale
+};
+
+// One for each window that any cell tells of. Cells that reach beyond a window count only if no
+// other lies within. O(windows log cells + cells).
+[[nodiscard]] std::vector<StepLevel> levels_in(std::span<const MemoryCell> cells,
+                                               std::span<const Interval> windows,
+                                               const StepClock& clock);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/calls.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Function;
+
+constexpr size_t kNobody = SIZE_MAX;
+constexpr TaskId kNoTask = UINT32_MAX;
+// A kernel that begins within that time after the one before on its stream was waiting for it.
+constexpr int64_t kBackToBack = 20'000;
+
+class CallTasks {
+ public:
+  CallTasks(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
+            TaskGraph& graph)
+      : digests_(digests), steps_(steps), matching_(matching), graph_(graph) {
+    entry_of_.assign(digests.size(), kNobody);
+    for (size_t r = 0; r < steps.ranks.size(); ++r) entry_of_[steps.ranks[r]] = r;
+    hub_of_instance_.assign(matching.instances.size(), kNoTask);
+    hub_of_message_.assign(matching.messages.size(), kNoTask);
+    for (const Instance& instance : matching.instances) {
+      const auto members =
+          std::ranges::count_if(instance.members, [&](const Member& m) { return among(m); });
+      meets_.push_back(instance.comparable && members > 1);
+    }
+  }
+
+  std::vector<std::vector<ReplayedCall>> run(std::span<const Interval> spans, int64_t& meetings) {
+    std::vector<std::vector<ReplayedCall>> all(steps_.ranks.size());
+    for (size_t r = 0; r < all.size(); ++r) all[r] = calls_of(r, spans[r]);
+    for (size_t r = 0; r < all.size(); ++r) {
+      for (const ReplayedCall& call : all[r]) connect(steps_.ranks[r], call);
+    }
+    for (const auto* hubs : {&hub_of_instance_, &hub_of_message_}) {
+      meetings += std::ranges::count_if(*hubs, [](TaskId hub) { return hub != kNoTask; });
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] bool among(const Member& member) const {
+    return entry_of_[member.digest] != kNobody;
+  }
+
+  // Whether it is done with another rank that is replayed, and is known well enough.
+  [[nodiscard]] bool counts(size_t d, size_t record) const {
+    if (const size_t m = matching_.message_of[d][record]; m != kNoInstance) {
+      const Message& message = matching_.messages[m];
+      return message.send && message.receive && message.transfer_ns && among(*message.send) &&
+             among(*message.receive);
+    }
+    const size_t i = matching_.instance_of[d][record];
+    return i != kNoInstance && meets_[i];
+  }
+
+  std::vector<ReplayedCall> calls_of(size_t entry, Interval span) {
+    const size_t d = steps_.ranks[entry];
+    const RankDigest& digest = digests_[d];
+    std::vector<ReplayedCall> calls;
+    for (size_t i = 0; i < digest.collectives.size(); ++i) {
+      const CollectiveRecord& record = digest.collectives[i];
+      const std::optional<TraceNs> at = line_position(digest, record);
+      if (!at || !record.start || !record.end || *at < span.begin || *at >= span.end) continue;
+      if (!counts(d, i)) continue;
+      calls.push_back({.record = i, .at = *at, .begin = *record.start, .end = *record.end});
+    }
+    std::ranges::stable_sort(calls, {}, &ReplayedCall::at);
+    std::map<Queue, const ReplayedCall*> latest;
+    for (ReplayedCall& call : calls) {
+      call.start = graph_.add({});
+      call.body = graph_.add({.duration_ns = own_transfer(d, call.record)});
+      call.likeness = likeness_of(d, call.record);
+      const ReplayedCall*& former = latest[queue_of(d, call.record)];
+      if (former != nullptr && former->end <= call.begin) {
+        graph_.after(call.start, former->body);
+        call.queue_free = former->end;
+        call.queued = !digest.gpu.empty() && (call.begin - former->end).ns < kBackToBack;
+      }
+      former = &call;
+    }
+    return calls;
+  }
+
+  // What waits for the call before it: collectives of one communicator, and its messages from one
+  // rank to another; those of different pairs do not wait for each other.
+  using Queue = std::tuple<size_t, int, int>;  // group, from, to; -1 = a collective
+  [[nodiscard]] Queue queue_of(size_t d, size_t i) const {
+    const size_t group = matching_.group_of[d][digests_[d].collectives[i].communicator];
+    const size_t m = matching_.message_of[d][i];
+    if (m == kNoInstance) return {group, -1, -1};
+    const Message& message = matching_.messages[m];
+    return {group, message.from.value_or(-1), message.to.value_or(-1)};
+  }
+
+  [[nodiscard]] const Member* member_of(const Instance& instance, size_t d, size_t record) const {
+    auto own = std::ranges::lower_bound(instance.members, d, {}, &Member::digest);
+    while (own != instance.members.end() && own->digest == d && own->record != record) ++own;
+    return own == instance.members.end() || own->digest != d ? nullptr : &*own;
+  }
+
+  // Of the rank's stay, what was not waiting.
+  [[nodiscard]] int64_t own_transfer(size_t d, size_t i) const {
+    const CollectiveRecord& record = digests_[d].collectives[i];
+    const int64_t stay = (*record.end - *record.start).ns;
+    if (const size_t m = matching_.message_of[d][i]; m != kNoInstance) {
+      const Message& message = matching_.messages[m];
+      return stay - (record.function == Function::kSend ? message.send : message.receive)->wait_ns;
+    }
+    const Member* own = member_of(matching_.instances[matching_.instance_of[d][i]], d, i);
+    return own == nullptr ? stay : stay - own->wait_ns;
+  }
+
+  [[nodiscard]] uint64_t likeness_of(size_t d, size_t i) const {
+    const CollectiveRecord& record = digests_[d].collectives[i];
+    const Group& group = matching_.groups[matching_.group_of[d][record.communicator]];
+    uint64_t hash = likeness_with(1, static_cast<uint64_t>(record.function));
+    hash = likeness_with(hash, static_cast<uint64_t>(record.bytes.value_or(-1)));
+    return likeness_with(hash, group.members.size());
+  }
+
+  TaskId hub(TaskId& of) {
+    if (of == kNoTask) of = graph_.add({});
+    return of;
+  }
+
+  void connect(size_t d, const ReplayedCall& call) {
+    graph_.after(call.body, call.start);
+    if (const size_t m = matching_.message_of[d][call.record]; m != kNoInstance) {
+      connect_message(m, d, call);
+      return;
+    }
+    const size_t i = matching_.instance_of[d][call.record];
+    const Instance& instance = matching_.instances[i];
+    const Role role = role_of(instance, d);
+    const TaskId meet = hub(hub_of_instance_[i]);
+    if (role.gives) graph_.after(meet, call.start);
+    if (role.waits) graph_.after(call.body, meet);
+  }
+
+  // A send that was over before the receiver had come did not wait for it.
+  void connect_message(size_t m, size_t d, const ReplayedCall& call) {
+    const Message& message = matching_.messages[m];
+    const TaskId meet = hub(hub_of_message_[m]);
+    const bool sends = message.send->digest == d && message.send->record == call.record;
+    const CollectiveRecord& send = digests_[message.send->digest].collectives[message.send->record];
+    const CollectiveRecord& receive =
+        digests_[message.receive->digest].collectives[message.receive->record];
+    const bool eager = send.end && receive.start && *send.end <= *receive.start;
+    graph_.after(meet, call.start);
+    if (!sends || !eager) graph_.after(call.body, meet);
+  }
+
+  // Whether the others wait for a member, and it for them.
+  struct Role {
+    bool gives = true;
+    bool waits = true;
+  };
+  [[nodiscard]] Role role_of(const Instance& instance, size_t d) const {
+    if (is_synchronising(instance.function) || instance.guessed) return {};
+    const Group& group = matching_.groups[instance.group];
+    const Member& any = instance.members.front();
+    const std::optional<int64_t> root = digests_[any.digest].collectives[any.record].root;
+    if (!root || *root < 0 || static_cast<size_t>(*root) >= group.members.size()) return {};
+    const bool is_root = group.members[static_cast<size_t>(*root)] == digests_[d].rank;
+    const bool to_root =
+        instance.function == Function::kReduce || instance.function == Function::kGather;
+    return {.gives = is_root != to_root, .waits = is_root == to_root};
+  }
+
+  std::span<const RankDigest> digests_;
+  const Steps& steps_;
+  const Matching& matching_;
+  TaskGraph& graph_;
+  std::vector<size_t> entry_of_;  // by digest
+  std::vector<bool> meets_;       // by instance: it is known, and of several ranks
+  std::vector<TaskId> hub_of_instance_;
+  std::vector<TaskId> hub_of_message_;
+};
+
+}  // namespace
+
+std::optional<TraceNs> line_position(const RankDigest& digest, const CollectiveRecord& record) {
+  return digest.gpu.empty() ? record.arrival() : record.start;
+}
+
+std::vector<std::vector<ReplayedCall>> replayed_calls(std::span<const RankDigest> digests,
+                                                      const Steps& steps, const Matching& matching,
+                                                      std::span<const Interval> spans,
+                                                      TaskGraph& graph, int64_t& meetings) {
+  return CallTasks(digests, steps, matching, graph).run(spans, meetings);
+}
+
+}  // namespace dprof::analyzer

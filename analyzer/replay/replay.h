@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well the run can be replayed: what the report says of it, and what follows for the costs that
+// come from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/replay/operations.h"
+#include "analyzer/replay/replayer.h"
+#include "analyzer/stragglers/stragglers.h"
+
+namespace dprof::analyzer {
+
+// A run of whole operations is replayed by them, any other by its segments.
+struct RunReplay {
+  std::unique_ptr<Replayer> segments;
+  std::optional<OperationRun> operations;
+};
+
+// `pieces`: the lattice of each digest.
+[[nodiscard]] RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
+                                   const Matching& matching,
+                                   const std::vector<std::vector<LatticePiece>>& pieces);
+
+// report.replay; nullopt = there is nothing to replay. Says in `notes` what it could not do.
+[[nodiscard]] std::optional<Replay> replay_of(const RunReplay& run,
+                                              std::span<const RankDigest> digests,
+                                              const Steps& steps, std::vector<Diagnostic>& notes);
+
+// Costs can be wrong by what the replay of the run itself is: their bound grows by it. Where the
+// replay was refused, so that it could not be told, their confidence is halved as well.
+void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/rules/rule.h"
+#include "analyzer/rules/support.h"
+#include "base/format.h"
+#include "base/stats.h"
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr double kOthersShare = 0.5;  // of the exposed wait, which a culprit's cost explains
+
+struct Advice {
+  std::string_view cause;
+  std::string_view what;
+  std::string_view refuted_by;
+};
+
+// By the causes of architecture 4.2.
+constexpr Advice kAdvice[] = {
+    {"dataloader",
+     "raise this rank's loader workers or prefetching, or look at where its data lies",
+     "a run with cached or synthetic input in which that rank is as late"},
+    {"checkpoint", "write checkpoints asynchronously, or outside of the step",
+     "a run without checkpoints in which that rank is as late"},
+    {"rank0_work",
+     "log less often, write asynchronously, or move that work off the training thread",
+     "a run without that work in which that rank is as late"},
+    {"gc",
+     "gc.disable(), and gc.collect() at the same step on all ranks; fewer Python objects per step",
+     "a run with the collector disabled in which that rank is as late"},
+    {"cpu_contention",
+     "bind the ranks to cores of their own (--cpu-bind, taskset), fewer threads per rank "
+     "(OMP_NUM_THREADS), and see which other process runs on that host",
+     "a run with that rank alone on its cores in which it is as late"},
+    {"host",
+     "look at what the training thread does between its ranges: logging, garbage collection, "
+     "other processes on its core",
+     "a Python profile of that rank that shows nothing which the others have not"},
+    {"synchronisation",
+     "see what the training thread waits for: on a GPU keep values on the device (.item(), print "
+     "and metrics wait for it; log every N steps); on the host the thread that holds it up, a lock "
+     "or a queue",
+     "a run without these waits in which that rank is as late"},
+    {"allocator",
+     "no empty_cache in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; shapes that do "
+     "not change",
+     "a run with memory to spare in which that rank is as late"},
+    {"network", "look at that rank's interface, cable and switch port: errors, retransmits, rate",
+     "a bandwidth test from that host which is as fast as from the others"},
+    {"input_imbalance",
+     "balance the work of batches, not their number: buckets of equal length, shares by tokens",
+     "batches of equal size in which that rank is as late"},
+    {"stage_imbalance",
+     "move layers from that stage to its neighbours; the last one also has the loss and the "
+     "embedding",
+     "an equal division by measured times in which that stage is as late"},
+    {"gpu_throttle",
+     "cooling and power of that GPU: its clock, temperature and limit are below its peers'; take "
+     "it "
+     "out if that lasts",
+     "its clock while it is slow, if it equals the peers'"},
+    {"gpu_memory",
+     "check that GPU for ECC errors and remapped rows, and for a neighbour on it (MIG, MPS)",
+     "kernels that are bound by computation and slower there, too"},
+    {"device", "give the slower device a smaller share, or use equal ones",
+     "the same rank on another device that is as late"},
+    {"compute",
+     "compare that phase with another rank's in the timeline; if the work is the same, the core or "
+     "device is slower or shared",
+     "other operators or more of them on that rank: then it is the work, not the device"},
+};
+
+const Advice* advice_of(std::string_view cause) {
+  const auto found = std::ranges::find(kAdvice, cause, &Advice::cause);
+  return found == std::end(kAdvice) ? nullptr : &*found;
+}
+
+std::string straggler_advice(const Straggler& s) {
+  if (s.cause == "compute" && !s.rank)
+    return "batches cost differently: balance their work across ranks";
+  const Advice* advice = advice_of(s.cause);
+  return advice == nullptr ? std::string() : std::string(advice->what);
+}
+
+// The culprit is a whole stage of a pipeline, not a host.
+bool is_stage(const Straggler& s) {
+  return !s.host_ranks.empty() && s.host.empty() && !s.role.empty();
+}
+
+// "rank 3", "host b (ranks 4, 5, 6, 7)", "stage 4 of 4 (ranks 6, 7)"; of a host whose name was not
+// recorded "the host of ranks 4, 5".
+std::string culprit(const Straggler& s) {
+  if (s.host_ranks.empty()) return fmt::format("rank {}", *s.rank);
+  if (is_stage(s)) return fmt::format("{} ({})", s.role, list_of(s.host_ranks));
+  if (s.host.empty()) return fmt::format("the host of {}", list_of(s.host_ranks));
+  return fmt::format("host {} ({})", s.host, list_of(s.host_ranks));
+}
+
+std::string straggler_title(const RuleInput& input, const Verdict& v) {
+  const Straggler& s = v.straggler;
+  const std::string cost =
+      fmt::format("+{} per step ({}), in {} of steps", ms(s.cost_ns),
+                  format_share(share_of(input, s.cost_ns)), format_share(v.share_of_steps));
+  if (!s.rank && s.cause == "network")
+    return fmt::format("transfers between hosts are slower than before: {}", cost);
+  if (!s.rank) {
+    return fmt::format("a different rank is late in each step: +{} per step ({})", ms(s.cost_ns),
+                       format_share(share_of(input, s.cost_ns)));
+  }
+  if (!v.named) return fmt::format("{} is slower than its peers: {}", culprit(s), cost);
+  const std::string who_holds = fmt::format("{} holds everyone up", culprit(s));
+  if (s.shape == "persistent") return fmt::format("{}: {}", who_holds, cost);
+  return fmt::format("{} {}: {}", who_holds,
+                     s.shape == "periodic" ? "at regular intervals" : "now and then", cost);
+}
+
+std::string straggler_detail(const RuleInput& input, const Verdict& v) {
+  const Straggler& s = v.straggler;
+  const std::string without =
+      fmt::format("without it a step takes {} ± {}", ms(v.step_ns), ms(s.bound_ns));
+  std::string detail;
+  if (s.cause == "network") {
+    detail = without;
+  } else if (v.kind.empty()) {
+    detail = fmt::format("its own delay is {} per step, of several kinds; {}", ms(s.own_delay_ns),
+                         without);
+  } else {
+    detail =
+        fmt::format("{} {} is {}{}, the other ranks' median {}; {}", s.rank ? "its" : "that rank's",
+                    v.kind, ms(v.kind_ns), s.shape == "persistent" ? "" : " in those steps",
+                    ms(v.peers_kind_ns), without);
+  }
+  if (s.onset_step) detail += fmt::format("; since step {}", *s.onset_step);
+  if (!s.role.empty() && !is_stage(s)) detail += fmt::format("; compared with {}", s.role);
+  const bool two = input.report.breakdown && input.report.breakdown->per_rank.size() == 2;
+  if (two && v.named) detail += "; with two ranks this is relative to the other one only";
+  if (two && !v.named) detail += "; two ranks that share cores differ as much by chance";
+  return detail;
+}
+
+void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
+  const Straggler& s = v.straggler;
+  finding.decided_by = v.decided_by;
+  finding.refuted_by = v.refuted_by;
+  if (!finding.decided_by.empty()) return;
+  finding.decided_by.push_back(fmt::format(
+      "own delay {} per step, mean over {} steady steps: its own work between meetings, "
+      "less the peers' median",
+      ms(s.own_delay_ns), s.n));
+  finding.decided_by.push_back(fmt::format(
+      "cost {} ± {} (95 %): the ranks' meetings replayed with the peers' median in its place",
+      ms(s.cost_ns), ms(s.bound_ns)));
+  finding.decided_by.push_back(
+      fmt::format("it shows in {} of the steps: {}", format_share(v.share_of_steps), s.shape));
+  if (input.report.detection) {
+    const Detection& d = *input.report.detection;
+    finding.decided_by.push_back(fmt::format(
+        "a lasting delay of {} is found with probability {} in {} ranks and {} steps; from {} on "
+        "a culprit is named",
+        ms(d.floor_ns), format_share(d.power), d.ranks, d.steps, ms(d.named_ns)));
+  }
+  if (const Advice* advice = advice_of(s.cause); advice != nullptr)
+    finding.refuted_by.push_back(std::string(advice->refuted_by));
+  finding.refuted_by.push_back("a run of other ranks in that place, on that machine, without it");
+}
+
+std::vector<Finding> straggler(const RuleInput& input) {
+  std::vector<Finding> findings;
+  for (const Verdict& v : input.verdicts) {
+    const Straggler& s = v.straggler;
+    Finding finding = priced(input, s.cost_ns, s.confidence, s.cause);
+    if (!v.named) finding.severity = FindingSeverity::kInfo;
+    finding.title = straggler_title(input, v);
+    finding.detail = straggler_detail(input, v);
+    finding.advice = straggler_advice(s);
+    finding.bound_ns = s.bound_ns;
+    finding.evidence = s.evidence;
+    if (s.rank) finding.ranks = s.host_ranks.empty() ? std::vector{*s.rank} : s.host_ranks;
+    explain(input, v, finding);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// Waiting that no culprit explains; where there is one, it hangs below that.
+std::vector<Finding> waiting(const RuleInput& input) {
+  const int64_t steps = steady_steps(input);
+  if (!input.report.overlap || steps <= 0) return {};
+  std::vector<int64_t> waits;
+  for (const RankOverlap& rank : input.report.overlap->per_rank)
+    waits.push_back(rank.exposed_wait_ns / steps);
+  const int64_t cost = median_ns(waits);
+  if (waits.size() < 2 || share_of(input, cost) < kWarnShare) return {};
+  int64_t explained = 0;
+  for (const Verdict& v : input.verdicts) explained += v.named ? v.straggler.cost_ns : 0;
+  Finding finding = priced(input, cost, 0.5, "mixed");
+  finding.severity = FindingSeverity::kInfo;
+  finding.title = fmt::format("ranks wait for each other: {}", per_step(input, cost));
+  finding.detail =
+      explained == 0
+          ? std::string("no rank is late of its own doing in a way that lasts")
+          : fmt::format("waiting for the culprit is part of it{}",
+                        static_cast<double>(explained) < kOthersShare * static_cast<double>(cost)
+                            ? ", and less than half of it"
+                            : "");
+  finding.decided_by = {
+      fmt::format("median over {} ranks of the time in collectives before their last member came",
+                  waits.size())};
+  finding.refuted_by = {"a culprit that is named once more steps are recorded"};
+  std::vector<int> ranks;
+  for (const RankOverlap& rank : input.report.overlap->per_rank) ranks.push_back(rank.rank);
+  finding.evidence = steps_evidence(input, ranks);
+  return {std::move(finding)};
+}
+
+constexpr Rule kRules[] = {
+    {.name = "balance.straggler",
+     .ids = "S1, S2, S3, S4, S5, S6, S7, S8",
+     .finds =
+         "a rank's own work takes longer than its peers', and the run is longer for it; the cause "
+         "says why: gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), "
+         "gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); the detail says since when "
+         "(S8)",
+     .severity = "counterfactual: the steps with the peers' median in that rank's place",
+     .guard = "below the detection floor; severity info where it costs too little to be named",
+     .suppressed_by = "comm.slow-group",
+     .advice = "compare that rank with another in the timeline",
+     .detect = straggler},
+    {.name = "balance.waiting",
+     .ids = "",
+     .finds = "the median rank waits for others for at least 3 % of the step",
+     .severity = "info: median over ranks of the exposed wait",
+     .guard = "below 3 % of the step, or one rank",
+     .suppressed_by = "balance.straggler, parallel.bubble, comm.server-bottleneck, "
+                      "comm.slow-group, comm.all-to-all-imbalance",
+     .advice =
+         "expected where ranks share cores; else look for jitter: other processes, uneven batches",
+     .detect = waiting},
+};
+
+}  // namespace
+
+std::span<const Rule> balance_rules() { return kRules; }
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backward does with gradients beside computing them: copies them, waits for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyzer/breakdown/time_index.h"
+#include "analyzer/rules/comm.h"
+#include "analyzer/rules/facts_support.h"
+#include "analyzer/rules/support.h"
+#include "base/format.h"
+#include "base/stats.h"
+
+namespace dprof::analyzer::comm {
+namespace {
+
+constexpr double kMostSteps = 0.8;  // of the steady steps, to say "each step"
+constexpr double kBeside = 0.05;    // of a reduction that computation may run beside: it stands
+constexpr size_t kFewestPerBackward = 2;
+constexpr int64_t kSmallBytes = 64 << 10;  // a metric, not a tensor of the model
+
+using schema::Function;
+using schema::Marker;
+
+bool reduces(Function function) {
+  return function == Function::kAllReduce || function == Function::kReduceScatter;
+}
+
+// Tensors of the model itself; broadcasts in forward are of buffers.
+bool exchanges(Function function) {
+  return reduces(function) || function == Function::kAllGather || function == Function::kAllToAll;
+}
+
+bool marks_forward(const RuleInput& input) {
+  return std::ranges::any_of(input.digests, [](const RankDigest& digest) {
+    return std::ranges::count(digest.phases, Marker::kForward, &PhaseRange::marker) > 0;
+  });
+}
+
+// Groups of which forward needs results, so that backward may need them, too. Where nobody marks
+// forward, or what is exchanged is no metric, it may stand outside of every phase.
+std::set<size_t> groups_in_forward(const RuleInput& input) {
+  std::set<size_t> groups;
+  const bool marked = marks_forward(input);
+  for (const Instance* instance : steady_instances(input)) {
+    if (!exchanges(instance->function) || groups.contains(instance->group)) continue;
+    const Marker phase = phase_of(input, *instance);
+    if (phase == Marker::kBackward || phase == Marker::kOptimizer) continue;
+    const bool metric = marked && instance->bytes.value_or(kSmallBytes) < kSmallBytes;
+    if (phase == Marker::kForward || !metric) groups.insert(instance->group);
+  }
+  return groups;
+}
+
+// A rank's part of a reduction that a backward called.
+struct Reduction {
+  const Instance* instance = nullptr;
+  TraceNs called;
+  Interval span;  // until it was done on this rank
+};
+
+// The reductions of gradients, by digest, in order of their call.
+std::vector<std::vector<Reduction>> reductions_by_digest(const RuleInput& input) {
+  const std::set<size_t> needed = groups_in_forward(input);
+  std::vector<std::vector<Reduction>> found(input.digests.size());
+  for (const Instance* instance : steady_instances(input)) {
+    if (!reduces(instance->function) || needed.contains(instance->group)) continue;
+    for (const Member& member : instance->members) {
+      const CollectiveRecord& record = record_of(input, member);
+      const std::optional<TraceNs> called = record.arrival();
+      if (!called || !record.end) continue;
+      const Interval span{record.start.value_or(*called), *record.end};
+      if (span.begin < span.end) found[member.digest].push_back({instance, *called, span});
+    }
+  }
+  for (std::vector<Reduction>& own : found) std::ranges::sort(own, {}, &Reduction::called);
+  return found;
+}
+
+// What a rank computed with: on its device where it has one.
+IntervalSet computation_of(const RankDigest& digest) {
+  if (!digest.gpu.empty()) return digest.gpu.compute;
+  // A node of autograd may hold the hook that waits; the operators in it do not.
+  if (digest.facts.has_ops) return digest.ops;
+  std::vector<Interval> nodes(digest.autograd.begin(), digest.autograd.end());
+  nodes.insert(nodes.end(), digest.autograd_elsewhere.begin(), digest.autograd_elsewhere.end());
+  return union_of(std::move(nodes));
+}
+
+// A step in which each backward stands still for its reductions, on one rank.
+struct Standing {
+  int64_t cost_ns = 0;
+  std::vector<const Instance*> reductions;  // that are waited for, the last of each backward not
+};
+
+// nullopt: there are too few, or computation runs beside them, or after none.
+std::optional<Standing> standing_in(std::span<const Reduction> of_backward, TraceNs backward_end,
+                                    const TimeIndex& computation) {
+  Standing standing;
+  int64_t still = 0;
+  for (size_t i = 0; i + 1 < of_backward.size(); ++i) {
+    const Instance* instance = of_backward[i].instance;
+    const Interval span = of_backward[i].span;
+    const TraceNs next = of_backward[i + 1].span.begin;
+    const auto beside = static_cast<double>(computation.within(span));
+    if (beside > kBeside * static_cast<double>(span.length().ns)) continue;
+    if (computation.within(span.end, next) <= 0) continue;
+    ++still;
+    standing.cost_ns += std::min(instance->transfer_ns, span.length().ns);
+    standing.reductions.push_back(instance);
+  }
+  if (of_backward.size() < kFewestPerBackward ||
+      static_cast<double>(still) < kMostSteps * static_cast<double>(of_backward.size() - 1))
+    return std::nullopt;
+  const TraceNs first_end = of_backward.front().span.end;
+  const TraceNs last_end = std::max(backward_end, of_backward.back().span.begin);
+  standing.cost_ns = std::min(standing.cost_ns, computation.within(first_end, last_end));
+  return standing;
+}
+
+// The steady steps of a rank in which its backwards stand still.
+std::vector<Standing> standing_steps(const RuleInput& input, const RankDigest& digest,
+                                     const std::vector<Reduction>& reductions) {
+  std::vector<Standing> steps;
+  if (reductions.empty()) return steps;
+  const TimeIndex computation(computation_of(digest));
+  for (const StepRecord& step : steady_steps_of(input, digest)) {
+    Standing all;
+    for (const PhaseRange& phase : phases_in(digest, step.window)) {
+      if (phase.marker != Marker::kBackward) continue;
+      const auto first =
+          std::ranges::lower_bound(reductions, phase.span.begin, {}, &Reduction::called);
+      const auto last =
+          std::ranges::lower_bound(reductions, phase.span.end, {}, &Reduction::called);
+      if (first >= last) continue;
+      std::optional<Standing> standing = standing_in({first, last}, phase.span.end, computation);
+      if (!standing) continue;
+      all.cost_ns += standing->cost_ns;
+      std::ranges::move(standing->reductions, std::back_inserter(all.reductions));
+    }
+    if (!all.reductions.empty()) steps.push_back(std::move(all));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::vector<Finding> bucket_copies(const RuleInput& input) {
+  std::vector<TimeOfRank> costs;
+  double copies = 0;
+  bool on_device = false;
+  for (const RankDigest& digest : input.digests) {
+    const CallRate rate = rate_of(input, digest, CallKind::kBucketCopy);
+    const auto steps = static_cast<int64_t>(digest.steps.size());
+    if (rate.per_step <= 0 || steps == 0) continue;
+    copies = std::max(copies, rate.per_step);
+    on_device = on_device || digest.facts.has_gpu;
+    const int64_t device_ns = digest.facts.bucket_copies.total_ns / steps;
+    costs.push_back({digest.rank, digest.facts.has_gpu ? device_ns : rate.ns});
+  }
+  const int64_t cost = lower_median(costs);
+  if (!is_most(costs.size(), input.digests.size()) || share_of(input, cost) < kInfoShare) return {};
+  Finding finding = priced(input, cost, 0.5, "compute");
+  for (const TimeOfRank& time : costs) finding.ranks.push_back(time.rank);
+  finding.title =
+      fmt::format("gradients are copied into buckets and back: {}", per_step(input, cost));
+  finding.detail = fmt::format(
+      "{} such copies per step; a gradient that is a view of its bucket needs none, but for one "
+      "pass that divides it by the number of ranks. The cost is {}",
+      number(copies), kUpperBound);
+  finding.evidence = call_evidence(input, finding.ranks, CallKind::kBucketCopy);
+  finding.decided_by = {
+      "DDP's Reducer copies back from buckets, which it does where gradients are no views of them",
+      fmt::format("the copies take {} of {} per step, lower median over {} ranks", ms(cost),
+                  on_device ? "the device" : "the host", costs.size())};
+  finding.refuted_by = {"a run with gradient_as_bucket_view=True that is no faster"};
+  return {std::move(finding)};
+}
+
+std::vector<Finding> blocking_wait(const RuleInput& input) {
+  std::vector<int64_t> costs;
+  std::vector<int> ranks;
+  std::vector<const Instance*> waited;
+  size_t per_step_count = 0;
+  const std::vector<std::vector<Reduction>> reductions = reductions_by_digest(input);
+  for (size_t position = 0; position < input.digests.size(); ++position) {
+    const RankDigest& digest = input.digests[position];
+    const std::vector<Standing> steps = standing_steps(input, digest, reductions[position]);
+    const auto steady = static_cast<double>(steady_steps_of(input, digest).size());
+    if (steps.empty() || static_cast<double>(steps.size()) < kMostSteps * steady) continue;
+    ranks.push_back(digest.rank);
+    for (const Standing& step : steps) {
+      costs.push_back(step.cost_ns);
+      per_step_count = std::max(per_step_count, step.reductions.size());
+      if (ranks.size() == 1) std::ranges::copy(step.reductions, std::back_inserter(waited));
+    }
+  }
+  const int64_t cost = median_ns(costs);
+  if (!is_most(ranks.size(), input.digests.size()) || share_of(input, cost) < kInfoShare) return {};
+  Finding finding = priced(input, cost, 0.5, "network");
+  finding.ranks = ranks;
+  finding.title =
+      fmt::format("backward waits for each reduction of gradients: {}", per_step(input, cost));
+  finding.detail = fmt::format(
+      "up to {} reductions per step are called in backward, which computes nothing beside them and "
+      "goes on after; the cost is what they transfer, {}",
+      per_step_count, kUpperBound);
+  finding.decided_by = {
+      fmt::format("computation runs beside less than {} of them, in {} of the steps or more, on {}",
+                  format_share(kBeside), format_share(kMostSteps), who(input, ranks)),
+      "their group exchanges nothing in forward: it is one of gradients, which only the optimizer "
+      "reads"};
+  finding.refuted_by = {"computation of the same backward that reads a reduced tensor"};
+  finding.evidence = evidence_of(input, waited);
+  return {std::move(finding)};
+}
+
+}  // namespace dprof::analyzer::comm

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "analyzer/rules/rules.h"
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr std::string_view kHead = R"(# The rule book
+
+Made from the tables in `analyzer/rules/` by `dprof-rules`; do not edit. What the findings mean and what to do about them is said in
+[findings.md](findings.md), with more words.
+
+A finding costs so much time per step (`cost_ns`), as share of the median step: *info* from 1 %, *warn* from 3 %, *critical* from 10 %.
+Costs come from a replay where there is one, else they are an upper bound and say so; they are never added up, since two findings
+may cost the same time. Causes are ranked by cost times confidence. One root cause is one finding: a finding of a rule that names
+another one under "hangs below" hangs below that one's (`caused_by`), where both concern the same ranks and the cause costs at least a
+third of the symptom.
+
+Names in capitals (C6, M3) are those of the rule book and of the list of mistakes, from which the rules were written. A rule that is not
+built needs something that the traces do not tell.
+)";
+
+std::string line(std::string_view title, std::string_view text) {
+  return text.empty() ? std::string() : fmt::format("- {}: {}\n", title, text);
+}
+
+std::string section_of(const Rule& rule) {
+  std::string text =
+      fmt::format("\n### {}{}{}\n\n", rule.name, rule.ids.empty() ? "" : " — ", rule.ids);
+  if (rule.detect == nullptr) text += fmt::format("Not built: needs {}.\n\n", rule.needs);
+  text += line("fires when", rule.finds);
+  text += line("not when", rule.guard);
+  text += line("costs", rule.severity);
+  text += line("hangs below", rule.suppressed_by);
+  text += line("advice", rule.advice);
+  return text;
+}
+
+}  // namespace
+
+std::string rules_page() {
+  std::string page(kHead);
+  size_t built = 0;
+  size_t all = 0;
+  std::string sections;
+  for (const Family& family : all_families()) {
+    sections += fmt::format("\n## {}\n\n| rule | of the book | state |\n| --- | --- | --- |\n",
+                            family.title);
+    for (const Rule& rule : family.rules) {
+      ++all;
+      if (rule.detect != nullptr) ++built;
+      sections += fmt::format("| `{}` | {} | {} |\n", rule.name, rule.ids,
+                              rule.detect != nullptr ? "built" : "needs more");
+    }
+    for (const Rule& rule : family.rules) sections += section_of(rule);
+  }
+  page += fmt::format("\n{} rules, {} of them built.\n", all, built);
+  return page + sections;
+}
+
+}  // namespace dprof::analyzer

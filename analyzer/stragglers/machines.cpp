@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/stragglers/machines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "analyzer/stragglers/own_work.h"
+
+namespace dprof::analyzer {
+namespace {
+
+const DeviceFact* busiest_device(const RankDigest& digest) {
+  const auto most = std::ranges::max_element(digest.facts.devices, {}, &DeviceFact::kernels);
+  return most == digest.facts.devices.end() ? nullptr : &*most;
+}
+
+// A host's GPUs are sampled in one of its traces, which names them by UUID; a trace that knows of
+// no UUID tells of its own device.
+const GpuReadings* readings_of(const RankDigest& digest, const DeviceFact* device,
+                               std::span<const RankDigest> digests) {
+  if (device != nullptr && !device->uuid.empty()) {
+    for (const RankDigest& one : digests) {
+      for (const GpuReadings& gpu : one.system.gpus) {
+        if (gpu.uuid == device->uuid) return &gpu;
+      }
+    }
+  }
+  for (const GpuReadings& gpu : digest.system.gpus) {
+    if (gpu.uuid.empty() && (device == nullptr || gpu.index == device->id)) return &gpu;
+  }
+  return nullptr;
+}
+
+void add_readings(const GpuReadings& gpu, Machine& machine) {
+  if (gpu.sm_clock_mhz) machine.sm_clock_mhz = static_cast<double>(*gpu.sm_clock_mhz);
+  if (gpu.memory_clock_mhz) machine.memory_clock_mhz = static_cast<double>(*gpu.memory_clock_mhz);
+  if (gpu.samples > 0)
+    machine.throttled = static_cast<double>(gpu.throttled) / static_cast<double>(gpu.samples);
+  machine.throttle_reasons = gpu.throttle_reasons;
+  machine.ecc_errors = gpu.new_ecc_errors;
+}
+
+std::optional<double> mean_elements(const Facts& facts, Interval span) {
+  std::vector<std::optional<double>> of_shape;
+  for (const std::string& shape : facts.shapes) of_shape.push_back(elements_of(shape));
+  double sum = 0;
+  int64_t count = 0;
+  for (const BatchFact& batch : facts.batches) {
+    if (batch.at < span.begin || batch.at >= span.end || batch.shape < 0) continue;
+    const std::optional<double>& elements = of_shape[static_cast<size_t>(batch.shape)];
+    if (!elements) continue;
+    sum += *elements;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+std::optional<double> mean_length(const Facts& facts, std::initializer_list<KernelClass> classes) {
+  KernelSum sum;
+  for (const KernelClass one : classes) {
+    sum.count += facts.of(one).count;
+    sum.total_ns += facts.of(one).total_ns;
+  }
+  if (sum.count == 0) return std::nullopt;
+  return static_cast<double>(sum.total_ns) / static_cast<double>(sum.count);
+}
+
+// CPU time within the span, from the samples nearest to its ends.
+std::optional<double> cpu_in(const std::vector<CounterSample>& samples, Interval span) {
+  const auto first = std::ranges::lower_bound(samples, span.begin, {}, &CounterSample::at);
+  const auto last = std::ranges::upper_bound(samples, span.end, {}, &CounterSample::at);
+  if (last - first < 3) return std::nullopt;
+  const CounterSample& end = *std::prev(last);
+  const double share = static_cast<double>(end.value - first->value) /
+                       static_cast<double>(std::max<int64_t>(1, (end.at - first->at).ns));
+  return share * static_cast<double>(span.length().ns);
+}
+
+// How much it rose per step; nullopt = never seen. A counter that stays the same has no samples.
+std::optional<double> rise_per_step(const std::vector<CounterSample>& samples, Interval span,
+                                    double steps) {
+  if (samples.empty()) return std::nullopt;
+  const auto value_at = [&](TraceNs at) {
+    const auto next = std::ranges::upper_bound(samples, at, {}, &CounterSample::at);
+    return next == samples.begin() ? next->value : std::prev(next)->value;
+  };
+  return static_cast<double>(value_at(span.end) - value_at(span.begin)) / steps;
+}
+
+// The steady step that a moment of a rank belongs to: until the next one begins.
+std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at) {
+  const auto steady = steps.steady();
+  const auto next = std::ranges::upper_bound(
+      steady, at, {}, [rank](const AlignedStep& step) { return step.windows[rank].begin; });
+  if (next == steady.begin()) return std::nullopt;
+  const auto step = steps.first_steady + static_cast<size_t>(next - steady.begin()) - 1;
+  if (at >= steps.until_next(step, rank).end) return std::nullopt;
+  return step;
+}
+
+}  // namespace
+
+Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
+               std::span<const LatticePiece> pieces) {
+  Looks looks;
+  Looks::ByWait in_step{};
+  std::optional<size_t> current;
+  const auto close_step = [&] {
+    const double all = std::accumulate(in_step.begin(), in_step.end(), 0.0);
+    for (size_t k = 0; k < in_step.size(); ++k) {
+      looks.counts[k] += in_step[k];
+      if (all > 0) looks.observations[k] += in_step[k] / all;
+    }
+    in_step = {};
+  };
+  for (const WaitSample& sample : samples) {
+    const auto after = std::ranges::upper_bound(
+        pieces, sample.at, {}, [](const LatticePiece& p) { return p.piece.span.begin; });
+    if (after == pieces.begin()) continue;
+    const LatticePiece& piece = *std::prev(after);
+    if (sample.at >= piece.piece.span.end || own_kind_of(piece) != OwnKind::kUnattributed) continue;
+    const std::optional<size_t> step = steady_step_at(steps, rank, sample.at);
+    if (!step) continue;
+    if (step != current) close_step();
+    current = step;
+    in_step[static_cast<size_t>(sample.wait)] += 1;
+  }
+  close_step();
+  return looks;
+}
+
+std::optional<double> elements_of(std::string_view shape) {
+  std::optional<double> sum;
+  while (!shape.empty()) {
+    const size_t open = shape.find('[');
+    const size_t close = shape.find(']');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open) break;
+    double product = 1;
+    bool any = false;
+    for (std::string_view part = shape.substr(open + 1, close - open - 1); !part.empty();) {
+      const size_t digit = part.find_first_of("0123456789");
+      if (digit == std::string_view::npos) break;
+      part.remove_prefix(digit);
+      int64_t number = 0;
+      const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
+      if (read.ec != std::errc()) return std::nullopt;
+      product *= static_cast<double>(number);
+      any = true;
+      part.remove_prefix(static_cast<size_t>(read.ptr - part.data()));
+    }
+    if (any) sum = sum.value_or(0) + product;
+    shape.remove_prefix(close + 1);
+  }
+  return sum;
+}
+
+std::vector<Machine> machines_of(std::span<const RankDigest> digests,
+                                 std::span<const TraceFile> traces, const Steps& steps,
+                                 std::span<const std::span<const LatticePiece>> pieces) {
+  std::vector<Machine> machines;
+  const auto count = static_cast<double>(steps.steady().size());
+  for (size_t r = 0; r < steps.ranks.size(); ++r) {
+    const RankDigest& digest = digests[steps.ranks[r]];
+    const Interval span{steps.steady().front().windows[r].begin,
+                        steps.steady().back().windows[r].end};
+    Machine machine;
+    if (steps.ranks[r] < traces.size()) machine.host = traces[steps.ranks[r]].clock_id;
+    const DeviceFact* device = busiest_device(digest);
+    if (device != nullptr) machine.model = device->model;
+    if (const GpuReadings* gpu = readings_of(digest, device, digests)) add_readings(*gpu, machine);
+    machine.memory_kernel_ns = mean_length(digest.facts, {KernelClass::kElementwise});
+    machine.matrix_kernel_ns = mean_length(
+        digest.facts,
+        {KernelClass::kMatrixFp32, KernelClass::kMatrixTensor, KernelClass::kMatrixUnaligned});
+    machine.batch_elements = mean_elements(digest.facts, span);
+    machine.cpu_per_step_ns = cpu_in(digest.system.cpu, span);
+    if (machine.cpu_per_step_ns) *machine.cpu_per_step_ns /= count;
+    machine.kernel_cpu_per_step_ns = rise_per_step(digest.system.kernel_cpu, span, count);
+    machine.faults_per_step = rise_per_step(digest.system.faults, span, count);
+    // Over the whole recording: ranks that meet in each step have the same number of steps.
+    const auto begun = static_cast<double>(std::max<int64_t>(1, digest.steps_begun));
+    machine.kernels_per_step =
+        static_cast<double>(digest.gpu.empty() ? digest.facts.autograd_nodes : digest.gpu.rows) /
+        begun;
+    machine.looks = looks_of(digest.system.waits, steps, r, pieces[r]);
+    machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the machine that each rank ran on, of the batches that it was given, and of what
+// its training thread waited for: what tells one cause from another.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/breakdown/lattice.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/run.h"
+#include "analyzer/steps/steps.h"
+
+namespace dprof::analyzer {
+
+// Looks at the training thread within its host time outside of every range, in steady steps.
+struct Looks {
+  using ByWait = std::array<double, schema::kThreadWaits>;
+  ByWait counts{};
+  // Looks within one step see one and the same wait: together they are one observation, and a step
+  // that stood still for long counts no more than any other.
+  ByWait observations{};
+};
+
+struct Machine {
+  std::string host;                    // its clock: ranks with the same one share a node
+  std::string model;                   // of its device; "" = unknown
+  std::optional<double> sm_clock_mhz;  // of that device
+  std::optional<double> memory_clock_mhz;
+  std::optional<double> throttled;  // share of the samples
+  int64_t throttle_reasons = 0;
+  int64_t ecc_errors = 0;  // new ones
+  // Mean length of kernels that are bound by memory, and of matrix products.
+  std::optional<double> memory_kernel_ns;
+  std::optional<double> matrix_kernel_ns;
+  std::optional<double> batch_elements;   // mean over the batches of steady steps
+  std::optional<double> cpu_per_step_ns;  // CPU time of the training thread
+  // Of the whole process: CPU time within the kernel, and pages that it was given.
+  std::optional<double> kernel_cpu_per_step_ns;
+  std::optional<double> faults_per_step;
+  double kernels_per_step = 0;  // or operators of autograd where there are none
+  Looks looks;
+};
+
+// One per rank of `steps`. `traces` by position of the digests; may be empty in tests. `pieces`:
+// the lattice of each rank of `steps`. O(looks * log(pieces)).
+std::vector<Machine> machines_of(std::span<const RankDigest> digests,
+                                 std::span<const TraceFile> traces, const Steps& steps,
+                                 std::span<const std::span<const LatticePiece>> pieces);
+
+// Of one rank, the entry `rank` of `steps`.
+[[nodiscard]] Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
+                             std::span<const LatticePiece> pieces);
+
+// Elements of "[32, 3, 224, 224]"; of several such parts, together. nullopt = no such text.
+[[nodiscard]] std::optional<double> elements_of(std::string_view shape);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/stragglers/network.h"
+
+#include <gtest/gtest.h>
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSteps = 40;
+constexpr int64_t kSince = 20;
+
+// Two ranks that reduce once in a step; from one step on transfers, and steps, take longer.
+struct Job {
+  std::vector<RankDigest> digests = std::vector<RankDigest>(2);
+  std::vector<TraceFile> traces = std::vector<TraceFile>(2);
+  Steps steps;
+  Matching matching;
+  SlowLinks links;
+
+  Job(int64_t slower_transfers_ns, int64_t slower_steps_ns) {
+    traces[0].host = "a";
+    traces[1].host = "b";
+    Group group;
+    group.name = "all";
+    group.members = {0, 1};
+    group.digests = {0, 1};
+    matching.groups.push_back(group);
+    for (int64_t s = 0; s < kSteps; ++s) {
+      AlignedStep step;
+      step.index = s;
+      step.longest_ns = 100 * kMs + (s >= kSince ? slower_steps_ns : 0) + s % 2 * kMs;
+      steps.steps.push_back(step);
+      Instance instance;
+      instance.function = schema::Function::kAllReduce;
+      instance.bytes = 1000;
+      instance.comparable = true;
+      instance.step = s;
+      instance.members.resize(2);
+      instance.members[1].digest = 1;
+      matching.instances.push_back(instance);
+    }
+    steps.ranks = {0, 1};
+    steps.first_steady = 2;
+    steps.last_steady = static_cast<size_t>(kSteps) - 1;
+    steps.info.median_ns = 100 * kMs;
+    links.onsets.push_back({.communicator = "all",
+                            .function = schema::Function::kAllReduce,
+                            .bytes = 1000,
+                            .ratio = 2,
+                            .step = kSince,
+                            .excess_ns = slower_transfers_ns});
+  }
+
+  [[nodiscard]] std::vector<Verdict> verdicts() const {
+    return network_verdicts({.digests = digests,
+                             .traces = traces,
+                             .steps = steps,
+                             .matching = matching,
+                             .pieces = {},
+                             .slow_links = &links});
+  }
+};
+
+TEST(NetworkTest, TransfersThatBecameSlowerForAllAreNobodysLink) {
+  const std::vector<Verdict> verdicts = Job(30 * kMs, 28 * kMs).verdicts();
+  ASSERT_EQ(verdicts.size(), 1U);
+  const Straggler& s = verdicts.front().straggler;
+  EXPECT_EQ(s.cause, "network");
+  EXPECT_FALSE(s.rank);
+  EXPECT_EQ(s.onset_step, kSince);
+  EXPECT_TRUE(verdicts.front().named);
+  // In 20 of 38 steady steps, and no more than the steps lost.
+  EXPECT_NEAR(static_cast<double>(s.cost_ns), 28e6 * 20 / 38, static_cast<double>(kMs) / 2);
+  EXPECT_GT(s.bound_ns, 0);
+}
+
+TEST(NetworkTest, WhatIsHiddenCostsNothing) { EXPECT_TRUE(Job(30 * kMs, 0).verdicts().empty()); }
+
+TEST(NetworkTest, StepsThatLostMoreHaveAnotherReason) {
+  EXPECT_TRUE(Job(30 * kMs, 80 * kMs).verdicts().empty());
+}
+
+TEST(NetworkTest, WithinOneHostItIsNoNetwork) {
+  Job job(30 * kMs, 28 * kMs);
+  job.traces[1].host = "a";
+  EXPECT_TRUE(job.verdicts().empty());
+}
+
+TEST(NetworkTest, WhereGroupsCanBeToldApartTheySpeak) {
+  Job job(30 * kMs, 28 * kMs);
+  job.links.groups.push_back({});
+  EXPECT_TRUE(job.verdicts().empty());
+}
+
+}  // namespace
+}  // namespace dprof::analyzer

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/stragglers/own_work.h"
+
+#include <algorithm>
+
+#include "base/stats.h"
+
+namespace dprof::analyzer {
+namespace {
+
+// An autograd node without an operator for that long ran something else: a hook.
+constexpr DurationNs kHook{1'000'000};
+constexpr double kFewOps = 0.5;  // of a phase's time: fewer, and operators were not recorded in it
+
+OwnKind host_kind_of(HostDetail detail) {
+  switch (detail) {
+    case HostDetail::kGc:
+      return OwnKind::kGc;
+    case HostDetail::kCheckpoint:
+      return OwnKind::kCheckpoint;
+    case HostDetail::kLogging:
+      return OwnKind::kLogging;
+    case HostDetail::kRange:
+      return OwnKind::kRange;
+    case HostDetail::kOptimizer:
+      return OwnKind::kOptimizerHost;
+    case HostDetail::kPreempted:
+    case HostDetail::kRunnable:
+      return OwnKind::kRunnable;
+    default:
+      return OwnKind::kUnattributed;
+  }
+}
+
+OwnKind compute_kind_of(Category phase) {
+  switch (phase) {
+    case Category::kForward:
+      return OwnKind::kForward;
+    case Category::kBackward:
+      return OwnKind::kBackward;
+    case Category::kOptimizer:
+      return OwnKind::kOptimizer;
+    default:
+      return OwnKind::kOtherCompute;
+  }
+}
+
+// The host's share of a phase that has a compute kind of its own.
+OwnKind outside_of_operators(OwnKind kind) {
+  if (kind == OwnKind::kForward) return OwnKind::kForwardHost;
+  if (kind == OwnKind::kBackward) return OwnKind::kBackwardHost;
+  if (kind == OwnKind::kOptimizer) return OwnKind::kOptimizerHost;
+  return kind;
+}
+
+// When operators ran on a rank's threads, as far as is known.
+IntervalSet operators_of(const RankDigest& digest) {
+  const IntervalSet nodes = union_of(digest.autograd, digest.autograd_elsewhere);
+  std::vector<Interval> without;
+  for (const Interval& one : difference_of(nodes, digest.ops)) {
+    if (one.length() < kHook) without.push_back(one);
+  }
+  return union_of(digest.ops, union_of(std::move(without)));
+}
+
+struct Window {
+  Interval span;
+  KindNs kinds{};
+};
+
+// Deals a rank's pieces out to its windows. `operators` nullptr: a phase's time is computation.
+void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
+          std::vector<Window>& windows) {
+  size_t first = 0;
+  size_t op = 0;
+  for (Window& window : windows) {
+    if (window.span.empty()) continue;
+    while (first < pieces.size() && pieces[first].piece.span.end <= window.span.begin) ++first;
+    for (size_t p = first; p < pieces.size() && pieces[p].piece.span.begin < window.span.end; ++p) {
+      const std::optional<OwnKind> kind = own_kind_of(pieces[p]);
+      if (!kind) continue;
+      const Interval part{std::max(pieces[p].piece.span.begin, window.span.begin),
+                          std::min(pieces[p].piece.span.end, window.span.end)};
+      int64_t outside = 0;
+      const OwnKind other = outside_of_operators(*kind);
+      if (operators != nullptr && other != *kind) {
+        while (op < operators->size() && (*operators)[op].end <= part.begin) ++op;
+        outside = part.length().ns;
+        for (size_t o = op; o < operators->size() && (*operators)[o].begin < part.end; ++o) {
+          outside -= (std::min((*operators)[o].end, part.end) -
+                      std::max((*operators)[o].begin, part.begin))
+                         .ns;
+        }
+        // Beside a collective and in no operator the thread waits for it, as far as can be told.
+        const bool waits = pieces[p].piece.category == Category::kOverlapped;
+        if (!waits) window.kinds[index_of(other)] += outside;
+      }
+      window.kinds[index_of(*kind)] += part.length().ns - outside;
+    }
+  }
+}
+
+// By operators where they were recorded, and on no GPU.
+void deal(const RankDigest& digest, std::span<const LatticePiece> pieces, bool by_operators,
+          std::vector<Window>& windows) {
+  const bool divide = by_operators && digest.gpu.empty() && !digest.ops.empty();
+  const IntervalSet operators = divide ? operators_of(digest) : IntervalSet();
+  deal(pieces, divide ? &operators : nullptr, windows);
+}
+
+std::vector<Window> windows_of(const Steps& steps, size_t rank, bool on_device) {
+  std::vector<Window> windows;
+  for (size_t s = steps.first_steady; s <= steps.last_steady; ++s) {
+    const AlignedStep& step = steps.steps[s];
+    windows.push_back({on_device ? *step.device_windows[rank] : steps.until_next(s, rank)});
+  }
+  return windows;
+}
+
+bool all_on_device(const Steps& steps) {
+  return std::ranges::all_of(steps.steady(), [](const AlignedStep& step) {
+    return !step.device_windows.empty() &&
+           std::ranges::all_of(step.device_windows, [](const auto& w) { return w.has_value(); });
+  });
+}
+
+// Steps in which the rank has fewer collectives than usual, where records were lost.
+std::vector<bool> incomplete_steps(const RankDigest& digest, const std::vector<Window>& host) {
+  std::vector<bool> incomplete(host.size(), false);
+  if (std::ranges::none_of(digest.losses, [](const LossRecord& l) {
+        return is_lost(Loss{0, l.source, l.reason, l.count});
+      }))
+    return incomplete;
+  std::vector<int64_t> counts(host.size(), 0);
+  for (const CollectiveRecord& record : digest.collectives) {
+    const std::optional<TraceNs> at = record.arrival();
+    if (!at) continue;
+    const auto next =
+        std::ranges::upper_bound(host, *at, {}, [](const Window& w) { return w.span.begin; });
+    if (next == host.begin()) continue;
+    const auto window = static_cast<size_t>(next - host.begin()) - 1;
+    if (*at < host[window].span.end) ++counts[window];
+  }
+  const int64_t usual = median_ns(counts);
+  for (size_t s = 0; s < counts.size(); ++s) incomplete[s] = counts[s] < usual;
+  return incomplete;
+}
+
+// Puts the rank's usual times where they are not known.
+void fill_incomplete(std::vector<Window>& windows, const std::vector<bool>& incomplete) {
+  if (std::ranges::none_of(incomplete, [](bool b) { return b; })) return;
+  KindNs usual{};
+  for (size_t k = 0; k < kOwnKinds; ++k) {
+    std::vector<int64_t> values;
+    for (size_t s = 0; s < windows.size(); ++s) {
+      if (!incomplete[s]) values.push_back(windows[s].kinds[k]);
+    }
+    if (!values.empty()) usual[k] = median_ns(std::move(values));
+  }
+  for (size_t s = 0; s < windows.size(); ++s) {
+    if (incomplete[s]) windows[s].kinds = usual;
+  }
+}
+
+// Whether operators were recorded well enough to tell computation from the host's own time: on each
+// rank they make up most of its forward and of its backward.
+bool tells_operators(const std::vector<std::vector<Window>>& windows) {
+  for (const auto& [inside, outside] : {std::pair{OwnKind::kForward, OwnKind::kForwardHost},
+                                        std::pair{OwnKind::kBackward, OwnKind::kBackwardHost}}) {
+    std::vector<double> shares;
+    for (const std::vector<Window>& of_rank : windows) {
+      double ops = 0;
+      double all = 0;
+      for (const Window& window : of_rank) {
+        ops += static_cast<double>(window.kinds[index_of(inside)]);
+        all +=
+            static_cast<double>(window.kinds[index_of(inside)] + window.kinds[index_of(outside)]);
+      }
+      if (all > 0) shares.push_back(ops / all);
+    }
+    if (!shares.empty() && quantile(shares, 0.75) < kFewOps) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
+  switch (piece.piece.category) {
+    case Category::kForward:
+    case Category::kBackward:
+    case Category::kOptimizer:
+    case Category::kOtherCompute:
+      if (piece.detail == HostDetail::kRunnable) return OwnKind::kRunnable;
+      return compute_kind_of(piece.piece.category);
+    case Category::kOverlapped:
+      if (piece.detail == HostDetail::kRunnable) return OwnKind::kRunnable;
+      return compute_kind_of(piece.piece.phase);
+    case Category::kExposedWait:
+    case Category::kExposedTransfer:
+    case Category::kDependency:
+      return std::nullopt;
+    case Category::kCopy:
+      return OwnKind::kCopy;
+    case Category::kInputWait:
+      return OwnKind::kInput;
+    case Category::kSyncBubble:
+      return OwnKind::kSyncBubble;
+    case Category::kAllocator:
+      return OwnKind::kAllocator;
+    case Category::kHost:
+      return host_kind_of(piece.detail);
+    case Category::kLaunch:
+    case Category::kIdle:
+      return OwnKind::kStarved;
+    case Category::kProfiler:
+      return OwnKind::kProfiler;
+  }
+  return OwnKind::kStarved;
+}
+
+OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
+                    std::span<const std::span<const LatticePiece>> pieces) {
+  OwnWork work;
+  work.on_device = all_on_device(steps);
+  for (size_t s = steps.first_steady; s <= steps.last_steady; ++s) work.steps.push_back(s);
+  const size_t ranks = steps.ranks.size();
+  std::vector<std::vector<Window>> windows(ranks);
+  for (const bool with_operators : {true, false}) {
+    for (size_t r = 0; r < ranks; ++r) {
+      windows[r] = windows_of(steps, r, work.on_device);
+      deal(digests[steps.ranks[r]], pieces[r], with_operators, windows[r]);
+    }
+    work.by_operators = with_operators;
+    if (tells_operators(windows)) break;
+  }
+  work.own_ns.resize(ranks);
+  work.kind_ns.resize(ranks);
+  for (size_t r = 0; r < ranks; ++r) {
+    const std::vector<bool> incomplete =
+        incomplete_steps(digests[steps.ranks[r]], windows_of(steps, r, false));
+    work.unknown_entries += std::ranges::count(incomplete, true);
+    fill_incomplete(windows[r], incomplete);
+    for (const Window& window : windows[r]) {
+      int64_t own = 0;
+      for (const int64_t ns : window.kinds) own += ns;
+      work.own_ns[r].push_back(own);
+      work.kind_ns[r].push_back(window.kinds);
+    }
+  }
+  return work;
+}
+
+std::vector<KindNs> kinds_over(const RankDigest& digest, std::span<const LatticePiece> pieces,
+                               bool by_operators, std::span<const Interval> spans) {
+  std::vector<Window> windows;
+  for (const Interval& span : spans) windows.push_back({.span = span});
+  deal(digest, pieces, by_operators, windows);
+  std::vector<KindNs> kinds;
+  for (const Window& window : windows) kinds.push_back(window.kinds);
+  return kinds;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a delay costs the run: how long the steps would be without it. "Excess over the median"
+// would promise too much, for another rank would be last.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/replay/replayer.h"
+#include "analyzer/stragglers/detect.h"
+#include "analyzer/stragglers/own_work.h"
+#include "analyzer/stragglers/roles.h"
+#include "analyzer/stragglers/stragglers.h"
+
+namespace dprof::analyzer {
+
+struct Price {
+  int64_t cost_ns = 0;   // per step, mean over all of them
+  int64_t bound_ns = 0;  // half-width of the 95 % interval
+};
+
+// A rank keeps its own fluctuation; what goes is its delay. That of a lasting one is the mean of
+// what it does beyond its peers' median, in each step from its onset on; that of any other what it
+// does in the steps in which it shows beyond what it does there in the others. (A rank that took
+// its peers' median instead would also lose its fluctuation, and seem to win by that.)
+//
+// Who is last in a step decides how long it takes: exact where all meet once in a step, and right
+// where they meet several times and the delay lies in one place. In a pipeline a part of a stage's
+// delay hides in the others' waiting: there by the replay of all messages, if it reproduces the
+// run; each kind of own time is shortened where it lies.
+//
+// Cost  O(steps * ranks log ranks) for each group of suspects; in a pipeline two replays.
+class Prices {
+ public:
+  Prices(const Comparison& comparison, const OwnWork& work, const Roles& roles);
+
+  // For each group of suspects. Of several at once each bears the mean of what it would win alone
+  // and what it would win after all others have gone: together they bear what all of them cost.
+  // Suspects are no peers.
+  [[nodiscard]] std::vector<Price> of(const std::vector<std::vector<Suspect>>& groups) const;
+
+ private:
+  // What one rank does too much of, per step.
+  struct Delay {
+    size_t rank = 0;
+    std::vector<int64_t> ns;                       // all of it
+    std::vector<std::vector<int64_t>> by_kind_ns;  // [kind][entry]; only where it is replayed
+    double error_ns = 0;                           // half-width of 95 %, per step
+  };
+  using Delays = std::vector<Delay>;
+
+  template <typename Get>
+  [[nodiscard]] std::vector<int64_t> excess(size_t rank, const std::vector<bool>& suspected,
+                                            const Get& get) const;
+  [[nodiscard]] Delay delay_of(const Suspect& suspect, const std::vector<bool>& suspected) const;
+  [[nodiscard]] Delays delays_by_turns(const Suspect& suspect) const;
+  [[nodiscard]] std::vector<int64_t> lengths(const Delays& delays) const;
+  [[nodiscard]] std::vector<int64_t> gain(const Delays& delays) const;
+  [[nodiscard]] Relief relief_of(const Delay& delay) const;
+
+  const Comparison& c_;
+  const OwnWork& work_;
+  const Roles& roles_;
+  const Replayer* replayer_;  // nullptr: no pipeline, or it does not reproduce the run
+};
+
+}  // namespace dprof::analyzer

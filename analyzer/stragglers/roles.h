@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who does the same job: only such ranks can be compared without more ado (analysis.md 6.1).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/digest/digest.h"
+#include "analyzer/match/match.h"
+#include "analyzer/steps/steps.h"
+#include "analyzer/stragglers/own_work.h"
+
+namespace dprof::analyzer {
+
+struct Role {
+  std::string name;        // "stage 3 of 4", "server"; empty = as all others
+  bool is_stage = false;   // of a pipeline
+  bool is_server = false;  // its job is another one: nobody's peer, and compared with nobody
+  size_t stage = 0;        // counted from 0
+};
+
+struct Roles {
+  std::vector<Role> of;                   // by entry of Steps::ranks
+  std::vector<std::vector<size_t>> sets;  // that are compared within themselves; they may overlap
+  // The set that a rank is judged in; nullopt = in none.
+  std::vector<std::optional<size_t>> set_of;
+  size_t stages = 0;  // of the pipelines; 0 = there are none
+  // Ranks that are alone in their role are compared with all others but servers.
+  [[nodiscard]] bool alone(size_t rank) const;
+};
+
+// By who sends messages to whom in the steady steps: a chain is a pipeline, and the place in it the
+// stage; a rank in the middle of a star that computes no phases is a server. Without messages, and
+// in any other pattern, all have the same role. `work` may be without kinds. O(messages).
+Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
+               const OwnWork& work);
+
+// All in one set.
+Roles same_roles(size_t ranks);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/collectives_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "analyzer/match/bandwidth.h"
+#include "base/format.h"
+#include "gui/view/collective_times.h"
+#include "gui/view/pages/choice.h"
+#include "gui/view/time_scale.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 16;
+constexpr int kChoicesHeight = 46;
+constexpr int kHeadHeight = 24;
+constexpr int kTop = kChoicesHeight + kHeadHeight;  // above the lines, and always in view
+constexpr int kLineHeight = 22;
+constexpr double kGigabyte = 1e9;
+
+struct Column {
+  std::string_view title;
+  int width;
+  bool number;
+};
+constexpr std::array<Column, 10> kColumns = {{
+    {"collective", 230, false},
+    {"communicator", 130, false},
+    {"begins", 110, true},
+    {"step", 70, true},
+    {"ranks", 60, true},
+    {"bytes", 100, true},
+    {"arrivals over", 110, true},
+    {"last to come", 100, true},
+    {"longest wait", 110, true},
+    {"transfer", 180, true},
+}};
+
+std::optional<int64_t> step_of(const Model& model, TraceNs at) {
+  const auto after = std::ranges::upper_bound(
+      model.steps, at, {}, [](const analyzer::StepWindow& step) { return step.window.begin; });
+  if (after == model.steps.begin()) return std::nullopt;
+  const analyzer::StepWindow& step = *std::prev(after);
+  return at < step.window.end ? std::optional(step.index) : std::nullopt;
+}
+
+// How fast data moved, as nccl-tests counts; "" = not known.
+std::string bandwidth_text(const analyzer::MatchedCollective& collective) {
+  if (!collective.complete || !collective.bytes) return {};
+  const size_t ranks = collective.members.size();
+  const auto bandwidth = analyzer::bandwidth_of(
+      collective.function, analyzer::size_of(collective.function, *collective.bytes, ranks), ranks,
+      collective.transfer_ns);
+  return bandwidth ? fmt::format(" · {:.3g} GB/s", bandwidth->busbw / kGigabyte) : std::string();
+}
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+      : session_(session),
+        model_(session.model()),
+        lines_(session.collective_lines()),
+        width_(width),
+        height_(height),
+        top_(top),
+        measure_(measure) {}
+
+  CollectivesPage paint() && {
+    Panel& panel = page_.panel;
+    int wide = 2 * kMargin;
+    for (const Column& column : kColumns) wide += column.width;
+    panel.width = std::max(width_, wide);
+    panel.height = kTop + static_cast<int>(lines_.size()) * kLineHeight + kMargin;
+    panel.list.rect({0, top_, panel.width, height_}, Role::kCanvas);
+    paint_lines();
+    paint_head();
+    return std::move(page_);
+  }
+
+ private:
+  [[nodiscard]] DrawList& list() { return page_.panel.list; }
+
+  void paint_lines() {
+    if (lines_.empty()) {
+      list().text({kMargin, top_ + kTop + 10, width_ - 2 * kMargin, kLineHeight},
+                  "No collective was recorded; the diagnostics say which source was off.",
+                  {.role = Role::kTextDim});
+      return;
+    }
+    const auto first = static_cast<size_t>(std::max(0, top_ / kLineHeight));
+    const size_t end =
+        std::min(lines_.size(), first + static_cast<size_t>(height_ / kLineHeight) + 2);
+    for (size_t line = first; line < end; ++line)
+      paint_line(lines_[line], kTop + static_cast<int>(line) * kLineHeight);
+  }
+
+  void paint_line(uint32_t index, int y) {
+    const analyzer::MatchedCollective& one = model_.collectives[index];
+    const Interval extent = extent_of(one);
+    if (session_.selection().collective == index)
+      list().rect({0, y, page_.panel.width, kLineHeight}, Role::kAccentSoft);
+    const std::optional<DurationNs> spread = arrival_spread(one);
+    const std::optional<int64_t> step = step_of(model_, extent.begin);
+    const std::string cells[kColumns.size()] = {
+        fmt::format("{} #{}", schema::word_of(one.function), one.sequence),
+        one.communicator,
+        format_moment(extent.begin, kNsPerUs),
+        step ? std::to_string(*step) : std::string("–"),
+        std::to_string(one.members.size()),
+        one.bytes ? format_bytes(*one.bytes) : std::string("–"),
+        spread ? format_duration(*spread) : std::string("–"),
+        one.last_arriver ? fmt::format("rank {}", *one.last_arriver) : std::string("–"),
+        format_duration({longest_wait(one)}),
+        one.complete ? format_duration({one.transfer_ns}) + bandwidth_text(one)
+                     : std::string("never completed"),
+    };
+    int x = kMargin;
+    for (size_t c = 0; c < kColumns.size(); ++c) {
+      const bool problem = !one.complete && c + 1 == kColumns.size();
+      const Font font = kColumns[c].number ? Font::kMono : Font::kBody;
+      list().text({x, y, kColumns[c].width - 12, kLineHeight},
+                  elided(cells[c], kColumns[c].width - 12, font, measure_),
+                  {.role = problem ? Role::kProblem : Role::kText,
+                   .font = font,
+                   .align = kColumns[c].number ? Align::kRight : Align::kLeft});
+      x += kColumns[c].width;
+    }
+  }
+
+  // Above the lines, however far they are scrolled.
+  void paint_head() {
+    list().rect({0, top_, page_.panel.width, kTop}, Role::kCanvas);
+    int x = kMargin;
+    for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
+      const auto order = static_cast<CollectiveOrder>(o);
+      const bool chosen = session_.collective_order() == order;
+      const Box box = draw_choice({x, top_ + 10}, kCollectiveOrders[o], chosen, measure_, list());
+      page_.choices.push_back({box, order});
+      x += box.w + kChoiceGap;
+    }
+    list().text({x + 20, top_ + 10, 300, 26},
+                fmt::format("{} collectives", format_count(static_cast<int64_t>(lines_.size()))),
+                {.role = Role::kTextDim, .font = Font::kSmall});
+    x = kMargin;
+    for (const Column& column : kColumns) {
+      list().text({x, top_ + kChoicesHeight, column.width - 12, kHeadHeight},
+                  std::string(column.title),
+                  {.role = Role::kTextDim,
+                   .font = Font::kSmall,
+                   .align = column.number ? Align::kRight : Align::kLeft});
+      x += column.width;
+    }
+    list().line({kMargin, top_ + kTop - 1}, {page_.panel.width - kMargin, top_ + kTop - 1},
+                Role::kBorder);
+  }
+
+  const Session& session_;
+  const Model& model_;
+  const std::vector<uint32_t>& lines_;
+  int width_;
+  int height_;
+  int top_;
+  const TextMeasure& measure_;
+  CollectivesPage page_;
+};
+
+}  // namespace
+
+CollectivesPage draw_collectives(const Session& session, int width, int height, int top,
+                                 const TextMeasure& measure) {
+  return Painter(session, width, height, top, measure).paint();
+}
+
+std::optional<uint32_t> collective_line_at(const Session& session, int top, int y) {
+  const std::vector<uint32_t>& lines = session.collective_lines();
+  if (y < top + kTop) return std::nullopt;
+  const auto line = static_cast<size_t>((y - kTop) / kLineHeight);
+  return line < lines.size() ? std::optional(lines[line]) : std::nullopt;
+}
+
+}  // namespace dprof::view

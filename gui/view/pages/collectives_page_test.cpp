@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/collectives_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CollectivesPageTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string text(int top = 0) const {
+    return to_text(draw_collectives(session, 1300, 400, top, measure).panel.list);
+  }
+  // The small run with that many collectives, the waits of which are longer the later they are.
+  void open_many(int count) {
+    Model model = test::small_model();
+    const analyzer::MatchedCollective one = model.collectives.front();
+    model.collectives.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      model.collectives.push_back(one);
+      model.collectives.back().sequence = i;
+      for (analyzer::CollectiveMember& member : model.collectives.back().members) {
+        member.wait_ns = i * 1000;
+        member.start = TraceNs{i * 1'000'000};
+        member.end = TraceNs{i * 1'000'000 + 500'000};
+      }
+    }
+    session.open(std::make_shared<const Model>(std::move(model)));
+  }
+
+  FixedTextMeasure measure;
+  Session session;
+};
+
+TEST_F(CollectivesPageTest, ALineSaysWhoWaitedForWhom) {
+  session.open(test::shared_small_model());
+  EXPECT_THAT(text(), HasSubstr("all_reduce #1"));
+  EXPECT_THAT(text(), HasSubstr("rank 2"));
+  EXPECT_THAT(text(), HasSubstr("30.0 ms"));
+  EXPECT_THAT(text(), HasSubstr("25.0 MB"));
+  EXPECT_THAT(text(), HasSubstr("GB/s"));
+  EXPECT_EQ(arrival_spread(session.model().collectives.front()), DurationNs{30 * test::kMs});
+}
+
+TEST_F(CollectivesPageTest, OnlyLinesInViewAreDrawn) {
+  open_many(100'000);
+  const CollectivesPage page = draw_collectives(session, 1300, 400, 50'000, measure);
+  EXPECT_GT(page.panel.height, 100'000 * 20);
+  EXPECT_LT(page.panel.list.commands().size(), 500U);
+  const auto line = collective_line_at(session, 50'000, 50'200);
+  ASSERT_TRUE(line);
+  EXPECT_THAT(to_text(page.panel.list), HasSubstr(fmt::format("all_reduce #{}\"", *line)));
+  EXPECT_FALSE(collective_line_at(session, 50'000, 50'010)) << "the head";
+}
+
+TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {
+  open_many(3);
+  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByTime),
+              ElementsAre(0U, 1U, 2U));
+  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByWait),
+              ElementsAre(2U, 1U, 0U));
+  Model model = test::small_model();
+  model.collectives[2].complete = false;
+  model.collectives[2].members[1].end.reset();
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_THAT(session.collective_lines(), ElementsAre(2U, 0U, 1U));
+  EXPECT_THAT(text(), HasSubstr("never completed"));
+}
+
+TEST_F(CollectivesPageTest, WithoutCollectivesItSaysWhereToLook) {
+  Model model = test::small_model();
+  model.collectives.clear();
+  for (RankModel& rank : model.ranks) rank.collective_of_row.clear();
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_THAT(text(), HasSubstr("No collective was recorded"));
+}
+
+}  // namespace
+}  // namespace dprof::view

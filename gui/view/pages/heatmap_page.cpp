@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/heatmap_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/format.h"
+#include "gui/view/pages/choice.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 16;
+constexpr int kChoiceHeight = 26;
+constexpr int kChoicesHeight = 46;
+constexpr int kAxisHeight = 22;
+constexpr int kLabelWidth = 150;
+constexpr int kMeanWidth = 150;
+constexpr int kMeanBar = 70;
+constexpr int kStripHeight = 54;  // below the map: the mean of each step
+constexpr int kTallest = 28;      // of a row
+constexpr int kLabelled = 13;     // rows at least that high have a label each
+constexpr int kGapped = 7;        // and so high ones a gap between them
+constexpr int kAxisEvery = 90;    // pixels between numbers of steps
+constexpr int kLeastLevel = 14;   // known values are never quite the canvas
+
+Role colour_of(Metric metric) {
+  switch (metric) {
+    case Metric::kOwnDelay:
+      return Role::kProblem;
+    case Metric::kWait:
+    case Metric::kExposed:
+      return role_of(analyzer::Category::kExposedWait);
+    case Metric::kInput:
+      return role_of(analyzer::Category::kInputWait);
+    case Metric::kStepTime:
+      break;
+  }
+  return Role::kAccent;
+}
+
+std::string ms_or_none(int64_t ns) { return ns == StepMatrix::kUnknown ? "–" : format_ms({ns}); }
+
+// Which of `count` things stand in a pixel of `pixels`: first and one past the last, never none.
+std::pair<size_t, size_t> part_of(int pixel, int pixels, size_t count) {
+  const auto n = static_cast<int64_t>(count);
+  const int64_t first = pixel * n / pixels;
+  const int64_t end = std::max(first + 1, (pixel + 1) * n / pixels);
+  return {static_cast<size_t>(first), static_cast<size_t>(std::min(end, n))};
+}
+
+int position_of(size_t index, size_t count, int pixels) {
+  return static_cast<int>((static_cast<int64_t>(index) * pixels + static_cast<int64_t>(count) - 1) /
+                          static_cast<int64_t>(count));
+}
+
+uint8_t level(const StepMatrix& matrix, int64_t ns) {
+  const float share = matrix.level_of(ns);
+  if (share < 0) return 0;
+  return static_cast<uint8_t>(kLeastLevel + share * static_cast<float>(255 - kLeastLevel));
+}
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+      : session_(session),
+        matrix_(session.matrix()),
+        width_(width),
+        height_(height),
+        measure_(measure) {}
+
+  HeatmapPage paint() && {
+    page_.list.rect({0, 0, width_, height_}, Role::kCanvas);
+    paint_choices();
+    if (!place_map()) {
+      page_.list.text({kMargin, kChoicesHeight + 20, width_ - 2 * kMargin, 22},
+                      session_.model().steps.empty()
+                          ? "No training step was found; the diagnostics say why."
+                          : "Ranks were not compared with each other; the diagnostics say why.",
+                      {.role = Role::kTextDim});
+      return std::move(page_);
+    }
+    paint_axis();
+    paint_map();
+    paint_labels();
+    paint_strip();
+    paint_selection();
+    return std::move(page_);
+  }
+
+ private:
+  // The words above the map, and what the colours mean.
+  void paint_choices() {
+    int x = kMargin;
+    for (size_t m = 0; m < kMetrics.size(); ++m) {
+      x = paint_choice(x, kMetrics[m].title, matrix_.metric == static_cast<Metric>(m),
+                       {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
+    }
+    x += 24;
+    const RankOrder order = session_.rank_order();
+    x = paint_choice(x, "by rank", order == RankOrder::kByRank,
+                     {.box = {}, .metric = {}, .order = RankOrder::kByRank});
+    x = paint_choice(x, "highest first", order == RankOrder::kByValue,
+                     {.box = {}, .metric = {}, .order = RankOrder::kByValue});
+    if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
+  }
+
+  int paint_choice(int x, std::string_view title, bool chosen, HeatmapChoice choice) {
+    choice.box = draw_choice({x, 10}, title, chosen, measure_, page_.list);
+    page_.choices.push_back(choice);
+    return x + choice.box.w + kChoiceGap;
+  }
+
+  void paint_legend(int x) {
+    constexpr int kRamp = 96;
+    const std::string low = format_ms({matrix_.low_ns});
+    const std::string high = format_ms({matrix_.high_ns});
+    const int right = width_ - kMargin;
+    const int high_width = measure_.width(high, Font::kSmall) + 8;
+    const int low_width = measure_.width(low, Font::kSmall) + 8;
+    const int left = right - high_width - kRamp - low_width;
+    if (left < x) return;
+    const TextStyle style{.role = Role::kTextDim, .font = Font::kSmall};
+    page_.list.text({left, 10, low_width, kChoiceHeight}, low, style);
+    std::vector<uint8_t> ramp;
+    for (int row = 0; row < 10; ++row) {
+      for (int i = 0; i < kRamp; ++i)
+        ramp.push_back(static_cast<uint8_t>(kLeastLevel + i * (255 - kLeastLevel) / (kRamp - 1)));
+    }
+    page_.list.image({left + low_width, 18, kRamp, 10}, ramp, colour_of(matrix_.metric));
+    page_.list.text({right - high_width + 8, 10, high_width, kChoiceHeight}, high, style);
+  }
+
+  bool place_map() {
+    const bool any = std::ranges::any_of(
+        matrix_.ns, [](int64_t value) { return value != StepMatrix::kUnknown; });
+    const int wide = width_ - 2 * kMargin - kLabelWidth - kMeanWidth;
+    const int high = height_ - kChoicesHeight - kAxisHeight - kStripHeight - kMargin;
+    if (!any || wide < 1 || high < 1) return false;
+    const auto rows = static_cast<int>(matrix_.ranks.size());
+    page_.map = {kMargin + kLabelWidth, kChoicesHeight + kAxisHeight, wide,
+                 std::min(high, rows * kTallest)};
+    return true;
+  }
+
+  [[nodiscard]] const Box& map() const { return page_.map; }
+  [[nodiscard]] int row_top(size_t row) const {
+    return map().y + position_of(row, matrix_.ranks.size(), map().h);
+  }
+  [[nodiscard]] int column_left(size_t column) const {
+    return map().x + position_of(column, matrix_.steps.size(), map().w);
+  }
+
+  void paint_axis() {
+    int free = map().x;
+    for (size_t s = 0; s < matrix_.steps.size(); ++s) {
+      const int x = column_left(s);
+      if (x < free) continue;
+      const std::string text = fmt::format("step {}", matrix_.steps[s]);
+      if (x + measure_.width(text, Font::kSmall) > map().x + map().w) break;
+      page_.list.text({x + 2, map().y - kAxisHeight, kAxisEvery, kAxisHeight}, text,
+                      {.role = Role::kTextFaint, .font = Font::kSmall});
+      free = x + kAxisEvery;
+    }
+  }
+
+  void paint_map() {
+    const auto wide = static_cast<ptrdiff_t>(map().w);
+    std::vector<uint8_t> levels(static_cast<size_t>(wide * map().h), 0);
+    const bool gaps = map().h >= kGapped * static_cast<int>(matrix_.ranks.size());
+    const auto rows_at = [&](int y) { return part_of(y, map().h, matrix_.ranks.size()); };
+    std::pair<size_t, size_t> former{1, 0};
+    auto former_line = levels.begin();
+    for (int y = 0; y < map().h; ++y) {
+      const auto rows = rows_at(y);
+      const bool last = y + 1 < map().h && rows_at(y + 1) != rows;
+      if (gaps && last) continue;  // the canvas between two rows
+      const auto line = levels.begin() + y * wide;
+      if (rows == former) {
+        std::copy_n(former_line, wide, line);
+      } else {
+        fill_line(rows, line);
+        former = rows;
+        former_line = line;
+      }
+    }
+    page_.list.image(map(), levels, colour_of(matrix_.metric));
+  }
+
+  template <typename Out>
+  void fill_line(std::pair<size_t, size_t> rows, Out out) const {
+    for (int x = 0; x < map().w; ++x) {
+      const auto [first, end] = part_of(x, map().w, matrix_.steps.size());
+      int64_t most = StepMatrix::kUnknown;
+      for (size_t r = rows.first; r < rows.second; ++r) {
+        for (size_t s = first; s < end; ++s) most = std::max(most, matrix_.at(r, s));
+      }
+      *out++ = level(matrix_, most);
+    }
+  }
+
+  void paint_labels() {
+    int free = 0;
+    int64_t most = 1;
+    for (const int64_t mean : matrix_.rank_mean_ns) most = std::max(most, mean);
+    for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
+      const int top = row_top(r);
+      const int high = row_top(r + 1) - top;
+      if (top < free) continue;
+      const int line = std::max(high, kLabelled);
+      const RankModel& rank = session_.model().ranks[matrix_.ranks[r]];
+      const bool chosen = session_.selection().has_rank(rank.rank);
+      const bool problem = rank.own_delay.has_value();
+      const std::string host = session_.model().report.run.hosts > 1 ? "  " + rank.host : "";
+      page_.list.text({kMargin, top, kLabelWidth - 10, line},
+                      elided(fmt::format("rank {}{}", rank.rank, host), kLabelWidth - 10,
+                             Font::kSmall, measure_),
+                      {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
+                       .font = problem || chosen ? Font::kBold : Font::kSmall,
+                       .align = Align::kRight});
+      paint_mean(matrix_.rank_mean_ns[r], most,
+                 {map().x + map().w + 10, top, kMeanWidth - 10, line});
+      free = top + kLabelled;
+    }
+    page_.list.text({map().x + map().w + 10, map().y - kAxisHeight, kMeanWidth - 10, kAxisHeight},
+                    "mean", {.role = Role::kTextFaint, .font = Font::kSmall});
+  }
+
+  void paint_mean(int64_t ns, int64_t most, Box box) {
+    if (ns == StepMatrix::kUnknown) return;
+    const auto bar = static_cast<int>(ns * kMeanBar / most);
+    page_.list.rect({box.x, box.y + box.h / 2 - 4, std::max(bar, 1), 8}, colour_of(matrix_.metric),
+                    {}, 110);
+    page_.list.text(box, format_ms({ns}), {.font = Font::kMono, .align = Align::kRight});
+  }
+
+  // The mean over ranks of each step, as bars.
+  void paint_strip() {
+    const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
+    int64_t most = 1;
+    for (const int64_t mean : matrix_.step_mean_ns) most = std::max(most, mean);
+    page_.list.text({kMargin, strip.y, kLabelWidth - 10, strip.h}, "mean over ranks",
+                    {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
+    for (int x = 0; x < strip.w; ++x) {
+      const auto [first, end] = part_of(x, strip.w, matrix_.steps.size());
+      int64_t highest = 0;
+      for (size_t s = first; s < end; ++s) highest = std::max(highest, matrix_.step_mean_ns[s]);
+      const auto high = static_cast<int>(highest * strip.h / most);
+      if (high > 0)
+        page_.list.rect({strip.x + x, strip.y + strip.h - high, 1, high}, Role::kUtilisation);
+    }
+    page_.list.line({strip.x, strip.y + strip.h}, {strip.x + strip.w, strip.y + strip.h},
+                    Role::kBorder);
+    page_.list.text({strip.x + strip.w + 10, strip.y - 4, kMeanWidth - 10, 16}, format_ms({most}),
+                    {.role = Role::kTextFaint, .font = Font::kSmall});
+  }
+
+  void paint_selection() {
+    const Selection& selection = session_.selection();
+    for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
+      if (!selection.has_rank(session_.model().ranks[matrix_.ranks[r]].rank)) continue;
+      page_.list.frame({map().x - 1, row_top(r), map().w + 2, row_top(r + 1) - row_top(r)},
+                       Role::kText);
+    }
+    if (!selection.step) return;
+    const auto step = std::ranges::find(matrix_.steps, *selection.step);
+    if (step == matrix_.steps.end()) return;
+    const auto column = static_cast<size_t>(step - matrix_.steps.begin());
+    const int left = column_left(column);
+    page_.list.frame({left, map().y - 1, std::max(3, column_left(column + 1) - left), map().h + 2},
+                     Role::kText);
+  }
+
+  const Session& session_;
+  const StepMatrix& matrix_;
+  int width_;
+  int height_;
+  const TextMeasure& measure_;
+  HeatmapPage page_;
+};
+
+}  // namespace
+
+HeatmapPage draw_heatmap(const Session& session, int width, int height,
+                         const TextMeasure& measure) {
+  return Painter(session, width, height, measure).paint();
+}
+
+std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map, Point at) {
+  if (!map.contains(at.x, at.y)) return std::nullopt;
+  const StepMatrix& matrix = session.matrix();
+  const auto [row, rows_end] = part_of(at.y - map.y, map.h, matrix.ranks.size());
+  const auto [first, end] = part_of(at.x - map.x, map.w, matrix.steps.size());
+  // Of several in one pixel the one that it shows.
+  size_t best_row = row;
+  size_t best = first;
+  for (size_t r = row; r < rows_end; ++r) {
+    for (size_t s = first; s < end; ++s) {
+      if (matrix.at(r, s) > matrix.at(best_row, best)) std::tie(best_row, best) = std::pair(r, s);
+    }
+  }
+  HeatmapCell cell{session.model().ranks[matrix.ranks[best_row]].rank, matrix.steps[best], {}};
+  cell.text = fmt::format("rank {} · step {} · {} {}", cell.rank, cell.step,
+                          info_of(matrix.metric).title, ms_or_none(matrix.at(best_row, best)));
+  return cell;
+}
+
+DrawList draw_heatmap_overlay(const Session& session, const Box& map, std::optional<Point> mouse,
+                              const TextMeasure& measure) {
+  DrawList list;
+  if (!mouse) return list;
+  const std::optional<HeatmapCell> cell = heatmap_cell_at(session, map, *mouse);
+  if (!cell) return list;
+  const int wide = measure.width(cell->text, Font::kBody) + 24;
+  const int left = std::min(mouse->x + 14, map.x + map.w + kMeanWidth - wide);
+  const Box tip{left, mouse->y + 16, wide, 28};
+  list.rect({tip.x + 1, tip.y + 2, tip.w, tip.h}, Role::kShadow, {}, 120, 6);
+  list.rect(tip, Role::kCard, {}, 0, 6);
+  list.frame(tip, Role::kBorder, 6);
+  list.text({tip.x + 12, tip.y, tip.w - 24, tip.h}, cell->text);
+  return list;
+}
+
+}  // namespace dprof::view

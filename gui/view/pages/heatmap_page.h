@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page Ranks × steps: who is slow when. A row per rank, a column per step; where there are more
+// of them than pixels, a pixel shows the largest of its values.
+//
+// Cost  follows the pixels; the matrix is made once per figure and order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gui/view/draw_list.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// One of the words above the map: what a click on it chooses.
+struct HeatmapChoice {
+  Box box;
+  std::optional<Metric> metric;
+  std::optional<RankOrder> order;
+};
+
+struct HeatmapPage {
+  DrawList list;
+  std::vector<HeatmapChoice> choices;
+  Box map;  // empty if there is nothing to show
+};
+
+// A rank and a step.
+struct HeatmapCell {
+  int rank = 0;
+  int64_t step = 0;
+  std::string text;  // "rank 5 · step 42 · own delay 46.2 ms"
+};
+
+[[nodiscard]] HeatmapPage draw_heatmap(const Session& session, int width, int height,
+                                       const TextMeasure& measure);
+
+[[nodiscard]] std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map,
+                                                         Point at);
+
+// The cell under the mouse, and its figure beside it.
+[[nodiscard]] DrawList draw_heatmap_overlay(const Session& session, const Box& map,
+                                            std::optional<Point> mouse, const TextMeasure& measure);
+
+}  // namespace dprof::view

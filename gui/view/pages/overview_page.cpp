@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/overview_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/report/render/mean_step.h"
+#include "base/format.h"
+
+namespace dprof::view {
+namespace {
+
+using analyzer::Category;
+using analyzer::MeanStep;
+
+constexpr int kMargin = 24;
+constexpr int kLine = 22;
+constexpr int kBar = 30;       // of the mean step
+constexpr int kRankLine = 24;  // with its bar
+constexpr int kRankBar = 15;
+constexpr int kLabelWidth = 150;
+constexpr int kFigureWidth = 110;
+constexpr int kLegendWidth = 250;
+constexpr double kLeastShare = 0.0005;  // of the step, to be listed
+
+bool is_waiting(Category category) {
+  return category == Category::kExposedWait || category == Category::kSyncBubble;
+}
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+      : session_(session),
+        report_(session.model().report),
+        width_(width),
+        height_(height),
+        measure_(measure) {}
+
+  OverviewPage paint() && {
+    paint_head();
+    const std::optional<MeanStep> mean = analyzer::mean_step(report_);
+    if (mean) {
+      paint_step(*mean);
+      paint_ranks();
+    } else {
+      line(
+          "No training step was found, so time cannot be divided among categories; the "
+          "diagnostics say why.",
+          {.role = Role::kTextDim});
+    }
+    Panel& panel = page_.panel;
+    panel.height = y_ + kMargin;
+    panel.list.rect({0, 0, width_, std::max(height_, panel.height)}, Role::kCanvas);
+    panel.list.append(body_);
+    return std::move(page_);
+  }
+
+ private:
+  [[nodiscard]] int room() const { return width_ - 2 * kMargin; }
+
+  void line(const std::string& text, TextStyle style) {
+    for (std::string& part : wrapped(text, room(), style.font, measure_)) {
+      body_.text({kMargin, y_, room(), kLine}, std::move(part), style);
+      y_ += kLine;
+    }
+  }
+
+  void heading(const std::string& text) {
+    y_ += 20;
+    line(text, {.font = Font::kTitle});
+    y_ += 6;
+  }
+
+  void paint_head() {
+    const analyzer::RunInfo& run = report_.run;
+    line(session_.model().run.name, {.font = Font::kTitle});
+    std::string facts =
+        fmt::format("{} ranks on {} {}", run.ranks, run.hosts, run.hosts == 1 ? "host" : "hosts");
+    if (run.steps) {
+      facts +=
+          fmt::format(", {} steps of {} in the median ({} steady)", format_count(run.steps->count),
+                      format_duration({run.steps->median_ns}), format_count(run.steps->steady));
+    }
+    line(facts, {.role = Role::kTextDim});
+    const int64_t lost = session_.model().lost();
+    line(fmt::format("{} events, {} lost", format_count(report_.recording.events),
+                     format_count(lost)),
+         {.role = lost > 0 ? Role::kProblem : Role::kTextDim});
+  }
+
+  // A bar whose parts are the categories, `pixels` for `whole_ns`.
+  void bar(Box box, const MeanStep& step, double whole_ns) {
+    double begun = 0;
+    for (size_t c = 0; c < analyzer::kCategories; ++c) {
+      const double from = begun;
+      begun += step.category_ns[c];
+      const int left = box.x + static_cast<int>(std::lround(from / whole_ns * box.w));
+      const int right = box.x + static_cast<int>(std::lround(begun / whole_ns * box.w));
+      if (right <= left) continue;
+      const auto category = static_cast<Category>(c);
+      const Box part{left, box.y, right - left, box.h};
+      if (is_waiting(category)) {
+        body_.hatch(part, role_of(category));
+      } else {
+        body_.rect(part, role_of(category));
+      }
+    }
+  }
+
+  void paint_step(const MeanStep& mean) {
+    const MeanStep shown = analyzer::with_hidden_in_phases(mean);
+    const analyzer::StepUnit unit = analyzer::unit_of(report_);
+    heading(fmt::format("Where a step goes: {}, the mean over ranks and steady steps",
+                        unit.text(mean.wall_ns)));
+    bar({kMargin, y_, room(), kBar}, shown, mean.wall_ns);
+    y_ += kBar + 12;
+    const int columns = std::max(1, room() / kLegendWidth);
+    int column = 0;
+    for (size_t c = 0; c < analyzer::kCategories; ++c) {
+      const double share = shown.category_ns[c] / mean.wall_ns;
+      if (share < kLeastShare) continue;
+      const int x = kMargin + column * kLegendWidth;
+      const auto category = static_cast<Category>(c);
+      const Box swatch{x, y_ + 5, 12, 12};
+      if (is_waiting(category)) {
+        body_.hatch(swatch, role_of(category));
+      } else {
+        body_.rect(swatch, role_of(category));
+      }
+      body_.text({x + 20, y_, 120, kLine}, std::string(analyzer::title_of(category)));
+      body_.text({x + 130, y_, 60, kLine}, unit.text(shown.category_ns[c]),
+                 {.font = Font::kMono, .align = Align::kRight});
+      body_.text({x + 190, y_, 42, kLine}, format_share(share),
+                 {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
+      if (++column < columns) continue;
+      column = 0;
+      y_ += kLine;
+    }
+    if (column > 0) y_ += kLine;
+  }
+
+  void paint_ranks() {
+    heading("Rank by rank");
+    const analyzer::StepUnit unit = analyzer::unit_of(report_);
+    double longest = 0;
+    std::vector<std::pair<int, MeanStep>> steps;
+    for (const analyzer::RankBreakdown& rank : report_.breakdown->per_rank) {
+      const std::optional<MeanStep> step = analyzer::mean_step(report_, rank);
+      if (!step) continue;
+      longest = std::max(longest, step->wall_ns);
+      steps.emplace_back(rank.rank, analyzer::with_hidden_in_phases(*step));
+    }
+    const int bar_width = room() - kLabelWidth - kFigureWidth;
+    for (const auto& [number, step] : steps) {
+      const RankModel* rank = session_.model().rank(number);
+      const bool problem = rank != nullptr && rank->own_delay.has_value();
+      const bool chosen = session_.selection().has_rank(number);
+      const Box whole{kMargin, y_, room(), kRankLine};
+      if (chosen) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
+      const std::string host =
+          rank != nullptr && report_.run.hosts > 1 ? "  " + rank->host : std::string();
+      body_.text(
+          {whole.x + 8, y_, kLabelWidth - 12, kRankLine},
+          elided(fmt::format("rank {}{}", number, host), kLabelWidth - 12, Font::kBody, measure_),
+          {.role = problem ? Role::kProblem : Role::kText,
+           .font = problem ? Font::kBold : Font::kBody});
+      if (bar_width > 0) {
+        bar({kMargin + kLabelWidth, y_ + (kRankLine - kRankBar) / 2, bar_width, kRankBar}, step,
+            longest);
+      }
+      body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kRankLine},
+                 problem
+                     ? fmt::format("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
+                     : unit.text(step.wall_ns),
+                 {.role = problem ? Role::kProblem : Role::kText,
+                  .font = problem ? Font::kMonoBold : Font::kMono,
+                  .align = Align::kRight});
+      page_.ranks.push_back({whole, number});
+      y_ += kRankLine;
+    }
+  }
+
+  const Session& session_;
+  const analyzer::Report& report_;
+  int width_;
+  int height_;
+  const TextMeasure& measure_;
+  int y_ = kMargin;
+  DrawList body_;
+  OverviewPage page_;
+};
+
+}  // namespace
+
+OverviewPage draw_overview_page(const Session& session, int width, int height,
+                                const TextMeasure& measure) {
+  return Painter(session, width, height, measure).paint();
+}
+
+}  // namespace dprof::view

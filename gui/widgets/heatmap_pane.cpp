@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/heatmap_pane.h"
+
+#include <QMouseEvent>
+
+namespace dprof::widgets {
+namespace {
+
+view::Point point_of(const QMouseEvent& event) {
+  const QPoint at = event.position().toPoint();
+  return {at.x(), at.y()};
+}
+
+}  // namespace
+
+HeatmapPane::HeatmapPane(view::Session& session, Look& look, QWidget* parent)
+    : Pane(
+          look,
+          [this, &look](int width, int height) {
+            if (!session_.is_open()) return view::DrawList();
+            page_ = view::draw_heatmap(session_, width, height, look.measure());
+            return page_.list;
+          },
+          parent),
+      session_(session) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Ranks and steps"));
+  set_overlay([this, &look](int, int) {
+    if (!session_.is_open()) return view::DrawList();
+    return view::draw_heatmap_overlay(session_, page_.map, mouse_, look.measure());
+  });
+}
+
+bool HeatmapPane::choose(view::Point at) {
+  const auto cell = view::heatmap_cell_at(session_, page_.map, at);
+  if (!cell) return false;
+  session_.select_cell(cell->rank, cell->step);
+  emit changed();
+  return true;
+}
+
+void HeatmapPane::mousePressEvent(QMouseEvent* event) {
+  if (!session_.is_open()) return;
+  const view::Point at = point_of(*event);
+  for (const view::HeatmapChoice& choice : page_.choices) {
+    if (!choice.box.contains(at.x, at.y)) continue;
+    if (choice.metric) session_.show_metric(*choice.metric);
+    if (choice.order) session_.show_order(*choice.order);
+    emit changed();
+    return;
+  }
+  choose(at);
+}
+
+void HeatmapPane::mouseMoveEvent(QMouseEvent* event) {
+  mouse_ = point_of(*event);
+  update_overlay();
+}
+
+void HeatmapPane::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (session_.is_open() && choose(point_of(*event))) emit wants_timeline();
+}
+
+void HeatmapPane::leaveEvent(QEvent*) {
+  mouse_.reset();
+  update_overlay();
+}
+
+}  // namespace dprof::widgets

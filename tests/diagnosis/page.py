@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/diagnosis.md from kept results: nothing in the page is written by hand."""
+import collections
+
+from score import FLOOR, FULL, Judged, Score, at_least, false_alarms, summary
+
+TARGETS = (("precision_10", "precision, faults of 10 % and more", 0.98), ("recall_10", "recall, faults of 10 % and more", 0.95),
+           ("precision_3", "precision, faults of 3 % and more", 0.95), ("recall_3", "recall, faults of 3 % and more", None),
+           ("cause_10", "cause right, of the culprits found, 10 % and more", 0.90),
+           ("cause_3", "cause right, 3 % and more", None),
+           ("shape_10", "shape right, 10 % and more", None),
+           ("cost_within_15_10", "cost within 15 % of the truth, 10 % and more", None),
+           ("cost_within_15_3", "cost within 15 % of the truth, 3 % and more", None),
+           ("first_finding_3", "first finding right, runs with one fault, 3 % and more", 0.80))
+
+HEAD = """# Diagnosis: is the report right?
+
+Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/results/`; do not edit.
+
+    scripts/scoreboard --synthetic          all generated runs again, on two cores in about {minutes} minutes
+    scripts/scoreboard --synthetic --seed 1 other runs of the same kinds; not kept: to see that nothing is fitted to those below
+    scripts/scoreboard --real 5             each kind of real run 5 times; needs a quiet machine, and root for hosts
+    scripts/scoreboard --quick              the part that CI runs; fails when it falls below tests/diagnosis/level.json
+    scripts/scoreboard                      this page again, from what is kept
+
+## What is counted
+
+- **Impact** of a run: the true cost of its faults per step, of the step with them. In generated runs the cost is that of the same run
+  executed without the fault; in real runs it is measured by the program's own clock in a second run, in
+  which the fault strikes by turns: blocks of 20 steps with it, each against its two neighbours without. Such a cost has an error;
+  prices are judged where its 95 % interval is within 15 % (score.py: SHARP).
+- **Culprit**: `stragglers` of the report (and `slow_links`) name whom it holds responsible. A verdict is right if the rank is
+  one of the fault's, or the host is the fault's; of a rotating delay, if it names no rank; of a slow link that every collective
+  passes, if it says "network" and names no rank. Every other verdict is a false one.
+- **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact and *all* healthy runs.
+- **Recall** = culprits named / culprits there. It is promised from 10 % on; below 3 % the report is to be silent or right.
+- **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |told − true| / true of the
+  culprit found, in runs with one: of two that hide each other neither has a price of its own.
+- **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
+- **First finding** is right if it is about the culprit (or no rank in particular) and has the right cause.
+- Intervals are Wilson's, of 95 %.
+- Some must be missed ([what cannot be known](analysis/stragglers.md#what-cannot-be-known)): a delay that shows in too few steps, pauses
+  of all ranks that are rarer than every machine's hiccups, a slow host that most of the comparable links touch, as one in the middle of a
+  pipeline of four hosts.
+
+Who labelled it: the generator and `dprof-trainer` do what they are told, and write down what they did. *Synthetic* numbers are from
+dprof's own generator `dprof-synth`, which executes a model of training and has no code in common with the analyser: they test
+estimators, not hardware. *Real* ones are from processes with PyTorch on this machine. They are never mixed.
+"""
+
+
+def percent(value):
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def table(header, rows, right=()):
+    rule = ["--:" if i in right else "---" for i in range(len(header))]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [header, rule, *rows]) + "\n"
+
+
+def totals(runs):
+    figures = summary(runs)
+    rows = [(words, figures[key], f"≥ {target:.2f}" if target else "") for key, words, target in TARGETS]
+    rows.append(("healthy runs with a false alarm", figures["false_alarms"], "0"))
+    if figures["failed"]:
+        rows.append(("runs without a report", figures["failed"], "0"))
+    return table(("", "rate (of, 95 % interval)", "target"), rows)
+
+
+def by_kind(runs):
+    kinds = collections.defaultdict(list)
+    for run in runs:
+        if not run.healthy:
+            kinds[run.kind].append(run)
+    rows = []
+    for kind, own in kinds.items():
+        full, floor = Score(at_least(own, FULL)), Score(at_least(own, FLOOR))
+        rows.append((kind, len(own), rate(full.recall), rate(full.precision), rate(floor.recall), rate(floor.precision), rate(floor.cause),
+                     percent(floor.cost_error), rate(floor.first)))
+    return table(("kind", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "recall ≥ 3 %", "precision ≥ 3 %", "cause ≥ 3 %", "median cost error",
+                  "first finding"), rows, range(1, 9))
+
+
+def rate(one):
+    return f"{one.right}/{one.n}" if one.n else "–"
+
+
+def by_size(runs):
+    sizes = sorted({run.size for run in runs if not run.healthy})
+    rows = []
+    for size in sizes:
+        own = [run for run in runs if not run.healthy and run.size == size]
+        score = Score(own)
+        rows.append((percent(size), len(own), score.recall, score.precision, score.cause, percent(score.cost_error), score.cost_within))
+    return table(("asked for, of the step", "runs", "recall", "precision", "cause", "median cost error", "cost within 15 %"), rows)
+
+
+def healthy_table(runs):
+    kinds = collections.Counter(run.kind for run in runs if run.healthy)
+    alarms = collections.Counter(run.kind for run in runs if run.healthy and run.named)
+    return table(("healthy, but", "runs", "false alarms"), [(kind, n, alarms[kind]) for kind, n in kinds.items()], (1, 2))
+
+
+def by_ranks(runs):
+    counts = sorted({run.line["spec"]["ranks"] for run in runs})
+    rows = []
+    for ranks in counts:
+        own = [run for run in runs if run.line["spec"]["ranks"] == ranks]
+        full = Score(at_least(own, FULL))
+        rows.append((ranks, len(own), rate(full.recall), rate(full.precision), rate(full.cause), rate(false_alarms(own))))
+    return table(("ranks", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "cause ≥ 10 %", "false alarms"), rows, range(6))
+
+
+def misses(runs):
+    lines = [f"- `{run.line['id']}` ({percent(run.impact)}): {run.reason()}" for run in runs if run.reason()]
+    return "\n".join(sorted(lines)) + "\n" if lines else "None.\n"
+
+
+def allowed(runs):
+    causes = {}
+    for run in runs:
+        for expected in run.line.get("expected", []):
+            causes.setdefault(run.kind, {})[" or ".join(expected["causes"]) or "any"] = expected["shape"]
+    rows = [(kind, ", ".join(of), ", ".join(dict.fromkeys(of.values()))) for kind, of in sorted(causes.items())]
+    return table(("kind", "causes that count as right", "shape"), rows)
+
+
+def page(synthetic, real, minutes):
+    parts = [HEAD.format(minutes=minutes)]
+    for title, lines, about in (
+            ("Synthetic runs", synthetic, "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
+             "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds apart."),
+            ("Real runs", real, "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if a "
+             "device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to 20 % for "
+             "seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks.")):
+        parts.append(f"\n## {title}\n\n")
+        if not lines:
+            parts.append("Not run yet.\n")
+            continue
+        runs = [Judged(line) for line in lines]
+        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs), "\n### By size\n\n",
+                  by_size(runs), "\n### By kind\n\n", by_kind(runs), "\n### By number of ranks\n\n", by_ranks(runs),
+                  "\n### Healthy runs\n\n", healthy_table(runs), "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n",
+                  allowed(runs)]
+    return "".join(parts)

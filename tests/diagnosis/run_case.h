@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case of the plan: generated, analysed, and told as a line of JSON. Judging is another's work
+// (score.py), by the same rules for generated and for real runs.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "tests/diagnosis/plan.h"
+
+namespace dprof::diagnosis {
+
+// Turns the knob until the faults together cost what the case asks for, or nearly: within a tenth.
+// O(executions of the model); nothing is written.
+Status settle(Case& one);
+
+// What is true of the run, what the report says of it, and how long both took. `scratch` must not
+// exist; it is removed again.
+Result<nlohmann::ordered_json> run_case(const Case& one, const std::filesystem::path& scratch);
+
+}  // namespace dprof::diagnosis
