@@ -62,9 +62,9 @@ std::vector<fs::path> places_of(const TraceFile& trace, const std::string& hash)
   return places;
 }
 
-// The key and a new line; the sum of what follows, of kSumLength characters; the digest. No length is
-// read from the file before the sum has said that it is whole: a damaged one could ask for any memory,
-// and a damaged digest lead to wrong figures.
+// The key and a new line; the sum of what follows, of kSumLength characters; the digest. No length
+// is read from the file before the sum has said that it is whole: a damaged one could ask for any
+// memory, and a damaged digest lead to wrong figures.
 constexpr size_t kSumLength = 16;
 
 std::string sum_of(std::string_view content) {

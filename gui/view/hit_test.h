@@ -5,18 +5,10 @@
 #include <optional>
 
 #include "gui/view/layout.h"
+#include "gui/view/slice_place.h"
 #include "gui/view/time_scale.h"
 
 namespace dprof::view {
-
-// One slice of a thread's lane.
-struct SlicePlace {
-  int rank_index = 0;
-  int thread_index = 0;
-  int depth = 0;
-  uint32_t slice = 0;
-  friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
-};
 
 struct Hit {
   const Row* row = nullptr;  // into the layout

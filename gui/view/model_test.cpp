@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/exit_code.h"
-#include "gui/view/selection_table.h"
+#include "gui/view/docks/selection_table.h"
 #include "gui/view/session.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"

@@ -109,12 +109,6 @@ void draw_arrivals(const Session& session, int width, int height, const TextMeas
   }
 }
 
-const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
-  return model.ranks[static_cast<size_t>(place.rank_index)]
-      .lanes.threads[static_cast<size_t>(place.thread_index)]
-      .depths[static_cast<size_t>(place.depth)];
-}
-
 // Where the slice is on the screen, if its row is shown.
 std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
   for (const Row& row : session.layout().rows) {
@@ -122,11 +116,10 @@ std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
         row.thread_index != place.thread_index) {
       continue;
     }
-    const analyzer::Lane& lane = lane_of(session.model(), place);
+    const Interval span = span_of(session.model(), place);
     const TimeScale scale = session.scale();
-    const TraceNs begin{lane.start_ns[place.slice]};
-    const int x0 = scale.pixel_of(begin);
-    const int x1 = scale.pixel_of(begin + DurationNs{lane.duration_ns[place.slice]});
+    const int x0 = scale.pixel_of(span.begin);
+    const int x1 = scale.pixel_of(span.end);
     return Box{x0, row.y - session.scroll() + depth_top(place.depth), std::max(x1 - x0, 2),
                kDepthHeight};
   }

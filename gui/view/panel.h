@@ -2,14 +2,27 @@
 // What a pane that scrolls shows.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "gui/view/draw_list.h"
 
 namespace dprof::view {
+
+class Session;
+
+// A place that can be clicked, and what that does.
+struct Link {
+  Box box;  // in the content
+  std::function<void(Session&)> follow;
+  bool shows = false;  // something that the timeline has: a double click goes there
+};
 
 struct Panel {
   DrawList list;
   int height = 0;  // of the content
   int width = 0;   // of the content; 0 = as wide as the panel
+  std::vector<Link> links;
 };
 
 }  // namespace dprof::view

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "gui/view/docks/selection_table.h"
 #include "gui/view/draw_list.h"
-#include "gui/view/selection_table.h"
 #include "gui/view/session.h"
 
 namespace dprof::view {

@@ -7,13 +7,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "gui/view/names.h"
+
 namespace dprof::view {
 namespace {
 
 constexpr std::string_view kGrammar =
     "selectors are rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or "
     "s), "
-    "collective:COMMUNICATOR/FUNCTION/SEQUENCE";
+    "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN";
 
 Failure bad_selector(std::string_view text) {
   return fail(Code::kUsage, fmt::format("'{}' is no selector", text), std::string(kGrammar));
@@ -136,6 +138,11 @@ Result<Selector> parse_selector(std::string_view text) {
     selector.communicator = rest.substr(0, function);
     selector.table = rest.substr(function + 1, sequence - function - 1);
     number = read_number(rest.substr(sequence + 1));
+  } else if (kind == "name") {
+    if (rest.empty()) return bad_selector(text);
+    selector.kind = SelectorKind::kName;
+    selector.table = rest;
+    number = 0;
   } else if (kind == "range") {
     selector.kind = SelectorKind::kRange;
     const std::optional<TraceNs> begin = read_moment(take(rest, ".."));
@@ -182,6 +189,13 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
       return Done{};
     case SelectorKind::kCollective:
       return apply_collective(model, selector, selection);
+    case SelectorKind::kName:
+      if (!any_name_matches(model, selector.table)) {
+        return fail(Code::kUsage, fmt::format("no event is named {}", selector.table),
+                    "a * stands for any letters: name:*all_reduce*");
+      }
+      selection.name = selector.table;
+      return Done{};
   }
   return Done{};
 }
@@ -200,13 +214,9 @@ std::vector<std::string> selectors_of(const Model& model, const Selection& selec
                               schema::word_of(collective.function), collective.sequence));
   }
   if (selection.slice) {
-    const RankModel& rank = model.ranks[static_cast<size_t>(selection.slice->rank_index)];
-    const analyzer::ThreadLanes& thread =
-        rank.lanes.threads[static_cast<size_t>(selection.slice->thread_index)];
-    const analyzer::Lane& lane = thread.depths[static_cast<size_t>(selection.slice->depth)];
-    out.push_back(
-        fmt::format("row:{}/{}/{}", rank.rank, thread.table, lane.row[selection.slice->slice]));
+    out.push_back(selector_of(model, *selection.slice));
   }
+  if (!selection.name.empty()) out.push_back("name:" + selection.name);
   if (!selection.finding && !selection.slice) {
     for (const int rank : selection.ranks) out.push_back(fmt::format("rank:{}", rank));
   }

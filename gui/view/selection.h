@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selectors: texts that name a thing in a run (`rank:5`, `step:42`, `finding:1`,
-// `row:5/host_range/81234`, `range:41.2s..41.3s`, `collective:0x9f3a/all_reduce/1187`), and what
-// they select.
+// `row:5/host_range/81234`, `range:41.2s..41.3s`, `collective:0x9f3a/all_reduce/1187`,
+// `name:ncclDevKernel_*`), and what they select.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,18 @@ struct Selection {
   std::optional<size_t> collective;  // index into Model::collectives
   std::optional<SlicePlace> slice;
   std::vector<int> ranks;  // that the selection is about
+  std::string name;        // pattern of events' names; "" = none chosen
 
   [[nodiscard]] bool has_rank(int rank) const;
 };
 
-enum class SelectorKind : uint8_t { kRank, kStep, kFinding, kRow, kRange, kCollective };
+enum class SelectorKind : uint8_t { kRank, kStep, kFinding, kRow, kRange, kCollective, kName };
 
 struct Selector {
   SelectorKind kind = SelectorKind::kRank;
   int64_t number = 0;  // rank, step, finding (from 1), sequence
   int64_t row = 0;
-  std::string table;  // or a collective's function
+  std::string table;  // or a collective's function, or a pattern of names
   std::string communicator;
   Interval range;
 };

@@ -16,6 +16,9 @@ constexpr size_t kManyRanks = 16;  // more of them are seen on Ranks × steps fi
 void Session::open(std::shared_ptr<const Model> model) {
   model_ = std::move(model);
   matrix_.reset();
+  events_.forget();
+  flame_.forget();
+  durations_.forget();
   show_collective_order(CollectiveOrder::kByTime);
   const bool compared = std::ranges::any_of(
       model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
@@ -145,14 +148,7 @@ void Session::go_to_end() {
 }
 
 std::optional<Interval> Session::extent_of_selection() const {
-  if (selection_.slice) {
-    const SlicePlace& place = *selection_.slice;
-    const RankModel& rank = model_->ranks[static_cast<size_t>(place.rank_index)];
-    const analyzer::Lane& lane = rank.lanes.threads[static_cast<size_t>(place.thread_index)]
-                                     .depths[static_cast<size_t>(place.depth)];
-    const TraceNs begin{lane.start_ns[place.slice]};
-    return Interval{begin, begin + DurationNs{lane.duration_ns[place.slice]}};
-  }
+  if (selection_.slice) return span_of(*model_, *selection_.slice);
   if (selection_.range) return selection_.range;
   if (selection_.step) {
     if (const auto index = model_->index_of_step(*selection_.step)) {

@@ -9,11 +9,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "gui/view/docks/dock.h"
+#include "gui/view/docks/durations.h"
+#include "gui/view/docks/event_list.h"
+#include "gui/view/docks/flame.h"
 #include "gui/view/draw_list.h"
 #include "gui/view/hit_test.h"
+#include "gui/view/kept.h"
 #include "gui/view/layout.h"
 #include "gui/view/model.h"
 #include "gui/view/pages/collective_lines.h"
@@ -76,6 +82,22 @@ class Session {
   [[nodiscard]] CollectiveOrder collective_order() const { return collective_order_; }
   void show_collective_order(CollectiveOrder order);
 
+  // The docks below the page: which is shown, and what they show of the selection. Made when it is
+  // first asked for, and again when the selection has changed: O(events selected).
+  [[nodiscard]] Dock dock() const { return dock_; }
+  void show_dock(Dock dock) { dock_ = dock; }
+  [[nodiscard]] EventOrder event_order() const { return event_order_; }
+  void show_event_order(EventOrder order) { event_order_ = order; }
+  [[nodiscard]] FlameOrder flame_order() const { return flame_order_; }
+  void show_flame_order(FlameOrder order) { flame_order_ = order; }
+  [[nodiscard]] EventQuery event_query() const;
+  [[nodiscard]] const EventList& events() const;
+  [[nodiscard]] const FlameTree& flame() const;
+  // Whose durations the histogram shows: the chosen name's, else the chosen event's; "" = none.
+  [[nodiscard]] std::string histogram_name() const;
+  // Over the whole run, unless a range was chosen by hand.
+  [[nodiscard]] const Durations& durations() const;
+
   // Rows.
   void scroll_by(int pixels);
   void scroll_to(const Row& row);
@@ -87,11 +109,16 @@ class Session {
   // `keep`, ranks, rows and collectives are added to what is selected.
   Status select(std::string_view selector, bool keep = false);
   void select_finding(size_t index);
+  void select_rank(int rank);
   void select_step(int64_t step);
   void select_collective(uint32_t index);
   // One rank in one step.
   void select_cell(int rank, int64_t step);
   void select_range(std::optional<Interval> range);
+  // What else is selected stays, so that a list of events does not change below the mouse.
+  void select_event(const SlicePlace& place);
+  // All events whose name matches a pattern; "" = no longer any.
+  void select_name(std::string pattern) { selection_.name = std::move(pattern); }
   void clear_selection();
   void click(const Hit& hit);
   // False if there is none in that direction.
@@ -101,6 +128,8 @@ class Session {
   bool next_arrival(int by);
   // To a neighbouring slice of the selected one's lane.
   bool next_slice(int by);
+  // To the next event whose name matches, from the selected one or the visible range on.
+  bool next_named(std::string_view pattern, int by);
 
   void set_hover(std::optional<Hover> hover) { hover_ = std::move(hover); }
 
@@ -115,6 +144,8 @@ class Session {
   void show_steps_around(int64_t step);
   // The finding stays chosen while one of its own ranks is.
   void choose_rank(int rank);
+  void unfold_selected();  // its ranks, and scrolls to them
+  void show_slice();       // the selected one, where it is out of view
   void choose_collective(int64_t step);
   [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;
   [[nodiscard]] std::optional<Interval> extent_of_selection() const;
@@ -138,6 +169,12 @@ class Session {
   mutable std::optional<StepMatrix> matrix_;
   CollectiveOrder collective_order_ = CollectiveOrder::kByTime;
   mutable std::optional<std::vector<uint32_t>> collective_lines_;
+  Dock dock_ = Dock::kSelection;
+  EventOrder event_order_ = EventOrder::kByTime;
+  FlameOrder flame_order_ = FlameOrder::kTopDown;
+  mutable Kept<EventQuery, EventList> events_;
+  mutable Kept<std::pair<EventQuery, FlameOrder>, FlameTree> flame_;
+  mutable Kept<EventQuery, Durations> durations_;
   bool zooming_ = false;  // consecutive zooms and pans are one step of history
 };
 

@@ -138,12 +138,8 @@ void Session::select_collective(uint32_t index) {
 
 void Session::select_cell(int rank, int64_t step) {
   choose_rank(rank);
-  folds_.unfolded_ranks.insert(rank);
-  relayout();
   select_step(step);
-  const std::optional<size_t> index = model_->index_of_rank(rank);
-  if (!index) return;
-  if (const Row* row = layout_.of_rank(static_cast<int>(*index))) scroll_to(*row);
+  unfold_selected();
 }
 
 void Session::select_range(std::optional<Interval> range) {
@@ -176,20 +172,31 @@ Status Session::select(std::string_view text, bool keep) {
     case SelectorKind::kRank:
     case SelectorKind::kRow:
     case SelectorKind::kCollective:
+    case SelectorKind::kName:
       break;
   }
   selection_ = chosen;
-  for (const int rank : chosen.ranks) folds_.unfolded_ranks.insert(rank);
-  relayout();
-  for (const int rank : chosen.ranks) {
-    const auto index = model_->index_of_rank(rank);
-    if (const Row* row = layout_.of_rank(static_cast<int>(*index))) scroll_to(*row);
-  }
+  unfold_selected();
   if (const std::optional<Interval> extent = extent_of_selection()) {
     const bool visible = extent->begin >= range_.begin && extent->end <= range_.end;
     if (!visible) focus();
   }
   return Done{};
+}
+
+void Session::unfold_selected() {
+  for (const int rank : selection_.ranks) folds_.unfolded_ranks.insert(rank);
+  relayout();
+  for (const int rank : selection_.ranks) {
+    const auto index = model_->index_of_rank(rank);
+    const Row* row = index ? layout_.of_rank(static_cast<int>(*index)) : nullptr;
+    if (row != nullptr) scroll_to(*row);
+  }
+}
+
+void Session::select_rank(int rank) {
+  choose_rank(rank);
+  unfold_selected();
 }
 
 void Session::choose_rank(int rank) {
@@ -213,10 +220,8 @@ void Session::click(const Hit& hit) {
   }
   if (!hit.slice) return;
   selection_.slice = hit.slice;
-  const analyzer::ThreadLanes& thread =
-      rank.lanes.threads[static_cast<size_t>(hit.slice->thread_index)];
-  if (thread.table != "collective") return;
-  const int64_t row = thread.depths[static_cast<size_t>(hit.slice->depth)].row[hit.slice->slice];
+  if (thread_of(*model_, *hit.slice).table != "collective") return;
+  const int64_t row = lane_of(*model_, *hit.slice).row[hit.slice->slice];
   const auto member = rank.collective_of_row.find(row);
   if (member != rank.collective_of_row.end()) selection_.collective = member->second.collective;
 }
@@ -266,19 +271,20 @@ bool Session::next_arrival(int by) {
   return found.ok();
 }
 
+void Session::show_slice() {
+  const Interval span = span_of(*model_, *selection_.slice);
+  if (span.begin < range_.begin || span.end > range_.end) focus();
+}
+
 bool Session::next_slice(int by) {
   if (!selection_.slice) return false;
   SlicePlace place = *selection_.slice;
-  const RankModel& rank = model_->ranks[static_cast<size_t>(place.rank_index)];
-  const analyzer::Lane& lane = rank.lanes.threads[static_cast<size_t>(place.thread_index)]
-                                   .depths[static_cast<size_t>(place.depth)];
+  const analyzer::Lane& lane = lane_of(*model_, place);
   const int64_t next = static_cast<int64_t>(place.slice) + by;
   if (next < 0 || next >= static_cast<int64_t>(lane.start_ns.size())) return false;
   place.slice = static_cast<uint32_t>(next);
   selection_.slice = place;
-  const TraceNs begin{lane.start_ns[place.slice]};
-  const TraceNs end = begin + DurationNs{lane.duration_ns[place.slice]};
-  if (begin < range_.begin || end > range_.end) focus();
+  show_slice();
   return true;
 }
 

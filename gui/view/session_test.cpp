@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/view/selection_table.h"
+#include "gui/view/docks/selection_table.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/test_model.h"
 

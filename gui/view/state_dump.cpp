@@ -40,6 +40,7 @@ std::string dump_state(const Session& session, int pending,
   Json out;
   out["schema"] = "dprof.gui_state/1";
   out["page"] = info_of(session.page()).word;
+  out["dock"] = info_of(session.dock()).word;
   out["range_ns"] = {session.range().begin.ns, session.range().end.ns};
   out["pending"] = pending;
   out["rows"] = Json::array();

@@ -2,6 +2,7 @@
 // The window's commands: each is a QAction, so that the list of keys is made from them.
 #include <QAction>
 #include <QApplication>
+#include <QClipboard>
 #include <QDialog>
 #include <QGridLayout>
 #include <QKeyEvent>
@@ -9,6 +10,7 @@
 #include <QScrollArea>
 #include <array>
 
+#include "gui/view/docks/table_dock.h"
 #include "gui/widgets/main_window.h"
 
 namespace dprof::widgets {
@@ -97,19 +99,32 @@ void MainWindow::add_actions() {
   add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
              [this] { session_.toggle_selected(); });
   add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
+  add_action(tr("Search for events by name"), {Qt::Key_Slash, QKeySequence("Ctrl+F")},
+             [this] { begin_in_field(u'/'); });
+  add_action(tr("Run a command by its name"), {QKeySequence("Ctrl+Shift+P")},
+             [this] { begin_in_field(u'>'); });
   add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
   for (size_t p = 0; p < view::kPages.size(); ++p) {
-    const std::string_view title = view::kPages[p].title;
-    add_action(tr("Page: %1").arg(QString::fromUtf8(title.data(), static_cast<int>(title.size()))),
+    add_action(tr("Page: %1").arg(to_qstring(view::kPages[p].title)),
                {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
                [this, p] { session_.show_page(static_cast<view::Page>(p)); });
   }
   add_action(tr("Findings"), {QKeySequence("Alt+2")}, [this] { right_tabs_->setCurrentIndex(0); });
   add_action(tr("Details"), {QKeySequence("Alt+3")}, [this] { right_tabs_->setCurrentIndex(1); });
-  add_action(tr("Selection"), {QKeySequence("Alt+4")},
-             [this] { bottom_tabs_->setCurrentIndex(0); });
-  add_action(tr("Diagnostics"), {QKeySequence("Alt+9")},
-             [this] { bottom_tabs_->setCurrentIndex(1); });
+  for (size_t d = 0; d < view::kDocks.size(); ++d) {
+    add_action(to_qstring(view::kDocks[d].title), {QKeySequence(to_qstring(view::kDocks[d].key))},
+               [this, d] { session_.show_dock(static_cast<view::Dock>(d)); });
+  }
+  add_action(tr("Copy the listed events"), {QKeySequence::Copy}, [this] {
+    QApplication::clipboard()->setText(to_qstring(view::events_as_text(session_)));
+    set_message(tr("%1 events copied").arg(session_.events().events.size()));
+  });
+  add_action(tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
+    QStringList selectors;
+    for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
+      selectors << to_qstring(one);
+    QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
+  });
   add_action(tr("Leave the field; clear the selection"), {Qt::Key_Escape}, [this] {
     if (canvas_->hasFocus()) {
       session_.clear_selection();
@@ -118,6 +133,26 @@ void MainWindow::add_actions() {
     }
   });
   add_action(tr("All keys"), {Qt::Key_Question, Qt::Key_F1}, [this] { show_keys(); });
+  complete_commands();
+}
+
+bool MainWindow::press(const QString& keys) {
+  const QKeySequence wanted(keys);
+  if (wanted.isEmpty()) return false;
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    if (!action->shortcuts().contains(wanted)) continue;
+    action->trigger();
+    return true;
+  }
+  const int key = wanted[0].key();
+  for (const PhysicalKey known : {kW, kA, kS, kD}) {
+    if (known.key != key) continue;
+    QKeyEvent event(QEvent::KeyPress, key, wanted[0].keyboardModifiers());
+    keyPressEvent(&event);
+    return true;
+  }
+  return false;
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {

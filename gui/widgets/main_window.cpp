@@ -10,6 +10,9 @@
 #include <QVBoxLayout>
 
 #include "gui/view/overview.h"
+#include "gui/view/pages/collectives_page.h"
+#include "gui/view/pages/memory_page.h"
+#include "gui/view/pages/overview_page.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/timeline_view.h"
 
@@ -22,7 +25,6 @@ constexpr int kLeftWidth = 240;
 constexpr int kRightWidth = 380;
 constexpr int kNarrowRightWidth = 300;
 constexpr int kNarrow = 1500;
-constexpr int kGoToWidth = 360;
 
 QVBoxLayout* column(QWidget* parent) {
   auto* layout = new QVBoxLayout(parent);
@@ -30,8 +32,6 @@ QVBoxLayout* column(QWidget* parent) {
   layout->setSpacing(0);
   return layout;
 }
-
-QString to_qstring(const std::string& text) { return QString::fromStdString(text); }
 
 }  // namespace
 
@@ -96,20 +96,14 @@ QWidget* MainWindow::build_top() {
   auto* layout = new QHBoxLayout(top_);
   layout->setContentsMargins(0, 8, 12, 9);
   layout->addStretch(1);
-  page_tabs_ = make_tabs({});
-  for (const view::PageInfo& page : view::kPages)
-    page_tabs_->addTab(QString::fromUtf8(page.title.data(), static_cast<int>(page.title.size())));
+  page_tabs_ = make_tabs(look_);
+  for (const view::PageInfo& page : view::kPages) page_tabs_->addTab(to_qstring(page.title));
   page_tabs_->setFont(look_.font(view::Font::kBody));
   connect(page_tabs_, &QTabBar::currentChanged, this,
           [this](int page) { show_page(static_cast<view::Page>(page)); });
   layout->addWidget(page_tabs_);
   layout->addStretch(1);
-  go_to_ = new QLineEdit(top_);
-  go_to_->setPlaceholderText(tr("go to   rank:5   step:42   finding:1   range:1.2s..1.4s"));
-  go_to_->setFixedSize(kGoToWidth, kTopHeight - 17);
-  go_to_->setFont(look_.font(view::Font::kSmall));
-  go_to_->setAccessibleName(tr("Go to"));
-  connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
+  build_go_to();
   layout->addWidget(go_to_);
   return top_;
 }
@@ -158,39 +152,20 @@ QWidget* MainWindow::build_centre() {
   connect(heatmap_, &HeatmapPane::changed, this, &MainWindow::refresh);
   connect(heatmap_, &HeatmapPane::wants_timeline, this,
           [this] { show_page(view::Page::kTimeline); });
-  build_collectives();
   pages_ = new QStackedWidget;  // in the order of view::Page
-  pages_->addWidget(build_overview());
-  pages_->addWidget(upper);
-  pages_->addWidget(heatmap_);
-  pages_->addWidget(collectives_);
+  build_pages();
+  pages_->insertWidget(static_cast<int>(view::Page::kTimeline), upper);
+  pages_->insertWidget(static_cast<int>(view::Page::kHeatmap), heatmap_);
 
-  auto* lower = new QWidget;
-  lower->setObjectName(QStringLiteral("lower"));
-  lower->setAttribute(Qt::WA_StyledBackground);
-  auto* lower_rows = column(lower);
-  lower_rows->setContentsMargins(0, 1, 0, 0);
-  bottom_tabs_ = make_tabs({tr("SELECTION"), tr("DIAGNOSTICS")});
-  lower_rows->addWidget(bottom_tabs_);
-  bottom_stack_ = new QStackedWidget;
-  table_ = new ScrollPane(look_, [this](int width, int height, int) {
-    if (!session_.is_open()) return view::Panel();
-    return view::draw_selection_table(session_, width, height, look_.measure());
-  });
-  diagnostics_ = new ScrollPane(look_, [this](int width, int height, int) {
-    if (!session_.is_open()) return view::Panel();
-    return view::draw_diagnostics(session_, width, height, look_.measure());
-  });
-  bottom_stack_->addWidget(table_);
-  bottom_stack_->addWidget(diagnostics_);
-  connect(bottom_tabs_, &QTabBar::currentChanged, bottom_stack_, &QStackedWidget::setCurrentIndex);
-  lower_rows->addWidget(bottom_stack_, 1);
+  docks_ = new Docks(session_, look_);
+  connect(docks_, &Docks::changed, this, &MainWindow::refresh);
+  connect(docks_, &Docks::followed, this, &MainWindow::follow);
 
   centre_ = new QSplitter(Qt::Vertical);
   centre_->setHandleWidth(1);
   centre_->setChildrenCollapsible(false);
   centre_->addWidget(pages_);
-  centre_->addWidget(lower);
+  centre_->addWidget(docks_);
   centre_->setStretchFactor(0, 1);
   centre_->setStretchFactor(1, 0);
 
@@ -213,63 +188,51 @@ QWidget* MainWindow::build_centre() {
   return centre_stack_;
 }
 
-QWidget* MainWindow::build_overview() {
-  summary_ = new ScrollPane(look_, [this](int width, int height, int) {
-    if (!session_.is_open()) return view::Panel();
-    view::OverviewPage page = view::draw_overview_page(session_, width, height, look_.measure());
-    summary_ranks_ = std::move(page.ranks);
-    return std::move(page.panel);
-  });
-  summary_->setAccessibleName(tr("Overview"));
-  const auto choose = [this](int x, int y) {
-    for (const view::OverviewPage::Line& line : summary_ranks_) {
-      if (line.box.contains(x, y)) return select(fmt::format("rank:{}", line.rank), false).ok();
-    }
-    return false;
-  };
-  connect(summary_, &ScrollPane::clicked, this, choose);
-  connect(summary_, &ScrollPane::double_clicked, this, [this, choose](int x, int y) {
-    if (choose(x, y)) show_page(view::Page::kTimeline);
-  });
-  return summary_;
+void MainWindow::build_pages() {
+  for (const view::Page page :
+       {view::Page::kOverview, view::Page::kCollectives, view::Page::kMemory}) {
+    auto* pane = new ScrollPane(
+        look_,
+        [this, page](int width, int height, int top) {
+          return draw_page(page, width, height, top);
+        },
+        ScrollPane::Drawn::kInView);
+    pane->setAccessibleName(to_qstring(view::info_of(page).title));
+    connect(pane, &ScrollPane::followed, this, &MainWindow::follow);
+    page_panes_[static_cast<size_t>(page)] = pane;
+    pages_->addWidget(pane);
+  }
 }
 
-void MainWindow::build_collectives() {
-  collectives_ = new ScrollPane(
-      look_,
-      [this](int width, int height, int top) {
-        if (!session_.is_open()) return view::Panel();
-        view::CollectivesPage page =
-            view::draw_collectives(session_, width, height, top, look_.measure());
-        orders_ = std::move(page.choices);
-        return std::move(page.panel);
-      },
-      ScrollPane::Drawn::kInView);
-  collectives_->setAccessibleName(tr("Collectives"));
-  const auto choose = [this](int x, int y) {
-    for (const view::CollectivesPage::Choice& choice : orders_) {
-      if (!choice.box.contains(x, y)) continue;
-      session_.show_collective_order(choice.order);
-      refresh();
-      return false;
-    }
-    const int top = collectives_->verticalScrollBar()->value();
-    const auto line = view::collective_line_at(session_, top, y);
-    if (!line) return false;
-    session_.select_collective(*line);
-    refresh();
-    return true;
-  };
-  connect(collectives_, &ScrollPane::clicked, this, choose);
-  connect(collectives_, &ScrollPane::double_clicked, this, [this, choose](int x, int y) {
-    if (choose(x, y)) show_page(view::Page::kTimeline);
-  });
+view::Panel MainWindow::draw_page(view::Page page, int width, int height, int top) const {
+  if (!session_.is_open() || page != session_.page()) return {};
+  const view::TextMeasure& measure = look_.measure();
+  switch (page) {
+    case view::Page::kOverview:
+      return view::draw_overview_page(session_, width, height, measure);
+    case view::Page::kCollectives:
+      return view::draw_collectives(session_, width, height, top, measure);
+    case view::Page::kMemory:
+      return view::draw_memory_page(session_, width, height, measure);
+    case view::Page::kTimeline:
+    case view::Page::kHeatmap:
+      break;
+  }
+  return {};
+}
+
+void MainWindow::follow(const view::Link& link, bool twice) {
+  link.follow(session_);
+  refresh();
+  if (twice && link.shows) show_page(view::Page::kTimeline);
 }
 
 QWidget* MainWindow::build_right() {
   auto* right = new QWidget;
   auto* rows = column(right);
-  right_tabs_ = make_tabs({tr("FINDINGS"), tr("DETAILS")});
+  right_tabs_ = make_tabs(look_);
+  right_tabs_->addTab(tr("FINDINGS"));
+  right_tabs_->addTab(tr("DETAILS"));
   rows->addWidget(right_tabs_);
   right_stack_ = new QStackedWidget;
   findings_ = new ScrollPane(look_, [this](int width, int height, int) {
@@ -296,16 +259,6 @@ QWidget* MainWindow::build_right() {
   rows->addWidget(right_stack_, 1);
   right->setMinimumWidth(220);
   return right;
-}
-
-QTabBar* MainWindow::make_tabs(const QStringList& names) {
-  auto* tabs = new QTabBar;
-  tabs->setFont(look_.font(view::Font::kHeading));
-  tabs->setDrawBase(false);
-  tabs->setExpanding(false);
-  for (const QString& name : names) tabs->addTab(name);
-  tabs->setFixedHeight(38);
-  return tabs;
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
@@ -377,11 +330,10 @@ void MainWindow::refresh() {
         static_cast<Pane*>(canvas_), static_cast<Pane*>(heatmap_), message_, status_}) {
     pane->refresh();
   }
-  for (ScrollPane* pane : {findings_, details_, table_, diagnostics_}) pane->refresh();
+  for (ScrollPane* pane : {findings_, details_}) pane->refresh();
+  docks_->refresh();
   // Of the pages only the one that is shown: a frame of the timeline pays for no other.
-  for (ScrollPane* page : {summary_, collectives_}) {
-    if (pages_->currentWidget() == page) page->refresh();
-  }
+  if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) page->refresh();
   const std::optional<size_t> finding =
       session_.is_open() ? session_.selection().finding : std::nullopt;
   if (finding && *finding < cards_.size()) findings_->reveal(cards_[*finding]);
@@ -395,13 +347,11 @@ void MainWindow::describe_selection() {
   worker_.forget_description();
   if (!place) return;
   const view::Model& model = session_.model();
-  const view::RankModel& rank = model.ranks[static_cast<size_t>(place->rank_index)];
-  const analyzer::ThreadLanes& thread =
-      rank.lanes.threads[static_cast<size_t>(place->thread_index)];
-  const analyzer::Lane& lane = thread.depths[static_cast<size_t>(place->depth)];
+  const view::RankModel& rank = view::rank_of(model, *place);
   for (const analyzer::TraceFile& trace : model.run.traces) {
     if (trace.rank == rank.rank)
-      worker_.describe(trace, rank.clock, thread.table, lane.row[place->slice]);
+      worker_.describe(trace, rank.clock, view::thread_of(model, *place).table,
+                       view::lane_of(model, *place).row[place->slice]);
   }
   right_tabs_->setCurrentIndex(1);
 }
@@ -409,20 +359,14 @@ void MainWindow::describe_selection() {
 view::DrawList MainWindow::draw_list() const {
   view::DrawList list;
   if (!session_.is_open()) return list;
-  if (session_.page() == view::Page::kOverview) {
-    const QSize shown = summary_->viewport()->size();
-    return view::draw_overview_page(session_, shown.width(), shown.height(), look_.measure())
-        .panel.list;
-  }
   if (session_.page() == view::Page::kHeatmap) {
     return view::draw_heatmap(session_, heatmap_->width(), heatmap_->height(), look_.measure())
         .list;
   }
-  if (session_.page() == view::Page::kCollectives) {
-    return view::draw_collectives(session_, collectives_->viewport()->width(),
-                                  collectives_->viewport()->height(),
-                                  collectives_->verticalScrollBar()->value(), look_.measure())
-        .panel.list;
+  if (const ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) {
+    return draw_page(session_.page(), page->viewport()->width(), page->viewport()->height(),
+                     page->verticalScrollBar()->value())
+        .list;
   }
   const int width = canvas_->width();
   const int height = canvas_->height() - view::kHeaderHeight;
@@ -442,18 +386,6 @@ std::string MainWindow::state() const {
 void MainWindow::set_message(const QString& text) {
   message_text_ = text;
   status_->refresh();
-}
-
-void MainWindow::go_to() {
-  if (!session_.is_open()) return;
-  const Status selected = select(go_to_->text().trimmed().toStdString(), false);
-  if (selected.ok()) {
-    go_to_->clear();
-    set_message({});
-    canvas_->setFocus();
-  } else {
-    set_message(to_qstring(selected.error().what + ": " + selected.error().hint));
-  }
 }
 
 }  // namespace dprof::widgets

@@ -8,15 +8,15 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "gui/view/pages/collectives_page.h"
-#include "gui/view/pages/overview_page.h"
 #include "gui/view/panels.h"
 #include "gui/view/session.h"
 #include "gui/widgets/canvas.h"
+#include "gui/widgets/docks.h"
 #include "gui/widgets/heatmap_pane.h"
 #include "gui/widgets/worker.h"
 
@@ -33,12 +33,20 @@ class MainWindow : public QMainWindow {
   void show_model(std::shared_ptr<const view::Model> model);
   Status select(const std::string& selector, bool keep);
   void show_page(view::Page page);
+  // The next event (by > 0) or the one before whose name contains the text; false = there is none.
+  bool search(const std::string& text, int by);
+  // As if the keys had been pressed: "F", "Shift+N", "Ctrl+3". False if nothing has them.
+  bool press(const QString& keys);
 
   [[nodiscard]] view::Session& session() { return session_; }
   [[nodiscard]] const view::Session& session() const { return session_; }
   [[nodiscard]] Canvas& canvas() { return *canvas_; }
   [[nodiscard]] HeatmapPane& heatmap() { return *heatmap_; }
-  [[nodiscard]] ScrollPane& collectives() { return *collectives_; }
+  // A page that scrolls: not the timeline, nor Ranks × steps.
+  [[nodiscard]] ScrollPane& page_pane(view::Page page) {
+    return *page_panes_[static_cast<size_t>(page)];
+  }
+  [[nodiscard]] Docks& docks() { return *docks_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] int pending() const { return worker_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
@@ -59,14 +67,19 @@ class MainWindow : public QMainWindow {
   QWidget* build_top();
   QWidget* build_left();
   QWidget* build_centre();
-  QWidget* build_overview();
-  void build_collectives();
+  void build_pages();
   QWidget* build_right();
-  QTabBar* make_tabs(const QStringList& names);
+  // What a page that scrolls shows; empty for one that is not in view.
+  [[nodiscard]] view::Panel draw_page(view::Page page, int width, int height, int top) const;
+  void follow(const view::Link& link, bool twice);
   void add_actions();
   void add_action(const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
   void show_keys();
+  void build_go_to();
+  void complete_commands();
+  void begin_in_field(QChar first);
   void go_to();
+  void run_command(const QString& text);
   void describe_selection();
   void arrange();
   void place_page();
@@ -85,20 +98,14 @@ class MainWindow : public QMainWindow {
   QTabBar* page_tabs_ = nullptr;
   QStackedWidget* pages_ = nullptr;
   HeatmapPane* heatmap_ = nullptr;
-  ScrollPane* summary_ = nullptr;  // the page Overview
-  std::vector<view::OverviewPage::Line> summary_ranks_;
-  ScrollPane* collectives_ = nullptr;
-  std::vector<view::CollectivesPage::Choice> orders_;
+  std::array<ScrollPane*, view::kPages.size()> page_panes_{};  // nullptr: a pane of its own
   Pane* message_ = nullptr;
   QStackedWidget* centre_stack_ = nullptr;
   QTabBar* right_tabs_ = nullptr;
   QStackedWidget* right_stack_ = nullptr;
   ScrollPane* findings_ = nullptr;
   ScrollPane* details_ = nullptr;
-  QTabBar* bottom_tabs_ = nullptr;
-  QStackedWidget* bottom_stack_ = nullptr;
-  ScrollPane* table_ = nullptr;
-  ScrollPane* diagnostics_ = nullptr;
+  Docks* docks_ = nullptr;
   Pane* status_ = nullptr;
   QSplitter* columns_ = nullptr;
   QSplitter* centre_ = nullptr;

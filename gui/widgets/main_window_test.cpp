@@ -259,13 +259,33 @@ TEST_F(MainWindowTest, ALineOfCollectivesIsShownOnTheTimeline) {
   show_small();
   key(Qt::Key_4, Qt::ControlModifier);
   EXPECT_EQ(state()["page"], "collectives");
-  QWidget* lines = window.collectives().viewport();
+  QWidget* lines = window.page_pane(view::Page::kCollectives).viewport();
   QTest::mouseClick(lines, Qt::LeftButton, {}, QPoint(60, 70 + 22 + 10));
   EXPECT_EQ(selection().collective, 1U);
   QTest::mouseDClick(lines, Qt::LeftButton, {}, QPoint(60, 70 + 10));
   EXPECT_EQ(state()["page"], "timeline");
   EXPECT_EQ(selection().collective, 0U);
   EXPECT_LE(range().begin, TraceNs{50 * view::test::kMs});
+}
+
+TEST_F(MainWindowTest, DocksByKeyAndTheirLinksByMouse) {
+  show_small();
+  EXPECT_EQ(state()["dock"], "selection");
+  for (const view::DockInfo& dock : view::kDocks) {
+    const QKeySequence keys(to_qstring(dock.key));
+    key(keys[0].key(), keys[0].keyboardModifiers());
+    EXPECT_EQ(state()["dock"], std::string(dock.word));
+    EXPECT_TRUE(window.docks().pane(*view::dock_of(dock.word)).isVisible()) << dock.word;
+    EXPECT_FALSE(window.grab().isNull());
+  }
+  key(Qt::Key_5, Qt::AltModifier);
+  QWidget* table = window.docks().pane(view::Dock::kTable).viewport();
+  QTest::mouseClick(table, Qt::LeftButton, {}, QPoint(60, 34 + 22 + 22 + 10));
+  ASSERT_TRUE(selection().slice);
+  EXPECT_EQ(name_of(window.session().model(), *selection().slice), "input");
+  key(Qt::Key_1, Qt::ControlModifier);
+  QTest::mouseDClick(table, Qt::LeftButton, {}, QPoint(60, 34 + 22 + 10));
+  EXPECT_EQ(state()["page"], "timeline") << "what is double-clicked is shown there";
 }
 
 TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {

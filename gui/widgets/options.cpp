@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 namespace dprof::widgets {
 namespace {
@@ -63,29 +65,39 @@ std::string read_ranks(const std::string& text, Options& options) {
 }
 
 std::string read_timeout(const std::string& text, Options& options) {
-  std::string_view digits = text;
-  int64_t factor = 1000;
-  if (digits.ends_with("ms")) {
-    digits.remove_suffix(2);
-    factor = 1;
-  } else if (digits.ends_with('s')) {
-    digits.remove_suffix(1);
-  }
-  const std::optional<int64_t> value = read_number<int64_t>(digits);
-  if (!value || *value <= 0 || *value > 86'400) {
-    return fmt::format("'{}' is no time like 60s or 500ms", text);
-  }
-  options.timeout = std::chrono::milliseconds(*value * factor);
+  const auto time = read_time(text);
+  if (!time) return fmt::format("'{}' is no time like 60s or 500ms", text);
+  options.timeout = *time;
   return {};
 }
 
-std::string read_page(const std::string& text, Options& options) {
-  options.page = view::page_of(text);
-  if (options.page) return {};
+std::string read_script(const std::string& path, Options& options) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return fmt::format("{} cannot be read", path);
+  Result<std::vector<view::ScriptLine>> script = view::parse_script(text.str());
+  if (!script.ok()) return fmt::format("{}, {}", path, script.error().what);
+  options.script = std::move(*script);
+  options.has_script = true;
+  return {};
+}
+
+// The words of pages and docks, for --view.
+std::string view_words() {
   std::string words;
-  for (const view::PageInfo& page : view::kPages)
-    words += fmt::format("{}{}", words.empty() ? "" : ", ", page.word);
-  return fmt::format("'{}' is no page: {}", text, words);
+  for (const view::PageInfo& page : view::kPages) words += fmt::format("{}, ", page.word);
+  for (const view::DockInfo& dock : view::kDocks) words += fmt::format("{}, ", dock.word);
+  words.resize(words.size() - 2);
+  return words;
+}
+
+std::string read_view(const std::string& text, Options& options) {
+  const std::optional<view::Page> page = view::page_of(text);
+  const std::optional<view::Dock> dock = view::dock_of(text);
+  if (page) options.page = page;
+  if (dock) options.dock = dock;
+  if (page || dock) return {};
+  return fmt::format("'{}' is neither page nor dock: {}", text, view_words());
 }
 
 using Reader = std::string (*)(const std::string&, Options&);
@@ -97,10 +109,25 @@ CLI::Validator reading(Reader read, Options& options, const std::string& form) {
 
 }  // namespace
 
+std::optional<std::chrono::milliseconds> read_time(std::string_view text) {
+  constexpr int64_t kMostSeconds = 86'400;
+  int64_t factor = 1000;
+  if (text.ends_with("ms")) {
+    text.remove_suffix(2);
+    factor = 1;
+  } else if (text.ends_with('s')) {
+    text.remove_suffix(1);
+  }
+  const std::optional<int64_t> value = read_number<int64_t>(text);
+  if (!value || *value <= 0 || *value > kMostSeconds) return std::nullopt;
+  return std::chrono::milliseconds(*value * factor);
+}
+
 std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code) {
   Options options;
   CLI::App app{"dprof-gui: the timeline of a recorded training run", "dprof-gui"};
-  std::string size, steps, ranks, timeout, theme, page;
+  std::string size, steps, ranks, timeout, theme, script;
+  std::vector<std::string> views;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
   app.add_option("--screenshot", options.screenshot, "write a picture (PNG) and end");
   app.add_option("--size", size, "size of the window, 1920x1080")
@@ -108,13 +135,16 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   app.add_option("--dump-state", options.state, "write what is shown as JSON and end");
   app.add_option("--dump-draw-list", options.draw_list,
                  "write the timeline's drawing commands as text and end");
+  app.add_option("--script", script, "do what a file of commands says, and end (docs/gui.md)")
+      ->check(reading(read_script, options, "FILE"));
   app.add_option("--select", options.selectors,
                  "select and show: rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T, "
-                 "collective:COMMUNICATOR/FUNCTION/SEQUENCE (repeatable)")
+                 "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--view", page,
-                 "page to show: overview, timeline, heatmap, collectives; default: as the run is")
-      ->check(reading(read_page, options, "PAGE"));
+  app.add_option("--view", views,
+                 "page or dock to show (repeatable), default: as the run is: " + view_words())
+      ->allow_extra_args(false)
+      ->check(reading(read_view, options, "VIEW"));
   app.add_option("--steps", steps, "only steps A to before B")
       ->check(reading(read_steps, options, "A:B"));
   app.add_option("--ranks", ranks, "only these ranks: 0,5")

@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/analysis.h"
 #include "base/exit_code.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/pages/page.h"
+#include "gui/view/script.h"
 
 namespace dprof::widgets {
 
@@ -19,9 +22,12 @@ struct Options {
   analyzer::AnalysisOptions analysis;
   std::vector<std::string> selectors;
   std::optional<view::Page> page;  // nullopt: the one that suits the run
+  std::optional<view::Dock> dock;
   std::optional<std::filesystem::path> screenshot;
   std::optional<std::filesystem::path> state;
   std::optional<std::filesystem::path> draw_list;
+  std::vector<view::ScriptLine> script;
+  bool has_script = false;  // it may be empty
   int width = 1920;
   int height = 1080;
   bool dark = false;
@@ -29,9 +35,12 @@ struct Options {
   std::string scale = "1";
   std::chrono::milliseconds timeout{60'000};
 
-  // With an output no window shows.
-  [[nodiscard]] bool has_output() const { return screenshot || state || draw_list; }
+  // With an output or a script no window shows.
+  [[nodiscard]] bool has_output() const { return screenshot || state || draw_list || has_script; }
 };
+
+// "60s", "500ms", "60" (seconds), up to a day.
+[[nodiscard]] std::optional<std::chrono::milliseconds> read_time(std::string_view text);
 
 // nullopt: help was printed, or a message; the process ends with `exit_code`.
 [[nodiscard]] std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code);

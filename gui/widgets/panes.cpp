@@ -4,6 +4,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <algorithm>
 
 namespace dprof::widgets {
 
@@ -36,6 +37,20 @@ void Pane::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.drawImage(0, 0, picture_);
   if (overlay_) look_.play(overlay_(width(), height()), painter);
+}
+
+QString to_qstring(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+QTabBar* make_tabs(Look& look) {
+  constexpr int kTabsHeight = 38;
+  auto* tabs = new QTabBar;
+  tabs->setFont(look.font(view::Font::kHeading));
+  tabs->setDrawBase(false);
+  tabs->setExpanding(false);
+  tabs->setFixedHeight(kTabsHeight);
+  return tabs;
 }
 
 ScrollPane::ScrollPane(Look& look, Draw draw, Drawn drawn, QWidget* parent)
@@ -84,14 +99,23 @@ void ScrollPane::scrollContentsBy(int, int) {
 }
 
 void ScrollPane::mouseDoubleClickEvent(QMouseEvent* event) {
-  const QPoint at = event->position().toPoint();
-  emit double_clicked(at.x() + horizontalScrollBar()->value(),
-                      at.y() + verticalScrollBar()->value());
+  follow(event->position().toPoint(), true);
 }
 
 void ScrollPane::mousePressEvent(QMouseEvent* event) {
   const QPoint at = event->position().toPoint();
   emit clicked(at.x() + horizontalScrollBar()->value(), at.y() + verticalScrollBar()->value());
+  follow(at, false);
+}
+
+void ScrollPane::follow(QPoint at, bool twice) {
+  const int x = at.x() + horizontalScrollBar()->value();
+  const int y = at.y() + verticalScrollBar()->value();
+  const auto link = std::ranges::find_if(
+      panel_.links, [&](const view::Link& candidate) { return candidate.box.contains(x, y); });
+  if (link == panel_.links.end()) return;
+  const view::Link copy = *link;  // following it draws the panel anew
+  emit followed(copy, twice);
 }
 
 }  // namespace dprof::widgets

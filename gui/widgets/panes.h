@@ -5,8 +5,10 @@
 
 #include <QAbstractScrollArea>
 #include <QImage>
+#include <QTabBar>
 #include <QWidget>
 #include <functional>
+#include <string_view>
 
 #include "gui/view/panel.h"
 #include "gui/widgets/look.h"
@@ -38,6 +40,11 @@ class Pane : public QWidget {
   bool stale_ = true;
 };
 
+[[nodiscard]] QString to_qstring(std::string_view text);
+
+// Tabs as the window has them; titles are added by the caller.
+[[nodiscard]] QTabBar* make_tabs(Look& look);
+
 // Content that may be higher or wider than the pane.
 class ScrollPane : public QAbstractScrollArea {
   Q_OBJECT
@@ -53,8 +60,8 @@ class ScrollPane : public QAbstractScrollArea {
   void reveal(const view::Box& box);
 
  signals:
-  void clicked(int x, int y);  // in the content
-  void double_clicked(int x, int y);
+  void clicked(int x, int y);                                // in the content
+  void followed(const dprof::view::Link& link, bool twice);  // a link, by a click or a double click
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -65,6 +72,7 @@ class ScrollPane : public QAbstractScrollArea {
 
  private:
   void redraw();
+  void follow(QPoint at, bool twice);
 
   Look& look_;
   Draw draw_;

@@ -76,7 +76,42 @@ TEST_F(ProgramTest, PagesHaveNames) {
   EXPECT_NE(read(path("h.txt")).find("Own delay"), std::string::npos);
   std::string err;
   EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
-  EXPECT_NE(err.find("overview, timeline, heatmap, collectives"), std::string::npos) << err;
+  EXPECT_NE(err.find("overview, timeline, heatmap, collectives, memory, selection, table"),
+            std::string::npos)
+      << err;
+}
+
+TEST_F(ProgramTest, AScriptWalksTheRunAndAsserts) {
+  const std::string run_folder = make_run();
+  std::ofstream(path("walk")) << "# from the page to an event\n"
+                                 "view heatmap\n"
+                                 "assert page == heatmap\n"
+                                 "view table\n"
+                                 "select rank:1\n"
+                                 "key Ctrl+2 W Shift+T\n"
+                                 "search forward\n"
+                                 "wait-idle 20s\n"
+                                 "assert page == timeline\n"
+                                 "assert dock == table\n"
+                                 "assert selection.selectors contains \"name:*forward*\"\n"
+                                 "screenshot "
+                              << path("walk.png")
+                              << "\n"
+                                 "dump-state "
+                              << path("walk.json") << "\n";
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --script " + path("walk"), &err), 0) << err;
+  EXPECT_GT(std::filesystem::file_size(path("walk.png")), 10'000U);
+  EXPECT_EQ(nlohmann::json::parse(read(path("walk.json")))["pending"], 0);
+  std::ofstream(path("wrong")) << "\nassert page == memory\n";
+  EXPECT_EQ(run(run_folder + " --script " + path("wrong"), &err), 1);
+  EXPECT_NE(err.find("line 2: page == memory does not hold: it is \"timeline\""), std::string::npos)
+      << err;
+  std::ofstream(path("bad")) << "dance\n";
+  EXPECT_EQ(run(run_folder + " --script " + path("bad"), &err), 2);
+  EXPECT_NE(err.find("line 1: 'dance' is no command"), std::string::npos) << err;
+  std::ofstream(path("keys")) << "key Ctrl+Shift+F12\n";
+  EXPECT_EQ(run(run_folder + " --script " + path("keys"), &err), 2);
 }
 
 TEST_F(ProgramTest, SelectorsStepsAndRanksChangeWhatIsShown) {

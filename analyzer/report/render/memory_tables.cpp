@@ -25,26 +25,6 @@ std::string device_text(int device) {
   return device < 0 ? "host" : fmt::format("device {}", device);
 }
 
-// "step 12, backward"; "" = unknown.
-std::string moment_text(const RankMemory& memory) {
-  std::string text = memory.peak_step ? fmt::format("step {}", *memory.peak_step) : std::string();
-  if (!memory.peak_phase.empty())
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(memory.peak_phase));
-  return text;
-}
-
-// The one with the largest peak; of devices, if there are any. nullptr: no peak is known.
-const RankMemory* largest_peak(const Memory& memory) {
-  const RankMemory* largest = nullptr;
-  const auto key = [](const RankMemory& m) {
-    return std::pair(m.device >= 0, m.peak_allocated.value_or(-1));
-  };
-  for (const RankMemory& one : memory.per_rank) {
-    if (one.peak_allocated && (largest == nullptr || key(one) > key(*largest))) largest = &one;
-  }
-  return largest;
-}
-
 std::string resident_text(const Memory& memory) {
   if (memory.host.empty()) return {};
   const auto largest = std::ranges::max_element(memory.host, {}, &HostMemory::peak_resident);
@@ -99,7 +79,7 @@ std::string peak_table(const Memory& memory, const Painter& paint) {
   for (const RankMemory& m : ranks) {
     table.add_row({fmt::to_string(m.rank), device_text(m.device), bytes_or_blank(m.peak_allocated),
                    bytes_or_blank(m.peak_reserved), bytes_or_blank(m.steady_peak_allocated),
-                   bytes_or_blank(m.hard_headroom), moment_text(m),
+                   bytes_or_blank(m.hard_headroom), peak_moment(m),
                    std::string(word_of(m.source))});
   }
   std::string text = table.render(kIndent, paint);
@@ -147,8 +127,37 @@ std::string holder_table(const RankMemory& peak, const Painter& paint) {
   return table.render(kIndent, paint);
 }
 
-// What else there is to say of memory in full, a sentence each.
-std::vector<std::string> remarks_of(const Memory& memory) {
+}  // namespace
+
+const RankMemory* largest_peak(const Memory& memory) {
+  const RankMemory* largest = nullptr;
+  const auto key = [](const RankMemory& m) {
+    return std::pair(m.device >= 0, m.peak_allocated.value_or(-1));
+  };
+  for (const RankMemory& one : memory.per_rank) {
+    if (one.peak_allocated && (largest == nullptr || key(one) > key(*largest))) largest = &one;
+  }
+  return largest;
+}
+
+std::string peak_moment(const RankMemory& memory) {
+  std::string text = memory.peak_step ? fmt::format("step {}", *memory.peak_step) : std::string();
+  if (!memory.peak_phase.empty())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(memory.peak_phase));
+  return text;
+}
+
+std::vector<std::string> memory_troubles(const Memory& memory) {
+  std::vector<std::string> troubles;
+  for (const OutOfMemory& failed : memory.out_of_memory)
+    troubles.push_back(out_of_memory_text(failed));
+  if (memory.leaks) {
+    for (const Leak& leak : *memory.leaks) troubles.push_back(leak_text(leak));
+  }
+  return troubles;
+}
+
+std::vector<std::string> memory_remarks(const Memory& memory) {
   std::vector<std::string> remarks;
   if (memory.imbalance && memory.imbalance->ranks > 1) {
     const MemoryImbalance& i = *memory.imbalance;
@@ -185,14 +194,12 @@ std::vector<std::string> remarks_of(const Memory& memory) {
   return remarks;
 }
 
-}  // namespace
-
 std::string memory_line(const Report& report) {
   if (!report.memory) return {};
   const RankMemory* peak = largest_peak(*report.memory);
   const std::string resident = resident_text(*report.memory);
   if (peak == nullptr) return resident;
-  const std::string moment = moment_text(*peak);
+  const std::string moment = peak_moment(*peak);
   std::string text =
       fmt::format("peak {} on rank {}, {}{}", format_bytes(*peak->peak_allocated), peak->rank,
                   device_text(peak->device), moment.empty() ? "" : fmt::format(" ({})", moment));
@@ -215,10 +222,7 @@ std::string memory_section(const Report& report, const TextOptions& options, con
     text +=
         paragraph_of(lead, printable(sentence), display_width(lead), width, paint, Style::kPlain);
   };
-  for (const OutOfMemory& failed : memory.out_of_memory) said("  !  ", out_of_memory_text(failed));
-  if (memory.leaks) {
-    for (const Leak& leak : *memory.leaks) said("  !  ", leak_text(leak));
-  }
+  for (const std::string& trouble : memory_troubles(memory)) said("  !  ", trouble);
   if (in_full) {
     text += peak_table(memory, paint);
     if (const RankMemory* peak = largest_peak(memory)) {
@@ -226,7 +230,7 @@ std::string memory_section(const Report& report, const TextOptions& options, con
         said("  ", fmt::format("rank {} at its peak: {}", peak->rank, uses));
       text += holder_table(*peak, paint);
     }
-    for (const std::string& remark : remarks_of(memory)) said("  ·  ", remark);
+    for (const std::string& remark : memory_remarks(memory)) said("  ·  ", remark);
     if (const std::string resident = resident_text(memory); !resident.empty())
       said("  ·  ", resident);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/text.h"
@@ -16,6 +17,13 @@ namespace dprof::analyzer {
 // fragmentation, and what dividing or recomputing would free.
 [[nodiscard]] std::string memory_section(const Report& report, const TextOptions& options,
                                          const Painter& paint);
+// What is wrong, and what else there is to say: a sentence each.
+[[nodiscard]] std::vector<std::string> memory_troubles(const Memory& memory);
+[[nodiscard]] std::vector<std::string> memory_remarks(const Memory& memory);
+// The one with the largest peak; of devices, if there are any. nullptr: no peak is known.
+[[nodiscard]] const RankMemory* largest_peak(const Memory& memory);
+// "step 12, backward"; "" = unknown.
+[[nodiscard]] std::string peak_moment(const RankMemory& memory);
 // Something is wrong with memory.
 [[nodiscard]] bool has_memory_trouble(const Report& report);
 

@@ -10,6 +10,7 @@
 #include "analyzer/match/bandwidth.h"
 #include "base/format.h"
 #include "gui/view/collective_times.h"
+#include "gui/view/columns.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/time_scale.h"
 
@@ -20,14 +21,8 @@ constexpr int kMargin = 16;
 constexpr int kChoicesHeight = 46;
 constexpr int kHeadHeight = 24;
 constexpr int kTop = kChoicesHeight + kHeadHeight;  // above the lines, and always in view
-constexpr int kLineHeight = 22;
 constexpr double kGigabyte = 1e9;
 
-struct Column {
-  std::string_view title;
-  int width;
-  bool number;
-};
 constexpr std::array<Column, 10> kColumns = {{
     {"collective", 230, false},
     {"communicator", 130, false},
@@ -70,20 +65,17 @@ class Painter {
         top_(top),
         measure_(measure) {}
 
-  CollectivesPage paint() && {
-    Panel& panel = page_.panel;
-    int wide = 2 * kMargin;
-    for (const Column& column : kColumns) wide += column.width;
-    panel.width = std::max(width_, wide);
-    panel.height = kTop + static_cast<int>(lines_.size()) * kLineHeight + kMargin;
-    panel.list.rect({0, top_, panel.width, height_}, Role::kCanvas);
+  Panel paint() && {
+    panel_.width = std::max(width_, 2 * kMargin + width_of(kColumns));
+    panel_.height = kTop + static_cast<int>(lines_.size()) * kLineHeight + kMargin;
+    panel_.list.rect({0, top_, panel_.width, height_}, Role::kCanvas);
     paint_lines();
     paint_head();
-    return std::move(page_);
+    return std::move(panel_);
   }
 
  private:
-  [[nodiscard]] DrawList& list() { return page_.panel.list; }
+  [[nodiscard]] DrawList& list() { return panel_.list; }
 
   void paint_lines() {
     if (lines_.empty()) {
@@ -92,18 +84,18 @@ class Painter {
                   {.role = Role::kTextDim});
       return;
     }
-    const auto first = static_cast<size_t>(std::max(0, top_ / kLineHeight));
-    const size_t end =
-        std::min(lines_.size(), first + static_cast<size_t>(height_ / kLineHeight) + 2);
-    for (size_t line = first; line < end; ++line)
+    const LineRange shown = lines_in_view(lines_.size(), top_, height_);
+    for (size_t line = shown.first; line < shown.end; ++line)
       paint_line(lines_[line], kTop + static_cast<int>(line) * kLineHeight);
   }
 
   void paint_line(uint32_t index, int y) {
     const analyzer::MatchedCollective& one = model_.collectives[index];
     const Interval extent = extent_of(one);
-    if (session_.selection().collective == index)
-      list().rect({0, y, page_.panel.width, kLineHeight}, Role::kAccentSoft);
+    const Box line{0, y, panel_.width, kLineHeight};
+    if (session_.selection().collective == index) list().rect(line, Role::kAccentSoft);
+    panel_.links.push_back({below(line, top_ + kTop),
+                            [index](Session& on) { on.select_collective(index); }, /*shows=*/true});
     const std::optional<DurationNs> spread = arrival_spread(one);
     const std::optional<int64_t> step = step_of(model_, extent.begin);
     const std::string cells[kColumns.size()] = {
@@ -119,43 +111,26 @@ class Painter {
         one.complete ? format_duration({one.transfer_ns}) + bandwidth_text(one)
                      : std::string("never completed"),
     };
-    int x = kMargin;
-    for (size_t c = 0; c < kColumns.size(); ++c) {
-      const bool problem = !one.complete && c + 1 == kColumns.size();
-      const Font font = kColumns[c].number ? Font::kMono : Font::kBody;
-      list().text({x, y, kColumns[c].width - 12, kLineHeight},
-                  elided(cells[c], kColumns[c].width - 12, font, measure_),
-                  {.role = problem ? Role::kProblem : Role::kText,
-                   .font = font,
-                   .align = kColumns[c].number ? Align::kRight : Align::kLeft});
-      x += kColumns[c].width;
-    }
+    draw_cells(kColumns, {kMargin, y}, cells, measure_, list(),
+               one.complete ? Role::kText : Role::kProblem);
   }
 
   // Above the lines, however far they are scrolled.
   void paint_head() {
-    list().rect({0, top_, page_.panel.width, kTop}, Role::kCanvas);
+    list().rect({0, top_, panel_.width, kTop}, Role::kCanvas);
     int x = kMargin;
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
       const bool chosen = session_.collective_order() == order;
       const Box box = draw_choice({x, top_ + 10}, kCollectiveOrders[o], chosen, measure_, list());
-      page_.choices.push_back({box, order});
+      panel_.links.push_back({box, [order](Session& on) { on.show_collective_order(order); }});
       x += box.w + kChoiceGap;
     }
     list().text({x + 20, top_ + 10, 300, 26},
                 fmt::format("{} collectives", format_count(static_cast<int64_t>(lines_.size()))),
                 {.role = Role::kTextDim, .font = Font::kSmall});
-    x = kMargin;
-    for (const Column& column : kColumns) {
-      list().text({x, top_ + kChoicesHeight, column.width - 12, kHeadHeight},
-                  std::string(column.title),
-                  {.role = Role::kTextDim,
-                   .font = Font::kSmall,
-                   .align = column.number ? Align::kRight : Align::kLeft});
-      x += column.width;
-    }
-    list().line({kMargin, top_ + kTop - 1}, {page_.panel.width - kMargin, top_ + kTop - 1},
+    draw_heads(kColumns, {kMargin, top_ + kChoicesHeight}, kHeadHeight, list());
+    list().line({kMargin, top_ + kTop - 1}, {panel_.width - kMargin, top_ + kTop - 1},
                 Role::kBorder);
   }
 
@@ -166,21 +141,14 @@ class Painter {
   int height_;
   int top_;
   const TextMeasure& measure_;
-  CollectivesPage page_;
+  Panel panel_;
 };
 
 }  // namespace
 
-CollectivesPage draw_collectives(const Session& session, int width, int height, int top,
-                                 const TextMeasure& measure) {
+Panel draw_collectives(const Session& session, int width, int height, int top,
+                       const TextMeasure& measure) {
   return Painter(session, width, height, top, measure).paint();
-}
-
-std::optional<uint32_t> collective_line_at(const Session& session, int top, int y) {
-  const std::vector<uint32_t>& lines = session.collective_lines();
-  if (y < top + kTop) return std::nullopt;
-  const auto line = static_cast<size_t>((y - kTop) / kLineHeight);
-  return line < lines.size() ? std::optional(lines[line]) : std::nullopt;
 }
 
 }  // namespace dprof::view

@@ -16,7 +16,7 @@ using ::testing::Not;
 class CollectivesPageTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string text(int top = 0) const {
-    return to_text(draw_collectives(session, 1300, 400, top, measure).panel.list);
+    return to_text(draw_collectives(session, 1300, 400, top, measure).list);
   }
   // The small run with that many collectives, the waits of which are longer the later they are.
   void open_many(int count) {
@@ -51,13 +51,18 @@ TEST_F(CollectivesPageTest, ALineSaysWhoWaitedForWhom) {
 
 TEST_F(CollectivesPageTest, OnlyLinesInViewAreDrawn) {
   open_many(100'000);
-  const CollectivesPage page = draw_collectives(session, 1300, 400, 50'000, measure);
-  EXPECT_GT(page.panel.height, 100'000 * 20);
-  EXPECT_LT(page.panel.list.commands().size(), 500U);
-  const auto line = collective_line_at(session, 50'000, 50'200);
-  ASSERT_TRUE(line);
-  EXPECT_THAT(to_text(page.panel.list), HasSubstr(fmt::format("all_reduce #{}\"", *line)));
-  EXPECT_FALSE(collective_line_at(session, 50'000, 50'010)) << "the head";
+  const Panel page = draw_collectives(session, 1300, 400, 50'000, measure);
+  EXPECT_GT(page.height, 100'000 * 20);
+  EXPECT_LT(page.list.commands().size(), 500U);
+  const auto link_at = [&](int y) {
+    return std::ranges::find_if(page.links, [&](const Link& l) { return l.box.contains(60, y); });
+  };
+  ASSERT_NE(link_at(50'200), page.links.end());
+  link_at(50'200)->follow(session);
+  ASSERT_TRUE(session.selection().collective);
+  EXPECT_THAT(to_text(page.list),
+              HasSubstr(fmt::format("all_reduce #{}\"", *session.selection().collective)));
+  EXPECT_EQ(link_at(50'050), page.links.end()) << "the head";
 }
 
 TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {

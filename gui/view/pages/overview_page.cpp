@@ -38,7 +38,7 @@ class Painter {
         height_(height),
         measure_(measure) {}
 
-  OverviewPage paint() && {
+  Panel paint() && {
     paint_head();
     const std::optional<MeanStep> mean = analyzer::mean_step(report_);
     if (mean) {
@@ -50,11 +50,10 @@ class Painter {
           "diagnostics say why.",
           {.role = Role::kTextDim});
     }
-    Panel& panel = page_.panel;
-    panel.height = y_ + kMargin;
-    panel.list.rect({0, 0, width_, std::max(height_, panel.height)}, Role::kCanvas);
-    panel.list.append(body_);
-    return std::move(page_);
+    panel_.height = y_ + kMargin;
+    panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
+    panel_.list.append(body_);
+    return std::move(panel_);
   }
 
  private:
@@ -177,7 +176,8 @@ class Painter {
                  {.role = problem ? Role::kProblem : Role::kText,
                   .font = problem ? Font::kMonoBold : Font::kMono,
                   .align = Align::kRight});
-      page_.ranks.push_back({whole, number});
+      panel_.links.push_back(
+          {whole, [number](Session& on) { on.select_rank(number); }, /*shows=*/true});
       y_ += kRankLine;
     }
   }
@@ -189,13 +189,13 @@ class Painter {
   const TextMeasure& measure_;
   int y_ = kMargin;
   DrawList body_;
-  OverviewPage page_;
+  Panel panel_;
 };
 
 }  // namespace
 
-OverviewPage draw_overview_page(const Session& session, int width, int height,
-                                const TextMeasure& measure) {
+Panel draw_overview_page(const Session& session, int width, int height,
+                         const TextMeasure& measure) {
   return Painter(session, width, height, measure).paint();
 }
 

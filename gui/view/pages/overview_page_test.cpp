@@ -14,10 +14,8 @@ using ::testing::HasSubstr;
 class OverviewPageTest : public ::testing::Test {
  protected:
   void open(Model model) { session.open(std::make_shared<const Model>(std::move(model))); }
-  [[nodiscard]] OverviewPage page() const {
-    return draw_overview_page(session, 1000, 700, measure);
-  }
-  [[nodiscard]] std::string text() const { return to_text(page().panel.list); }
+  [[nodiscard]] Panel page() const { return draw_overview_page(session, 1000, 700, measure); }
+  [[nodiscard]] std::string text() const { return to_text(page().list); }
 
   FixedTextMeasure measure;
   Session session;
@@ -45,16 +43,18 @@ TEST_F(OverviewPageTest, TheMeanStepAndEachRank) {
   EXPECT_THAT(text(), HasSubstr("Where a step goes: 100.0 ms"));
   EXPECT_THAT(text(), HasSubstr("60.0 ms"));
   EXPECT_THAT(text(), HasSubstr("own +30.0 ms"));
-  const OverviewPage drawn = page();
-  ASSERT_EQ(drawn.ranks.size(), 3U);
-  EXPECT_EQ(drawn.ranks[2].rank, 2);
-  EXPECT_GE(drawn.panel.height, drawn.ranks[2].box.y + drawn.ranks[2].box.h);
+  const Panel drawn = page();
+  ASSERT_EQ(drawn.links.size(), 3U);
+  EXPECT_GE(drawn.height, drawn.links[1].box.y + drawn.links[1].box.h);
+  drawn.links[1].follow(session);
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{1});
+  EXPECT_TRUE(drawn.links[1].shows);
 }
 
 TEST_F(OverviewPageTest, PartsOfABarFillIt) {
   open(with_breakdown());
   int filled = 0;
-  const DrawList list = page().panel.list;
+  const DrawList list = page().list;
   for (const Command& command : list.commands()) {
     const bool part = command.kind == CommandKind::kRect || command.kind == CommandKind::kHatch;
     if (part && is_category(command.role) && command.box.h == 30) filled += command.box.w;

@@ -9,17 +9,18 @@
 
 namespace dprof::view {
 
-enum class Page : uint8_t { kOverview, kTimeline, kHeatmap, kCollectives };
+enum class Page : uint8_t { kOverview, kTimeline, kHeatmap, kCollectives, kMemory };
 
 struct PageInfo {
   std::string_view word;   // in selectors, --view and the dumped state
   std::string_view title;  // on its tab
 };
-inline constexpr std::array<PageInfo, 4> kPages = {{
+inline constexpr std::array<PageInfo, 5> kPages = {{
     {"overview", "Overview"},
     {"timeline", "Timeline"},
     {"heatmap", "Ranks × steps"},
     {"collectives", "Collectives"},
+    {"memory", "Memory"},
 }};
 
 [[nodiscard]] constexpr const PageInfo& info_of(Page page) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/view/selection_table.h"
+#include "gui/view/docks/selection_table.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,8 @@
 
 #include "base/format.h"
 #include "base/stats.h"
+#include "gui/view/columns.h"
+#include "gui/view/docks/range_title.h"
 
 namespace dprof::view {
 namespace {
@@ -15,7 +17,6 @@ using analyzer::Category;
 
 constexpr int kMargin = 12;
 constexpr int kTitleHeight = 26;
-constexpr int kLineHeight = 22;
 constexpr int kNameWidth = 190;
 constexpr int kCellWidth = 98;
 constexpr int kNarrowNameWidth = 130;  // where many ranks share little room
@@ -83,21 +84,6 @@ void mark_standing_out(const Selection& selection, const std::vector<RankTimes>&
     most = &line;
   }
   if (most != nullptr) most->standing_out = column;
-}
-
-std::string title_of(const Session& session, size_t ranks) {
-  const Interval range = session.selected_range();
-  const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
-  std::string title =
-      fmt::format("{} – {} · {}", format_moment(range.begin, resolution),
-                  format_moment(range.end, resolution), format_duration(range.length()));
-  const Selection& selection = session.selection();
-  if (selection.step && !selection.range) {
-    title += fmt::format(" · step {}", *selection.step);
-  } else if (!selection.range) {
-    title += " · visible range";
-  }
-  return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
 }
 
 class TablePainter {
@@ -218,7 +204,7 @@ SelectionTable selection_table(const Session& session) {
     table.ranks.push_back(rank.rank);
     columns.push_back(times_in(rank, *window));
   }
-  table.title = title_of(session, table.ranks.size());
+  table.title = range_title(session, table.ranks.size());
   if (table.ranks.empty()) {
     table.why_empty = session.model().steps.empty()
                           ? "No training step was found, so time cannot be divided among "

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The docks below the page, one of which is shown at a time: each tells more about the selection.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dprof::view {
+
+enum class Dock : uint8_t { kSelection, kTable, kFlame, kHistogram, kDiagnostics, kInfo };
+
+struct DockInfo {
+  std::string_view word;   // in --view and the dumped state
+  std::string_view title;  // of its key's action
+  std::string_view key;
+};
+inline constexpr std::array<DockInfo, 6> kDocks = {{
+    {"selection", "Selection", "Alt+4"},
+    {"table", "Table", "Alt+5"},
+    {"flame", "Flame", "Alt+6"},
+    {"histogram", "Histogram", "Alt+7"},
+    {"diagnostics", "Diagnostics", "Alt+9"},
+    {"info", "Info", "Alt+0"},
+}};
+
+[[nodiscard]] constexpr const DockInfo& info_of(Dock dock) {
+  return kDocks[static_cast<size_t>(dock)];
+}
+[[nodiscard]] constexpr std::optional<Dock> dock_of(std::string_view word) {
+  for (size_t d = 0; d < kDocks.size(); ++d) {
+    if (kDocks[d].word == word) return static_cast<Dock>(d);
+  }
+  return std::nullopt;
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the docks show: events, stacks, durations, facts; and what a click in them selects.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "gui/view/docks/flame_dock.h"
+#include "gui/view/docks/histogram_dock.h"
+#include "gui/view/docks/info_dock.h"
+#include "gui/view/docks/table_dock.h"
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kWidth = 1400;
+constexpr int kHeight = 300;
+
+class DocksTest : public ::testing::Test {
+ protected:
+  DocksTest() {
+    session.open(test::shared_small_model());
+    session.clear_selection();
+    session.show_all();
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const SlicePlace& place : session.events().events)
+      out.push_back(name_of(session.model(), place));
+    return out;
+  }
+  void select(std::string_view selector, bool keep = false) {
+    const Status selected = session.select(selector, keep);
+    EXPECT_TRUE(selected.ok()) << selector;
+  }
+  // Follows the link at a point of the panel.
+  bool click(const Panel& panel, int x, int y) {
+    for (const Link& link : panel.links) {
+      if (!link.box.contains(x, y)) continue;
+      link.follow(session);
+      return true;
+    }
+    return false;
+  }
+  // The centre of the first text that begins with `text`.
+  [[nodiscard]] static Point place_of(const Panel& panel, std::string_view text) {
+    for (const Command& command : panel.list.commands()) {
+      if (command.kind == CommandKind::kText && panel.list.text_of(command).starts_with(text))
+        return {command.box.x + command.box.w / 2, command.box.y + command.box.h / 2};
+    }
+    ADD_FAILURE() << "no text " << text;
+    return {};
+  }
+
+  FixedTextMeasure measure;
+  Session session;
+};
+
+TEST_F(DocksTest, TheTableHasTheEventsOfTheSelection) {
+  EXPECT_EQ(session.events().count, 3 * 3 * 5);
+  select("rank:2");
+  select("step:1", true);
+  EXPECT_THAT(names(), ElementsAre("step", "input", "forward", "all_reduce", "optimizer"));
+  session.show_event_order(EventOrder::kByDuration);
+  EXPECT_THAT(names(), ElementsAre("step", "input", "forward", "optimizer", "all_reduce"));
+  select("name:*o*", true);
+  EXPECT_THAT(names(), ElementsAre("forward", "optimizer"));
+  const std::string text = events_as_text(session);
+  EXPECT_THAT(text, HasSubstr("forward\t140000000\t35000000\t2\tmain\trow:2/host_range/13\n"));
+}
+
+TEST_F(DocksTest, AClickInTheTableSelectsTheEventAndKeepsTheList) {
+  select("rank:2");
+  select("step:1", true);
+  const Panel table = draw_table_dock(session, kWidth, kHeight, 0, measure);
+  const std::vector<std::string> before = names();
+  ASSERT_TRUE(click(table, 200, place_of(table, "forward").y));
+  ASSERT_TRUE(session.selection().slice);
+  EXPECT_EQ(name_of(session.model(), *session.selection().slice), "forward");
+  EXPECT_EQ(names(), before);
+  EXPECT_EQ(session.histogram_name(), "forward");
+}
+
+// With nothing selected the list is that of the visible range, which a click would else move.
+TEST_F(DocksTest, AClickHoldsTheVisibleRange) {
+  session.show({TraceNs{100 * kMs}, TraceNs{120 * kMs}});
+  const std::vector<std::string> before = names();
+  ASSERT_GT(before.size(), 3U);
+  session.select_event(session.events().events.back());
+  EXPECT_EQ(names(), before);
+}
+
+TEST_F(DocksTest, OnlyLinesInViewAreDrawnAndOfVeryManyTheFirst) {
+  Model model = test::small_model();
+  RankModel& rank = model.ranks[0];
+  constexpr int64_t kMany = 50'000;
+  std::vector<int64_t> lengths;
+  analyzer::Lane& lane = rank.lanes.threads[0].depths.emplace_back();
+  std::mt19937_64 random(7);
+  for (int64_t i = 0; i < kMany; ++i) {
+    lengths.push_back(static_cast<int64_t>(random() % 5000) + 1);
+    test::add(lane, i * 6000, i * 6000 + lengths.back(), 2, analyzer::Category::kForward, i + 1000);
+  }
+  rank.lods[0].emplace_back(lane.duration_ns);
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  select("range:0ns..1s");
+  EXPECT_EQ(session.events().count, kMany + 45);
+  EXPECT_EQ(session.events().events.size(), kMostListed);
+  const Panel table = draw_table_dock(session, kWidth, kHeight, 100'000, measure);
+  EXPECT_LT(table.list.commands().size(), 200U);
+  EXPECT_THAT(to_text(table.list), HasSubstr("the first 10,000 of them"));
+  // The longest are those of a sort of everything.
+  session.show_event_order(EventOrder::kByDuration);
+  std::ranges::sort(lengths, std::greater());
+  const EventList& longest = session.events();
+  for (const size_t i : {size_t{100}, size_t{5'000}, kMostListed - 1})
+    EXPECT_EQ(span_of(session.model(), longest.events[i]).length().ns, lengths[i - 45]);
+}
+
+TEST_F(DocksTest, AFlameAddsUpItsStacks) {
+  select("rank:0");
+  select("range:0ms..300ms", true);
+  const FlameTree& tree = session.flame();
+  ASSERT_EQ(tree.nodes.size(), 5U) << "the root, step, and three parts of it";
+  EXPECT_EQ(tree.nodes[0].total_ns, 300 * kMs);
+  EXPECT_EQ(tree.nodes[1].name, "step");
+  EXPECT_EQ(tree.nodes[1].count, 3);
+  EXPECT_EQ(tree.nodes[1].self_ns, (300 - 3 * (10 + 35 + 10)) * kMs);
+  for (const FlameNode& node : tree.nodes) {
+    if (node.name == "forward") {
+      EXPECT_EQ(node.offset_ns, 0) << "the dearest stands left";
+    }
+  }
+  EXPECT_EQ(tree.depth, 2);
+  // Halves of events count as halves.
+  select("rank:0");
+  select("range:0ms..150ms", true);
+  EXPECT_EQ(session.flame().nodes[0].total_ns, 150 * kMs);
+}
+
+TEST_F(DocksTest, BottomUpTellsWhoTookTimeItself) {
+  select("rank:0");
+  select("range:0ms..300ms", true);
+  session.show_flame_order(FlameOrder::kBottomUp);
+  const FlameTree& tree = session.flame();
+  int64_t outermost = 0;
+  for (const FlameNode& node : tree.nodes) {
+    if (node.depth != 1) continue;
+    outermost += node.total_ns;
+    if (node.name == "forward") {
+      EXPECT_EQ(node.total_ns, 3 * 35 * kMs);
+    }
+  }
+  EXPECT_EQ(outermost, 300 * kMs) << "each nanosecond is somebody's own";
+}
+
+TEST_F(DocksTest, AClickOnANodeChoosesItsName) {
+  select("rank:0");
+  select("range:0ms..300ms", true);
+  const Panel flame = draw_flame_dock(session, kWidth, kHeight, measure);
+  const Point forward = place_of(flame, "forward");
+  ASSERT_TRUE(click(flame, forward.x, forward.y));
+  EXPECT_EQ(session.selection().name, "forward");
+  EXPECT_THAT(names(), ElementsAre("forward", "forward", "forward"));
+  EXPECT_THAT(selectors_of(session.model(), session.selection()),
+              ::testing::Contains("name:forward"));
+}
+
+TEST_F(DocksTest, DurationsOfOneNameRankByRank) {
+  EXPECT_THAT(to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("Choose an event"));
+  select("name:input");
+  const Durations& durations = session.durations();
+  EXPECT_EQ(durations.all.count, 9);
+  EXPECT_EQ(durations.all.longest_ns, 40 * kMs);
+  ASSERT_EQ(durations.by_rank.size(), 3U);
+  EXPECT_EQ(durations.by_rank[0].rank, 2) << "the slowest first";
+  EXPECT_EQ(durations.by_rank[0].median_ns, 40 * kMs);
+  EXPECT_EQ(durations.by_rank[1].median_ns, 10 * kMs);
+  int64_t counted = 0;
+  for (const DurationBucket& bucket : durations.buckets) counted += bucket.count;
+  EXPECT_EQ(counted, 9);
+  EXPECT_EQ(durations.buckets.front().count, 6);
+  EXPECT_EQ(durations.buckets.back().count, 3);
+  EXPECT_EQ(durations.buckets.back().of_chosen, 0);
+  select("rank:2", true);
+  EXPECT_EQ(session.durations().buckets.back().of_chosen, 3);
+}
+
+TEST_F(DocksTest, ABarOfTheHistogramSelectsItsLongestEvent) {
+  select("name:input");
+  const Panel panel = draw_histogram_dock(session, kWidth, kHeight, measure);
+  ASSERT_EQ(panel.links.size(), 2U);
+  panel.links[1].follow(session);
+  ASSERT_TRUE(session.selection().slice);
+  EXPECT_EQ(session.selection().slice->rank_index, 2);
+  EXPECT_EQ(session.selection().name, "input") << "the histogram stays";
+}
+
+TEST_F(DocksTest, EqualDurationsAreOneBar) {
+  select("name:forward");
+  ASSERT_EQ(session.durations().buckets.size(), 1U);
+  EXPECT_EQ(session.durations().buckets[0].count, 9);
+}
+
+TEST_F(DocksTest, AnUnfinishedEventHasNoDuration) {
+  Model model = test::small_model();
+  model.ranks[1].lanes.open_slices = 1;
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  select("name:optimizer");
+  EXPECT_EQ(session.durations().all.count, 8);
+  EXPECT_EQ(session.durations().unfinished, 1);
+  EXPECT_THAT(to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("1 unfinished left out"));
+}
+
+TEST_F(DocksTest, ASearchWalksAllRanksForthAndBack) {
+  std::vector<std::pair<int, int64_t>> walked;
+  while (session.next_named("inp*", 1)) {
+    const SlicePlace& place = *session.selection().slice;
+    walked.emplace_back(place.rank_index, span_of(session.model(), place).begin.ns / kMs);
+  }
+  EXPECT_THAT(walked, ElementsAre(std::pair(0, 0), std::pair(1, 0), std::pair(2, 0),
+                                  std::pair(0, 100), std::pair(1, 100), std::pair(2, 100),
+                                  std::pair(0, 200), std::pair(1, 200), std::pair(2, 200)));
+  std::vector<std::pair<int, int64_t>> back = {walked.back()};
+  while (session.next_named("inp*", -1)) {
+    const SlicePlace& place = *session.selection().slice;
+    back.emplace_back(place.rank_index, span_of(session.model(), place).begin.ns / kMs);
+  }
+  std::ranges::reverse(back);
+  EXPECT_EQ(back, walked);
+  EXPECT_FALSE(session.next_named("nothing like it", 1));
+}
+
+TEST_F(DocksTest, NamesAreSelectors) {
+  EXPECT_FALSE(session.select("name:backward").ok());
+  EXPECT_FALSE(session.select("name:").ok());
+  select("name:*e*");
+  EXPECT_EQ(session.selection().name, "*e*");
+}
+
+TEST_F(DocksTest, FactsOfTheRunItsRanksAndClocks) {
+  const std::string text = to_text(draw_info_dock(session, kWidth, kHeight, measure).list);
+  EXPECT_THAT(text, HasSubstr("3 on 2 hosts"));
+  EXPECT_THAT(text, HasSubstr("node-b"));
+  EXPECT_THAT(text, HasSubstr("± 14.0 µs"));
+  EXPECT_THAT(text, HasSubstr("not ended"));
+}
+
+}  // namespace
+}  // namespace dprof::view

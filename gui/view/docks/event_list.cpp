@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/docks/event_list.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "gui/view/lod.h"
+#include "gui/view/names.h"
+
+namespace dprof::view {
+namespace {
+
+// The first events by key of all that are offered, without keeping more than twice as many.
+class FirstEvents {
+ public:
+  void offer(int64_t key, const SlicePlace& place) {
+    if (key > last_) return;
+    kept_.push_back({key, place});
+    if (kept_.size() >= 2 * kMostListed) cut();
+  }
+  std::vector<SlicePlace> sorted() && {
+    cut();
+    std::ranges::sort(kept_, before);
+    std::vector<SlicePlace> places;
+    places.reserve(kept_.size());
+    for (const Keyed& one : kept_) places.push_back(one.place);
+    return places;
+  }
+
+ private:
+  struct Keyed {
+    int64_t key;
+    SlicePlace place;
+  };
+  static bool before(const Keyed& a, const Keyed& b) {
+    const auto tie = [](const Keyed& k) {
+      return std::tuple(k.key, k.place.rank_index, k.place.thread_index, k.place.depth,
+                        k.place.slice);
+    };
+    return tie(a) < tie(b);
+  }
+  void cut() {
+    if (kept_.size() <= kMostListed) return;
+    const auto end = kept_.begin() + static_cast<ptrdiff_t>(kMostListed);
+    std::nth_element(kept_.begin(), end - 1, kept_.end(), before);
+    kept_.erase(end, kept_.end());
+    last_ = kept_.back().key;
+  }
+
+  std::vector<Keyed> kept_;
+  int64_t last_ = std::numeric_limits<int64_t>::max();
+};
+
+// Calls back for each lane of a rank, with the place of its first event.
+template <typename Each>
+void each_lane(const RankModel& rank, int rank_index, const Each& each) {
+  for (size_t t = 0; t < rank.lanes.threads.size(); ++t) {
+    const std::vector<analyzer::Lane>& depths = rank.lanes.threads[t].depths;
+    for (size_t d = 0; d < depths.size(); ++d)
+      each(depths[d], SlicePlace{rank_index, static_cast<int>(t), static_cast<int>(d), 0});
+  }
+}
+
+}  // namespace
+
+bool EventQuery::asks_for(int rank) const {
+  return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end();
+}
+
+void each_event(const Model& model, const EventQuery& query,
+                const std::function<void(const SlicePlace& place, Interval span)>& each) {
+  for (size_t r = 0; r < model.ranks.size(); ++r) {
+    const RankModel& rank = model.ranks[r];
+    if (!query.asks_for(rank.rank)) continue;
+    const std::vector<uint8_t> matches =
+        query.name.empty() ? std::vector<uint8_t>() : matching_names(rank, query.name);
+    each_lane(rank, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
+      const Slices slices = slices_of(lane);
+      const size_t first = first_ending_after(slices, query.range.begin);
+      const size_t end = first + count_in(slices, query.range);
+      for (size_t i = first; i < end; ++i) {
+        if (!matches.empty() && matches[static_cast<size_t>(lane.name[i])] == 0) continue;
+        place.slice = static_cast<uint32_t>(i);
+        each(place, {TraceNs{lane.start_ns[i]}, TraceNs{slices.end_ns(i)}});
+      }
+    });
+  }
+}
+
+EventList list_events(const Model& model, const EventQuery& query) {
+  EventList list;
+  FirstEvents first_events;
+  each_event(model, query, [&](const SlicePlace& place, Interval span) {
+    ++list.count;
+    first_events.offer(query.order == EventOrder::kByTime ? span.begin.ns : -span.length().ns,
+                       place);
+  });
+  list.events = std::move(first_events).sorted();
+  return list;
+}
+
+std::optional<SlicePlace> next_named(const Model& model, std::string_view pattern,
+                                     std::optional<SlicePlace> from, TraceNs time, int by) {
+  const auto lane_order = [](const SlicePlace& place) {
+    return std::tuple(place.rank_index, place.thread_index, place.depth);
+  };
+  if (from) time = span_of(model, *from).begin;
+  std::optional<SlicePlace> found;
+  int64_t nearest = 0;
+  for (size_t r = 0; r < model.ranks.size(); ++r) {
+    const RankModel& rank = model.ranks[r];
+    const std::vector<uint8_t> matches = matching_names(rank, pattern);
+    if (std::ranges::find(matches, 1) == matches.end()) continue;
+    each_lane(rank, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
+      // Of events that begin together the lanes' order decides.
+      const bool up_to_now = from && lane_order(place) <= lane_order(*from);
+      const auto begin = lane.start_ns.begin();
+      const auto edge = up_to_now ? std::upper_bound(begin, lane.start_ns.end(), time.ns)
+                                  : std::lower_bound(begin, lane.start_ns.end(), time.ns);
+      int64_t i = edge - begin;
+      if (by < 0) --i;
+      if (by < 0 && from && lane_order(place) == lane_order(*from)) i = int64_t{from->slice} - 1;
+      const auto size = static_cast<int64_t>(lane.start_ns.size());
+      for (; i >= 0 && i<size; i += by> 0 ? 1 : -1) {
+        const int64_t start = lane.start_ns[static_cast<size_t>(i)];
+        if (found && (by > 0 ? start >= nearest : start < nearest)) return;
+        if (matches[static_cast<size_t>(lane.name[static_cast<size_t>(i)])] == 0) continue;
+        place.slice = static_cast<uint32_t>(i);
+        found = place;
+        nearest = start;
+        return;
+      }
+    });
+  }
+  return found;
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/docks/flame_dock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "gui/view/docks/range_title.h"
+#include "gui/view/pages/choice.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr int kTitleHeight = 36;
+constexpr int kPitch = 19;
+constexpr int kBar = 18;
+constexpr int kLeastText = 40;  // pixels that a label needs
+
+// "forward 71.0 ms (23 %)", as much as fits.
+std::string label_of(const FlameNode& node, double share, int room, const TextMeasure& measure) {
+  const std::string figures =
+      fmt::format("  {} ({})", format_duration({node.total_ns}), format_share(share));
+  const int rest = room - measure.width(figures, Font::kLabel);
+  if (rest >= std::min(kLeastText, measure.width(node.name, Font::kLabel)))
+    return elided(node.name, rest, Font::kLabel, measure) + figures;
+  return elided(node.name, room, Font::kLabel, measure);
+}
+
+void draw_nodes(const Session& session, const FlameTree& tree, int width,
+                const TextMeasure& measure, Panel& panel) {
+  const auto whole = static_cast<double>(tree.nodes.front().total_ns);
+  const int room = width - 2 * kMargin;
+  const auto pixel = [&](int64_t ns) {
+    return kMargin + static_cast<int>(static_cast<double>(ns) / whole * room);
+  };
+  for (size_t i = 1; i < tree.nodes.size(); ++i) {
+    const FlameNode& node = tree.nodes[i];
+    const int left = pixel(node.offset_ns);
+    const int right = pixel(node.offset_ns + node.total_ns);
+    if (right <= left) continue;
+    const Box box{left, kTitleHeight + (node.depth - 1) * kPitch, std::max(right - left - 1, 1),
+                  kBar};
+    const Role role = role_of(node.phase);
+    panel.list.rect(box, role);
+    if (session.selection().name == node.name) panel.list.frame(box, Role::kAccent, 0, 2);
+    panel.links.push_back(
+        {box, [name = std::string(node.name)](Session& on) { on.select_name(name); }});
+    if (box.w < kLeastText) continue;
+    panel.list.text({box.x + 4, box.y, box.w - 6, box.h},
+                    label_of(node, static_cast<double>(node.total_ns) / whole, box.w - 6, measure),
+                    {.role = role, .font = Font::kLabel, .on_fill = true});
+  }
+}
+
+}  // namespace
+
+Panel draw_flame_dock(const Session& session, int width, int height, const TextMeasure& measure) {
+  const FlameTree& tree = session.flame();
+  Panel panel;
+  panel.height = kTitleHeight + tree.depth * kPitch + 8;
+  DrawList& list = panel.list;
+  list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
+  int x = kMargin;
+  for (size_t o = 0; o < kFlameOrders.size(); ++o) {
+    const auto order = static_cast<FlameOrder>(o);
+    const Box box =
+        draw_choice({x, 4}, kFlameOrders[o], session.flame_order() == order, measure, list);
+    panel.links.push_back({box, [order](Session& on) { on.show_flame_order(order); }});
+    x += box.w + kChoiceGap;
+  }
+  const size_t chosen = session.selection().ranks.size();
+  std::string title = range_title(session, chosen == 0 ? session.model().ranks.size() : chosen);
+  if (tree.nodes.front().total_ns > 0) {
+    title += fmt::format(" · {} of thread time in {} events",
+                         format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
+    draw_nodes(session, tree, width, measure, panel);
+  } else {
+    list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar},
+              "No range was recorded here: choose a longer time, or record at detail standard.",
+              {.role = Role::kTextDim});
+  }
+  list.text({x + 14, 0, width - x - 14, kTitleHeight - 2}, std::move(title),
+            {.role = Role::kTextDim});
+  return panel;
+}
+
+}  // namespace dprof::view

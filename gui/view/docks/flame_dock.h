@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dock Flame: the selection's time by stacks. A click on a node chooses its name.
+#pragma once
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+[[nodiscard]] Panel draw_flame_dock(const Session& session, int width, int height,
+                                    const TextMeasure& measure);
+
+}  // namespace dprof::view

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/docks/histogram_dock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/format.h"
+#include "gui/view/columns.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr int kTitleHeight = 30;
+constexpr int kAxisHeight = 20;
+constexpr int kGap = 28;           // between the bars and the table
+constexpr size_t kMostRanks = 64;  // lines of the table
+
+constexpr std::array<Column, 6> kColumns = {{
+    {"rank", 60, true},
+    {"events", 80, true},
+    {"median", 92, true},
+    {"95 %", 92, true},
+    {"longest", 92, true},
+    {"in all", 92, true},
+}};
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+      : session_(session),
+        durations_(session.durations()),
+        width_(width),
+        height_(height),
+        measure_(measure) {}
+
+  Panel paint() && {
+    const size_t lines = std::min(durations_.by_rank.size(), kMostRanks) + 1;
+    panel_.height = kTitleHeight + kLineHeight * (static_cast<int>(lines) + 2);
+    DrawList& list = panel_.list;
+    list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kWindow);
+    list.text({kMargin, 0, width_ - 2 * kMargin, kTitleHeight},
+              elided(title(), width_ - 2 * kMargin, Font::kBody, measure_),
+              {.role = Role::kTextDim});
+    if (durations_.buckets.empty()) return std::move(panel_);
+    paint_table();
+    const int room = width_ - 2 * kMargin - width_of(kColumns) - kGap;
+    constexpr int kLeastRoom = 120;
+    if (room >= kLeastRoom) paint_bars({kMargin, kTitleHeight, room, bars_height()});
+    return std::move(panel_);
+  }
+
+ private:
+  [[nodiscard]] int bars_height() const {
+    constexpr int kLeast = 80;
+    return std::max(kLeast, height_ - kTitleHeight - kAxisHeight - 8);
+  }
+
+  [[nodiscard]] std::string title() const {
+    const std::string name = session_.histogram_name();
+    if (name.empty())
+      return "Choose an event, a node of the flame, or search for a name: its durations, over all "
+             "ranks, are shown here.";
+    if (durations_.buckets.empty()) return fmt::format("{}: no event in this range", name);
+    const RankDurations& all = durations_.all;
+    std::string text = fmt::format(
+        "{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
+        format_count(all.count), durations_.by_rank.size(), format_duration({all.median_ns}),
+        format_duration({all.p95_ns}), format_duration({all.longest_ns}));
+    if (durations_.unfinished > 0)
+      text += fmt::format(" · {} unfinished left out", format_count(durations_.unfinished));
+    return text;
+  }
+
+  void paint_bars(Box area) {
+    DrawList& list = panel_.list;
+    const auto& buckets = durations_.buckets;
+    const int64_t most = std::ranges::max(buckets, {}, &DurationBucket::count).count;
+    const auto count = static_cast<int>(buckets.size());
+    const auto height_of = [&](int64_t events) {
+      const int height = static_cast<int>(events * area.h / most);
+      return events > 0 ? std::max(height, 2) : 0;
+    };
+    for (int b = 0; b < count; ++b) {
+      const DurationBucket& bucket = buckets[static_cast<size_t>(b)];
+      if (bucket.count == 0) continue;
+      const int left = area.x + b * area.w / count;
+      const int right = area.x + (b + 1) * area.w / count;
+      const int height = height_of(bucket.count);
+      const int bottom = area.y + area.h;
+      const int bar = std::max(right - left - 1, 1);
+      list.rect({left, bottom - height, bar, height}, Role::kUtilisation);
+      if (bucket.of_chosen > 0) {
+        const int part = height_of(bucket.of_chosen);
+        list.rect({left, bottom - part, bar, part}, Role::kProblem);
+      }
+      panel_.links.push_back({{left, area.y, right - left, area.h},
+                              [place = bucket.longest](Session& on) { on.select_event(place); },
+                              /*shows=*/true});
+    }
+    list.line({area.x, area.y + area.h}, {area.x + area.w, area.y + area.h}, Role::kBorder);
+    const Box axis{area.x, area.y + area.h + 2, area.w, kAxisHeight - 2};
+    const TextStyle style{.role = Role::kTextDim, .font = Font::kSmall};
+    list.text(axis, format_duration({buckets.front().from_ns}), style);
+    list.text(axis, fmt::format("{} in the highest bar", format_count(most)),
+              {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kCentre});
+    list.text(axis, format_duration({buckets.back().to_ns}),
+              {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
+  }
+
+  void paint_table() {
+    const Point at{std::max(kMargin, width_ - kMargin - width_of(kColumns)), kTitleHeight};
+    panel_.width = std::max(width_, at.x + width_of(kColumns) + kMargin);
+    draw_heads(kColumns, at, kLineHeight, panel_.list);
+    int y = at.y + kLineHeight;
+    paint_line("all", durations_.all, {at.x, y}, Role::kText);
+    for (size_t i = 0; i < std::min(durations_.by_rank.size(), kMostRanks); ++i) {
+      y += kLineHeight;
+      const RankDurations& of = durations_.by_rank[i];
+      const bool chosen = session_.selection().has_rank(of.rank);
+      paint_line(std::to_string(of.rank), of, {at.x, y}, chosen ? Role::kProblem : Role::kText);
+    }
+    if (durations_.by_rank.size() > kMostRanks) {
+      panel_.list.text({at.x, y + kLineHeight, width_of(kColumns), kLineHeight},
+                       fmt::format("… and {} ranks with shorter medians",
+                                   durations_.by_rank.size() - kMostRanks),
+                       {.role = Role::kTextDim});
+    }
+  }
+
+  void paint_line(const std::string& rank, const RankDurations& of, Point at, Role role) {
+    const std::array<std::string, kColumns.size()> cells = {rank,
+                                                            format_count(of.count),
+                                                            format_duration({of.median_ns}),
+                                                            format_duration({of.p95_ns}),
+                                                            format_duration({of.longest_ns}),
+                                                            format_duration({of.total_ns})};
+    draw_cells(kColumns, at, cells, measure_, panel_.list, role);
+  }
+
+  const Session& session_;
+  const Durations& durations_;
+  int width_;
+  int height_;
+  const TextMeasure& measure_;
+  Panel panel_;
+};
+
+}  // namespace
+
+Panel draw_histogram_dock(const Session& session, int width, int height,
+                          const TextMeasure& measure) {
+  return Painter(session, width, height, measure).paint();
+}
+
+}  // namespace dprof::view

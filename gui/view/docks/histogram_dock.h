@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dock Histogram: how long the events of one name take, and on which rank longer than on
+// others. A click on a bar selects its longest event.
+#pragma once
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+[[nodiscard]] Panel draw_histogram_dock(const Session& session, int width, int height,
+                                        const TextMeasure& measure);
+
+}  // namespace dprof::view

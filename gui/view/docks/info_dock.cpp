@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/docks/info_dock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/format.h"
+#include "gui/view/columns.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr int kKeyWidth = 150;
+
+constexpr std::array<Column, 8> kRankColumns = {{
+    {"rank", 60, true},
+    {"host", 180, false},
+    {"detail", 90, false},
+    {"recording", 160, false},
+    {"program", 100, false},
+    {"steps", 80, true},
+    {"events shown", 110, true},
+    {"lost", 90, true},
+}};
+
+constexpr std::array<Column, 6> kClockColumns = {{
+    {"host", 180, false},
+    {"ahead by", 130, true},
+    {"drift", 110, true},
+    {"bound", 110, true},
+    {"probes", 90, true},
+    {"known by", 220, false},
+}};
+
+std::string ended_text(const analyzer::TraceFile& trace) {
+  if (trace.ended.empty()) return "not ended";
+  std::string text = trace.ended;
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+std::string or_dash(std::string text) { return text.empty() ? "–" : std::move(text); }
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, const TextMeasure& measure)
+      : model_(session.model()), width_(width), measure_(measure) {}
+
+  Panel paint(int height) && {
+    paint_facts();
+    paint_ranks();
+    paint_clocks();
+    Panel panel;
+    panel.height = y_ + 8;
+    panel.width = std::max(
+        {width_, 2 * kMargin + width_of(kRankColumns), 2 * kMargin + width_of(kClockColumns)});
+    panel.list.rect({0, 0, panel.width, std::max(height, panel.height)}, Role::kWindow);
+    panel.list.append(body_);
+    return panel;
+  }
+
+ private:
+  void fact(std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    body_.text({kMargin, y_, kKeyWidth, kLineHeight}, std::string(key), {.role = Role::kTextDim});
+    const int room = width_ - 2 * kMargin - kKeyWidth;
+    for (std::string& line : wrapped(value, room, Font::kBody, measure_)) {
+      body_.text({kMargin + kKeyWidth, y_, room, kLineHeight}, std::move(line));
+      y_ += kLineHeight;
+    }
+  }
+
+  void heads(std::span<const Column> columns) {
+    y_ += 12;
+    draw_heads(columns, {kMargin, y_}, kLineHeight, body_);
+    y_ += kLineHeight;
+    body_.line({kMargin, y_ - 1}, {kMargin + width_of(columns), y_ - 1}, Role::kBorder);
+  }
+
+  void line(std::span<const Column> columns, std::span<const std::string> cells) {
+    draw_cells(columns, {kMargin, y_}, cells, measure_, body_);
+    y_ += kLineHeight;
+  }
+
+  void paint_facts() {
+    const analyzer::Report& report = model_.report;
+    fact("run", model_.run.name);
+    fact("command", report.run.command);
+    for (const std::filesystem::path& path : model_.run.paths) fact("recorded in", path.string());
+    std::string ranks = fmt::format("{} on {} hosts", report.run.ranks, report.run.hosts);
+    if (report.run.world_size && *report.run.world_size != report.run.ranks)
+      ranks += fmt::format(", of a world of {}", *report.run.world_size);
+    fact("ranks", ranks);
+    if (report.run.steps)
+      fact("steps", fmt::format("{}, of which {} steady ({} to {})", report.run.steps->count,
+                                report.run.steps->steady, report.run.steps->first_steady,
+                                report.run.steps->last_steady));
+    fact("events", format_count(report.recording.events));
+    if (report.recording.overhead) fact("recording cost", report.recording.overhead->how);
+    fact("in memory", format_bytes(model_.memory_bytes));
+  }
+
+  void paint_ranks() {
+    heads(kRankColumns);
+    for (const analyzer::TraceFile& trace : model_.run.traces) {
+      const RankModel* rank = model_.rank(trace.rank);
+      int64_t lost = 0;
+      for (const analyzer::Loss& loss : model_.report.recording.lost)
+        lost += loss.rank == trace.rank && analyzer::is_lost(loss) ? loss.count : 0;
+      const std::vector<int> only_this = {trace.rank};
+      const std::array<std::string, kRankColumns.size()> cells = {
+          std::to_string(trace.rank),
+          or_dash(trace.host),
+          or_dash(trace.detail),
+          ended_text(trace),
+          or_dash(trace.exit_status),
+          rank != nullptr ? std::to_string(rank->steps.size()) : std::string("not chosen"),
+          rank != nullptr ? format_count(events_in(model_, only_this, model_.span))
+                          : std::string("–"),
+          format_count(lost)};
+      line(kRankColumns, cells);
+    }
+  }
+
+  void paint_clocks() {
+    if (!model_.report.clock) return;
+    heads(kClockColumns);
+    for (const analyzer::HostClock& host : model_.report.clock->hosts) {
+      const std::array<std::string, kClockColumns.size()> cells = {
+          or_dash(host.host),
+          format_duration({host.offset_ns}),
+          fmt::format("{:.3f} ppm", static_cast<double>(host.drift_ppb) / 1000),
+          host.bound_ns ? "± " + format_duration({*host.bound_ns}) : std::string("unknown"),
+          format_count(host.probes),
+          or_dash(host.method)};
+      line(kClockColumns, cells);
+    }
+  }
+
+  const Model& model_;
+  int width_;
+  const TextMeasure& measure_;
+  DrawList body_;
+  int y_ = 8;
+};
+
+}  // namespace
+
+Panel draw_info_dock(const Session& session, int width, int height, const TextMeasure& measure) {
+  return Painter(session, width, measure).paint(height);
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dock Info: what was recorded, where, with what, and how the clocks of the hosts agree.
+#pragma once
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+[[nodiscard]] Panel draw_info_dock(const Session& session, int width, int height,
+                                   const TextMeasure& measure);
+
+}  // namespace dprof::view

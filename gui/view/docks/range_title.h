@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the selection is about, in one line above a dock's content.
+#pragma once
+
+#include <string>
+
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// "41.231 s – 41.543 s · 311.4 ms · step 43 · 8 ranks".
+[[nodiscard]] std::string range_title(const Session& session, size_t ranks);
+
+}  // namespace dprof::view

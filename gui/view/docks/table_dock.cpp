@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/docks/table_dock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analyzer/report/report.h"
+#include "base/format.h"
+#include "gui/view/columns.h"
+#include "gui/view/docks/range_title.h"
+#include "gui/view/pages/choice.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 12;
+constexpr int kTitleHeight = 34;
+constexpr int kHeadHeight = 22;
+constexpr int kTop = kTitleHeight + kHeadHeight;  // above the lines, and always in view
+
+constexpr std::array<Column, 6> kColumns = {{
+    {"name", 420, false},
+    {"begins", 130, true},
+    {"duration", 110, true},
+    {"rank", 70, true},
+    {"thread", 170, false},
+    {"part of", 140, false},
+}};
+
+std::array<std::string, kColumns.size()> cells_of(const Model& model, const SlicePlace& place) {
+  const Interval span = span_of(model, place);
+  const auto phase = static_cast<analyzer::Category>(lane_of(model, place).phase[place.slice]);
+  return {name_of(model, place),          format_moment(span.begin, kNsPerUs),
+          format_duration(span.length()), std::to_string(rank_of(model, place).rank),
+          thread_of(model, place).name,   std::string(analyzer::title_of(phase))};
+}
+
+// How many there are, and why not all of them are listed.
+std::string count_text(const EventList& list, const EventQuery& query) {
+  const auto listed = static_cast<int64_t>(list.events.size());
+  std::string text =
+      fmt::format("{} {}", format_count(list.count), list.count == 1 ? "event" : "events");
+  if (!query.name.empty()) text += fmt::format(" named {}", query.name);
+  if (listed < list.count)
+    text += fmt::format(", the first {} of them; a shorter range shows all", format_count(listed));
+  return text;
+}
+
+size_t ranks_of(const Session& session) {
+  const size_t chosen = session.selection().ranks.size();
+  return chosen == 0 ? session.model().ranks.size() : chosen;
+}
+
+}  // namespace
+
+Panel draw_table_dock(const Session& session, int width, int height, int top,
+                      const TextMeasure& measure) {
+  const Model& model = session.model();
+  const EventList& events = session.events();
+  Panel panel;
+  panel.width = std::max(width, 2 * kMargin + width_of(kColumns));
+  panel.height = kTop + static_cast<int>(events.events.size()) * kLineHeight + kMargin;
+  DrawList& list = panel.list;
+  list.rect({0, top, panel.width, height}, Role::kWindow);
+  const LineRange shown = lines_in_view(events.events.size(), top, height);
+  for (size_t line = shown.first; line < shown.end; ++line) {
+    const SlicePlace& place = events.events[line];
+    const Box box{0, kTop + static_cast<int>(line) * kLineHeight, panel.width, kLineHeight};
+    if (session.selection().slice == place) list.rect(box, Role::kAccentSoft);
+    draw_cells(kColumns, {kMargin, box.y}, cells_of(model, place), measure, list);
+    panel.links.push_back(
+        {below(box, top + kTop), [place](Session& on) { on.select_event(place); }, /*shows=*/true});
+  }
+  list.rect({0, top, panel.width, kTop}, Role::kWindow);
+  int x = kMargin;
+  for (size_t o = 0; o < kEventOrders.size(); ++o) {
+    const auto order = static_cast<EventOrder>(o);
+    const Box box =
+        draw_choice({x, top + 4}, kEventOrders[o], session.event_order() == order, measure, list);
+    panel.links.push_back({box, [order](Session& on) { on.show_event_order(order); }});
+    x += box.w + kChoiceGap;
+  }
+  list.text(
+      {x + 14, top, panel.width - x - 14, kTitleHeight},
+      range_title(session, ranks_of(session)) + " · " + count_text(events, session.event_query()),
+      {.role = Role::kTextDim});
+  draw_heads(kColumns, {kMargin, top + kTitleHeight}, kHeadHeight, list);
+  list.line({kMargin, top + kTop - 1}, {panel.width - kMargin, top + kTop - 1}, Role::kBorder);
+  return panel;
+}
+
+std::string events_as_text(const Session& session) {
+  const Model& model = session.model();
+  std::string text = "name\tbegins_ns\tduration_ns\trank\tthread\tselector\n";
+  for (const SlicePlace& place : session.events().events) {
+    const Interval span = span_of(model, place);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name_of(model, place), span.begin.ns,
+                        span.length().ns, rank_of(model, place).rank, thread_of(model, place).name,
+                        selector_of(model, place));
+  }
+  return text;
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page Memory: what each rank held at its peak, all ranks on one scale, and what lived there at
+// the peak of the selected one. The figures are the report's.
+#pragma once
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// A line per rank is a link to it.
+[[nodiscard]] Panel draw_memory_page(const Session& session, int width, int height,
+                                     const TextMeasure& measure);
+
+}  // namespace dprof::view

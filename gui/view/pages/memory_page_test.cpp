@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/memory_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using analyzer::MemoryUse;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kGb = 1'000'000'000;
+
+class MemoryPageTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Panel page() const { return draw_memory_page(session, 1200, 700, measure); }
+  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  void open(analyzer::Memory memory) {
+    Model model = test::small_model();
+    model.report.memory = std::move(memory);
+    session.open(std::make_shared<const Model>(std::move(model)));
+    session.clear_selection();
+  }
+
+  FixedTextMeasure measure;
+  Session session;
+};
+
+analyzer::RankMemory peak_of(int rank, int64_t parameters, int64_t activations) {
+  analyzer::RankMemory one{.rank = rank, .device = 0};
+  one.by_category.emplace();
+  (*one.by_category)[static_cast<size_t>(MemoryUse::kParameter)] = parameters;
+  (*one.by_category)[static_cast<size_t>(MemoryUse::kActivation)] = activations;
+  one.peak_allocated = parameters + activations;
+  one.peak_reserved = *one.peak_allocated + kGb;
+  one.peak_step = 2;
+  one.peak_phase = "backward";
+  one.at_peak = {
+      {MemoryUse::kActivation, fmt::format("layer of rank {}", rank), "forward", 40, activations}};
+  return one;
+}
+
+TEST_F(MemoryPageTest, AllRanksOnOneScale) {
+  open({.per_rank = {peak_of(0, kGb, 2 * kGb), peak_of(2, kGb, 7 * kGb)}});
+  const Panel drawn = page();
+  // Bar lengths are in proportion to bytes, over ranks as within one.
+  std::vector<int> widths;
+  for (const Command& command : drawn.list.commands()) {
+    if (command.kind == CommandKind::kRect && is_category(command.role) && command.box.h == 17)
+      widths.push_back(command.box.w);
+  }
+  ASSERT_EQ(widths.size(), 4U);
+  EXPECT_NEAR(widths[1], 2 * widths[0], 2);
+  EXPECT_NEAR(widths[3], 7 * widths[2], 7);
+  EXPECT_NEAR(widths[0], widths[2], 1);
+  EXPECT_THAT(text(), HasSubstr("up to 9.00 GB"));
+  EXPECT_THAT(text(), HasSubstr("8.00 GB of 9.00 GB reserved"));
+}
+
+TEST_F(MemoryPageTest, WhatLivedAtThePeakOfTheLargestOrTheSelectedRank) {
+  open({.per_rank = {peak_of(0, kGb, 2 * kGb), peak_of(2, kGb, 7 * kGb)}});
+  EXPECT_THAT(text(), HasSubstr("the peak of rank 2 (step 2, backward)"));
+  EXPECT_THAT(text(), HasSubstr("layer of rank 2"));
+  EXPECT_THAT(text(), HasSubstr("88 %"));
+  page().links.front().follow(session);
+  EXPECT_THAT(text(), HasSubstr("layer of rank 0"));
+  EXPECT_THAT(text(), Not(HasSubstr("layer of rank 2")));
+}
+
+TEST_F(MemoryPageTest, ResidentMemoryAloneIsCalledSo) {
+  analyzer::Memory memory;
+  memory.per_rank = {{.rank = 0}, {.rank = 1}};
+  memory.host = {{.rank = 0, .samples = 5, .peak_resident = kGb},
+                 {.rank = 1, .samples = 5, .peak_resident = 2 * kGb}};
+  open(std::move(memory));
+  EXPECT_THAT(text(), HasSubstr("Resident memory of each process"));
+  EXPECT_THAT(text(), Not(HasSubstr("at its peak")));
+  EXPECT_THAT(text(), HasSubstr("whether memory leaks cannot be told"));
+}
+
+TEST_F(MemoryPageTest, ALeakStandsOnTop) {
+  analyzer::Memory memory{.per_rank = {peak_of(0, kGb, 2 * kGb)}};
+  memory.leaks = {{.rank = 0, .device = 0, .bytes_per_step = 4'000'000, .steps = 50}};
+  open(std::move(memory));
+  const std::string drawn = text();
+  EXPECT_LT(drawn.find("grows by 4.00 MB"), drawn.find("What each rank held"));
+}
+
+TEST_F(MemoryPageTest, NothingKnownIsSaid) {
+  session.open(test::shared_small_model());
+  EXPECT_THAT(text(), HasSubstr("Nothing is known of memory"));
+}
+
+}  // namespace
+}  // namespace dprof::view

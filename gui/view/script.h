@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts: what to do with an open run, a line each, without a screen.
+//
+//     view heatmap              a page or a dock
+//     select finding:1          instead of what was selected; `add rank:3` selects it, too
+//     key F F                   keys, as the window lists them: W, Shift+N, Ctrl+3
+//     search all_reduce         the next event whose name contains it
+//     wait-idle 10s             every line waits until nothing is pending; this one no longer than
+//     that assert selection.ranks == [5]     of the dumped state; also != < <= > >= contains
+//     screenshot finding1.png
+//     dump-state finding1.json
+//
+// `#` at the beginning or after a blank begins a comment.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dprof::view {
+
+enum class ScriptVerb : uint8_t {
+  kView,
+  kSelect,
+  kAdd,
+  kKey,
+  kSearch,
+  kWaitIdle,
+  kAssert,
+  kScreenshot,
+  kDumpState,
+};
+
+struct ScriptLine {
+  int number = 0;  // in the file, from 1
+  ScriptVerb verb{};
+  std::string argument;
+};
+
+// Errors (usage) name the line.
+Result<std::vector<ScriptLine>> parse_script(std::string_view text);
+
+// Why `expression` ("selection.ranks == [5]", "rows.0.track contains rank") does not hold for a
+// dumped state; "" = it does.
+[[nodiscard]] std::string failed_assertion(const std::string& state, std::string_view expression);
+
+}  // namespace dprof::view

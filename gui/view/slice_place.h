@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event of a thread's lane, and what it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gui/view/model.h"
+
+namespace dprof::view {
+
+struct SlicePlace {
+  int rank_index = 0;  // into Model::ranks
+  int thread_index = 0;
+  int depth = 0;
+  uint32_t slice = 0;
+  friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
+};
+
+[[nodiscard]] const RankModel& rank_of(const Model& model, const SlicePlace& place);
+[[nodiscard]] const analyzer::ThreadLanes& thread_of(const Model& model, const SlicePlace& place);
+[[nodiscard]] const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place);
+[[nodiscard]] const std::string& name_of(const Model& model, const SlicePlace& place);
+[[nodiscard]] Interval span_of(const Model& model, const SlicePlace& place);
+// "row:5/host_range/81234".
+[[nodiscard]] std::string selector_of(const Model& model, const SlicePlace& place);
+
+}  // namespace dprof::view

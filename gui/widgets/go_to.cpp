@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window's field: a selector goes there, `/` searches for events by name, `>` is a command.
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QCompleter>
+
+#include "gui/view/names.h"
+#include "gui/widgets/main_window.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr int kWidth = 360;
+constexpr int kHeight = 28;
+constexpr QChar kSearch = u'/';
+constexpr QChar kCommand = u'>';
+
+}  // namespace
+
+void MainWindow::build_go_to() {
+  go_to_ = new QLineEdit(top_);
+  go_to_->setPlaceholderText(tr("/ search   > command   rank:5   step:42   finding:1"));
+  go_to_->setFixedSize(kWidth, kHeight);
+  go_to_->setFont(look_.font(view::Font::kSmall));
+  go_to_->setAccessibleName(tr("Search, command or selector"));
+  connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
+}
+
+// Of the commands, while the text is one; made when all actions are there.
+void MainWindow::complete_commands() {
+  QStringList names;
+  const QList<QAction*> all = actions();
+  for (const QAction* action : all) names << kCommand + QStringLiteral(" ") + action->text();
+  auto* completer = new QCompleter(names, go_to_);
+  completer->setCaseSensitivity(Qt::CaseInsensitive);
+  completer->setFilterMode(Qt::MatchContains);
+  completer->popup()->setFont(look_.font(view::Font::kSmall));
+  connect(go_to_, &QLineEdit::textEdited, this, [this, completer](const QString& text) {
+    go_to_->setCompleter(text.startsWith(kCommand) ? completer : nullptr);
+  });
+}
+
+void MainWindow::begin_in_field(QChar first) {
+  go_to_->setFocus();
+  go_to_->setText(first);
+}
+
+void MainWindow::go_to() {
+  if (!session_.is_open()) return;
+  const QString text = go_to_->text().trimmed();
+  set_message({});
+  if (text.startsWith(kSearch)) {
+    const bool back = QApplication::keyboardModifiers().testFlag(Qt::ShiftModifier);
+    search(text.mid(1).trimmed().toStdString(), back ? -1 : 1);
+  } else if (text.startsWith(kCommand)) {
+    run_command(text.mid(1).trimmed());
+  } else if (const Status selected = select(text.toStdString(), false); selected.ok()) {
+    go_to_->clear();
+    canvas_->setFocus();
+  } else {
+    set_message(to_qstring(selected.error().what + ": " + selected.error().hint));
+  }
+}
+
+// The field keeps the text, so that Enter goes on.
+bool MainWindow::search(const std::string& text, int by) {
+  if (text.empty()) return false;
+  const std::string pattern = text.find('*') == std::string::npos ? "*" + text + "*" : text;
+  const bool known = view::any_name_matches(session_.model(), pattern);
+  const bool found = known && session_.next_named(pattern, by);
+  if (found) session_.select_name(pattern);
+  refresh();
+  if (!known) {
+    set_message(tr("no event's name contains %1").arg(to_qstring(text)));
+  } else if (!found) {
+    set_message(by > 0 ? tr("no later event of that name") : tr("no earlier event of that name"));
+  }
+  return found;
+}
+
+void MainWindow::run_command(const QString& text) {
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    if (text.isEmpty() || !action->text().contains(text, Qt::CaseInsensitive)) continue;
+    go_to_->clear();
+    canvas_->setFocus();
+    action->trigger();
+    return;
+  }
+  set_message(tr("no command contains '%1'; ? lists them").arg(text));
+}
+
+}  // namespace dprof::widgets

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/output_run.h"
+
+#include <fmt/format.h>
+
+#include <QApplication>
+#include <QPixmap>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+
+namespace dprof::widgets {
+namespace {
+
+Failure cannot_write(const std::filesystem::path& path) {
+  return fail(Code::kIo, fmt::format("{} cannot be written", path.string()),
+              "is the folder there, and writable?");
+}
+
+Status write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return cannot_write(path);
+  return Done{};
+}
+
+Status write_picture(const std::filesystem::path& path, MainWindow& window) {
+  if (!window.grab().save(QString::fromStdString(path.string()), "PNG")) return cannot_write(path);
+  return Done{};
+}
+
+Status write_outputs(const Options& options, MainWindow& window) {
+  if (options.screenshot) {
+    const Status written = write_picture(*options.screenshot, window);
+    if (!written.ok()) return written;
+  }
+  if (options.state) {
+    const Status written = write_text(*options.state, window.state());
+    if (!written.ok()) return written;
+  }
+  if (options.draw_list) return write_text(*options.draw_list, view::to_text(window.draw_list()));
+  return Done{};
+}
+
+Status press_all(const std::string& keys, MainWindow& window) {
+  const QStringList each = to_qstring(keys).split(u' ', Qt::SkipEmptyParts);
+  for (const QString& one : each) {
+    if (!window.press(one)) {
+      return fail(Code::kUsage, fmt::format("no command has the key {}", one.toStdString()),
+                  "? in the window lists them");
+    }
+  }
+  return Done{};
+}
+
+Status show_view(const std::string& word, MainWindow& window) {
+  if (const auto page = view::page_of(word)) window.show_page(*page);
+  if (const auto dock = view::dock_of(word)) window.session().show_dock(*dock);
+  window.refresh();
+  return Done{};
+}
+
+}  // namespace
+
+void print_error(const Error& error) {
+  std::cerr << "dprof-gui: " << error.what << '\n';
+  if (!error.hint.empty()) std::cerr << "hint: " << error.hint << '\n';
+}
+
+Status apply_options(const Options& options, MainWindow& window) {
+  if (options.page) window.show_page(*options.page);
+  if (options.dock) window.session().show_dock(*options.dock);
+  if (!options.selectors.empty()) window.session().clear_selection();
+  bool keep = false;
+  for (const std::string& selector : options.selectors) {
+    const Status selected = window.select(selector, keep);
+    if (!selected.ok()) return selected;
+    keep = true;
+  }
+  window.refresh();
+  return Done{};
+}
+
+OutputRun::OutputRun(const Options& options, MainWindow& window, QElapsedTimer started)
+    : options_(options), window_(window), started_(started) {
+  connect(&window_, &MainWindow::settled, this, &OutputRun::on_settled);
+  connect(&poll_, &QTimer::timeout, this, &OutputRun::on_poll);
+  timeout_.setSingleShot(true);
+  connect(&timeout_, &QTimer::timeout, this, &OutputRun::on_timeout);
+  const std::chrono::milliseconds gone(started_.elapsed());
+  timeout_.start(std::max(options_.timeout - gone, std::chrono::milliseconds(0)));
+}
+
+void OutputRun::on_timeout() {
+  print_error({Code::kInternal, fmt::format("not finished within {} ms", options_.timeout.count()),
+               "give it more time: --timeout 300s"});
+  end(ExitCode::kInconclusive);
+}
+
+void OutputRun::on_settled() {
+  if (window_.error()) {
+    end(*window_.error());
+    return;
+  }
+  const Status applied = apply_options(options_, window_);
+  if (!applied.ok()) {
+    end(applied.error());
+    return;
+  }
+  waiting_.start();
+  poll_.start(0);
+}
+
+void OutputRun::on_poll() {
+  const bool has_line = next_line_ < options_.script.size();
+  if (window_.pending() > 0) {
+    const view::ScriptLine* line = has_line ? &options_.script[next_line_] : nullptr;
+    if (line == nullptr || line->verb != view::ScriptVerb::kWaitIdle) return;
+    const auto limit = read_time(line->argument);
+    if (!limit || !waiting_.hasExpired(limit->count())) return;
+    std::cerr << fmt::format("dprof-gui: line {}: not idle within {}\n", line->number,
+                             line->argument);
+    end(ExitCode::kInconclusive);
+    return;
+  }
+  if (started_.hasExpired(options_.timeout.count())) {
+    on_timeout();
+    return;
+  }
+  if (has_line) {
+    run_line(options_.script[next_line_++]);
+    waiting_.restart();
+    return;
+  }
+  poll_.stop();
+  const Status written = write_outputs(options_, window_);
+  if (!written.ok()) {
+    end(written.error());
+    return;
+  }
+  end(window_.session().model().run.damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+}
+
+void OutputRun::run_line(const view::ScriptLine& line) {
+  Status done = Done{};
+  switch (line.verb) {
+    case view::ScriptVerb::kView:
+      done = show_view(line.argument, window_);
+      break;
+    case view::ScriptVerb::kSelect:
+      window_.session().clear_selection();
+      done = window_.select(line.argument, false);
+      break;
+    case view::ScriptVerb::kAdd:
+      done = window_.select(line.argument, true);
+      break;
+    case view::ScriptVerb::kKey:
+      done = press_all(line.argument, window_);
+      break;
+    case view::ScriptVerb::kSearch:
+      if (!window_.search(line.argument, 1))
+        done =
+            fail(Code::kUsage, fmt::format("no further event's name contains {}", line.argument));
+      break;
+    case view::ScriptVerb::kWaitIdle:
+      break;
+    case view::ScriptVerb::kAssert:
+      if (const std::string wrong = view::failed_assertion(window_.state(), line.argument);
+          !wrong.empty()) {
+        std::cerr << fmt::format("dprof-gui: line {}: {}\n", line.number, wrong);
+        end(ExitCode::kCheckFailed);
+      }
+      break;
+    case view::ScriptVerb::kScreenshot:
+      done = write_picture(line.argument, window_);
+      break;
+    case view::ScriptVerb::kDumpState:
+      done = write_text(line.argument, window_.state());
+      break;
+  }
+  if (!done.ok()) {
+    std::cerr << fmt::format("dprof-gui: line {}\n", line.number);
+    end(done.error());
+  }
+}
+
+void OutputRun::end(const Error& error) {
+  print_error(error);
+  end(exit_code_of(error.code));
+}
+
+void OutputRun::end(ExitCode code) {
+  poll_.stop();
+  timeout_.stop();
+  QApplication::exit(static_cast<int>(code));
+}
+
+}  // namespace dprof::widgets
