@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "analyzer/digest/range_names.h"
 #include "base/format.h"
 #include "schema/trace_reader.h"
 
@@ -32,15 +38,23 @@ struct Slice {
   int64_t end_ns = 0;
   int64_t row = 0;
   int32_t name = 0;
-  uint8_t phase = 0;      // Category
-  bool open = false;      // end_ns is not known yet
-  bool is_phase = false;  // slices inside it take over its phase
+  uint8_t phase = 0;              // Category
+  bool open = false;              // end_ns is not known yet
+  bool is_phase = false;          // slices inside it take over its phase
+  std::optional<int64_t> launch;  // of a stream's activity: the correlation of its launch
 };
 
-// Rows of one thread from one table.
+enum class Source : uint8_t { kRanges, kStream, kCollectives };
+
+// Rows of one thread, or of one stream of a device, from one table.
+struct TrackKey {
+  Source source{};
+  int64_t device = 0;
+  int64_t id = 0;  // of the thread or stream
+  auto operator<=>(const TrackKey&) const = default;
+};
 struct Track {
-  int64_t thread_id;
-  bool collective;
+  TrackKey key;
   std::vector<Slice> slices;
 };
 
@@ -100,10 +114,22 @@ class LaneBuilder {
   std::vector<Active> active_;
 };
 
+// A call that launched something.
+struct Call {
+  int64_t row = 0;
+  int64_t correlation = 0;
+  auto operator<=>(const Call&) const = default;
+};
+
 struct Phase {
   Category category;
   bool is_phase;
 };
+
+bool is_compute_phase(Category category) {
+  return category == Category::kForward || category == Category::kBackward ||
+         category == Category::kOptimizer;
+}
 
 Phase phase_of(Marker marker, RangeCategory category) {
   switch (marker) {
@@ -149,7 +175,8 @@ class Loader {
   }
 
   Status load() {
-    for (const auto& read : {&Loader::read_ranges, &Loader::read_collectives}) {
+    for (const auto& read :
+         {&Loader::read_ranges, &Loader::read_collectives, &Loader::read_activities}) {
       const Status status = (this->*read)();
       if (!status.ok()) return fail(status.error());
     }
@@ -163,9 +190,9 @@ class Loader {
     return bounded(clock_.to_axis({bounded(bounded(time_ns) + shift_ns_)}).ns);
   }
 
-  Track& track(int64_t thread_id, bool collective) {
-    const auto [at, is_new] = track_of_.try_emplace({thread_id, collective}, tracks_.size());
-    if (is_new) tracks_.push_back({thread_id, collective, {}});
+  Track& track(const TrackKey& key) {
+    const auto [at, is_new] = track_of_.try_emplace(key, tracks_.size());
+    if (is_new) tracks_.push_back({key, {}});
     return tracks_[at->second];
   }
 
@@ -190,7 +217,9 @@ class Loader {
         const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
         end = std::max(start, on_axis(bounded(row.start_ns) + length));
       }
-      add(track(row.thread_id, false), start, end,
+      if (row.category == RangeCategory::kApi && row.correlation)
+        calls_.push_back({row.id, *row.correlation});
+      add(track({Source::kRanges, 0, row.thread_id}), start, end,
           {.row = row.id,
            .name = name,
            .phase = static_cast<uint8_t>(phase.category),
@@ -200,17 +229,51 @@ class Loader {
 
   Status read_collectives() {
     return reader_.for_each<schema::CollectiveRow>([&](const schema::CollectiveRow& row) {
+      if (row.correlation) collective_launches_.insert(*row.correlation);
       if (!row.start_ns)
         return;  // it never began here; its call is an operator of the calling thread
       const int64_t start = on_axis(*row.start_ns);
       std::optional<int64_t> end;
       if (row.end_ns) end = std::max(start, on_axis(*row.end_ns));
-      add(track(row.thread_id.value_or(kNoThread), true), start, end,
+      add(track({Source::kCollectives, 0, row.thread_id.value_or(kNoThread)}), start, end,
           {.row = row.id,
            .name = name_of(row),
            .phase = static_cast<uint8_t>(Category::kExposedTransfer),
            .is_phase = false});
     });
+  }
+
+  // A row that says that somebody waited for a stream is no activity of it.
+  Status read_activities() {
+    return reader_.for_each<schema::GpuActivityRow>([&](const schema::GpuActivityRow& row) {
+      if (row.kind == schema::GpuActivityKind::kSync) return;
+      const bool named = row.name_id >= 0 && static_cast<size_t>(row.name_id) < markers_.size();
+      const auto name = static_cast<int32_t>(named ? row.name_id : 0);
+      const int64_t start = on_axis(row.start_ns);
+      std::optional<int64_t> end;
+      if (row.duration_ns) {
+        const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
+        end = std::max(start, on_axis(bounded(row.start_ns) + length));
+      }
+      add(track({Source::kStream, row.device_id, row.stream_id}), start, end,
+          {.row = row.id,
+           .name = name,
+           .phase = static_cast<uint8_t>(category_of(row, lanes_.names[static_cast<size_t>(name)])),
+           .launch = row.correlation});
+    });
+  }
+
+  // Without the phase that it was launched in, which is known when the host's lanes are there.
+  [[nodiscard]] Category category_of(const schema::GpuActivityRow& row,
+                                     std::string_view name) const {
+    const bool computes =
+        row.kind == schema::GpuActivityKind::kKernel || row.kind == schema::GpuActivityKind::kGraph;
+    if (!computes) return Category::kCopy;
+    const bool communicates = row.correlation && !row.graph_node &&
+                              row.kind == schema::GpuActivityKind::kKernel &&
+                              collective_launches_.contains(*row.correlation);
+    if (communicates || names_communication(name)) return Category::kExposedTransfer;
+    return Category::kOtherCompute;
   }
 
   int32_t name_of(const schema::CollectiveRow& row) {
@@ -241,23 +304,97 @@ class Loader {
   Status name_and_sort_threads() {
     Result<std::vector<schema::ThreadRow>> rows = reader_.read_all<schema::ThreadRow>();
     if (!rows.ok()) return fail(rows.error());
+    const Result<std::vector<schema::StreamRow>> streams_known =
+        reader_.read_all<schema::StreamRow>();
+    if (!streams_known.ok()) return fail(streams_known.error());
     std::map<int64_t, schema::ThreadRow> threads;
     for (const schema::ThreadRow& row : *rows) threads.emplace(row.id, row);
+    // Streams last: what they compute belongs to the phase that it was launched in.
+    const auto streams = std::ranges::stable_partition(
+        tracks_, [](const Track& t) { return t.key.source != Source::kStream; });
     for (Track& track : tracks_) {
-      ThreadLanes lanes{.thread_id = track.thread_id,
-                        .table = track.collective ? "collective" : "host_range"};
-      const auto known = threads.find(track.thread_id);
-      if (known != threads.end()) lanes.role = known->second.role;
-      if (known == threads.end() && track.collective) lanes.role = ThreadRole::kCommunication;
-      lanes.name = thread_name(known == threads.end() ? nullptr : &known->second, lanes.role);
+      if (&track == std::to_address(streams.begin())) find_launch_phases();
+      const bool collective = track.key.source == Source::kCollectives;
+      ThreadLanes lanes{.thread_id = track.key.id, .table = table_of(track.key.source)};
+      if (track.key.source == Source::kStream) {
+        name_stream(track.key, *streams_known, lanes);
+        take_over_phases(track.slices);
+      } else {
+        const auto known = threads.find(track.key.id);
+        if (known != threads.end()) lanes.role = known->second.role;
+        if (known == threads.end() && collective) lanes.role = ThreadRole::kCommunication;
+        lanes.name = thread_name(known == threads.end() ? nullptr : &known->second, lanes.role);
+      }
       LaneBuilder(lanes.depths).add_all(track.slices);
       track.slices = {};
       lanes_.threads.push_back(std::move(lanes));
     }
-    std::ranges::stable_sort(lanes_.threads, {},
-                             [](const ThreadLanes& t) { return place_of(t.role); });
+    std::ranges::stable_sort(lanes_.threads, {}, [](const ThreadLanes& t) {
+      const int64_t number = t.table == "gpu_activity" ? t.thread_id : 0;
+      return std::tuple(place_of(t), t.device, number);
+    });
     number_equal_names();
     return Done{};
+  }
+
+  static std::string table_of(Source source) {
+    switch (source) {
+      case Source::kStream:
+        return "gpu_activity";
+      case Source::kCollectives:
+        return "collective";
+      case Source::kRanges:
+        break;
+    }
+    return "host_range";
+  }
+
+  [[nodiscard]] bool uses_several_devices() const {
+    std::optional<int64_t> first;
+    return std::ranges::any_of(tracks_, [&](const Track& track) {
+      if (track.key.source != Source::kStream) return false;
+      if (!first) first = track.key.device;
+      return *first != track.key.device;
+    });
+  }
+
+  // "stream 7", "stream 20 NCCL", "device 1 stream 7": as CUDA counts it, where that is known.
+  void name_stream(const TrackKey& key, const std::vector<schema::StreamRow>& known,
+                   ThreadLanes& lanes) const {
+    const auto row = std::ranges::find(known, key.id, &schema::StreamRow::id);
+    if (row != known.end()) lanes.thread_id = row->cuda_stream;
+    if (uses_several_devices()) {
+      lanes.device = key.device;
+      lanes.name = fmt::format("device {} ", key.device);
+    }
+    lanes.name += fmt::format("stream {}", lanes.thread_id);
+    if (row != known.end() && row->name_id && !reader_.string(*row->name_id).empty())
+      lanes.name += " " + reader_.string(*row->name_id);
+  }
+
+  // In which phase each launch was called, from the lanes of the host's threads.
+  void find_launch_phases() {
+    std::ranges::sort(calls_);
+    for (const ThreadLanes& thread : lanes_.threads) {
+      if (thread.table != "host_range") continue;
+      for (const Lane& lane : thread.depths) {
+        for (size_t i = 0; i < lane.row.size(); ++i) {
+          const auto phase = static_cast<Category>(lane.phase[i]);
+          if (!is_compute_phase(phase)) continue;
+          const auto call = std::ranges::lower_bound(calls_, lane.row[i], {}, &Call::row);
+          if (call != calls_.end() && call->row == lane.row[i])
+            phase_of_launch_.try_emplace(call->correlation, phase);
+        }
+      }
+    }
+  }
+
+  void take_over_phases(std::vector<Slice>& slices) const {
+    for (Slice& slice : slices) {
+      if (!slice.launch || slice.phase != static_cast<uint8_t>(Category::kOtherCompute)) continue;
+      const auto phase = phase_of_launch_.find(*slice.launch);
+      if (phase != phase_of_launch_.end()) slice.phase = static_cast<uint8_t>(phase->second);
+    }
   }
 
   std::string thread_name(const schema::ThreadRow* row, ThreadRole role) const {
@@ -268,20 +405,22 @@ class Loader {
     return std::string(word_of(role));
   }
 
-  static int place_of(ThreadRole role) {
-    switch (role) {
+  static int place_of(const ThreadLanes& thread) {
+    constexpr int kStreams = 2;  // below what launches, above the host's communication threads
+    if (thread.table == "gpu_activity") return kStreams;
+    switch (thread.role) {
       case ThreadRole::kMain:
         return 0;
       case ThreadRole::kAutograd:
         return 1;
       case ThreadRole::kCommunication:
-        return 2;
+        return kStreams + 1;
       case ThreadRole::kLoader:
-        return 3;
+        return kStreams + 2;
       case ThreadRole::kOther:
         break;
     }
-    return 4;
+    return kStreams + 3;
   }
 
   // "gloo worker", twice → "gloo worker 1", "gloo worker 2". The two tables of one thread keep one
@@ -305,7 +444,10 @@ class Loader {
   RankLanes& lanes_;
   std::vector<Marker> markers_;  // by string id
   std::vector<Track> tracks_;
-  std::map<std::pair<int64_t, bool>, size_t> track_of_;
+  std::map<TrackKey, size_t> track_of_;
+  std::vector<Call> calls_;
+  std::unordered_set<int64_t> collective_launches_;        // correlations
+  std::unordered_map<int64_t, Category> phase_of_launch_;  // by correlation; compute phases only
   std::map<std::pair<schema::Function, std::optional<int64_t>>, int32_t> collective_names_;
   int64_t first_ns_ = std::numeric_limits<int64_t>::max();
   int64_t last_ns_ = std::numeric_limits<int64_t>::min();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@
 
 namespace dprof::analyzer {
 
-// Slices of one thread at one nesting depth: sorted by start, never overlapping. 25 bytes per
-// slice.
+// Slices of one thread, or of one stream of a device, at one nesting depth: sorted by start, never
+// overlapping. 25 bytes per slice.
 struct Lane {
   std::vector<int64_t> start_ns;
   std::vector<int64_t> duration_ns;  // an open slice reaches to the end of the trace; see open
@@ -27,18 +28,19 @@ struct Lane {
 };
 
 struct ThreadLanes {
-  int64_t thread_id = 0;
-  std::string name;  // "main", "gloo worker 2"
+  int64_t thread_id = 0;          // of a stream its number, as CUDA counts
+  std::optional<int64_t> device;  // of a stream, where the rank uses several
+  std::string name;               // "main", "gloo worker 2", "stream 7"
   schema::ThreadRole role{};
-  std::string table;         // host_range or collective
-  std::vector<Lane> depths;  // 0 = outermost
+  std::string table;         // host_range, collective, or gpu_activity: then it is a stream
+  std::vector<Lane> depths;  // 0 = outermost; of a stream what overlaps lies below
 };
 
 struct RankLanes {
   int rank = 0;
   Interval span;  // first to last event
   std::vector<std::string> names;
-  std::vector<ThreadLanes> threads;  // main first, then autograd, communication, others
+  std::vector<ThreadLanes> threads;  // main first, then autograd, streams, communication, others
   int64_t open_slices = 0;
 };
 

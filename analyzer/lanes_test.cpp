@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "analyzer/digest/test_support/gpu_trace.h"
 #include "schema/trace_writer.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
@@ -200,6 +201,87 @@ TEST(Lanes, AnEmptyTraceHasNone) {
   const RankLanes lanes = lanes_of_rows({});
   EXPECT_TRUE(lanes.threads.empty());
   EXPECT_TRUE(lanes.span.empty());
+}
+
+RankLanes lanes_of_gpu(GpuTrace& trace) {
+  const TemporaryFolder folder;
+  const Result<RankLanes> lanes = load_lanes(trace.write(folder.path() / "rank-00000.dprof"));
+  EXPECT_TRUE(lanes.ok());
+  return lanes.ok() ? *lanes : RankLanes();
+}
+
+const ThreadLanes& named(const RankLanes& lanes, std::string_view name) {
+  static const ThreadLanes kNone;
+  const auto found = std::ranges::find(lanes.threads, name, &ThreadLanes::name);
+  EXPECT_NE(found, lanes.threads.end()) << name;
+  return found == lanes.threads.end() ? kNone : *found;
+}
+
+std::vector<Category> phases_of(const Lane& lane) {
+  std::vector<Category> phases;
+  for (const uint8_t phase : lane.phase) phases.push_back(static_cast<Category>(phase));
+  return phases;
+}
+
+TEST(StreamLanes, KernelsHaveThePhaseThatLaunchedThem) {
+  GpuTrace trace;
+  trace.range(0, 0, 100, "forward");
+  trace.kernel(0, 7, 20, 30);
+  trace.range(0, 100, 200, "backward");
+  trace.kernel(0, 7, 120, 400);
+  trace.kernel(0, 7, 405, 410);  // launched within none
+  trace.activity(7, 420, 430, 0, "Memcpy", schema::GpuActivityKind::kMemcpyH2d);
+  trace.activity(7, 440, 450, 0, "ncclDevKernel_AllReduce_Sum_f32");
+  trace.activity(7, 460, 480, 0, "cudaStreamSynchronize", schema::GpuActivityKind::kSync);
+  const RankLanes lanes = lanes_of_gpu(trace);
+  const ThreadLanes& stream = named(lanes, "stream 7");
+  EXPECT_EQ(stream.table, "gpu_activity");
+  ASSERT_EQ(stream.depths.size(), 1U);
+  EXPECT_THAT(phases_of(stream.depths[0]),
+              ElementsAre(Category::kForward, Category::kBackward, Category::kOtherCompute,
+                          Category::kCopy, Category::kExposedTransfer));
+  EXPECT_THAT(stream.depths[0].row, ElementsAre(1, 2, 3, 4, 5)) << "the sync is no activity";
+  EXPECT_EQ(lanes.span.end, TraceNs{450 * GpuTrace::kUs});
+}
+
+TEST(StreamLanes, ACollectivesKernelCommunicatesWhateverItsName) {
+  GpuTrace trace;
+  const int64_t correlation = trace.launch(0, 5, 6);
+  trace.activity(20, 10, 50, correlation, "some_kernel");
+  trace.collective(correlation);
+  EXPECT_THAT(phases_of(named(lanes_of_gpu(trace), "stream 20").depths.at(0)),
+              ElementsAre(Category::kExposedTransfer));
+}
+
+TEST(StreamLanes, WhatOverlapsOnAStreamIsDrawnBelow) {
+  GpuTrace trace;
+  trace.kernel(0, 7, 20, 30);
+  trace.kernel(0, 7, 25, 40);  // programmatic dependent launch
+  trace.kernel(0, 7, 40, 50);
+  const RankLanes lanes = lanes_of_gpu(trace);
+  const ThreadLanes& stream = named(lanes, "stream 7");
+  EXPECT_EQ(slices_in(stream), 3U);
+  expect_no_overlap(stream);
+  EXPECT_EQ(stream.depths.size(), 2U);
+}
+
+TEST(StreamLanes, StreamsAreNamedAsCudaCountsThem) {
+  GpuTrace trace;
+  trace.range(0, 0, 100, "forward");
+  trace.kernel(0, 1, 20, 30);
+  trace.activity(2, 20, 30, 0).device_id = 1;
+  trace.stream_number(1, 7);
+  const RankLanes lanes = lanes_of_gpu(trace);
+  EXPECT_EQ(named(lanes, "device 0 stream 7").thread_id, 7);
+  EXPECT_EQ(named(lanes, "device 1 stream 2").device, 1);
+}
+
+TEST(StreamLanes, StreamsStandInTheOrderOfTheirNumbers) {
+  GpuTrace trace;
+  for (const int64_t stream : {20, 7, 13}) trace.activity(stream, 20, 30, 0);
+  std::vector<std::string> names;
+  for (const ThreadLanes& thread : lanes_of_gpu(trace).threads) names.push_back(thread.name);
+  EXPECT_THAT(names, ElementsAre("stream 7", "stream 13", "stream 20"));
 }
 
 TEST(DescribeRow, TellsARowInWords) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the timeline takes to open a run and to paint a frame: a scripted zoom and pan over a
-// run with about a million events, all ranks unfolded, 1920×1080, on the offscreen platform.
+// How long the window takes to open a run and to paint a frame: a scripted zoom and pan over a run
+// with about a million events, all ranks unfolded, 1920×1080, on the offscreen platform; with the
+// docks that follow the visible range; a search over all events; and Ranks × steps of 1,000 ranks
+// and 1,000 steps.
 #include <fmt/format.h>
 
 #include <QApplication>
@@ -77,6 +79,30 @@ class Frames {
     times_.clear();
   }
 
+  // To the first event of each name, from the beginning: what Enter costs after `/`.
+  void searches() {
+    const view::Model& model = window_.session().model();
+    for (const std::string& name : model.ranks.front().lanes.names) {
+      if (name.empty()) continue;
+      const Clock::time_point begin = Clock::now();
+      const auto found = view::next_named(model, "*" + name, {}, model.span.begin, 1);
+      if (found) times_.push_back(ms_since(begin));
+    }
+    const Clock::time_point begin = Clock::now();
+    if (!view::next_named(model, "*no event has this*", {}, model.span.begin, 1))
+      times_.push_back(ms_since(begin));
+  }
+
+  // Of Ranks × steps, repainted whole.
+  void heatmaps() {
+    for (int i = 0; i < 50; ++i) {
+      const Clock::time_point begin = Clock::now();
+      window_.heatmap().refresh();
+      QApplication::processEvents();
+      times_.push_back(ms_since(begin));
+    }
+  }
+
   // Only what lies above the static picture: what a moving mouse costs.
   void overlays() {
     QImage target(window_.canvas().size(), QImage::Format_ARGB32_Premultiplied);
@@ -93,6 +119,26 @@ class Frames {
   widgets::MainWindow& window_;
   std::vector<double> times_;
 };
+
+// A run of many ranks and steps, of which no events are loaded.
+view::Model large_run() {
+  constexpr int kRanks = 1000;
+  constexpr int64_t kSteps = 1000;
+  constexpr int64_t kStepNs = 100'000'000;
+  analyzer::Run run{.name = "large"};
+  analyzer::Analysis analysis;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    run.traces.push_back({.rank = rank, .host = fmt::format("node-{}", rank / 8)});
+    analyzer::RankAnalysis of{.rank = rank};
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const TraceNs begin{step * kStepNs};
+      of.steps.push_back({step, {begin, begin + DurationNs{kStepNs}}});
+      of.own_delays.push_back({step, (rank * 7919 + step * 104'729) % 1'000'000});
+    }
+    analysis.ranks.push_back(std::move(of));
+  }
+  return view::build_model(std::move(run), std::move(analysis), {});
+}
 
 int run(int64_t events) {
   const test_support::TemporaryFolder folder;
@@ -131,6 +177,27 @@ int run(int64_t events) {
   frames.print("zoom and pan, whole window");
   frames.overlays();
   frames.print("hover");
+  window.session().clear_selection();
+  for (const view::Dock dock : {view::Dock::kTable, view::Dock::kFlame, view::Dock::kHistogram}) {
+    window.session().show_dock(dock);
+    window.refresh();
+    frames.script();
+    frames.print(fmt::format("the same, dock {}", view::info_of(dock).title).c_str());
+  }
+  frames.searches();
+  frames.print("search to the first hit");
+
+  const auto large = std::make_shared<const view::Model>(large_run());
+  window.show_model(large);
+  begin = Clock::now();
+  const view::StepMatrix matrix =
+      view::step_matrix(*large, view::Metric::kOwnDelay, view::RankOrder::kByRank);
+  fmt::print("ranks × steps, made        {:6.2f} ms   ({} × {})\n", ms_since(begin),
+             matrix.ranks.size(), matrix.steps.size());
+  window.show_page(view::Page::kHeatmap);
+  QApplication::processEvents();
+  frames.heatmaps();
+  frames.print("ranks × steps, painted");
   return 0;
 }
 

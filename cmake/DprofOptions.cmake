@@ -67,6 +67,6 @@ dprof_decide(CUDA "${LibTorch_CUDA_FOUND}" "the PyPI wheels nvidia-cuda-runtime 
 dprof_decide(NCCL "${LibTorch_NCCL_FOUND}" "the PyPI wheel nvidia-nccl-cu13")
 
 if(NOT DPROF_WITH_QT STREQUAL "OFF")
-  find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Test)
+  find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Svg Test)
 endif()
-dprof_decide(QT "${Qt6_FOUND}" "the Debian package qt6-base-dev")
+dprof_decide(QT "${Qt6_FOUND}" "the Debian packages qt6-base-dev and qt6-svg-dev")

@@ -100,7 +100,7 @@ class Builder {
           .rank_index = static_cast<int>(rank_index),
           .thread_index = static_cast<int>(thread_index),
           .depths = depths,
-          .track = fmt::format("rank:{}/thread:{}", rank.rank, thread_word(thread)),
+          .track = fmt::format("rank:{}/{}", rank.rank, track_word(thread)),
           .label = thread.name});
   }
 
@@ -112,11 +112,16 @@ class Builder {
 
 }  // namespace
 
-std::string thread_word(const analyzer::ThreadLanes& thread) {
+std::string track_word(const analyzer::ThreadLanes& thread) {
+  if (thread.table == "gpu_activity") {
+    const std::string device =
+        thread.device ? fmt::format("device:{}/", *thread.device) : std::string();
+    return fmt::format("{}stream:{}", device, thread.thread_id);
+  }
   std::string word = lower(thread.name);
   std::replace(word.begin(), word.end(), ' ', '_');
   std::replace(word.begin(), word.end(), '/', '_');
-  return word;
+  return "thread:" + word;
 }
 
 const Row* Layout::at(int y) const {

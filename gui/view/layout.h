@@ -51,7 +51,8 @@ inline constexpr int kThreadPadding = 4;  // above the first and below the last 
 
 [[nodiscard]] Layout make_layout(const Model& model, const Folds& folds);
 
-// The selector's word for a thread: "main", "gloo_worker_2".
-[[nodiscard]] std::string thread_word(const analyzer::ThreadLanes& thread);
+// The selector's word for a thread or stream: "thread:main", "thread:gloo_worker_2", "stream:7",
+// "device:1/stream:7".
+[[nodiscard]] std::string track_word(const analyzer::ThreadLanes& thread);
 
 }  // namespace dprof::view

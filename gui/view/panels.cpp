@@ -240,11 +240,12 @@ Panel draw_diagnostics(const Session& session, int width, int height, const Text
   return panel;
 }
 
-DrawList draw_top_bar(const Session& session, int width, int height, const TextMeasure& measure) {
+DrawList draw_top_bar(const Session& session, int width, int height, int room,
+                      const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
   list.line({0, height - 1}, {width, height - 1}, Role::kBorder);
-  int x = text_at(16, height, "dprof", {.font = Font::kTitle}, measure, list) - 4;
+  const int x = text_at(16, height, "dprof", {.font = Font::kTitle}, measure, list) - 4;
   if (!session.is_open()) return list;
   const analyzer::RunInfo& run = session.model().report.run;
   std::string text =
@@ -254,7 +255,9 @@ DrawList draw_top_bar(const Session& session, int width, int height, const TextM
     text += fmt::format(" · {} · median {}", plural(run.steps->count, "step", "steps"),
                         format_duration({run.steps->median_ns}));
   }
-  x = text_at(x, height, std::move(text), {.role = Role::kTextDim}, measure, list);
+  constexpr int kBeforeTabs = 8;
+  text_at(x, height, elided(text, room - x - kBeforeTabs, Font::kBody, measure),
+          {.role = Role::kTextDim}, measure, list);
   return list;
 }
 

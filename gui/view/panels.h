@@ -29,7 +29,8 @@ struct FindingsPanel {
 [[nodiscard]] Panel draw_diagnostics(const Session& session, int width, int height,
                                      const TextMeasure& measure);
 
-[[nodiscard]] DrawList draw_top_bar(const Session& session, int width, int height,
+// Texts end before `room`: the tabs of the pages follow.
+[[nodiscard]] DrawList draw_top_bar(const Session& session, int width, int height, int room,
                                     const TextMeasure& measure);
 
 // `pending` says what is being done; "" = nothing.

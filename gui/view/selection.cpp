@@ -76,7 +76,8 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
     return fail(Code::kUsage,
                 fmt::format("rank {} has no row {} in table {}", selector.number, selector.row,
                             selector.table),
-                "rows that the timeline shows are those of host_range and collective");
+                "rows that the timeline shows are those of host_range, collective and "
+                "gpu_activity");
   }
   selection.slice = place;
   selection.ranks = {model.ranks[*index].rank};

@@ -15,6 +15,7 @@ constexpr size_t kManyRanks = 16;  // more of them are seen on Ranks × steps fi
 
 void Session::open(std::shared_ptr<const Model> model) {
   model_ = std::move(model);
+  comparison_.reset();
   matrix_.reset();
   events_.forget();
   flame_.forget();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/compare/compare.h"
 #include "base/result.h"
 #include "gui/view/docks/dock.h"
 #include "gui/view/docks/durations.h"
@@ -36,6 +37,11 @@ struct Hover {
   std::optional<uint32_t> piece;
   int rank_index = -1;
   uint32_t folded = 0;
+};
+
+struct ComparedRuns {
+  std::string other_name;
+  analyzer::RunComparison comparison;
 };
 
 class Session {
@@ -98,6 +104,10 @@ class Session {
   // Over the whole run, unless a range was chosen by hand.
   [[nodiscard]] const Durations& durations() const;
 
+  // The other run that Compare shows beside this one; nullptr = none.
+  [[nodiscard]] const ComparedRuns* comparison() const { return comparison_.get(); }
+  void show_comparison(std::shared_ptr<const ComparedRuns> runs) { comparison_ = std::move(runs); }
+
   // Rows.
   void scroll_by(int pixels);
   void scroll_to(const Row& row);
@@ -153,6 +163,7 @@ class Session {
   void keep_scroll_inside();
 
   std::shared_ptr<const Model> model_;
+  std::shared_ptr<const ComparedRuns> comparison_;
   Interval range_;
   int width_ = 1000;
   int height_ = 500;

@@ -16,8 +16,8 @@ int64_t Session::step_at(TraceNs time) const {
   return nearest;
 }
 
-// The step that a finding's evidence lies in; without evidence of one step, a steady one near the
-// middle whose neighbourhood is as long as usual.
+// The step that a finding's evidence lies in; where that is longer, a steady step near its middle
+// whose neighbourhood is as long as usual; without evidence, near the middle of all.
 std::optional<int64_t> Session::typical_step(const analyzer::Finding* finding) const {
   const std::vector<analyzer::StepWindow>& steps = model_->steps;
   if (steps.empty()) return std::nullopt;
@@ -34,6 +34,15 @@ std::optional<int64_t> Session::typical_step(const analyzer::Finding* finding) c
       if (evidence.end_ns - evidence.start_ns <= 2 * usual_ns) {
         return step_at(TraceNs{evidence.start_ns});
       }
+    }
+    for (const analyzer::Evidence& evidence : finding->evidence) {
+      const auto index = [&](int64_t ns) { return *model_->index_of_step(step_at(TraceNs{ns})); };
+      const size_t from = std::max(first, index(evidence.start_ns));
+      const size_t to = std::min(last, index(evidence.end_ns));
+      if (from > to) continue;
+      first = from;
+      last = to;
+      break;
     }
   }
   constexpr size_t kNear = 10;

@@ -33,6 +33,19 @@ TEST_F(SessionTest, OpensOnTheDearestFinding) {
             (std::vector<std::string>{"finding:1", "step:1", "collective:0/all_reduce/1"}));
 }
 
+TEST_F(SessionTest, LongEvidenceIsShownInItsMiddle) {
+  Model model = test::small_model();
+  model.steps.clear();
+  for (int64_t step = 0; step < 60; ++step)
+    model.steps.push_back({step, {TraceNs{step * 100 * kMs}, TraceNs{(step + 1) * 100 * kMs}}});
+  model.report.run.steps->last_steady = 59;
+  model.report.findings->front().evidence = {{2, "host_range", {12}, 4000 * kMs, 5500 * kMs}};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  ASSERT_TRUE(session.selection().step);
+  EXPECT_GE(*session.selection().step, 40);
+  EXPECT_LE(*session.selection().step, 55);
+}
+
 TEST_F(SessionTest, ASmallRunOpensWithAllItsThreads) {
   Session tall;
   tall.set_viewport(600, 900);

@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDialog>
+#include <QFileDialog>
 #include <QGridLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -12,6 +13,7 @@
 
 #include "gui/view/docks/table_dock.h"
 #include "gui/widgets/main_window.h"
+#include "gui/widgets/picture.h"
 
 namespace dprof::widgets {
 namespace {
@@ -125,6 +127,9 @@ void MainWindow::add_actions() {
       selectors << to_qstring(one);
     QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
   });
+  add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
+             [this] { save_picture(); });
+  add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
   add_action(tr("Leave the field; clear the selection"), {Qt::Key_Escape}, [this] {
     if (canvas_->hasFocus()) {
       session_.clear_selection();
@@ -178,6 +183,16 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     }
   }
   refresh();
+}
+
+void MainWindow::save_picture() {
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Save what is seen"), QStringLiteral("dprof.png"),
+                                   tr("Pictures (*.png *.svg *.pdf)"));
+  if (path.isEmpty()) return;
+  const Status written = write_picture(path.toStdString(), *this);
+  set_message(written.ok() ? tr("saved %1").arg(path)
+                           : to_qstring(written.error().what + ": " + written.error().hint));
 }
 
 void MainWindow::show_keys() {

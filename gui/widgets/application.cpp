@@ -48,10 +48,12 @@ int run_application(int argc, char** argv) {
   }
   QApplication application(argc, argv);
   QApplication::setApplicationName(QStringLiteral("dprof-gui"));
+  QApplication::setOrganizationName(QStringLiteral("dprof"));
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   Look look(theme_of(*options));
   MainWindow window(look);
   window.resize(options->width, options->height);
+  if (!options->has_output()) window.recall_layout();
   window.show();
   if (!options->runs.empty()) window.open(options->runs, options->analysis);
   if (options->has_output()) {

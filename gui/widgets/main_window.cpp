@@ -11,6 +11,7 @@
 
 #include "gui/view/overview.h"
 #include "gui/view/pages/collectives_page.h"
+#include "gui/view/pages/compare_page.h"
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
 #include "gui/view/state_dump.h"
@@ -61,6 +62,17 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     fields_ = fields;
     details_->refresh();
   });
+  connect(&worker_, &Worker::compared, this,
+          [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
+            session_.show_comparison(runs);
+            stage_.clear();
+            refresh();
+          });
+  connect(&worker_, &Worker::compare_failed, this, [this](const Error& error) {
+    compare_error_ = error;
+    stage_.clear();
+    set_message(to_qstring(error.what));
+  });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
 }
 
@@ -78,6 +90,8 @@ void MainWindow::build() {
   columns_->setStretchFactor(1, 1);
   columns_->setStretchFactor(2, 0);
   rows->addWidget(columns_, 1);
+  for (QSplitter* splitter : {columns_, centre_})
+    connect(splitter, &QSplitter::splitterMoved, this, [this] { moved_by_hand_ = true; });
   status_ = new Pane(look_, [this](int width, int height) {
     std::string pending = message_text_.toStdString();
     if (!stage_.isEmpty()) pending = stage_.toStdString() + "…";
@@ -90,7 +104,8 @@ void MainWindow::build() {
 
 QWidget* MainWindow::build_top() {
   top_ = new Pane(look_, [this](int width, int height) {
-    return view::draw_top_bar(session_, width, height, look_.measure());
+    const int room = session_.is_open() ? page_tabs_->x() : width;
+    return view::draw_top_bar(session_, width, height, room, look_.measure());
   });
   top_->setFixedHeight(kTopHeight);
   auto* layout = new QHBoxLayout(top_);
@@ -189,8 +204,8 @@ QWidget* MainWindow::build_centre() {
 }
 
 void MainWindow::build_pages() {
-  for (const view::Page page :
-       {view::Page::kOverview, view::Page::kCollectives, view::Page::kMemory}) {
+  for (const view::Page page : {view::Page::kOverview, view::Page::kCollectives,
+                                view::Page::kMemory, view::Page::kCompare}) {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
@@ -214,6 +229,8 @@ view::Panel MainWindow::draw_page(view::Page page, int width, int height, int to
       return view::draw_collectives(session_, width, height, top, measure);
     case view::Page::kMemory:
       return view::draw_memory_page(session_, width, height, measure);
+    case view::Page::kCompare:
+      return view::draw_compare_page(session_, width, height, top, measure);
     case view::Page::kTimeline:
     case view::Page::kHeatmap:
       break;
@@ -266,11 +283,13 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   arrange();
 }
 
-// The sizes of the picture in the design; on small screens the side panes give way first.
+// The sizes of the picture in the design, until the user has moved something; on small screens the
+// side panes give way first.
 void MainWindow::arrange() {
   const int right = width() < kNarrow ? kNarrowRightWidth : kRightWidth;
   const int left = width() < kNarrow ? 200 : kLeftWidth;
   filter_->setGeometry(12, 34, left - 24, 26);
+  if (moved_by_hand_) return;
   columns_->setSizes({left, width() - left - right - 2, right});
   const int below = height() - kTopHeight - kStatusHeight;
   const int bottom = below * 63 / 200;  // ten lines of the table at 1080
@@ -283,6 +302,13 @@ void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::Analys
   share_ = 0;
   worker_.open(std::move(paths), std::move(options));
   refresh();
+}
+
+void MainWindow::compare_with(std::vector<std::filesystem::path> paths,
+                              analyzer::AnalysisOptions options) {
+  if (!session_.is_open()) return;
+  compare_error_.reset();
+  worker_.compare(session_.shared_model(), std::move(paths), std::move(options));
 }
 
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {

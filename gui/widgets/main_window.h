@@ -29,6 +29,9 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Look& look, QWidget* parent = nullptr);
 
   void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options = {});
+  // Opens another run beside the one that is open, for the page Compare.
+  void compare_with(std::vector<std::filesystem::path> paths,
+                    analyzer::AnalysisOptions options = {});
   // Shows a run that is in memory already.
   void show_model(std::shared_ptr<const view::Model> model);
   Status select(const std::string& selector, bool keep);
@@ -48,10 +51,14 @@ class MainWindow : public QMainWindow {
   }
   [[nodiscard]] Docks& docks() { return *docks_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
   [[nodiscard]] int pending() const { return worker_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
   [[nodiscard]] view::DrawList draw_list() const;
   [[nodiscard]] std::string state() const;
+  // Size and place as they were when such a window was last closed, and remembers them from now on.
+  void recall_layout();
+  void reset_layout();
   // All panes again, after the session was changed from outside.
   void refresh();
 
@@ -61,6 +68,7 @@ class MainWindow : public QMainWindow {
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void build();
@@ -75,6 +83,7 @@ class MainWindow : public QMainWindow {
   void add_actions();
   void add_action(const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
   void show_keys();
+  void save_picture();
   void build_go_to();
   void complete_commands();
   void begin_in_field(QChar first);
@@ -109,10 +118,13 @@ class MainWindow : public QMainWindow {
   Pane* status_ = nullptr;
   QSplitter* columns_ = nullptr;
   QSplitter* centre_ = nullptr;
+  bool moved_by_hand_ = false;  // the splitters
+  bool remembers_ = false;
   std::vector<view::Box> cards_;
   view::Fields fields_;
   std::optional<view::SlicePlace> described_;
   std::optional<Error> error_;
+  std::optional<Error> compare_error_;
   QString stage_;
   double share_ = 0;
   QString message_text_;

@@ -7,7 +7,9 @@
 #include <QApplication>
 #include <QPointer>
 #include <QScrollBar>
+#include <QSettings>
 #include <QSignalSpy>
+#include <QSplitter>
 #include <QStyleFactory>
 #include <QTest>
 #include <QWheelEvent>
@@ -286,6 +288,35 @@ TEST_F(MainWindowTest, DocksByKeyAndTheirLinksByMouse) {
   key(Qt::Key_1, Qt::ControlModifier);
   QTest::mouseDClick(table, Qt::LeftButton, {}, QPoint(60, 34 + 22 + 10));
   EXPECT_EQ(state()["page"], "timeline") << "what is double-clicked is shown there";
+}
+
+TEST_F(MainWindowTest, TheLayoutIsRememberedWhereItWasMoved) {
+  const test_support::TemporaryFolder folder;
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope,
+                     QString::fromStdString(folder.path().string()));
+  QCoreApplication::setOrganizationName(QStringLiteral("test"));
+  show_small();
+  const auto heights = [](MainWindow& of) { return std::pair(of.docks().height(), of.height()); };
+  window.recall_layout();
+  auto* splitter = qobject_cast<QSplitter*>(window.docks().parentWidget());
+  ASSERT_NE(splitter, nullptr);
+  splitter->setSizes({300, 300});
+  emit splitter->splitterMoved(300, 1);
+  window.resize(1300, 730);
+  QCoreApplication::processEvents();
+  const auto moved = heights(window);
+  window.close();
+
+  MainWindow again(look);
+  again.recall_layout();
+  again.show_model(view::test::shared_small_model());
+  again.show();
+  QCoreApplication::processEvents();
+  EXPECT_EQ(heights(again), moved);
+  again.reset_layout();
+  QCoreApplication::processEvents();
+  EXPECT_NE(heights(again), moved);
 }
 
 TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {

@@ -129,12 +129,14 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   std::string size, steps, ranks, timeout, theme, script;
   std::vector<std::string> views;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
-  app.add_option("--screenshot", options.screenshot, "write a picture (PNG) and end");
+  app.add_option("--screenshot", options.screenshot,
+                 "write a picture (.png, .svg or .pdf) and end");
   app.add_option("--size", size, "size of the window, 1920x1080")
       ->check(reading(read_size, options, "WxH"));
   app.add_option("--dump-state", options.state, "write what is shown as JSON and end");
   app.add_option("--dump-draw-list", options.draw_list,
                  "write the timeline's drawing commands as text and end");
+  app.add_option("--compare", options.compare, "another run, for the page compare");
   app.add_option("--script", script, "do what a file of commands says, and end (docs/gui.md)")
       ->check(reading(read_script, options, "FILE"));
   app.add_option("--select", options.selectors,

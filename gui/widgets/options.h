@@ -20,6 +20,7 @@ namespace dprof::widgets {
 struct Options {
   std::vector<std::filesystem::path> runs;
   analyzer::AnalysisOptions analysis;
+  std::filesystem::path compare;  // "" = no other run
   std::vector<std::string> selectors;
   std::optional<view::Page> page;  // nullopt: the one that suits the run
   std::optional<view::Dock> dock;

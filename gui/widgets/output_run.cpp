@@ -4,30 +4,22 @@
 #include <fmt/format.h>
 
 #include <QApplication>
-#include <QPixmap>
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 
+#include "gui/widgets/picture.h"
+
 namespace dprof::widgets {
 namespace {
-
-Failure cannot_write(const std::filesystem::path& path) {
-  return fail(Code::kIo, fmt::format("{} cannot be written", path.string()),
-              "is the folder there, and writable?");
-}
 
 Status write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) return cannot_write(path);
-  return Done{};
-}
-
-Status write_picture(const std::filesystem::path& path, MainWindow& window) {
-  if (!window.grab().save(QString::fromStdString(path.string()), "PNG")) return cannot_write(path);
-  return Done{};
+  if (file) return Done{};
+  return fail(Code::kIo, fmt::format("{} cannot be written", path.string()),
+              "is the folder there, and writable?");
 }
 
 Status write_outputs(const Options& options, MainWindow& window) {
@@ -78,6 +70,7 @@ Status apply_options(const Options& options, MainWindow& window) {
     if (!selected.ok()) return selected;
     keep = true;
   }
+  if (!options.compare.empty()) window.compare_with({options.compare}, options.analysis);
   window.refresh();
   return Done{};
 }
@@ -122,6 +115,10 @@ void OutputRun::on_poll() {
     std::cerr << fmt::format("dprof-gui: line {}: not idle within {}\n", line->number,
                              line->argument);
     end(ExitCode::kInconclusive);
+    return;
+  }
+  if (window_.compare_error()) {
+    end(*window_.compare_error());
     return;
   }
   if (started_.hasExpired(options_.timeout.count())) {

@@ -2,11 +2,21 @@
 #include "gui/widgets/panes.h"
 
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
 
 namespace dprof::widgets {
+namespace {
+
+// Where lines and letters are kept as such, a picture of them would be a loss.
+bool draws_vectors(const QPainter& painter) {
+  const QPaintEngine::Type type = painter.paintEngine()->type();
+  return type == QPaintEngine::SVG || type == QPaintEngine::Pdf;
+}
+
+}  // namespace
 
 Pane::Pane(Look& look, Draw draw, QWidget* parent)
     : QWidget(parent), look_(look), draw_(std::move(draw)) {
@@ -24,17 +34,22 @@ void Pane::resizeEvent(QResizeEvent* event) {
 }
 
 void Pane::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  if (draws_vectors(painter)) {
+    look_.play(draw_(width(), height()), painter);
+    if (overlay_) look_.play(overlay_(width(), height()), painter);
+    return;
+  }
   const qreal ratio = devicePixelRatioF();
   if (stale_ || picture_.devicePixelRatio() != ratio) {
     const QSize pixels = (QSizeF(size()) * ratio).toSize();
     if (picture_.size() != pixels) picture_ = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
     picture_.setDevicePixelRatio(ratio);
     picture_.fill(look_.colour(view::Role::kCanvas));
-    QPainter painter(&picture_);
-    look_.play(draw_(width(), height()), painter);
+    QPainter into(&picture_);
+    look_.play(draw_(width(), height()), into);
     stale_ = false;
   }
-  QPainter painter(this);
   painter.drawImage(0, 0, picture_);
   if (overlay_) look_.play(overlay_(width(), height()), painter);
 }

@@ -76,9 +76,37 @@ TEST_F(ProgramTest, PagesHaveNames) {
   EXPECT_NE(read(path("h.txt")).find("Own delay"), std::string::npos);
   std::string err;
   EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
-  EXPECT_NE(err.find("overview, timeline, heatmap, collectives, memory, selection, table"),
+  EXPECT_NE(err.find("overview, timeline, heatmap, collectives, memory, compare, selection"),
             std::string::npos)
       << err;
+}
+
+TEST_F(ProgramTest, AnotherRunIsOpenedBesideTheFirst) {
+  const std::string run_folder = make_run();
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --compare " + run_folder + " --view compare --dump-draw-list " +
+                    path("c.txt"),
+                &err),
+            0)
+      << err;
+  EXPECT_NE(read(path("c.txt")).find("run beside run"), std::string::npos);
+  EXPECT_NE(read(path("c.txt")).find("the whole step"), std::string::npos);
+  EXPECT_EQ(
+      run(run_folder + " --compare " + path("nowhere") + " --dump-state " + path("c.json"), &err),
+      3);
+  EXPECT_NE(err.find("nowhere"), std::string::npos) << err;
+}
+
+TEST_F(ProgramTest, PicturesThatCanBeEnlargedHaveTextsAsTexts) {
+  const std::string run_folder = make_run();
+  ASSERT_EQ(run(run_folder + " --screenshot " + path("p.svg")), 0);
+  EXPECT_NE(read(path("p.svg")).find("forward"), std::string::npos) << "a slice's label";
+  ASSERT_EQ(run(run_folder + " --screenshot " + path("p.pdf")), 0);
+  EXPECT_EQ(read(path("p.pdf")).substr(0, 5), "%PDF-");
+  EXPECT_GT(std::filesystem::file_size(path("p.pdf")), 10'000U);
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --screenshot " + path("p.bmp"), &err), 2);
+  EXPECT_NE(err.find(".png, .svg or .pdf"), std::string::npos) << err;
 }
 
 TEST_F(ProgramTest, AScriptWalksTheRunAndAsserts) {

@@ -3,6 +3,8 @@
 
 #include <QString>
 
+#include "gui/view/pages/compare_page.h"
+
 namespace dprof::widgets {
 
 Worker::Worker(QObject* parent)
@@ -32,24 +34,27 @@ void Worker::start(std::function<std::function<void()>()> job) {
   });
 }
 
+analyzer::Progress Worker::progress_of(uint64_t generation) {
+  return [this, generation, current = open_generation_](std::string_view stage, double share) {
+    const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
+    QMetaObject::invokeMethod(
+        this,
+        [this, generation, current, text, share] {
+          if (*current == generation) emit progressed(text, share);
+        },
+        Qt::QueuedConnection);
+    return *current == generation;
+  };
+}
+
 void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
   const uint64_t generation = ++*open_generation_;
   ++describe_generation_;
   const auto current = open_generation_;
   start([this, generation, current, paths = std::move(paths),
          options = std::move(options)]() -> std::function<void()> {
-    const auto progress = [&](std::string_view stage, double share) {
-      const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
-      QMetaObject::invokeMethod(
-          this,
-          [this, generation, current, text, share] {
-            if (*current == generation) emit progressed(text, share);
-          },
-          Qt::QueuedConnection);
-      return *current == generation;
-    };
     auto model = std::make_shared<Result<std::shared_ptr<const view::Model>>>(
-        view::load_model(paths, options, progress));
+        view::load_model(paths, options, progress_of(generation)));
     return [this, generation, current, model] {
       if (*current != generation) return;
       if (model->ok()) {
@@ -57,6 +62,24 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
       } else {
         emit failed(model->error());
       }
+    };
+  });
+}
+
+void Worker::compare(std::shared_ptr<const view::Model> run,
+                     std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+  const uint64_t generation = *open_generation_;
+  const auto current = open_generation_;
+  start([this, generation, current, run = std::move(run), paths = std::move(paths),
+         options = std::move(options)]() -> std::function<void()> {
+    const auto other = view::load_model(paths, options, progress_of(generation));
+    if (!other.ok()) {
+      return [this, generation, current, error = other.error()] {
+        if (*current == generation) emit compare_failed(error);
+      };
+    }
+    return [this, generation, current, runs = view::compare_models(*run, **other)] {
+      if (*current == generation) emit compared(runs);
     };
   });
 }

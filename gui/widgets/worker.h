@@ -27,6 +27,9 @@ class Worker : public QObject {
   ~Worker() override;
 
   void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options);
+  // Loads another run and compares it with one that is open.
+  void compare(std::shared_ptr<const view::Model> run, std::vector<std::filesystem::path> paths,
+               analyzer::AnalysisOptions options);
   void describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
                 int64_t row);
   // Results of describe() that are still to come are not wanted.
@@ -39,11 +42,15 @@ class Worker : public QObject {
   void progressed(const QString& stage, double share);
   void opened(std::shared_ptr<const dprof::view::Model> model);
   void failed(const dprof::Error& error);
+  void compared(std::shared_ptr<const dprof::view::ComparedRuns> runs);
+  void compare_failed(const dprof::Error& error);
   void described(const dprof::view::Fields& fields);
   void idle();
 
  private:
   void start(std::function<std::function<void()>()> job);
+  // Tells of a job that belongs to what is opened; false once something else is being opened.
+  [[nodiscard]] analyzer::Progress progress_of(uint64_t generation);
 
   QThreadPool pool_;
   std::shared_ptr<std::atomic<uint64_t>> open_generation_;  // read by the job to cancel itself

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "gui/view/lod.h"
+#include "analyzer/lane_walk.h"
 
 namespace dprof::view {
 namespace {
@@ -58,49 +58,26 @@ class TreeBuilder {
   std::unordered_map<uint64_t, uint32_t> children_;
 };
 
-// Walks one thread's events within a range, outermost first.
-class ThreadWalk {
- public:
-  ThreadWalk(const RankModel& rank, const analyzer::ThreadLanes& thread, Interval range,
-             TreeBuilder& builder)
-      : rank_(rank), thread_(thread), range_(range), builder_(builder) {
-    for (const analyzer::Lane& lane : thread.depths) {
-      const Slices slices = slices_of(lane);
-      next_.push_back(first_ending_after(slices, range.begin));
-      end_.push_back(next_.back() + count_in(slices, range));
-    }
-  }
-
-  void add(uint32_t parent, size_t depth, TraceNs until) {
-    if (depth >= next_.size()) return;
-    const analyzer::Lane& lane = thread_.depths[depth];
-    for (size_t& i = next_[depth]; i < end_[depth] && lane.start_ns[i] < until.ns;) {
-      const TraceNs begin{lane.start_ns[i]};
-      const TraceNs end = begin + DurationNs{lane.duration_ns[i]};
-      const Interval seen{std::max(begin, range_.begin), std::min(end, range_.end)};
-      const std::string& name = rank_.lanes.names[static_cast<size_t>(lane.name[i])];
-      uint32_t node = parent;
-      ++builder_.tree().events;
-      if (builder_.node(parent).depth < kDeepest) {
-        node = builder_.child(parent, name, static_cast<Category>(lane.phase[i]));
-        builder_.node(node).total_ns += seen.length().ns;
-        builder_.node(node).self_ns += seen.length().ns;
-        ++builder_.node(node).count;
-        builder_.node(parent).self_ns -= seen.length().ns;
-      }
-      ++i;
-      add(node, depth + 1, end);
-    }
-  }
-
- private:
-  const RankModel& rank_;
-  const analyzer::ThreadLanes& thread_;
-  Interval range_;
-  TreeBuilder& builder_;
-  std::vector<size_t> next_;
-  std::vector<size_t> end_;
-};
+// Adds one thread's events, each as far as it lies within the range.
+void add_thread(const RankModel& rank, const analyzer::ThreadLanes& thread, Interval range,
+                TreeBuilder& builder) {
+  analyzer::walk_nested<uint32_t>(
+      thread, range, 0, [&](const analyzer::Lane& lane, size_t slice, uint32_t parent) {
+        ++builder.tree().events;
+        if (builder.node(parent).depth >= kDeepest) return parent;
+        const TraceNs begin{lane.start_ns[slice]};
+        const TraceNs end = begin + DurationNs{lane.duration_ns[slice]};
+        const DurationNs seen = std::min(end, range.end) - std::max(begin, range.begin);
+        const uint32_t node =
+            builder.child(parent, rank.lanes.names[static_cast<size_t>(lane.name[slice])],
+                          static_cast<Category>(lane.phase[slice]));
+        builder.node(node).total_ns += seen.ns;
+        builder.node(node).self_ns += seen.ns;
+        ++builder.node(node).count;
+        builder.node(parent).self_ns -= seen.ns;
+        return node;
+      });
+}
 
 // Each node's own time, told by the node first and its callers below it.
 FlameTree turned_over(const FlameTree& tree) {
@@ -129,8 +106,7 @@ FlameTree flame_of(const Model& model, const EventQuery& query, FlameOrder order
   for (const RankModel& rank : model.ranks) {
     if (!query.asks_for(rank.rank)) continue;
     for (const analyzer::ThreadLanes& thread : rank.lanes.threads) {
-      if (thread.table != "collective")
-        ThreadWalk(rank, thread, query.range, builder).add(0, 0, query.range.end);
+      if (thread.table == "host_range") add_thread(rank, thread, query.range, builder);
     }
   }
   FlameNode& root = builder.node(0);

@@ -36,8 +36,8 @@ struct FlameTree {
   int64_t events = 0;
 };
 
-// Of the threads that record ranges; collectives have no stacks. `query.order` is without meaning
-// here. O(events in the range).
+// Of the threads that record ranges; collectives and streams have no stacks. `query.order` is
+// without meaning here. O(events in the range).
 [[nodiscard]] FlameTree flame_of(const Model& model, const EventQuery& query, FlameOrder order);
 
 }  // namespace dprof::view

@@ -90,7 +90,8 @@ class Painter {
     fact("run", model_.run.name);
     fact("command", report.run.command);
     for (const std::filesystem::path& path : model_.run.paths) fact("recorded in", path.string());
-    std::string ranks = fmt::format("{} on {} hosts", report.run.ranks, report.run.hosts);
+    std::string ranks = fmt::format("{} on {} {}", report.run.ranks, report.run.hosts,
+                                    report.run.hosts == 1 ? "host" : "hosts");
     if (report.run.world_size && *report.run.world_size != report.run.ranks)
       ranks += fmt::format(", of a world of {}", *report.run.world_size);
     fact("ranks", ranks);

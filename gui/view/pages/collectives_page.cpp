@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "analyzer/match/bandwidth.h"
@@ -21,7 +22,6 @@ constexpr int kMargin = 16;
 constexpr int kChoicesHeight = 46;
 constexpr int kHeadHeight = 24;
 constexpr int kTop = kChoicesHeight + kHeadHeight;  // above the lines, and always in view
-constexpr double kGigabyte = 1e9;
 
 constexpr std::array<Column, 10> kColumns = {{
     {"collective", 230, false},
@@ -51,7 +51,8 @@ std::string bandwidth_text(const analyzer::MatchedCollective& collective) {
   const auto bandwidth = analyzer::bandwidth_of(
       collective.function, analyzer::size_of(collective.function, *collective.bytes, ranks), ranks,
       collective.transfer_ns);
-  return bandwidth ? fmt::format(" · {:.3g} GB/s", bandwidth->busbw / kGigabyte) : std::string();
+  return bandwidth ? fmt::format(" · {}/s", format_bytes(std::llround(bandwidth->busbw)))
+                   : std::string();
 }
 
 class Painter {

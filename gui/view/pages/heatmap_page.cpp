@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "base/format.h"
@@ -39,6 +40,16 @@ Role colour_of(Metric metric) {
       break;
   }
   return Role::kAccent;
+}
+
+// The least of 1, 2, 5, 10, 20, 50, … that is not below.
+int64_t round_number(double least) {
+  int64_t power = 1;
+  while (static_cast<double>(power) * 10 < least) power *= 10;
+  for (const int64_t factor : {1, 2, 5}) {
+    if (static_cast<double>(factor * power) >= least) return factor * power;
+  }
+  return 10 * power;
 }
 
 std::string ms_or_none(int64_t ns) { return ns == StepMatrix::kUnknown ? "–" : format_ms({ns}); }
@@ -153,11 +164,14 @@ class Painter {
     return map().x + position_of(column, matrix_.steps.size(), map().w);
   }
 
+  // Round numbers, as far apart as their texts need.
   void paint_axis() {
+    const double pixels = static_cast<double>(map().w) / static_cast<double>(matrix_.steps.size());
+    const int64_t every = round_number(std::ceil(kAxisEvery / pixels));
     int free = map().x;
     for (size_t s = 0; s < matrix_.steps.size(); ++s) {
       const int x = column_left(s);
-      if (x < free) continue;
+      if (x < free || matrix_.steps[s] % every != 0) continue;
       const std::string text = fmt::format("step {}", matrix_.steps[s]);
       if (x + measure_.width(text, Font::kSmall) > map().x + map().w) break;
       page_.list.text({x + 2, map().y - kAxisHeight, kAxisEvery, kAxisHeight}, text,

@@ -21,7 +21,7 @@ using analyzer::RankMemory;
 constexpr int kMargin = 24;
 constexpr int kBarLine = 26;
 constexpr int kBarHeight = 17;
-constexpr int kLabelWidth = 170;
+constexpr int kLabelWidth = 230;
 constexpr int kFigureWidth = 230;
 constexpr int kLegendWidth = 190;
 
@@ -61,10 +61,26 @@ Role role_of_use(MemoryUse use) {
   return role_of(Category::kHost);
 }
 
-// The longest bar: what is reserved or there at all counts where it is known.
 int64_t extent_of(const RankMemory& memory) {
-  return std::max({memory.peak_allocated.value_or(0), memory.peak_reserved.value_or(0),
-                   memory.device_total.value_or(0)});
+  return std::max(memory.peak_allocated.value_or(0), memory.peak_reserved.value_or(0));
+}
+
+// "12.3 GB of 14.0 GB reserved".
+std::string figure_of(const RankMemory& memory) {
+  std::string text =
+      memory.peak_allocated ? format_bytes(*memory.peak_allocated) : std::string("–");
+  if (memory.peak_reserved)
+    text += fmt::format(" of {} reserved", format_bytes(*memory.peak_reserved));
+  return text;
+}
+
+// "rank 5 · device 0 of 85.9 GB".
+std::string label_of(const RankMemory& memory) {
+  std::string text = fmt::format("rank {}", memory.rank);
+  if (memory.device < 0) return text + " · host";
+  text += fmt::format(" · device {}", memory.device);
+  if (memory.device_total) text += fmt::format(" of {}", format_bytes(*memory.device_total));
+  return text;
 }
 
 class Painter {
@@ -142,16 +158,10 @@ class Painter {
   }
 
   void paint_peak(const RankMemory& one, int64_t most) {
-    std::string figure = one.peak_allocated ? format_bytes(*one.peak_allocated) : std::string("–");
-    if (one.peak_reserved)
-      figure += fmt::format(" of {} reserved", format_bytes(*one.peak_reserved));
-    const std::string of = one.device < 0 ? "host" : fmt::format("device {}", one.device);
-    const Box bar = rank_line(one.rank, fmt::format("rank {} · {}", one.rank, of), figure);
+    const Box bar = rank_line(one.rank, label_of(one), figure_of(one));
     const auto pixels = [&](int64_t bytes) {
       return static_cast<int>(static_cast<double>(bytes) / static_cast<double>(most) * bar.w);
     };
-    if (one.device_total)
-      body_.rect({bar.x, bar.y, pixels(*one.device_total), bar.h}, Role::kLaneBackground);
     if (one.by_category) {
       int64_t below = 0;
       for (size_t use = 0; use < analyzer::kMemoryUses; ++use) {

@@ -9,18 +9,19 @@
 
 namespace dprof::view {
 
-enum class Page : uint8_t { kOverview, kTimeline, kHeatmap, kCollectives, kMemory };
+enum class Page : uint8_t { kOverview, kTimeline, kHeatmap, kCollectives, kMemory, kCompare };
 
 struct PageInfo {
   std::string_view word;   // in selectors, --view and the dumped state
   std::string_view title;  // on its tab
 };
-inline constexpr std::array<PageInfo, 5> kPages = {{
+inline constexpr std::array<PageInfo, 6> kPages = {{
     {"overview", "Overview"},
     {"timeline", "Timeline"},
     {"heatmap", "Ranks × steps"},
     {"collectives", "Collectives"},
     {"memory", "Memory"},
+    {"compare", "Compare"},
 }};
 
 [[nodiscard]] constexpr const PageInfo& info_of(Page page) {

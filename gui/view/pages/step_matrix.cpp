@@ -58,7 +58,7 @@ void fill(const RankModel& rank, Metric metric, const Columns& columns, std::spa
   } else if (metric == Metric::kOwnDelay) {
     for (const analyzer::OwnDelay& delay : rank.own_delays) {
       if (const auto column = columns.find(delay.step); column != columns.end())
-        row[column->second] = std::max<int64_t>(0, delay.ns);
+        row[column->second] = delay.ns;
     }
   } else {
     add_pieces(rank, metric, columns, row);

@@ -37,6 +37,15 @@ TEST(StepMatrixTest, HighestFirst) {
   EXPECT_EQ(delays.at(2, 1), 0);
 }
 
+// The mean over steps is then the report's own delay.
+TEST(StepMatrixTest, LessWorkThanThePeersIsLess) {
+  Model model = test::small_model();
+  model.ranks[0].own_delays = {{0, -6 * kMs}, {1, -6 * kMs}, {2, 3 * kMs}};
+  const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByRank);
+  EXPECT_EQ(delays.rank_mean_ns[0], -3 * kMs);
+  EXPECT_FLOAT_EQ(delays.level_of(delays.at(0, 0)), 0) << "and is as pale as none";
+}
+
 TEST(StepMatrixTest, WhatARankDoesNotHaveIsUnknownAndNotZero) {
   Model model = test::small_model();
   model.ranks[1].steps.erase(model.ranks[1].steps.begin());

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/compare/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <compare>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "analyzer/lane_walk.h"
+
+namespace dprof::analyzer {
+namespace {
+
+struct NameKey {
+  bool on_device = false;
+  std::string_view name;
+  auto operator<=>(const NameKey&) const = default;
+};
+using Costs = std::map<NameKey, NameCost>;
+
+// A rank's steady steps, from the first one's begin to the last one's end, and how many.
+struct Steady {
+  Interval span;
+  int64_t steps = 0;
+};
+
+Steady steady_of(const ComparedRank& rank, const StepsInfo& info) {
+  Steady steady;
+  for (const StepWindow& step : rank.steps) {
+    if (step.index < info.first_steady || step.index > info.last_steady) continue;
+    if (steady.steps++ == 0) steady.span.begin = step.window.begin;
+    steady.span.end = step.window.end;
+  }
+  return steady;
+}
+
+// One rank's sums by the position of the name among its names.
+class RankSums {
+ public:
+  RankSums(const RankLanes& lanes, Interval span) : lanes_(lanes), span_(span) {
+    for (std::vector<NameCost>& sums : sums_) sums.resize(lanes.names.size());
+    for (const ThreadLanes& thread : lanes.threads) {
+      if (thread.table == "host_range") add_nested(thread);
+      if (thread.table == "gpu_activity") add_flat(thread);
+    }
+  }
+
+  void add_to(Costs& costs) const {
+    for (size_t where = 0; where < sums_.size(); ++where) {
+      for (size_t n = 0; n < sums_[where].size(); ++n) {
+        const NameCost& sum = sums_[where][n];
+        if (sum.count <= 0) continue;
+        NameCost& cost = costs[{where == kDevice, lanes_.names[n]}];
+        cost.total_ns += sum.total_ns;
+        cost.self_ns += sum.self_ns;
+        cost.count += sum.count;
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kHost = 0;
+  static constexpr size_t kDevice = 1;
+
+  [[nodiscard]] bool counts(const Lane& lane, size_t slice) const {
+    return lane.start_ns[slice] >= span_.begin.ns && lane.start_ns[slice] < span_.end.ns;
+  }
+  NameCost& add(const Lane& lane, size_t slice, size_t where) {
+    NameCost& sum = sums_[where][static_cast<size_t>(lane.name[slice])];
+    sum.total_ns += static_cast<double>(lane.duration_ns[slice]);
+    sum.self_ns += static_cast<double>(lane.duration_ns[slice]);
+    ++sum.count;
+    return sum;
+  }
+
+  void add_nested(const ThreadLanes& thread) {
+    walk_nested<NameCost*>(thread, span_, nullptr,
+                           [&](const Lane& lane, size_t slice, NameCost* around) -> NameCost* {
+                             if (!counts(lane, slice)) return nullptr;
+                             if (around != nullptr)
+                               around->self_ns -= static_cast<double>(lane.duration_ns[slice]);
+                             return &add(lane, slice, kHost);
+                           });
+  }
+  void add_flat(const ThreadLanes& stream) {
+    for (const Lane& lane : stream.depths) {
+      const SliceRange range = slices_in(lane, span_);
+      for (size_t i = range.first; i < range.end; ++i) {
+        if (counts(lane, i)) add(lane, i, kDevice);
+      }
+    }
+  }
+
+  const RankLanes& lanes_;
+  Interval span_;
+  std::array<std::vector<NameCost>, 2> sums_;
+};
+
+Costs costs_of(const ComparedRun& run) {
+  Costs costs;
+  if (!run.report->run.steps) return costs;
+  double rank_steps = 0;
+  for (const ComparedRank& rank : run.ranks) {
+    const Steady steady = steady_of(rank, *run.report->run.steps);
+    if (steady.steps == 0) continue;
+    rank_steps += static_cast<double>(steady.steps);
+    RankSums(*rank.lanes, steady.span).add_to(costs);
+  }
+  for (auto& [key, cost] : costs) {
+    cost.total_ns /= rank_steps;
+    cost.self_ns /= rank_steps;
+    cost.count /= rank_steps;
+  }
+  return costs;
+}
+
+}  // namespace
+
+double ComparedName::difference_ns() const { return (b ? b->self_ns : 0) - (a ? a->self_ns : 0); }
+
+RunComparison compare(const ComparedRun& a, const ComparedRun& b) {
+  RunComparison comparison{.a = mean_step(*a.report), .b = mean_step(*b.report)};
+  std::map<NameKey, ComparedName> names;
+  const auto add = [&](const Costs& costs, std::optional<NameCost> ComparedName::*side) {
+    for (const auto& [key, cost] : costs) {
+      ComparedName& name = names[key];
+      name.name = key.name;
+      name.on_device = key.on_device;
+      name.*side = cost;
+    }
+  };
+  add(costs_of(a), &ComparedName::a);
+  add(costs_of(b), &ComparedName::b);
+  for (auto& [key, name] : names) comparison.names.push_back(std::move(name));
+  std::ranges::stable_sort(comparison.names, std::greater(),
+                           [](const ComparedName& name) { return std::abs(name.difference_ns()); });
+  if (comparison.names.empty())
+    comparison.why_no_names = "neither run has events within steady steps";
+  return comparison;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs beside each other: where a mean step goes in each, and what the events of each name
+// cost per rank and step. Names align; nothing is judged.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/lanes.h"
+#include "analyzer/report/render/mean_step.h"
+
+namespace dprof::analyzer {
+
+// One rank's events and steps.
+struct ComparedRank {
+  const RankLanes* lanes = nullptr;
+  std::span<const StepWindow> steps;
+};
+
+struct ComparedRun {
+  const Report* report = nullptr;
+  std::vector<ComparedRank> ranks;
+};
+
+// Means per rank and steady step.
+struct NameCost {
+  double total_ns = 0;
+  double self_ns = 0;  // without what nests in it
+  double count = 0;
+};
+
+struct ComparedName {
+  std::string name;
+  bool on_device = false;     // kernels and copies of GPUs; else ranges of the host
+  std::optional<NameCost> a;  // nullopt: the run has no such event in its steady steps
+  std::optional<NameCost> b;
+
+  // b - a, of self times; what a run does not have costs nothing there.
+  [[nodiscard]] double difference_ns() const;
+};
+
+struct RunComparison {
+  std::optional<MeanStep> a;  // nullopt: no breakdown
+  std::optional<MeanStep> b;
+  std::vector<ComparedName> names;  // largest difference first, of either sign
+  std::string why_no_names;         // "" = there are some
+};
+
+// Events count that begin in a rank's steady steps. O(events + names log names).
+[[nodiscard]] RunComparison compare(const ComparedRun& a, const ComparedRun& b);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/compare_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.h"
+#include "gui/view/columns.h"
+
+namespace dprof::view {
+namespace {
+
+using analyzer::ComparedName;
+using analyzer::NameCost;
+
+constexpr int kMargin = 24;
+constexpr int kHeadHeight = 24;
+constexpr double kLeastShare = 0.0005;  // of a step, for a category to be listed
+
+constexpr std::array<Column, 5> kCategoryColumns = {{
+    {"of a mean step", 250, false},
+    {"this run", 120, true},
+    {"the other", 120, true},
+    {"difference", 150, true},
+    {"change", 90, true},
+}};
+constexpr std::array<Column, 8> kNameColumns = {{
+    {"events of a name, per rank and step", 420, false},
+    {"on", 70, false},
+    {"this run", 110, true},
+    {"the other", 110, true},
+    {"difference", 150, true},
+    {"change", 90, true},
+    {"calls", 90, true},
+    {"calls there", 100, true},
+}};
+
+DurationNs rounded(double ns) { return {std::llround(ns)}; }
+
+// "▲ 3.1 ms" for more in the other run, "▼" for less: readable without colours.
+std::string difference_text(double ns) {
+  const int64_t whole = std::llround(ns);
+  if (whole == 0) return "=";
+  return fmt::format("{} {}", whole > 0 ? "▲" : "▼", format_duration({std::abs(whole)}));
+}
+
+Role role_of_difference(double ns, double whole_ns) {
+  constexpr double kSmall = 0.001;  // of a step: not worth a colour
+  if (std::abs(ns) < kSmall * whole_ns) return Role::kText;
+  return ns > 0 ? Role::kProblem : Role::kAccent;
+}
+
+std::string change_text(double a, double b) {
+  if (a <= 0) return b > 0 ? "new" : "–";
+  if (b <= 0) return "gone";
+  return fmt::format("{:+.1f} %", (b / a - 1) * 100);
+}
+
+std::string self_text(const std::optional<NameCost>& cost) {
+  return cost ? format_duration(rounded(cost->self_ns)) : std::string("–");
+}
+std::string count_text(const std::optional<NameCost>& cost) {
+  return cost ? fmt::format("{:.4g}", cost->count) : std::string("–");
+}
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+      : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
+
+  Panel paint() && {
+    const ComparedRuns* runs = session_.comparison();
+    if (runs == nullptr) {
+      sentence("No other run is open beside this one: dprof-gui RUN --compare OTHER",
+               Role::kTextDim);
+    } else {
+      sentence(fmt::format("{} beside {}", session_.model().run.name, runs->other_name),
+               Role::kText);
+      sentence("Differences are the other run less this one; ▲ takes longer there, ▼ less.",
+               Role::kTextDim);
+      paint_categories(runs->comparison);
+      paint_names(runs->comparison);
+    }
+    panel_.width = std::max(width_, 2 * kMargin + width_of(kNameColumns));
+    panel_.height = y_ + kMargin;
+    DrawList all;
+    all.rect({0, top_, panel_.width, height_}, Role::kCanvas);
+    all.append(panel_.list);
+    panel_.list = std::move(all);
+    return std::move(panel_);
+  }
+
+ private:
+  [[nodiscard]] bool in_view(int y) const { return y + kLineHeight > top_ && y < top_ + height_; }
+
+  void sentence(std::string text, Role role) {
+    panel_.list.text({kMargin, y_, width_ - 2 * kMargin, kLineHeight}, std::move(text),
+                     {.role = role});
+    y_ += kLineHeight;
+  }
+
+  void heads(std::span<const Column> columns) {
+    y_ += 18;
+    draw_heads(columns, {kMargin, y_}, kHeadHeight, panel_.list);
+    y_ += kHeadHeight;
+    panel_.list.line({kMargin, y_ - 1}, {kMargin + width_of(columns), y_ - 1}, Role::kBorder);
+  }
+
+  void paint_categories(const analyzer::RunComparison& comparison) {
+    if (!comparison.a || !comparison.b) {
+      y_ += 12;
+      sentence("Steps were not found in both runs, so their time cannot be compared by category.",
+               Role::kTextDim);
+      return;
+    }
+    heads(kCategoryColumns);
+    const double whole_ns = comparison.a->wall_ns;
+    paint_category("the whole step", whole_ns, comparison.b->wall_ns, whole_ns);
+    // Work is the same work, whether communication runs beside it or not.
+    const analyzer::MeanStep step_a = analyzer::with_hidden_in_phases(*comparison.a);
+    const analyzer::MeanStep step_b = analyzer::with_hidden_in_phases(*comparison.b);
+    for (size_t c = 0; c < analyzer::kCategories; ++c) {
+      const double a = step_a.category_ns[c];
+      const double b = step_b.category_ns[c];
+      if (std::max(a, b) < kLeastShare * whole_ns) continue;
+      paint_category(std::string(analyzer::title_of(static_cast<analyzer::Category>(c))), a, b,
+                     whole_ns);
+    }
+  }
+
+  void paint_category(std::string title, double a, double b, double whole_ns) {
+    const std::array<std::string, kCategoryColumns.size()> cells = {
+        std::move(title), format_duration(rounded(a)), format_duration(rounded(b)),
+        difference_text(b - a), change_text(a, b)};
+    draw_cells(kCategoryColumns, {kMargin, y_}, cells, measure_, panel_.list,
+               role_of_difference(b - a, whole_ns));
+    y_ += kLineHeight;
+  }
+
+  void paint_names(const analyzer::RunComparison& comparison) {
+    if (!comparison.why_no_names.empty()) {
+      y_ += 12;
+      sentence(fmt::format("Names cannot be compared: {}.", comparison.why_no_names),
+               Role::kTextDim);
+      return;
+    }
+    heads(kNameColumns);
+    const double whole_ns = comparison.a ? comparison.a->wall_ns : 0;
+    for (const ComparedName& name : comparison.names) {
+      if (in_view(y_)) paint_name(name, whole_ns);
+      y_ += kLineHeight;
+    }
+  }
+
+  void paint_name(const ComparedName& name, double whole_ns) {
+    const Box line{0, y_, 2 * kMargin + width_of(kNameColumns), kLineHeight};
+    if (session_.selection().name == name.name) panel_.list.rect(line, Role::kAccentSoft);
+    const double difference = name.difference_ns();
+    const std::array<std::string, kNameColumns.size()> cells = {
+        name.name,
+        name.on_device ? "device" : "host",
+        self_text(name.a),
+        self_text(name.b),
+        difference_text(difference),
+        change_text(name.a ? name.a->self_ns : 0, name.b ? name.b->self_ns : 0),
+        count_text(name.a),
+        count_text(name.b)};
+    draw_cells(kNameColumns, {kMargin, y_}, cells, measure_, panel_.list,
+               role_of_difference(difference, whole_ns));
+    if (name.a) panel_.links.push_back({line, [n = name.name](Session& on) { on.select_name(n); }});
+  }
+
+  const Session& session_;
+  int width_;
+  int height_;
+  int top_;
+  const TextMeasure& measure_;
+  int y_ = kMargin;
+  Panel panel_;
+};
+
+analyzer::ComparedRun side_of(const Model& model) {
+  analyzer::ComparedRun run{.report = &model.report};
+  for (const RankModel& rank : model.ranks) run.ranks.push_back({&rank.lanes, rank.steps});
+  return run;
+}
+
+}  // namespace
+
+std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const Model& other) {
+  return std::make_shared<const ComparedRuns>(
+      ComparedRuns{other.run.name, analyzer::compare(side_of(run), side_of(other))});
+}
+
+Panel draw_compare_page(const Session& session, int width, int height, int top,
+                        const TextMeasure& measure) {
+  return Painter(session, width, height, top, measure).paint();
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page Compare: this run and another one, where a mean step goes in each and what the events of
+// each name cost. The figures are the analyser's (analyzer/compare); nothing is judged.
+//
+// Cost  a frame follows the lines in view.
+#pragma once
+
+#include <memory>
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// O(events of both).
+[[nodiscard]] std::shared_ptr<const ComparedRuns> compare_models(const Model& run,
+                                                                 const Model& other);
+
+// A line of a name is a link to its events in this run.
+[[nodiscard]] Panel draw_compare_page(const Session& session, int width, int height, int top,
+                                      const TextMeasure& measure);
+
+}  // namespace dprof::view

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/compare_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+using ::testing::HasSubstr;
+
+class ComparePageTest : public ::testing::Test {
+ protected:
+  ComparePageTest() { session.open(test::shared_small_model()); }
+  [[nodiscard]] Panel page(int top = 0) const {
+    return draw_compare_page(session, 1300, 500, top, measure);
+  }
+  [[nodiscard]] std::string text() const { return to_text(page().list); }
+
+  FixedTextMeasure measure;
+  Session session;
+};
+
+analyzer::Breakdown breakdown(int64_t input_ns) {
+  analyzer::Breakdown all;
+  analyzer::RankBreakdown one;
+  one.wall_ns = test::kSteps * test::kStepNs;
+  one.category_ns[static_cast<size_t>(analyzer::Category::kInputWait)] = test::kSteps * input_ns;
+  all.per_rank.push_back(one);
+  return all;
+}
+
+TEST_F(ComparePageTest, WithoutAnotherRunItSaysHow) {
+  EXPECT_THAT(text(), HasSubstr("--compare OTHER"));
+}
+
+TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
+  Model run = test::small_model();
+  Model other = test::small_model();
+  run.report.breakdown = breakdown(40 * kMs);
+  other.report.breakdown = breakdown(10 * kMs);
+  other.run.name = "faster";
+  // Rank 2 fetches its input as quickly as the others.
+  for (int64_t& length : other.ranks[2].lanes.threads[0].depths[1].duration_ns)
+    length = length == 40 * kMs ? 10 * kMs : length;
+  session.open(std::make_shared<const Model>(run));
+  session.show_comparison(compare_models(run, other));
+  const std::string drawn = text();
+  EXPECT_THAT(drawn, HasSubstr("small beside faster"));
+  EXPECT_THAT(drawn, HasSubstr("▼ 30.0 ms"));
+  EXPECT_THAT(drawn, HasSubstr("-75.0 %"));
+  // 30 ms of one of three ranks.
+  EXPECT_THAT(drawn, HasSubstr("▼ 10.0 ms"));
+  ASSERT_FALSE(page().links.empty());
+  page().links.front().follow(session);
+  EXPECT_EQ(session.selection().name, session.comparison()->comparison.names.front().name);
+}
+
+TEST_F(ComparePageTest, OnlyLinesInViewAreDrawn) {
+  ComparedRuns runs{.other_name = "other"};
+  for (int i = 0; i < 50'000; ++i)
+    runs.comparison.names.push_back({.name = fmt::format("name {}", i), .a = analyzer::NameCost{}});
+  session.show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  const Panel drawn = page(400'000);
+  EXPECT_GT(drawn.height, 50'000 * 20);
+  EXPECT_LT(drawn.list.commands().size(), 500U);
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("name 18"));
+}
+
+}  // namespace
+}  // namespace dprof::view
