@@ -38,8 +38,9 @@ bool is_key(const QKeyEvent& event, PhysicalKey key) {
 
 }  // namespace
 
-void MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys,
-                            std::function<void()> run) {
+// Most commands are about an open run, and do nothing without one.
+QAction* MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys,
+                                std::function<void()> run) {
   auto* action = new QAction(text, this);
   action->setShortcuts(keys);
   action->setShortcutContext(Qt::WindowShortcut);
@@ -50,6 +51,7 @@ void MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys
     refresh();
   });
   addAction(action);
+  return action;
 }
 
 void MainWindow::zoom(bool in, int anchor) {
@@ -127,6 +129,10 @@ void MainWindow::add_actions() {
       selectors << to_qstring(one);
     QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
   });
+  connect(add_action(tr("Open a run"), {QKeySequence::Open}, [] {}), &QAction::triggered, this,
+          &MainWindow::choose_run);
+  connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
+          &MainWindow::reload);
   add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
              [this] { save_picture(); });
   add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });

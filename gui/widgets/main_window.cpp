@@ -38,6 +38,7 @@ QVBoxLayout* column(QWidget* parent) {
 
 MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_(look) {
   setWindowTitle(QStringLiteral("dprof"));
+  setAcceptDrops(true);
   setStyleSheet(look_.style_sheet());
   setFont(look_.font(view::Font::kBody));
   build();
@@ -190,7 +191,8 @@ QWidget* MainWindow::build_centre() {
                                 look_.measure());
     }
     if (stage_.isEmpty()) {
-      return view::draw_message("No run is open", "record one: dprof record -n 2 -- ./train",
+      return view::draw_message("No run is open",
+                                "drop one here, or record one: dprof record -n 2 -- ./train",
                                 std::nullopt, width, height, look_.measure());
     }
     return view::draw_message("Opening the run", stage_.toStdString(), share_, width, height,
@@ -300,6 +302,8 @@ void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::Analys
   error_.reset();
   stage_ = tr("opening");
   share_ = 0;
+  paths_ = paths;
+  options_ = options;
   worker_.open(std::move(paths), std::move(options));
   refresh();
 }

@@ -69,6 +69,8 @@ class MainWindow : public QMainWindow {
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
 
  private:
   void build();
@@ -81,9 +83,12 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] view::Panel draw_page(view::Page page, int width, int height, int top) const;
   void follow(const view::Link& link, bool twice);
   void add_actions();
-  void add_action(const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
+  QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
+                      std::function<void()> run);
   void show_keys();
   void save_picture();
+  void choose_run();
+  void reload();
   void build_go_to();
   void complete_commands();
   void begin_in_field(QChar first);
@@ -125,6 +130,8 @@ class MainWindow : public QMainWindow {
   std::optional<view::SlicePlace> described_;
   std::optional<Error> error_;
   std::optional<Error> compare_error_;
+  std::vector<std::filesystem::path> paths_;  // of the run that is open, or was to be
+  analyzer::AnalysisOptions options_;
   QString stage_;
   double share_ = 0;
   QString message_text_;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QDragEnterEvent>
+#include <QMimeData>
 #include <QPointer>
 #include <QScrollBar>
 #include <QSettings>
@@ -353,6 +355,35 @@ TEST_F(MainWindowTest, OpeningAnotherRunDropsTheFirst) {
   EXPECT_EQ(settled.count(), 1);
   ASSERT_TRUE(window.session().is_open());
   EXPECT_EQ(window.session().model().ranks.size(), 3U);
+}
+
+TEST_F(MainWindowTest, ADroppedRunIsOpenedAndReadAgain) {
+  const test_support::TemporaryFolder folder;
+  ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(to_qstring((folder.path() / "run").string()))});
+  QSignalSpy settled(&window, &MainWindow::settled);
+  QDragEnterEvent enter({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &drop);
+  ASSERT_TRUE(settled.wait(20'000));
+  ASSERT_TRUE(window.session().is_open());
+  const auto first = window.session().shared_model();
+  key(Qt::Key_F5);
+  ASSERT_TRUE(settled.wait(20'000));
+  EXPECT_NE(window.session().shared_model(), first);
+  EXPECT_EQ(window.session().model().ranks.size(), first->ranks.size());
+}
+
+TEST_F(MainWindowTest, TextThatIsDroppedIsNoRun) {
+  QMimeData data;
+  data.setText(QStringLiteral("hello"));
+  QDragEnterEvent enter({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  enter.setAccepted(false);
+  QApplication::sendEvent(&window, &enter);
+  EXPECT_FALSE(enter.isAccepted());
 }
 
 TEST_F(MainWindowTest, AnUnreadableRunIsShownInPlace) {

@@ -52,7 +52,12 @@ int64_t round_number(double least) {
   return 10 * power;
 }
 
-std::string ms_or_none(int64_t ns) { return ns == StepMatrix::kUnknown ? "–" : format_ms({ns}); }
+// Without a sign where the digits are all 0.
+std::string ms_or_none(int64_t ns) {
+  constexpr int64_t kShownAsZero = 50 * kNsPerUs;
+  if (ns == StepMatrix::kUnknown) return "–";
+  return format_ms({std::abs(ns) < kShownAsZero ? 0 : ns});
+}
 
 // Which of `count` things stand in a pixel of `pixels`: first and one past the last, never none.
 std::pair<size_t, size_t> part_of(int pixel, int pixels, size_t count) {
