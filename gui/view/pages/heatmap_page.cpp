@@ -252,7 +252,7 @@ class Painter {
     const auto bar = static_cast<int>(ns * kMeanBar / most);
     page_.list.rect({box.x, box.y + box.h / 2 - 4, std::max(bar, 1), 8}, colour_of(matrix_.metric),
                     {}, 110);
-    page_.list.text(box, format_ms({ns}), {.font = Font::kMono, .align = Align::kRight});
+    page_.list.text(box, ms_or_none(ns), {.font = Font::kMono, .align = Align::kRight});
   }
 
   // The mean over ranks of each step, as bars.
