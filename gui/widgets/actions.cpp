@@ -63,6 +63,13 @@ void MainWindow::zoom(bool in, int anchor) {
 }
 
 void MainWindow::add_actions() {
+  add_view_actions();
+  add_selection_actions();
+  add_window_actions();
+  complete_commands();
+}
+
+void MainWindow::add_view_actions() {
   const auto middle = [this] { return canvas_->width() / 2; };
   const auto page = [this] { return canvas_->height() * 3 / 4; };
   add_action(tr("Zoom in"), {Qt::Key_Plus, Qt::Key_Equal}, [=, this] { zoom(true, middle()); });
@@ -84,6 +91,9 @@ void MainWindow::add_actions() {
              [this] { session_.back(); });
   add_action(tr("Forward in the history of zoom"), {QKeySequence("Alt+Right")},
              [this] { session_.forward(); });
+}
+
+void MainWindow::add_selection_actions() {
   add_action(tr("Next finding"), {Qt::Key_N}, [this] {
     if (session_.next_finding(1)) right_tabs_->setCurrentIndex(0);
   });
@@ -102,6 +112,9 @@ void MainWindow::add_actions() {
              [this] { session_.next_slice(-1); });
   add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
              [this] { session_.toggle_selected(); });
+}
+
+void MainWindow::add_window_actions() {
   add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
   add_action(tr("Search for events by name"), {Qt::Key_Slash, QKeySequence("Ctrl+F")},
              [this] { begin_in_field(u'/'); });
@@ -144,7 +157,6 @@ void MainWindow::add_actions() {
     }
   });
   add_action(tr("All keys"), {Qt::Key_Question, Qt::Key_F1}, [this] { show_keys(); });
-  complete_commands();
 }
 
 bool MainWindow::press(const QString& keys) {

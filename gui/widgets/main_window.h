@@ -83,6 +83,9 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] view::Panel draw_page(view::Page page, int width, int height, int top) const;
   void follow(const view::Link& link, bool twice);
   void add_actions();
+  void add_view_actions();
+  void add_selection_actions();
+  void add_window_actions();
   QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
                       std::function<void()> run);
   void show_keys();

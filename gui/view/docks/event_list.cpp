@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "gui/view/lod.h"
+#include "analyzer/lane_walk.h"
 #include "gui/view/names.h"
 
 namespace dprof::view {
@@ -76,13 +76,12 @@ void each_event(const Model& model, const EventQuery& query,
     const std::vector<uint8_t> matches =
         query.name.empty() ? std::vector<uint8_t>() : matching_names(rank, query.name);
     each_lane(rank, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
-      const Slices slices = slices_of(lane);
-      const size_t first = first_ending_after(slices, query.range.begin);
-      const size_t end = first + count_in(slices, query.range);
-      for (size_t i = first; i < end; ++i) {
+      const analyzer::SliceRange range = analyzer::slices_in(lane, query.range);
+      for (size_t i = range.first; i < range.end; ++i) {
         if (!matches.empty() && matches[static_cast<size_t>(lane.name[i])] == 0) continue;
         place.slice = static_cast<uint32_t>(i);
-        each(place, {TraceNs{lane.start_ns[i]}, TraceNs{slices.end_ns(i)}});
+        const TraceNs begin{lane.start_ns[i]};
+        each(place, {begin, begin + DurationNs{lane.duration_ns[i]}});
       }
     });
   }
