@@ -315,12 +315,15 @@ class Analyst {
         rank.steps.push_back({step.index, step.window});
       if (options_.pieces) {
         rank.pieces.reserve(pieces_[d].size());
-        for (const LatticePiece& piece : pieces_[d]) rank.pieces.push_back(piece.piece);
+        for (const LatticePiece& piece : pieces_[d])
+          rank.pieces.push_back({piece.span, piece.category, piece.phase});
       }
       pieces_[d] = {};
       analysis_.ranks.push_back(std::move(rank));
     }
+    if (!options_.pieces) return;
     analysis_.collectives = matched_collectives(digests_, matching_);
+    analysis_.messages = matched_messages(digests_, matching_);
   }
 
   const Run& run_;

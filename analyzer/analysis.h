@@ -21,7 +21,7 @@ struct AnalysisOptions {
   std::vector<int> ranks;                            // empty = all
   RowFilter rows = RowFilter::kAll;                  // of gpu_rows only
   bool cache = false;                                // use and keep digests (digest/cache.h)
-  bool pieces = true;                                // fill RankAnalysis::pieces, for drawing
+  bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages
 };
 
 // A step of one rank on the run's axis.
@@ -62,6 +62,17 @@ struct MatchedCollective {
   std::vector<CollectiveMember> members;  // by rank
 };
 
+// A message from one rank to another.
+struct MatchedMessage {
+  std::string communicator;
+  std::optional<int> from;  // nullopt = not known
+  std::optional<int> to;
+  std::optional<int64_t> bytes;
+  std::optional<int64_t> transfer_ns;       // nullopt: not finished, or times cannot be compared
+  std::optional<CollectiveMember> send;     // nullopt = that side was not recorded
+  std::optional<CollectiveMember> receive;  // its wait_ns: for the sender
+};
+
 // What a rank worked beyond the median of its peers in a steady step; negative = less than they.
 struct OwnDelay {
   int64_t step = 0;  // its index
@@ -80,6 +91,7 @@ struct Analysis {
   Report report;
   std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
   std::vector<MatchedCollective> collectives;
+  std::vector<MatchedMessage> messages;  // by their begin
   bool damaged = false;  // run.damaged, or a trace proved unreadable while it was read: exit code 3
 };
 

@@ -44,6 +44,12 @@ struct RankLanes {
   int64_t open_slices = 0;
 };
 
+// Of a slice that ends there: nothing ended it, it is drawn to the end of its trace, and has no
+// duration.
+[[nodiscard]] inline bool is_unfinished(const RankLanes& rank, TraceNs end) {
+  return rank.open_slices > 0 && end == rank.span.end;
+}
+
 // Loads one rank. O(events). Times are on the run's axis, to which `clock` leads
 // (RankAnalysis::clock); collectives that never began are not drawn.
 Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock = {});

@@ -76,8 +76,8 @@ class CommunicationTest : public ::testing::Test {
 
   static void fill_step(std::vector<LatticePiece>& pieces, int64_t at) {
     const auto add = [&](int64_t end, Category category, Category phase) {
-      const TraceNs begin = pieces.empty() ? TraceNs{0} : pieces.back().piece.span.end;
-      pieces.push_back({{{begin, {at + end}}, category, phase}});
+      const TraceNs begin = pieces.empty() ? TraceNs{0} : pieces.back().span.end;
+      pieces.push_back({{begin, {at + end}}, category, phase});
     };
     add(20 * kMs, Category::kForward, Category::kForward);
     for (int64_t b = 0; b < 2; ++b) {

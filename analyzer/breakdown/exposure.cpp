@@ -18,17 +18,17 @@ template <typename Is>
 IntervalSet where(std::span<const LatticePiece> pieces, Is is) {
   IntervalSet set;
   for (const LatticePiece& one : pieces) {
-    if (one.piece.span.empty() || !is(one.piece)) continue;
-    if (!set.empty() && set.back().end == one.piece.span.begin) {
-      set.back().end = one.piece.span.end;
+    if (one.span.empty() || !is(one)) continue;
+    if (!set.empty() && set.back().end == one.span.begin) {
+      set.back().end = one.span.end;
     } else {
-      set.push_back(one.piece.span);
+      set.push_back(one.span);
     }
   }
   return set;
 }
 
-bool computes_in(const Piece& piece, Category phase) {
+bool computes_in(const LatticePiece& piece, Category phase) {
   return piece.category == phase ||
          (piece.category == Category::kOverlapped && piece.phase == phase);
 }
@@ -137,12 +137,12 @@ class Exposer {
 
 RankTime::RankTime(std::span<const LatticePiece> pieces)
     : overlapped_(
-          where(pieces, [](const Piece& p) { return p.category == Category::kOverlapped; })),
-      free_(where(pieces, [](const Piece& p) { return is_compute(p.category); })),
-      optimizer_(
-          where(pieces, [](const Piece& p) { return computes_in(p, Category::kOptimizer); })),
-      backward_(where(pieces, [](const Piece& p) { return computes_in(p, Category::kBackward); })) {
-}
+          where(pieces, [](const LatticePiece& p) { return p.category == Category::kOverlapped; })),
+      free_(where(pieces, [](const LatticePiece& p) { return is_compute(p.category); })),
+      optimizer_(where(pieces,
+                       [](const LatticePiece& p) { return computes_in(p, Category::kOptimizer); })),
+      backward_(where(pieces,
+                      [](const LatticePiece& p) { return computes_in(p, Category::kBackward); })) {}
 
 Exposure RankTime::exposure(Interval span, int64_t wait_ns) const {
   const TraceNs arrive = span.begin + DurationNs{wait_ns};

@@ -9,7 +9,7 @@ namespace dprof::analyzer {
 namespace {
 
 LatticePiece piece(int64_t begin, int64_t end, Category category, Category phase) {
-  return {{{{begin}, {end}}, category, phase}};
+  return {{{begin}, {end}}, category, phase};
 }
 LatticePiece piece(int64_t begin, int64_t end, Category category) {
   return piece(begin, end, category, category);

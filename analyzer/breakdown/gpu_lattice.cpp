@@ -89,12 +89,12 @@ class Merge {
   void add(Interval span, Category category, Category phase, HostDetail detail) {
     if (!pieces_.empty()) {
       LatticePiece& last = pieces_.back();
-      if (last.piece.category == category && last.piece.phase == phase && last.detail == detail) {
-        last.piece.span.end = span.end;
+      if (last.category == category && last.phase == phase && last.detail == detail) {
+        last.span.end = span.end;
         return;
       }
     }
-    pieces_.push_back({{span, category, phase}, detail});
+    pieces_.push_back({span, category, phase, detail});
   }
 
   const Interval span_;

@@ -71,7 +71,7 @@ bool computes(const Moment& m) {
 }
 
 LatticePiece plain(Category category, HostDetail detail = HostDetail::kNone) {
-  return {{{}, category, category}, detail};
+  return {{}, category, category, detail};
 }
 
 HostDetail detail_of(const Moment& m) {
@@ -85,7 +85,7 @@ LatticePiece classify(const Moment& m, TraceNs at) {
   if (m.profiler) return plain(Category::kProfiler);
   const Category compute = compute_of(m.phase, m.in_node);
   if (m.comm != nullptr) {
-    if (computes(m)) return {{{}, Category::kOverlapped, compute}, HostDetail::kNone};
+    if (computes(m)) return {{}, Category::kOverlapped, compute};
     return plain(at < m.comm->arrive ? Category::kExposedWait : Category::kExposedTransfer);
   }
   if (computes(m)) return plain(compute);
@@ -159,10 +159,10 @@ std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
                                   .profiler = profiler.covers(at),
                                   .comm = collective.at(at)},
                                  at);
-    next.piece.span = {at, end};
-    if (!pieces.empty() && pieces.back().piece.category == next.piece.category &&
-        pieces.back().piece.phase == next.piece.phase && pieces.back().detail == next.detail) {
-      pieces.back().piece.span.end = end;
+    next.span = {at, end};
+    if (!pieces.empty() && pieces.back().category == next.category &&
+        pieces.back().phase == next.phase && pieces.back().detail == next.detail) {
+      pieces.back().span.end = end;
     } else {
       pieces.push_back(next);
     }

@@ -11,10 +11,15 @@
 
 namespace dprof::analyzer {
 
+// A Piece with what is known of it beyond. There are millions: flat, 24 bytes, where a Piece inside
+// would make 32.
 struct LatticePiece {
-  Piece piece;
+  Interval span;
+  Category category = Category::kIdle;
+  Category phase = Category::kIdle;
   HostDetail detail = HostDetail::kNone;
 };
+static_assert(sizeof(LatticePiece) == 24);
 
 // Pieces in order over the whole span of the digest, without a gap; neighbours differ. A rank with
 // GPU rows is divided by its devices' time (gpu_lattice.h), others by the training thread's.

@@ -38,8 +38,7 @@ struct Said {
 
 Said at(const std::vector<LatticePiece>& pieces, int64_t time) {
   for (const LatticePiece& p : pieces) {
-    if (p.piece.span.begin.ns <= time && time < p.piece.span.end.ns)
-      return {p.piece.category, p.piece.phase};
+    if (p.span.begin.ns <= time && time < p.span.end.ns) return {p.category, p.phase};
   }
   return {Category::kProfiler, Category::kProfiler};
 }
@@ -315,13 +314,13 @@ TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {
     const IntervalSet blocked = blocked_times(digest, phases);
     int64_t covered = 0;
     for (size_t p = 0; p < pieces.size(); ++p) {
-      const Interval& span = pieces[p].piece.span;
+      const Interval& span = pieces[p].span;
       if (p > 0) {
-        ASSERT_EQ(span.begin, pieces[p - 1].piece.span.end);
+        ASSERT_EQ(span.begin, pieces[p - 1].span.end);
       }
       covered += span.length().ns;
       for (int64_t t = span.begin.ns; t < span.end.ns; ++t) {
-        ASSERT_EQ(key_of(pieces[p].piece.category),
+        ASSERT_EQ(key_of(pieces[p].category),
                   key_of(by_definition(digest, comm, phases, blocked, t)))
             << "at " << t << ", round " << round;
       }

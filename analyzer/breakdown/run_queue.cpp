@@ -10,10 +10,10 @@ constexpr int64_t kLeastShare = 100;  // one in that many
 
 // What the detail of a piece would be if the thread had no core then; kNone = it did not want one.
 HostDetail without_core(const LatticePiece& piece, bool computes) {
-  if (piece.piece.category == Category::kHost &&
+  if (piece.category == Category::kHost &&
       (piece.detail == HostDetail::kRange || piece.detail == HostDetail::kUnattributed))
     return HostDetail::kPreempted;
-  const bool is_phase = piece.piece.category <= Category::kOtherCompute;
+  const bool is_phase = piece.category <= Category::kOtherCompute;
   return computes && is_phase ? HostDetail::kRunnable : HostDetail::kNone;
 }
 
@@ -28,7 +28,7 @@ class Dealer {
   void deal(TraceNs from, TraceNs to, int64_t waited_ns) {
     size_t end = next_;
     int64_t wanted = 0;
-    for (; end < pieces_.size() && pieces_[end].piece.span.begin < to; ++end) {
+    for (; end < pieces_.size() && pieces_[end].span.begin < to; ++end) {
       if (without_core(pieces_[end], computes_) != HostDetail::kNone)
         wanted += part(pieces_[end], from, to).length().ns;
     }
@@ -51,14 +51,14 @@ class Dealer {
       put(pieces_[p], {span.begin, border}, pieces_[p].detail);
       put(pieces_[p], {border, span.end}, detail);
     }
-    while (next_ < pieces_.size() && pieces_[next_].piece.span.end <= to) ++next_;
+    while (next_ < pieces_.size() && pieces_[next_].span.end <= to) ++next_;
   }
 
   std::vector<LatticePiece> take() && { return std::move(result_); }
 
  private:
   static Interval part(const LatticePiece& piece, TraceNs from, TraceNs to) {
-    return {std::max(piece.piece.span.begin, from), std::min(piece.piece.span.end, to)};
+    return {std::max(piece.span.begin, from), std::min(piece.span.end, to)};
   }
   static int64_t share_of(int64_t ns, int64_t waited, int64_t wanted) {
     return static_cast<int64_t>(static_cast<__int128>(ns) * waited / wanted);
@@ -68,13 +68,13 @@ class Dealer {
     if (span.empty()) return;
     if (!result_.empty()) {
       LatticePiece& last = result_.back();
-      if (last.piece.category == piece.piece.category && last.piece.phase == piece.piece.phase &&
-          last.detail == detail && last.piece.span.end == span.begin) {
-        last.piece.span.end = span.end;
+      if (last.category == piece.category && last.phase == piece.phase && last.detail == detail &&
+          last.span.end == span.begin) {
+        last.span.end = span.end;
         return;
       }
     }
-    result_.push_back({{span, piece.piece.category, piece.piece.phase}, detail});
+    result_.push_back({span, piece.category, piece.phase, detail});
   }
 
   const std::vector<LatticePiece>& pieces_;
@@ -89,8 +89,8 @@ std::vector<LatticePiece> with_run_queue(std::vector<LatticePiece> pieces,
                                          std::span<const RunQueueSample> samples, bool computes) {
   if (samples.size() < 2 || pieces.empty()) return pieces;
   Dealer dealer(pieces, computes);
-  const TraceNs begin = pieces.front().piece.span.begin;
-  const TraceNs end = pieces.back().piece.span.end;
+  const TraceNs begin = pieces.front().span.begin;
+  const TraceNs end = pieces.back().span.end;
   TraceNs at = begin;
   for (size_t s = 1; s < samples.size() && at < end; ++s) {
     const TraceNs from = std::clamp(samples[s - 1].at, at, end);

@@ -12,13 +12,13 @@ namespace {
 
 LatticePiece piece(int64_t begin, int64_t end, Category category,
                    HostDetail detail = HostDetail::kNone) {
-  return {{{{begin}, {end}}, category, category}, detail};
+  return {{{begin}, {end}}, category, category, detail};
 }
 
 int64_t total(const std::vector<LatticePiece>& pieces, HostDetail detail) {
   int64_t ns = 0;
   for (const LatticePiece& p : pieces) {
-    if (p.detail == detail) ns += p.piece.span.length().ns;
+    if (p.detail == detail) ns += p.span.length().ns;
   }
   return ns;
 }
@@ -70,14 +70,14 @@ TEST(RunQueueTest, CategoriesStayToTheNanosecond) {
       waited += number(150);
     }
     const auto divided = with_run_queue(pieces, samples, number(2) == 0);
-    const std::vector<Interval> window = {{pieces.front().piece.span.begin, {at}}};
+    const std::vector<Interval> window = {{pieces.front().span.begin, {at}}};
     ASSERT_EQ(sum_over(divided, window).front().category_ns,
               sum_over(pieces, window).front().category_ns)
         << round;
     for (size_t p = 0; p < divided.size(); ++p) {
-      ASSERT_FALSE(divided[p].piece.span.empty());
+      ASSERT_FALSE(divided[p].span.empty());
       if (p > 0) {
-        ASSERT_EQ(divided[p].piece.span.begin, divided[p - 1].piece.span.end);
+        ASSERT_EQ(divided[p].span.begin, divided[p - 1].span.end);
       }
     }
   }

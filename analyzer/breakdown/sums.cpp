@@ -13,9 +13,9 @@ bool holds_up(Category category) {
 }
 
 void add(Sums& sums, const LatticePiece& piece, int64_t ns) {
-  sums.category_ns[static_cast<size_t>(piece.piece.category)] += ns;
-  if (piece.piece.category == Category::kOverlapped)
-    sums.overlapped_ns[static_cast<size_t>(piece.piece.phase)] += ns;
+  sums.category_ns[static_cast<size_t>(piece.category)] += ns;
+  if (piece.category == Category::kOverlapped)
+    sums.overlapped_ns[static_cast<size_t>(piece.phase)] += ns;
   if (piece.detail != HostDetail::kNone) sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
 }
 
@@ -42,10 +42,10 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
   for (size_t w = 0; w < windows.size(); ++w) {
     const Interval& window = windows[w];
     if (window.empty()) continue;
-    while (first < pieces.size() && pieces[first].piece.span.end <= window.begin) ++first;
+    while (first < pieces.size() && pieces[first].span.end <= window.begin) ++first;
     int64_t covered = 0;
-    for (size_t p = first; p < pieces.size() && pieces[p].piece.span.begin < window.end; ++p) {
-      const Interval& span = pieces[p].piece.span;
+    for (size_t p = first; p < pieces.size() && pieces[p].span.begin < window.end; ++p) {
+      const Interval& span = pieces[p].span;
       const int64_t ns = (std::min(span.end, window.end) - std::max(span.begin, window.begin)).ns;
       add(sums[w], pieces[p], ns);
       covered += ns;
@@ -56,10 +56,10 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
 }
 
 OwnClock::OwnClock(std::span<const LatticePiece> pieces)
-    : begin_(pieces.empty() ? TraceNs{} : pieces.front().piece.span.begin) {
+    : begin_(pieces.empty() ? TraceNs{} : pieces.front().span.begin) {
   std::vector<Interval> stops;
   for (const LatticePiece& piece : pieces) {
-    if (holds_up(piece.piece.category)) stops.push_back(piece.piece.span);
+    if (holds_up(piece.category)) stops.push_back(piece.span);
   }
   stops_ = union_of(std::move(stops));
   int64_t before = 0;

@@ -66,7 +66,9 @@ class RankSums {
   static constexpr size_t kDevice = 1;
 
   [[nodiscard]] bool counts(const Lane& lane, size_t slice) const {
-    return lane.start_ns[slice] >= span_.begin.ns && lane.start_ns[slice] < span_.end.ns;
+    const TraceNs begin{lane.start_ns[slice]};
+    return begin >= span_.begin && begin < span_.end &&
+           !is_unfinished(lanes_, begin + DurationNs{lane.duration_ns[slice]});
   }
   NameCost& add(const Lane& lane, size_t slice, size_t where) {
     NameCost& sum = sums_[where][static_cast<size_t>(lane.name[slice])];

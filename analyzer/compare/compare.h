@@ -48,7 +48,7 @@ struct RunComparison {
   std::string why_no_names;         // "" = there are some
 };
 
-// Events count that begin in a rank's steady steps. O(events + names log names).
+// Events count that begin in a rank's steady steps and have an end. O(events + names log names).
 [[nodiscard]] RunComparison compare(const ComparedRun& a, const ComparedRun& b);
 
 }  // namespace dprof::analyzer

@@ -95,6 +95,19 @@ TEST(Compare, ARunWithItselfDiffersNowhere) {
     EXPECT_DOUBLE_EQ(name.difference_ns(), 0) << name.name;
 }
 
+TEST(Compare, WhatNothingEndedHasNoDurationAndDoesNotCount) {
+  MadeRun a(100);
+  RankLanes& cut_off = a.lanes[0];
+  Lane& outer = cut_off.threads[0].depths[0];
+  add(outer, kSteps * kStepNs - 100, 100, 0);
+  cut_off.span = {{0}, {kSteps * kStepNs}};
+  cut_off.open_slices = 1;
+  const MadeRun whole(100);
+  const RunComparison comparison = compare(a.compared(), whole.compared());
+  EXPECT_DOUBLE_EQ(find(comparison, "outer")->a->count, 1);
+  EXPECT_DOUBLE_EQ(find(comparison, "outer")->difference_ns(), 0);
+}
+
 TEST(Compare, WithoutStepsItSaysSo) {
   MadeRun a(100);
   a.report.run.steps.reset();

@@ -116,6 +116,16 @@ CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t me
   return summary;
 }
 
+CollectiveMember part_of(const Member& member, std::span<const RankDigest> digests) {
+  const CollectiveRecord& record = digests[member.digest].collectives[member.record];
+  return {.rank = digests[member.digest].rank,
+          .row = record.row,
+          .enqueue = record.enqueue,
+          .start = record.start,
+          .end = record.end,
+          .wait_ns = member.wait_ns};
+}
+
 void raise(std::optional<int64_t>& largest, const std::optional<int64_t>& value) {
   if (value) largest = std::max(largest.value_or(0), *value);
 }
@@ -242,17 +252,26 @@ std::vector<MatchedCollective> matched_collectives(std::span<const RankDigest> d
                           .transfer_ns = instance.transfer_ns,
                           .last_arriver = {},
                           .members = {}};
-    for (const Member& member : instance.members) {
-      const CollectiveRecord& record = digests[member.digest].collectives[member.record];
-      one.members.push_back({.rank = digests[member.digest].rank,
-                             .row = record.row,
-                             .enqueue = record.enqueue,
-                             .start = record.start,
-                             .end = record.end,
-                             .wait_ns = member.wait_ns});
-    }
+    for (const Member& member : instance.members) one.members.push_back(part_of(member, digests));
     if (instance.comparable && instance.last_arriver)
       one.last_arriver = one.members[*instance.last_arriver].rank;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<MatchedMessage> matched_messages(std::span<const RankDigest> digests,
+                                             const Matching& matching) {
+  std::vector<MatchedMessage> all;
+  all.reserve(matching.messages.size());
+  for (const Message& message : matching.messages) {
+    MatchedMessage one{.communicator = matching.groups[message.group].name,
+                       .from = message.from,
+                       .to = message.to,
+                       .bytes = message.bytes,
+                       .transfer_ns = message.transfer_ns};
+    if (message.send) one.send = part_of(*message.send, digests);
+    if (message.receive) one.receive = part_of(*message.receive, digests);
     all.push_back(std::move(one));
   }
   return all;

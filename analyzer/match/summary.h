@@ -20,6 +20,10 @@ std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests
 std::vector<MatchedCollective> matched_collectives(std::span<const RankDigest> digests,
                                                    const Matching& matching);
 
+// Every message, also those of which one side was not recorded.
+std::vector<MatchedMessage> matched_messages(std::span<const RankDigest> digests,
+                                             const Matching& matching);
+
 // What could not be matched, in words; nothing if all is well.
 std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
                                           const Matching& matching);

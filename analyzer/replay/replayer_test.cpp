@@ -104,7 +104,7 @@ class Job {
   void pass(int rank, int64_t ns, Category category) {
     if (ns <= 0) return;
     const auto r = static_cast<size_t>(rank);
-    pieces_[r].push_back({{{{now_[r]}, {now_[r] + ns}}, category, category}});
+    pieces_[r].push_back({{{now_[r]}, {now_[r] + ns}}, category, category});
     now_[r] += ns;
   }
 

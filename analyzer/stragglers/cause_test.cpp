@@ -247,7 +247,7 @@ TEST(MachinesTest, LooksWithinHostTimeOfSteadySteps) {
   Steps steps;
   std::vector<LatticePiece> pieces;
   const auto piece = [&](int64_t begin, int64_t end, Category category, HostDetail detail) {
-    pieces.push_back({{{{begin}, {end}}, category, category}, detail});
+    pieces.push_back({{{begin}, {end}}, category, category, detail});
   };
   for (int64_t s = 0; s < 5; ++s) {
     const int64_t at = 100 * s;

@@ -116,11 +116,11 @@ Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t r
     in_step = {};
   };
   for (const WaitSample& sample : samples) {
-    const auto after = std::ranges::upper_bound(
-        pieces, sample.at, {}, [](const LatticePiece& p) { return p.piece.span.begin; });
+    const auto after = std::ranges::upper_bound(pieces, sample.at, {},
+                                                [](const LatticePiece& p) { return p.span.begin; });
     if (after == pieces.begin()) continue;
     const LatticePiece& piece = *std::prev(after);
-    if (sample.at >= piece.piece.span.end || own_kind_of(piece) != OwnKind::kUnattributed) continue;
+    if (sample.at >= piece.span.end || own_kind_of(piece) != OwnKind::kUnattributed) continue;
     const std::optional<size_t> step = steady_step_at(steps, rank, sample.at);
     if (!step) continue;
     if (step != current) close_step();

@@ -75,12 +75,12 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
   size_t op = 0;
   for (Window& window : windows) {
     if (window.span.empty()) continue;
-    while (first < pieces.size() && pieces[first].piece.span.end <= window.span.begin) ++first;
-    for (size_t p = first; p < pieces.size() && pieces[p].piece.span.begin < window.span.end; ++p) {
+    while (first < pieces.size() && pieces[first].span.end <= window.span.begin) ++first;
+    for (size_t p = first; p < pieces.size() && pieces[p].span.begin < window.span.end; ++p) {
       const std::optional<OwnKind> kind = own_kind_of(pieces[p]);
       if (!kind) continue;
-      const Interval part{std::max(pieces[p].piece.span.begin, window.span.begin),
-                          std::min(pieces[p].piece.span.end, window.span.end)};
+      const Interval part{std::max(pieces[p].span.begin, window.span.begin),
+                          std::min(pieces[p].span.end, window.span.end)};
       int64_t outside = 0;
       const OwnKind other = outside_of_operators(*kind);
       if (operators != nullptr && other != *kind) {
@@ -92,7 +92,7 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
                          .ns;
         }
         // Beside a collective and in no operator the thread waits for it, as far as can be told.
-        const bool waits = pieces[p].piece.category == Category::kOverlapped;
+        const bool waits = pieces[p].category == Category::kOverlapped;
         if (!waits) window.kinds[index_of(other)] += outside;
       }
       window.kinds[index_of(*kind)] += part.length().ns - outside;
@@ -186,16 +186,16 @@ bool tells_operators(const std::vector<std::vector<Window>>& windows) {
 }  // namespace
 
 std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
-  switch (piece.piece.category) {
+  switch (piece.category) {
     case Category::kForward:
     case Category::kBackward:
     case Category::kOptimizer:
     case Category::kOtherCompute:
       if (piece.detail == HostDetail::kRunnable) return OwnKind::kRunnable;
-      return compute_kind_of(piece.piece.category);
+      return compute_kind_of(piece.category);
     case Category::kOverlapped:
       if (piece.detail == HostDetail::kRunnable) return OwnKind::kRunnable;
-      return compute_kind_of(piece.piece.phase);
+      return compute_kind_of(piece.phase);
     case Category::kExposedWait:
     case Category::kExposedTransfer:
     case Category::kDependency:
