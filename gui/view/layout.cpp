@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/format.h"
+#include "gui/view/names.h"
 
 namespace dprof::view {
 namespace {
@@ -33,10 +34,11 @@ bool matches(const RankModel& rank, const std::string& filter) {
 
 class Builder {
  public:
-  Builder(const Model& model, const Folds& folds)
-      : model_(model), folds_(folds), filter_(lower(folds.filter)) {}
+  Builder(const Model& model, const Arrangement& arrangement)
+      : model_(model), arrangement_(arrangement), filter_(lower(arrangement.filter)) {}
 
   Layout build() && {
+    add_pinned();
     std::vector<std::string> hosts;
     for (const RankModel& rank : model_.ranks) {
       if (matches(rank, filter_) &&
@@ -45,10 +47,49 @@ class Builder {
       }
     }
     for (const std::string& host : hosts) add_host(host);
+    if (hidden_ > 0) {
+      push({.kind = RowKind::kGroup,
+            .height = kRowHeight,
+            .track = "hidden",
+            .label = fmt::format("{} hidden", hidden_)});
+    }
     return std::move(layout_);
   }
 
  private:
+  // Each track once, by the first pattern that it matches; whether its rank is folded or hidden.
+  void add_pinned() {
+    std::set<std::string> seen;
+    for (const std::string& pattern : arrangement_.pinned) {
+      for (size_t r = 0; r < model_.ranks.size(); ++r) {
+        const std::string of_rank = fmt::format("rank:{}", model_.ranks[r].rank);
+        if (track_matches(pattern, of_rank) && seen.insert(of_rank).second)
+          push_pinned(rank_row(r));
+        for (size_t t = 0; t < model_.ranks[r].lanes.threads.size(); ++t) {
+          Row row = thread_row(r, t);
+          if (!track_matches(pattern, row.track) || !seen.insert(row.track).second) continue;
+          row.label = fmt::format("rank {} {}", model_.ranks[r].rank, row.label);
+          push_pinned(std::move(row));
+        }
+      }
+    }
+  }
+
+  void push_pinned(Row row) {
+    if (layout_.rows.empty()) {
+      push({.kind = RowKind::kGroup, .height = kRowHeight, .track = "pinned", .label = "pinned"});
+    }
+    row.pinned = true;
+    row.folded = true;
+    push(std::move(row));
+  }
+
+  [[nodiscard]] bool is_hidden(const std::string& track) {
+    if (!arrangement_.hidden.contains(track)) return false;
+    ++hidden_;
+    return true;
+  }
+
   void push(Row row) {
     row.y = layout_.height;
     layout_.height += row.height;
@@ -60,7 +101,12 @@ class Builder {
     for (size_t i = 0; i < model_.ranks.size(); ++i) {
       if (model_.ranks[i].host == host && matches(model_.ranks[i], filter_)) members.push_back(i);
     }
-    const bool folded = folds_.folded_hosts.contains(host);
+    const auto place = [&](size_t index) {
+      const auto at = std::ranges::find(arrangement_.order, model_.ranks[index].rank);
+      return at - arrangement_.order.begin();
+    };
+    std::ranges::stable_sort(members, {}, place);
+    const bool folded = arrangement_.folded_hosts.contains(host);
     push({.kind = RowKind::kHost,
           .height = kRowHeight,
           .folded = folded,
@@ -72,8 +118,20 @@ class Builder {
   }
 
   void add_rank(size_t index) {
+    Row row = rank_row(index);
+    if (is_hidden(row.track)) return;
+    const bool folded = row.folded;
+    push(std::move(row));
+    if (folded) return;
+    for (size_t t = 0; t < model_.ranks[index].lanes.threads.size(); ++t) {
+      Row thread = thread_row(index, t);
+      if (!is_hidden(thread.track)) push(std::move(thread));
+    }
+  }
+
+  [[nodiscard]] Row rank_row(size_t index) const {
     const RankModel& rank = model_.ranks[index];
-    const bool folded = !folds_.unfolded_ranks.contains(rank.rank);
+    const bool folded = !arrangement_.unfolded_ranks.contains(rank.rank);
     Row row{.kind = RowKind::kRank,
             .height = kRowHeight,
             .rank_index = static_cast<int>(index),
@@ -86,27 +144,26 @@ class Builder {
     } else if (rank.wait_per_step) {
       row.note = fmt::format("waits {}", format_duration(*rank.wait_per_step));
     }
-    push(std::move(row));
-    if (folded) return;
-    for (size_t t = 0; t < rank.lanes.threads.size(); ++t) add_thread(index, t);
+    return row;
   }
 
-  void add_thread(size_t rank_index, size_t thread_index) {
+  [[nodiscard]] Row thread_row(size_t rank_index, size_t thread_index) const {
     const RankModel& rank = model_.ranks[rank_index];
     const analyzer::ThreadLanes& thread = rank.lanes.threads[thread_index];
     const int depths = static_cast<int>(thread.depths.size());
-    push({.kind = RowKind::kThread,
-          .height = std::max(depths, 1) * kDepthPitch + 2 * kThreadPadding,
-          .rank_index = static_cast<int>(rank_index),
-          .thread_index = static_cast<int>(thread_index),
-          .depths = depths,
-          .track = fmt::format("rank:{}/{}", rank.rank, track_word(thread)),
-          .label = thread.name});
+    return {.kind = RowKind::kThread,
+            .height = std::max(depths, 1) * kDepthPitch + 2 * kThreadPadding,
+            .rank_index = static_cast<int>(rank_index),
+            .thread_index = static_cast<int>(thread_index),
+            .depths = depths,
+            .track = fmt::format("rank:{}/{}", rank.rank, track_word(thread)),
+            .label = thread.name};
   }
 
   const Model& model_;
-  const Folds& folds_;
+  const Arrangement& arrangement_;
   std::string filter_;
+  int hidden_ = 0;
   Layout layout_;
 };
 
@@ -124,6 +181,11 @@ std::string track_word(const analyzer::ThreadLanes& thread) {
   return "thread:" + word;
 }
 
+bool track_matches(std::string_view pattern, std::string_view track) {
+  return std::ranges::count(pattern, '/') == std::ranges::count(track, '/') &&
+         name_matches(pattern, track);
+}
+
 const Row* Layout::at(int y) const {
   const auto after = std::upper_bound(rows.begin(), rows.end(), y,
                                       [](int height, const Row& row) { return height < row.y; });
@@ -134,11 +196,13 @@ const Row* Layout::at(int y) const {
 
 const Row* Layout::of_rank(int rank_index) const {
   for (const Row& row : rows) {
-    if (row.kind == RowKind::kRank && row.rank_index == rank_index) return &row;
+    if (row.kind == RowKind::kRank && row.rank_index == rank_index && !row.pinned) return &row;
   }
   return nullptr;
 }
 
-Layout make_layout(const Model& model, const Folds& folds) { return Builder(model, folds).build(); }
+Layout make_layout(const Model& model, const Arrangement& arrangement) {
+  return Builder(model, arrangement).build();
+}
 
 }  // namespace dprof::view

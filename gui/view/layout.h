@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows there are and where: host, rank, thread. The track list and the canvas share it, so
-// they line up.
+// Which rows there are and where: what is pinned, then host, rank, thread. The track list and the
+// canvas share it, so they line up.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace dprof::view {
 
-enum class RowKind : uint8_t { kHost, kRank, kThread };
+enum class RowKind : uint8_t { kGroup, kHost, kRank, kThread };  // kGroup: a heading only
 
 struct Row {
   RowKind kind = RowKind::kHost;
@@ -25,12 +25,19 @@ struct Row {
   std::string label;
   std::string note;
   bool problem = false;  // the note tells of a culprit
+  bool pinned = false;   // a copy, above all others
 };
 
-struct Folds {
+// How the user arranged the tracks. Tracks are named by their selectors, so that an arrangement
+// fits the next run as well.
+struct Arrangement {
   std::set<std::string> folded_hosts;
   std::set<int> unfolded_ranks;
-  std::string filter;  // shows the ranks whose host, number or threads match
+  std::string filter;               // shows the ranks whose host, number or threads match
+  std::vector<std::string> pinned;  // patterns (names.h) of tracks, on top in this order
+  std::set<std::string> hidden;     // tracks that are not shown, other than pinned
+  std::vector<int> order;           // these ranks come first within their hosts
+  friend bool operator==(const Arrangement&, const Arrangement&) = default;
 };
 
 struct Layout {
@@ -39,6 +46,7 @@ struct Layout {
 
   // Row at a height; nullptr below the last one. O(log rows).
   [[nodiscard]] const Row* at(int y) const;
+  // Not a pinned one.
   [[nodiscard]] const Row* of_rank(int rank_index) const;
 };
 
@@ -49,10 +57,13 @@ inline constexpr int kDepthPitch = 17;  // of a thread's nesting depths
 inline constexpr int kDepthHeight = 16;
 inline constexpr int kThreadPadding = 4;  // above the first and below the last depth
 
-[[nodiscard]] Layout make_layout(const Model& model, const Folds& folds);
+[[nodiscard]] Layout make_layout(const Model& model, const Arrangement& arrangement);
 
 // The selector's word for a thread or stream: "thread:main", "thread:gloo_worker_2", "stream:7",
 // "device:1/stream:7".
+// Whether a pattern of tracks means this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
+[[nodiscard]] bool track_matches(std::string_view pattern, std::string_view track);
+
 [[nodiscard]] std::string track_word(const analyzer::ThreadLanes& thread);
 
 }  // namespace dprof::view

@@ -19,9 +19,9 @@ std::vector<std::string> tracks_of(const Layout& layout) {
 
 TEST(Layout, HostsHoldRanksAndRanksHoldThreads) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.unfolded_ranks = {2};
-  const Layout layout = make_layout(model, folds);
+  Arrangement arrangement;
+  arrangement.unfolded_ranks = {2};
+  const Layout layout = make_layout(model, arrangement);
   EXPECT_EQ(tracks_of(layout),
             (std::vector<std::string>{"host:node-a", "rank:0", "rank:1", "host:node-b", "rank:2",
                                       "rank:2/thread:main", "rank:2/thread:gloo_worker"}));
@@ -30,11 +30,44 @@ TEST(Layout, HostsHoldRanksAndRanksHoldThreads) {
   EXPECT_EQ(layout.rows[5].depths, 2);
 }
 
+TEST(Layout, PinnedTracksComeFirstWhetherTheirRankIsFoldedOrNot) {
+  const Model model = test::small_model();
+  Arrangement arrangement;
+  arrangement.pinned = {"rank:*/thread:main", "rank:2", "rank:9"};
+  const Layout layout = make_layout(model, arrangement);
+  EXPECT_EQ(tracks_of(layout),
+            (std::vector<std::string>{"pinned", "rank:0/thread:main", "rank:1/thread:main",
+                                      "rank:2/thread:main", "rank:2", "host:node-a", "rank:0",
+                                      "rank:1", "host:node-b", "rank:2"}));
+  EXPECT_EQ(layout.rows[1].label, "rank 0 main");
+  EXPECT_FALSE(layout.of_rank(2)->pinned);
+}
+
+TEST(Layout, HiddenTracksAreCountedAndPinnedOnesAreNotHidden) {
+  const Model model = test::small_model();
+  Arrangement arrangement;
+  arrangement.unfolded_ranks = {2};
+  arrangement.hidden = {"rank:0", "rank:2/thread:main"};
+  arrangement.pinned = {"rank:0"};
+  const Layout layout = make_layout(model, arrangement);
+  EXPECT_EQ(tracks_of(layout),
+            (std::vector<std::string>{"pinned", "rank:0", "host:node-a", "rank:1", "host:node-b",
+                                      "rank:2", "rank:2/thread:gloo_worker", "hidden"}));
+  EXPECT_EQ(layout.rows.back().label, "2 hidden");
+}
+
+TEST(Layout, PatternsMeanTracksOfTheirOwnDepth) {
+  EXPECT_TRUE(track_matches("rank:*", "rank:12"));
+  EXPECT_FALSE(track_matches("rank:*", "rank:12/stream:7"));
+  EXPECT_TRUE(track_matches("rank:*/stream:7", "rank:12/stream:7"));
+  EXPECT_FALSE(track_matches("rank:*/stream:7", "rank:12/stream:70"));
+}
+
 TEST(Layout, RowsFollowEachOtherWithoutGap) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.unfolded_ranks = {0, 1, 2};
-  const Layout layout = make_layout(model, folds);
+  Arrangement arrangement;
+  arrangement.unfolded_ranks = {0, 1, 2};
+  const Layout layout = make_layout(model, arrangement);
   int y = 0;
   for (const Row& row : layout.rows) {
     EXPECT_EQ(row.y, y);
@@ -49,32 +82,32 @@ TEST(Layout, RowsFollowEachOtherWithoutGap) {
 
 TEST(Layout, AFoldedHostHidesItsRanks) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.folded_hosts = {"node-a"};
-  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+  Arrangement arrangement;
+  arrangement.folded_hosts = {"node-a"};
+  EXPECT_EQ(tracks_of(make_layout(model, arrangement)),
             (std::vector<std::string>{"host:node-a", "host:node-b", "rank:2"}));
 }
 
 TEST(Layout, TheFilterTakesRankHostAndThread) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.filter = "rank 1";
-  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+  Arrangement arrangement;
+  arrangement.filter = "rank 1";
+  EXPECT_EQ(tracks_of(make_layout(model, arrangement)),
             (std::vector<std::string>{"host:node-a", "rank:1"}));
-  folds.filter = "NODE-B";
-  EXPECT_EQ(tracks_of(make_layout(model, folds)),
+  arrangement.filter = "NODE-B";
+  EXPECT_EQ(tracks_of(make_layout(model, arrangement)),
             (std::vector<std::string>{"host:node-b", "rank:2"}));
-  folds.filter = "gloo";
-  EXPECT_EQ(make_layout(model, folds).rows.size(), 5U);
-  folds.filter = "no such thing";
-  EXPECT_TRUE(make_layout(model, folds).rows.empty());
+  arrangement.filter = "gloo";
+  EXPECT_EQ(make_layout(model, arrangement).rows.size(), 5U);
+  arrangement.filter = "no such thing";
+  EXPECT_TRUE(make_layout(model, arrangement).rows.empty());
 }
 
 TEST(HitTest, FindsPiecesAndSlices) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.unfolded_ranks = {0};
-  const Layout layout = make_layout(model, folds);
+  Arrangement arrangement;
+  arrangement.unfolded_ranks = {0};
+  const Layout layout = make_layout(model, arrangement);
   const TimeScale scale({TraceNs{0}, TraceNs{300 * kMs}}, 600);  // 2 pixels per ms
   const Row& rank = layout.rows[1];
   const Hit piece = hit_test(model, layout, scale, 60, rank.y + kBarTop + 1);
@@ -96,9 +129,9 @@ TEST(HitTest, FindsPiecesAndSlices) {
 
 TEST(HitTest, TellsHowManyShareThePixel) {
   const Model model = test::small_model();
-  Folds folds;
-  folds.unfolded_ranks = {0};
-  const Layout layout = make_layout(model, folds);
+  Arrangement arrangement;
+  arrangement.unfolded_ranks = {0};
+  const Layout layout = make_layout(model, arrangement);
   const TimeScale scale({TraceNs{0}, TraceNs{300 * kMs}}, 3);  // a step per pixel
   const Row& main = layout.rows[2];
   const Hit hit = hit_test(model, layout, scale, 1, main.y + depth_top(1) + 2);

@@ -167,6 +167,8 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
                   std::vector<analyzer::RankLanes> lanes) {
   Model model;
   model.collectives = std::move(analysis.collectives);
+  model.messages = std::move(analysis.messages);
+  model.matrices = analyzer::rank_matrices(model.collectives, model.messages);
   for (size_t i = 0; i < analysis.ranks.size(); ++i) {
     RankModel rank{.rank = analysis.ranks[i].rank};
     for (const analyzer::TraceFile& trace : run.traces) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "analyzer/compare/rank_matrix.h"
 #include "analyzer/lanes.h"
 #include "analyzer/run.h"
 #include "gui/view/lod.h"
@@ -57,8 +58,10 @@ struct Model {
   analyzer::Run run;
   analyzer::Report report;
   std::vector<analyzer::MatchedCollective> collectives;
-  std::vector<RankModel> ranks;  // by rank
-  Interval span;                 // first to last event of all ranks
+  std::vector<analyzer::MatchedMessage> messages;
+  std::vector<analyzer::CommunicatorMatrix> matrices;  // of both, by communicator
+  std::vector<RankModel> ranks;                        // by rank
+  Interval span;                                       // first to last event of all ranks
   // Windows of the steps over all ranks: earliest begin to latest end.
   std::vector<analyzer::StepWindow> steps;
   // Share of compute of all ranks, in equal parts of `span`.

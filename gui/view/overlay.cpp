@@ -78,7 +78,7 @@ void draw_arrivals(const Session& session, int width, int height, const TextMeas
   std::vector<Point> points;
   std::optional<Point> last;
   for (const Row& row : session.layout().rows) {
-    if (row.kind != RowKind::kRank) continue;
+    if (row.kind != RowKind::kRank || row.pinned) continue;
     const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
     for (const analyzer::CollectiveMember& member : collective.members) {
       const std::optional<TraceNs> arrival = arrival_of(member);
@@ -109,6 +109,23 @@ void draw_arrivals(const Session& session, int width, int height, const TextMeas
   }
 }
 
+// A length between two lines.
+void draw_measured(const Session& session, int height, const TextMeasure& measure, DrawList& list) {
+  const Interval range = *session.measured();
+  const TimeScale scale = session.scale();
+  const int x0 = scale.pixel_of(range.begin);
+  const int x1 = scale.pixel_of(range.end);
+  list.rect({x0, 0, std::max(x1 - x0, 1), height}, Role::kAccentSoft, {}, 140);
+  list.line({x0, 0}, {x0, height}, Role::kAccent);
+  list.line({x1, 0}, {x1, height}, Role::kAccent);
+  const std::string text = format_duration(range.length());
+  const int w = measure.width(text, Font::kBold) + 2 * kCalloutPadding;
+  const Box box{(x0 + x1 - w) / 2, 6, w, 24};
+  list.rect(box, Role::kAccent, {}, 0, 6);
+  list.text(box, text,
+            {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre, .on_fill = true});
+}
+
 // Where the slice is on the screen, if its row is shown.
 std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
   for (const Row& row : session.layout().rows) {
@@ -126,6 +143,22 @@ std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
   return std::nullopt;
 }
 
+// From each event of the selected one's flow to the next, also where one is narrower than a pixel.
+void draw_flow(const Session& session, DrawList& list) {
+  std::optional<Point> former;
+  for (const SlicePlace& place : session.flow()) {
+    const std::optional<Box> box = box_of(session, place);
+    if (!box) continue;
+    const Point begin{box->x, box->y + box->h / 2};
+    if (former) {
+      const Point points[] = {*former, {begin.x - 8, begin.y}, begin};
+      list.polyline(points, Role::kAccent, false, 2);
+      list.rect({begin.x - 3, begin.y - 3, 6, 6}, Role::kAccent, {}, 0, 3);
+    }
+    former = {std::min(box->x + box->w, box->x + 6), box->y + box->h / 2};
+  }
+}
+
 Callout callout_of(const Session& session, const Hover& hover) {
   const Model& model = session.model();
   const RankModel& rank = model.ranks[static_cast<size_t>(hover.rank_index)];
@@ -137,8 +170,10 @@ Callout callout_of(const Session& session, const Hover& hover) {
     const analyzer::Lane& lane = lane_of(model, *hover.slice);
     const uint32_t slice = hover.slice->slice;
     callout.title = rank.lanes.names[static_cast<size_t>(lane.name[slice])];
+    const bool unfinished = is_unfinished(rank.lanes, span_of(model, *hover.slice).end);
     callout.lines.push_back(
-        fmt::format("{} · {} · rank {}, {}", format_duration({lane.duration_ns[slice]}),
+        fmt::format("{} · {} · rank {}, {}",
+                    unfinished ? "unfinished" : format_duration({lane.duration_ns[slice]}),
                     analyzer::title_of(static_cast<analyzer::Category>(lane.phase[slice])),
                     rank.rank, thread.name));
     callout.lines.push_back(
@@ -168,6 +203,8 @@ DrawList draw_overlay(const Session& session, int width, int height, const TextM
       list.frame({box->x - 1, box->y - 1, box->w + 2, box->h + 2}, Role::kText, 0, 2);
     }
   }
+  draw_flow(session, list);
+  if (session.measured()) draw_measured(session, height, measure, list);
   const std::optional<Hover>& hover = session.hover();
   if (hover && (hover->slice || hover->piece)) {
     if (hover->slice) {

@@ -280,7 +280,8 @@ DrawList draw_status_bar(const Session& session, const std::string& pending, int
                               format_moment(range.end, resolution)),
                   left, measure, list);
   size_t shown = 0;
-  for (const Row& row : session.layout().rows) shown += row.kind == RowKind::kRank ? 1 : 0;
+  for (const Row& row : session.layout().rows)
+    shown += row.kind == RowKind::kRank && !row.pinned ? 1 : 0;
   x = text_at(x, height, fmt::format("{} of {} ranks", shown, model.ranks.size()), left, measure,
               list);
   text_at(x, height, pending.empty() ? "idle" : pending, left, measure, list);

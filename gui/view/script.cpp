@@ -17,8 +17,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 9> kVerbs = {
-    "view", "select", "add", "key", "search", "wait-idle", "assert", "screenshot", "dump-state"};
+constexpr std::array<std::string_view, 10> kVerbs = {
+    "view", "select",    "add",    "key",        "search",
+    "note", "wait-idle", "assert", "screenshot", "dump-state"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";

@@ -4,6 +4,7 @@
 //     view heatmap              a page or a dock
 //     select finding:1          instead of what was selected; `add rank:3` selects it, too
 //     key F F                   keys, as the window lists them: W, Shift+N, Ctrl+3
+//     note slow from here on    on what is selected
 //     search all_reduce         the next event whose name contains it
 //     wait-idle 10s             every line waits until nothing is pending; this one no longer than
 //     that assert selection.ranks == [5]     of the dumped state; also != < <= > >= contains
@@ -27,6 +28,7 @@ enum class ScriptVerb : uint8_t {
   kAdd,
   kKey,
   kSearch,
+  kNote,
   kWaitIdle,
   kAssert,
   kScreenshot,

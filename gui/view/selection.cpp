@@ -7,14 +7,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "gui/view/layout.h"
 #include "gui/view/names.h"
 
 namespace dprof::view {
 namespace {
 
 constexpr std::string_view kGrammar =
-    "selectors are rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or "
-    "s), "
+    "selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, "
+    "row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), "
     "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN";
 
 Failure bad_selector(std::string_view text) {
@@ -68,10 +69,8 @@ std::optional<SlicePlace> find_row(const RankModel& rank, int rank_index, std::s
 }
 
 Status apply_row(const Model& model, const Selector& selector, Selection& selection) {
-  const std::optional<size_t> index = model.index_of_rank(static_cast<int>(selector.number));
-  const auto place =
-      index ? find_row(model.ranks[*index], static_cast<int>(*index), selector.table, selector.row)
-            : std::nullopt;
+  const auto rank = static_cast<int>(selector.number);
+  const auto place = place_of_row(model, rank, selector.table, selector.row);
   if (!place) {
     return fail(Code::kUsage,
                 fmt::format("rank {} has no row {} in table {}", selector.number, selector.row,
@@ -80,13 +79,46 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
                 "gpu_activity");
   }
   selection.slice = place;
-  selection.ranks = {model.ranks[*index].rank};
+  selection.ranks = {rank};
   if (selector.table == "collective") {
-    const auto& members = model.ranks[*index].collective_of_row;
+    const auto& members = model.rank(rank)->collective_of_row;
     if (const auto member = members.find(selector.row); member != members.end()) {
       selection.collective = member->second.collective;
     }
   }
+  return Done{};
+}
+
+Status apply_track(const Model& model, const Selector& selector, Selection& selection) {
+  const RankModel* rank = model.rank(static_cast<int>(selector.number));
+  if (rank == nullptr)
+    return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
+  std::string known;
+  for (const analyzer::ThreadLanes& thread : rank->lanes.threads) {
+    const std::string track = fmt::format("rank:{}/{}", rank->rank, track_word(thread));
+    known += known.empty() ? track : ", " + track;
+    if (track != selector.table) continue;
+    if (!selection.has_rank(rank->rank)) selection.ranks.push_back(rank->rank);
+    selection.track = track;
+    return Done{};
+  }
+  return fail(Code::kUsage, fmt::format("the run has no track {}", selector.table),
+              known.empty() ? "" : "its tracks: " + known);
+}
+
+// From the first one's begin to the last one's end.
+Status apply_steps(const Model& model, const Selector& selector, Selection& selection) {
+  std::optional<Interval> range;
+  for (const analyzer::StepWindow& step : model.steps) {
+    if (step.index < selector.number || step.index > selector.last) continue;
+    if (!range) range = step.window;
+    range->end = std::max(range->end, step.window.end);
+  }
+  if (!range) {
+    return fail(Code::kUsage,
+                fmt::format("the run has no steps {} to {}", selector.number, selector.last));
+  }
+  selection.range = range;
   return Done{};
 }
 
@@ -112,12 +144,29 @@ bool Selection::has_rank(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
+std::optional<SlicePlace> place_of_row(const Model& model, int rank, std::string_view table,
+                                       int64_t row) {
+  const std::optional<size_t> index = model.index_of_rank(rank);
+  if (!index) return std::nullopt;
+  return find_row(model.ranks[*index], static_cast<int>(*index), table, row);
+}
+
 Result<Selector> parse_selector(std::string_view text) {
   std::string_view rest = text;
   const std::string_view kind = take(rest, ":");
   Selector selector;
   std::optional<int64_t> number;
-  if (kind == "rank" || kind == "step" || kind == "finding") {
+  if (kind == "rank" && rest.find('/') != std::string_view::npos) {
+    selector.kind = SelectorKind::kTrack;
+    selector.table = text;
+    number = read_number(take(rest, "/"));
+  } else if (kind == "steps") {
+    selector.kind = SelectorKind::kSteps;
+    number = read_number(take(rest, ".."));
+    const std::optional<int64_t> last = read_number(rest);
+    if (!number || !last || *last < *number) return bad_selector(text);
+    selector.last = *last;
+  } else if (kind == "rank" || kind == "step" || kind == "finding") {
     selector.kind = kind == "rank"   ? SelectorKind::kRank
                     : kind == "step" ? SelectorKind::kStep
                                      : SelectorKind::kFinding;
@@ -167,6 +216,10 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
       if (!selection.has_rank(rank)) selection.ranks.push_back(rank);
       return Done{};
     }
+    case SelectorKind::kTrack:
+      return apply_track(model, selector, selection);
+    case SelectorKind::kSteps:
+      return apply_steps(model, selector, selection);
     case SelectorKind::kStep:
       if (!model.index_of_step(selector.number)) {
         return fail(Code::kUsage, fmt::format("the run has no step {}", selector.number));
@@ -218,8 +271,12 @@ std::vector<std::string> selectors_of(const Model& model, const Selection& selec
     out.push_back(selector_of(model, *selection.slice));
   }
   if (!selection.name.empty()) out.push_back("name:" + selection.name);
+  if (!selection.track.empty()) out.push_back(selection.track);
   if (!selection.finding && !selection.slice) {
-    for (const int rank : selection.ranks) out.push_back(fmt::format("rank:{}", rank));
+    for (const int rank : selection.ranks) {
+      const std::string selector = fmt::format("rank:{}", rank);
+      if (!selection.track.starts_with(selector + "/")) out.push_back(selector);
+    }
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selectors: texts that name a thing in a run (`rank:5`, `step:42`, `finding:1`,
-// `row:5/host_range/81234`, `range:41.2s..41.3s`, `collective:0x9f3a/all_reduce/1187`,
-// `name:ncclDevKernel_*`), and what they select.
+// Selectors: texts that name a thing in a run (`rank:5`, `rank:5/stream:7`, `step:42`,
+// `steps:40..60`, `finding:1`, `row:5/host_range/81234`, `range:41.2s..41.3s`,
+// `collective:0x9f3a/all_reduce/1187`, `name:ncclDevKernel_*`), and what they select.
 #pragma once
 
 #include <optional>
@@ -23,23 +23,39 @@ struct Selection {
   std::optional<SlicePlace> slice;
   std::vector<int> ranks;  // that the selection is about
   std::string name;        // pattern of events' names; "" = none chosen
+  std::string track;       // of a thread or stream, as Row::track; "" = none chosen
 
   [[nodiscard]] bool has_rank(int rank) const;
 };
 
-enum class SelectorKind : uint8_t { kRank, kStep, kFinding, kRow, kRange, kCollective, kName };
+enum class SelectorKind : uint8_t {
+  kRank,
+  kTrack,
+  kStep,
+  kSteps,
+  kFinding,
+  kRow,
+  kRange,
+  kCollective,
+  kName
+};
 
 struct Selector {
   SelectorKind kind = SelectorKind::kRank;
   int64_t number = 0;  // rank, step, finding (from 1), sequence
+  int64_t last = 0;    // of steps
   int64_t row = 0;
-  std::string table;  // or a collective's function, or a pattern of names
+  std::string table;  // or a collective's function, or a pattern of names, or a track
   std::string communicator;
   Interval range;
 };
 
 // Reads a selector's text; says what the grammar is when it cannot.
 Result<Selector> parse_selector(std::string_view text);
+
+// Where the timeline shows a row; nullopt = nowhere. O(events of that table).
+[[nodiscard]] std::optional<SlicePlace> place_of_row(const Model& model, int rank,
+                                                     std::string_view table, int64_t row);
 
 // Checks that the run has what the selector names, and adds it to the selection.
 Status apply(const Model& model, const Selector& selector, Selection& selection);

@@ -16,18 +16,16 @@ constexpr size_t kManyRanks = 16;  // more of them are seen on Ranks × steps fi
 void Session::open(std::shared_ptr<const Model> model) {
   model_ = std::move(model);
   comparison_.reset();
-  matrix_.reset();
-  events_.forget();
-  flame_.forget();
-  durations_.forget();
-  show_collective_order(CollectiveOrder::kByTime);
+  forget_all();
+  pair_choice_ = {};
+  collective_order_ = CollectiveOrder::kByTime;
   const bool compared = std::ranges::any_of(
       model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
   metric_ = compared ? Metric::kOwnDelay : Metric::kStepTime;
   page_ = model_->ranks.size() > kManyRanks ? Page::kHeatmap : Page::kTimeline;
   selection_ = {};
-  folds_ = {};
-  hover_.reset();
+  arrangement_ = {};
+  notes_.clear();
   back_.clear();
   forward_.clear();
   scroll_ = 0;
@@ -39,20 +37,52 @@ void Session::open(std::shared_ptr<const Model> model) {
     select_step(*step);
   }
   unfold_what_fits();
+  show_hang();
   scroll_ = 0;
   back_.clear();
+  opened_ = saved_view();
+}
+
+// What was made from the model that was open before.
+void Session::forget_all() {
+  matrix_.reset();
+  collective_lines_.reset();
+  pairs_.forget();
+  events_.forget();
+  flame_.forget();
+  durations_.forget();
+  flow_.clear();
+  hover_.reset();
+}
+
+// A hung run opens on the collective that never completed.
+void Session::show_hang() {
+  if (!model_->report.hang) return;
+  const analyzer::Hang& hang = *model_->report.hang;
+  std::optional<uint32_t> hung;
+  for (uint32_t c = 0; c < model_->collectives.size(); ++c) {
+    const analyzer::MatchedCollective& one = model_->collectives[c];
+    const bool same = one.communicator == hang.communicator && one.function == hang.function &&
+                      (!hang.sequence || one.sequence == *hang.sequence);
+    if (same && !one.complete) hung = c;
+  }
+  if (!hung) return;
+  const Selection finding = selection_;
+  page_ = Page::kTimeline;
+  select_collective(*hung);
+  selection_.finding = finding.finding;
 }
 
 // A small run shows all its threads, a large one those of the ranks that its finding names.
 void Session::unfold_what_fits() {
-  const Folds chosen = folds_;
-  for (const RankModel& rank : model_->ranks) folds_.unfolded_ranks.insert(rank.rank);
+  const Arrangement chosen = arrangement_;
+  for (const RankModel& rank : model_->ranks) arrangement_.unfolded_ranks.insert(rank.rank);
   relayout();
   constexpr size_t kAlwaysWhole = 2;
   if (layout_.height <= height_ || model_->ranks.size() <= kAlwaysWhole) return;
-  folds_ = chosen;
-  if (folds_.unfolded_ranks.empty() && !model_->ranks.empty()) {
-    folds_.unfolded_ranks.insert(model_->ranks.front().rank);
+  arrangement_ = chosen;
+  if (arrangement_.unfolded_ranks.empty() && !model_->ranks.empty()) {
+    arrangement_.unfolded_ranks.insert(model_->ranks.front().rank);
   }
   relayout();
 }
@@ -133,6 +163,11 @@ const std::vector<uint32_t>& Session::collective_lines() const {
   return *collective_lines_;
 }
 
+const PairMap& Session::pairs() const {
+  return pairs_.of(pair_choice_,
+                   [this](const PairChoice& choice) { return pair_map(*model_, choice); });
+}
+
 const StepMatrix& Session::matrix() const {
   if (!matrix_) matrix_ = step_matrix(*model_, metric_, order_);
   return *matrix_;
@@ -172,57 +207,6 @@ void Session::focus() {
   const DurationNs length = std::max(range_.length(), extent->length());
   const DurationNs before{(length.ns - extent->length().ns) / 2};
   show({extent->begin - before, extent->begin - before + length});
-}
-
-void Session::relayout() {
-  layout_ = make_layout(*model_, folds_);
-  hover_.reset();
-  keep_scroll_inside();
-}
-
-void Session::keep_scroll_inside() {
-  constexpr int kBelowLastRow = 12;
-  const int most = std::max(layout_.height + kBelowLastRow - height_, 0);
-  scroll_ = std::clamp(scroll_, 0, most);
-}
-
-void Session::scroll_by(int pixels) {
-  scroll_ += pixels;
-  hover_.reset();
-  keep_scroll_inside();
-}
-
-void Session::scroll_to(const Row& row) {
-  if (row.y < scroll_) scroll_ = row.y;
-  if (row.y + row.height > scroll_ + height_) scroll_ = row.y + row.height - height_;
-  keep_scroll_inside();
-}
-
-void Session::toggle(const Row& row) {
-  if (row.kind == RowKind::kHost) {
-    const std::string host = row.track.substr(std::string_view("host:").size());
-    if (folds_.folded_hosts.erase(host) == 0) folds_.folded_hosts.insert(host);
-  } else {
-    const int rank = model_->ranks[static_cast<size_t>(row.rank_index)].rank;
-    if (folds_.unfolded_ranks.erase(rank) == 0) folds_.unfolded_ranks.insert(rank);
-  }
-  relayout();
-}
-
-void Session::toggle_selected() {
-  for (const int rank : selection_.ranks) {
-    if (const auto index = model_->index_of_rank(rank)) {
-      if (const Row* row = layout_.of_rank(static_cast<int>(*index))) {
-        toggle(*row);
-        return;
-      }
-    }
-  }
-}
-
-void Session::set_filter(std::string filter) {
-  folds_.filter = std::move(filter);
-  relayout();
 }
 
 }  // namespace dprof::view

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/related.h"
 #include "base/result.h"
 #include "gui/view/docks/dock.h"
 #include "gui/view/docks/durations.h"
@@ -25,7 +26,9 @@
 #include "gui/view/model.h"
 #include "gui/view/pages/collective_lines.h"
 #include "gui/view/pages/page.h"
+#include "gui/view/pages/pair_map.h"
 #include "gui/view/pages/step_matrix.h"
+#include "gui/view/saved_view.h"
 #include "gui/view/selection.h"
 #include "gui/view/time_scale.h"
 
@@ -48,6 +51,12 @@ class Session {
  public:
   // Shows the run as it opens: about three steady steps, the dearest finding selected.
   void open(std::shared_ptr<const Model> model);
+  // The same run, read again: what is looked at stays, unless it is still as it was opened.
+  void renew(std::shared_ptr<const Model> model);
+  // How it is looked at, and back to that: what this run does not have is passed over.
+  [[nodiscard]] SavedView saved_view() const;
+  void restore(const SavedView& view);
+  [[nodiscard]] bool is_as_opened() const;
 
   [[nodiscard]] bool is_open() const { return model_ != nullptr; }
   [[nodiscard]] const Model& model() const { return *model_; }
@@ -55,7 +64,7 @@ class Session {
   [[nodiscard]] Interval range() const { return range_; }
   [[nodiscard]] TimeScale scale() const { return {range_, width_}; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
-  [[nodiscard]] const Folds& folds() const { return folds_; }
+  [[nodiscard]] const Arrangement& arrangement() const { return arrangement_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const std::optional<Hover>& hover() const { return hover_; }
   [[nodiscard]] int scroll() const { return scroll_; }
@@ -87,6 +96,10 @@ class Session {
   [[nodiscard]] const std::vector<uint32_t>& collective_lines() const;
   [[nodiscard]] CollectiveOrder collective_order() const { return collective_order_; }
   void show_collective_order(CollectiveOrder order);
+  // What Matrix shows. Made likewise: O(pairs log pairs).
+  [[nodiscard]] const PairChoice& pair_choice() const { return pair_choice_; }
+  void show_pairs(PairChoice choice) { pair_choice_ = std::move(choice); }
+  [[nodiscard]] const PairMap& pairs() const;
 
   // The docks below the page: which is shown, and what they show of the selection. Made when it is
   // first asked for, and again when the selection has changed: O(events selected).
@@ -114,6 +127,26 @@ class Session {
   void toggle(const Row& row);
   void toggle_selected();
   void set_filter(std::string filter);
+  // The thread or stream that was chosen, else that of the chosen event, else the chosen ranks.
+  [[nodiscard]] std::vector<std::string> selected_tracks() const;
+  // The like of it on all ranks: "rank:*/stream:7".
+  [[nodiscard]] std::string pattern_of_selected() const;
+  // Tracks that match are shown on top, too; pinning all the same ones again unpins them.
+  void pin(const std::vector<std::string>& patterns);
+  void hide(const std::vector<std::string>& tracks);
+  void show_hidden();
+  // Up (by < 0) or down among those of its host.
+  void move_rank(int rank, int by);
+
+  // In the order of their times.
+  [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
+  void add_note(Interval at, std::string text);
+  void remove_note(size_t index);
+  void show_note(size_t index);
+
+  // A length that is being measured; no part of the selection.
+  [[nodiscard]] const std::optional<Interval>& measured() const { return measured_; }
+  void measure(std::optional<Interval> range) { measured_ = range; }
 
   // The selection. select() understands selectors, and moves the view to what it selected. With
   // `keep`, ranks, rows and collectives are added to what is selected.
@@ -122,6 +155,8 @@ class Session {
   void select_rank(int rank);
   void select_step(int64_t step);
   void select_collective(uint32_t index);
+  // Both, with the collective or message that counts most between them.
+  void select_pair(analyzer::RankPair pair);
   // One rank in one step.
   void select_cell(int rank, int64_t step);
   void select_range(std::optional<Interval> range);
@@ -136,6 +171,12 @@ class Session {
   bool next_step(int by);
   // Along the selected collective's members in the order of their arrival.
   bool next_arrival(int by);
+  // What the selected event led to or came from, as it was asked for from the trace.
+  void show_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
+  // With the selected event, by time; empty = it has none.
+  [[nodiscard]] std::vector<SlicePlace> flow() const;
+  // Along the flow of the selected event.
+  bool next_in_flow(int by);
   // To a neighbouring slice of the selected one's lane.
   bool next_slice(int by);
   // To the next event whose name matches, from the selected one or the visible range on.
@@ -150,6 +191,9 @@ class Session {
   void set_range(Interval range);
   void remember(bool continuous);
   void relayout();
+  void forget_all();
+  void show_hang();
+  void apply_all(const std::vector<std::string>& selectors);
   void unfold_what_fits();
   void show_steps_around(int64_t step);
   // The finding stays chosen while one of its own ranks is.
@@ -168,7 +212,11 @@ class Session {
   int width_ = 1000;
   int height_ = 500;
   int scroll_ = 0;
-  Folds folds_;
+  Arrangement arrangement_;
+  std::vector<Note> notes_;
+  std::optional<Interval> measured_;
+  std::vector<SlicePlace> flow_;  // empty, or with the event that it was asked for
+  SavedView opened_;              // right after opening
   Layout layout_;
   Selection selection_;
   std::optional<Hover> hover_;
@@ -180,6 +228,8 @@ class Session {
   mutable std::optional<StepMatrix> matrix_;
   CollectiveOrder collective_order_ = CollectiveOrder::kByTime;
   mutable std::optional<std::vector<uint32_t>> collective_lines_;
+  PairChoice pair_choice_;
+  mutable Kept<PairChoice, PairMap> pairs_;
   Dock dock_ = Dock::kSelection;
   EventOrder event_order_ = EventOrder::kByTime;
   FlameOrder flame_order_ = FlameOrder::kTopDown;

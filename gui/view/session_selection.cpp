@@ -106,7 +106,7 @@ void Session::select_finding(size_t index) {
   selection_.ranks = finding.ranks;
   constexpr size_t kUnfoldAtMost = 2;  // of more, the summary rows tell the story
   for (size_t i = 0; i < std::min(finding.ranks.size(), kUnfoldAtMost); ++i) {
-    folds_.unfolded_ranks.insert(finding.ranks[i]);
+    arrangement_.unfolded_ranks.insert(finding.ranks[i]);
   }
   relayout();
   if (const std::optional<int64_t> step = typical_step(&finding)) {
@@ -145,6 +145,27 @@ void Session::select_collective(uint32_t index) {
   show(padded(extent, 100));
 }
 
+void Session::select_pair(analyzer::RankPair pair) {
+  const PairExample example = example_of(*model_, pair_choice_, pair);
+  selection_ = {};
+  if (example.collective) {
+    select_collective(*example.collective);
+  } else if (example.message) {
+    const analyzer::MatchedMessage& message = model_->messages[*example.message];
+    const auto& part = message.receive ? message.receive : message.send;
+    const Selector row{.kind = SelectorKind::kRow,
+                       .number = part->rank,
+                       .row = part->row,
+                       .table = "collective",
+                       .communicator = {},
+                       .range = {}};
+    // A message that never began is in no lane; its ranks are selected all the same.
+    if (apply(*model_, row, selection_).ok()) focus();
+  }
+  selection_.ranks = {pair.rank, pair.peer};
+  unfold_selected();
+}
+
 void Session::select_cell(int rank, int64_t step) {
   choose_rank(rank);
   select_step(step);
@@ -175,10 +196,12 @@ Status Session::select(std::string_view text, bool keep) {
       select_step(*chosen.step);
       return Done{};
     case SelectorKind::kRange:
+    case SelectorKind::kSteps:
       select_range(chosen.range);
       show(padded(*chosen.range, 50));
       return Done{};
     case SelectorKind::kRank:
+    case SelectorKind::kTrack:
     case SelectorKind::kRow:
     case SelectorKind::kCollective:
     case SelectorKind::kName:
@@ -194,7 +217,7 @@ Status Session::select(std::string_view text, bool keep) {
 }
 
 void Session::unfold_selected() {
-  for (const int rank : selection_.ranks) folds_.unfolded_ranks.insert(rank);
+  for (const int rank : selection_.ranks) arrangement_.unfolded_ranks.insert(rank);
   relayout();
   for (const int rank : selection_.ranks) {
     const auto index = model_->index_of_rank(rank);
@@ -227,6 +250,7 @@ void Session::click(const Hit& hit) {
   for (const analyzer::StepWindow& step : rank.steps) {
     if (step.window.begin <= hit.time && hit.time < step.window.end) selection_.step = step.index;
   }
+  if (hit.row->kind == RowKind::kThread) selection_.track = hit.row->track;
   if (!hit.slice) return;
   selection_.slice = hit.slice;
   if (thread_of(*model_, *hit.slice).table != "collective") return;

@@ -28,7 +28,7 @@ TEST_F(SessionTest, OpensOnTheDearestFinding) {
   EXPECT_EQ(session.selection().step, 1);
   EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
   EXPECT_EQ(session.selection().collective, 1U) << "that of step 1, for which rank 2 came last";
-  EXPECT_TRUE(session.folds().unfolded_ranks.contains(2));
+  EXPECT_TRUE(session.arrangement().unfolded_ranks.contains(2));
   EXPECT_EQ(selectors_of(session.model(), session.selection()),
             (std::vector<std::string>{"finding:1", "step:1", "collective:0/all_reduce/1"}));
 }
@@ -50,8 +50,8 @@ TEST_F(SessionTest, ASmallRunOpensWithAllItsThreads) {
   Session tall;
   tall.set_viewport(600, 900);
   tall.open(test::shared_small_model());
-  EXPECT_EQ(tall.folds().unfolded_ranks, (std::set<int>{0, 1, 2}));
-  EXPECT_EQ(session.folds().unfolded_ranks, std::set<int>{2}) << "where they do not fit";
+  EXPECT_EQ(tall.arrangement().unfolded_ranks, (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(session.arrangement().unfolded_ranks, std::set<int>{2}) << "where they do not fit";
 }
 
 TEST_F(SessionTest, BackUndoesZoomsAsOne) {

@@ -51,12 +51,20 @@ std::string dump_state(const Session& session, int pending,
                       {"ranks", selection.ranks},
                       {"range_ns", {selected.begin.ns, selected.end.ns}},
                       {"events", events_in(session.model(), selection.ranks, selected)}};
+  out["selection"]["flow"] = Json::array();
+  for (const SlicePlace& place : session.flow())
+    out["selection"]["flow"].push_back(selector_of(session.model(), place));
   out["hover"] = nullptr;
   if (session.hover()) out["hover"] = {{"x", session.hover()->at.x}, {"y", session.hover()->at.y}};
   out["messages"] = messages;
   Json bound = nullptr;
   if (const auto known = session.model().clock_bound()) bound = known->ns;
   out["badges"] = {{"lost", session.model().lost()}, {"clock_bound_ns", bound}};
+  out["pinned"] = session.arrangement().pinned;
+  out["notes"] = Json::array();
+  for (const Note& note : session.notes()) {
+    out["notes"].push_back({{"at_ns", {note.at.begin.ns, note.at.end.ns}}, {"text", note.text}});
+  }
   out["findings"] = Json::array();
   for (const analyzer::Finding& finding : session.model().findings()) {
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});

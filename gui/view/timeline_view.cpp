@@ -57,7 +57,7 @@ class RowPainter {
   }
 
   void paint_row(const Row& row, int y) {
-    if (row.kind == RowKind::kHost) return;
+    if (row.kind == RowKind::kHost || row.kind == RowKind::kGroup) return;
     const RankModel& rank = model_.ranks[static_cast<size_t>(row.rank_index)];
     if (row.kind == RowKind::kRank) {
       if (session_.selection().has_rank(rank.rank)) {
@@ -236,6 +236,28 @@ void draw_step_strip(const Session& session, int width, const TextMeasure& measu
   }
 }
 
+// Flags on the ruler; a range has a line below it.
+void draw_notes(const Session& session, int width, const TextMeasure& measure, DrawList& list) {
+  constexpr int kWidest = 180;
+  constexpr int kTop = 3;
+  constexpr int kFlag = 18;
+  const TimeScale scale = session.scale();
+  for (const Note& note : session.notes()) {
+    const int x0 = scale.pixel_of(note.at.begin);
+    const int x1 = scale.pixel_of(note.at.end);
+    if (x1 < 0 || x0 >= width) continue;
+    list.line({x0, kTop}, {x0, kRulerHeight}, Role::kAccent);
+    if (x1 > x0) list.rect({x0, kRulerHeight - 3, x1 - x0, 3}, Role::kAccent);
+    const int x = std::max(x0, 0);
+    const std::string text = elided(note.text, kWidest - 12, Font::kSmall, measure);
+    const Box flag{x, kTop, measure.width(text, Font::kSmall) + 12, kFlag};
+    list.rect(flag, Role::kAccent, {}, 0, 3);
+    list.text(
+        flag, text,
+        {.role = Role::kAccent, .font = Font::kSmall, .align = Align::kCentre, .on_fill = true});
+  }
+}
+
 // "▾" and "▸" as lines, so that they do not depend on a font.
 void draw_fold_mark(int x, int y, bool folded, DrawList& list) {
   const int reach = 3;
@@ -255,20 +277,21 @@ void draw_track(const Session& session, const Row& row, int y, int width,
   if (is_rank) {
     const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
     selected = session.selection().has_rank(rank.rank);
-    if (selected) list.rect({0, y, width, row.height}, Role::kAccentSoft);
+  } else if (row.kind == RowKind::kThread) {
+    selected = session.selection().track == row.track;
   }
+  if (selected) list.rect({0, y, width, row.height}, Role::kAccentSoft);
   constexpr int kRightMargin = 12;
   const int note_width = row.note.empty() ? 0 : measure.width(row.note, Font::kSmall) + 2;
   const int note_x = width - kRightMargin - note_width;
   const int first_line =
       row.kind == RowKind::kThread ? kDepthPitch + 2 * kThreadPadding : row.height;
-  const int indent = row.kind == RowKind::kHost ? 24 : is_rank ? 40 : 54;
-  if (row.kind != RowKind::kThread) {
+  const bool heads = row.kind == RowKind::kHost || row.kind == RowKind::kGroup;
+  const int indent = heads || row.pinned ? 24 : is_rank ? 40 : 54;
+  if ((row.kind == RowKind::kHost || is_rank) && !row.pinned) {
     draw_fold_mark(indent - 11, y + first_line / 2, row.folded, list);
   }
-  const Font font = row.kind == RowKind::kHost || selected ? Font::kBold
-                    : is_rank                              ? Font::kBody
-                                                           : Font::kSmall;
+  const Font font = heads || selected ? Font::kBold : is_rank ? Font::kBody : Font::kSmall;
   const int room = (note_width > 0 ? note_x - 8 : width - kRightMargin) - indent;
   list.text({indent, y, room, first_line}, elided(row.label, room, font, measure),
             {.role = row.kind == RowKind::kThread ? Role::kTextDim : Role::kText, .font = font});
@@ -301,6 +324,7 @@ DrawList draw_header(const Session& session, int width, const TextMeasure& measu
             {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
   list.line({0, kRulerHeight - 1}, {width, kRulerHeight - 1}, Role::kBorder);
   draw_step_strip(session, width, measure, list);
+  draw_notes(session, width, measure, list);
   list.line({0, kHeaderHeight - 1}, {width, kHeaderHeight - 1}, Role::kBorder);
   return list;
 }

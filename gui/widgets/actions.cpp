@@ -65,6 +65,7 @@ void MainWindow::zoom(bool in, int anchor) {
 void MainWindow::add_actions() {
   add_view_actions();
   add_selection_actions();
+  add_track_actions();
   add_window_actions();
   complete_commands();
 }
@@ -93,6 +94,15 @@ void MainWindow::add_view_actions() {
              [this] { session_.forward(); });
 }
 
+// Of a collective to the next rank that arrived, of others along what they led to.
+void MainWindow::next_along(int by) {
+  if (session_.selection().collective) {
+    session_.next_arrival(by);
+  } else {
+    session_.next_in_flow(by);
+  }
+}
+
 void MainWindow::add_selection_actions() {
   add_action(tr("Next finding"), {Qt::Key_N}, [this] {
     if (session_.next_finding(1)) right_tabs_->setCurrentIndex(0);
@@ -103,23 +113,49 @@ void MainWindow::add_selection_actions() {
   add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.next_step(1); });
   add_action(tr("Previous step"), {QKeySequence("Shift+T")}, [this] { session_.next_step(-1); });
   add_action(tr("Next rank to arrive at the collective"), {Qt::Key_BracketRight},
-             [this] { session_.next_arrival(1); });
+             [this] { next_along(1); });
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
-             [this] { session_.next_arrival(-1); });
+             [this] { next_along(-1); });
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
              [this] { session_.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
              [this] { session_.next_slice(-1); });
+}
+
+void MainWindow::add_track_actions() {
   add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
              [this] { session_.toggle_selected(); });
+  add_action(tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P},
+             [this] { session_.pin(session_.selected_tracks()); });
+  add_action(tr("Pin or unpin the like of the selected track on all ranks"),
+             {QKeySequence("Shift+P")}, [this] {
+               if (const std::string pattern = session_.pattern_of_selected(); !pattern.empty())
+                 session_.pin({pattern});
+             });
+  add_action(tr("Hide the selected tracks"), {Qt::Key_H},
+             [this] { session_.hide(session_.selected_tracks()); });
+  add_action(tr("Show the hidden tracks"), {QKeySequence("Shift+H")},
+             [this] { session_.show_hidden(); });
+  for (const int by : {-1, 1}) {
+    add_action(by < 0 ? tr("Move the selected rank up") : tr("Move the selected rank down"),
+               {QKeySequence(by < 0 ? "Ctrl+Shift+Up" : "Ctrl+Shift+Down")}, [this, by] {
+                 for (const int rank : session_.selection().ranks) session_.move_rank(rank, by);
+               });
+  }
+  add_action(tr("Write a note at the mouse"), {Qt::Key_M}, [this] {
+    const TraceNs at = session_.scale().time_of(canvas_->anchor());
+    begin_note({at, at});
+  });
+  add_action(tr("Write a note on the selected range"), {QKeySequence("Shift+M")},
+             [this] { begin_note(session_.selected_range()); });
 }
 
 void MainWindow::add_window_actions() {
   add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
   add_action(tr("Search for events by name"), {Qt::Key_Slash, QKeySequence("Ctrl+F")},
-             [this] { begin_in_field(u'/'); });
+             [this] { begin_in_field(QStringLiteral("/")); });
   add_action(tr("Run a command by its name"), {QKeySequence("Ctrl+Shift+P")},
-             [this] { begin_in_field(u'>'); });
+             [this] { begin_in_field(QStringLiteral(">")); });
   add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
   for (size_t p = 0; p < view::kPages.size(); ++p) {
     add_action(tr("Page: %1").arg(to_qstring(view::kPages[p].title)),
@@ -145,7 +181,9 @@ void MainWindow::add_window_actions() {
   connect(add_action(tr("Open a run"), {QKeySequence::Open}, [] {}), &QAction::triggered, this,
           &MainWindow::choose_run);
   connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
-          &MainWindow::reload);
+          &MainWindow::read_again);
+  connect(add_action(tr("Save this view as a file"), {}, [] {}), &QAction::triggered, this,
+          &MainWindow::save_view_as);
   add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
              [this] { save_picture(); });
   add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
@@ -213,6 +251,17 @@ void MainWindow::save_picture() {
                            : to_qstring(written.error().what + ": " + written.error().hint));
 }
 
+void MainWindow::save_view_as() {
+  if (!session_.is_open()) return;
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save this view"), QStringLiteral("view.json"), tr("Views (*.json)"));
+  if (path.isEmpty()) return;
+  view::SavedView view = session_.saved_view();
+  view.notes.clear();  // they are about this run
+  const Status written = view::write_view(path.toStdString(), view);
+  set_message(written.ok() ? tr("saved %1").arg(path) : to_qstring(written.error().what));
+}
+
 void MainWindow::show_keys() {
   auto* dialog = new QDialog(this);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -238,7 +287,7 @@ void MainWindow::show_keys() {
     add(keys.join(QStringLiteral("  ")), action->text());
   }
   add(tr("Ctrl+wheel"), tr("Zoom at the mouse; Shift+wheel: earlier, later"));
-  add(tr("drag"), tr("Select a range; with the middle button: move"));
+  add(tr("drag"), tr("Select a range; with the middle button: move; with Shift: measure"));
   dialog->show();
 }
 

@@ -53,7 +53,10 @@ int run_application(int argc, char** argv) {
   Look look(theme_of(*options));
   MainWindow window(look);
   window.resize(options->width, options->height);
-  if (!options->has_output()) window.recall_layout();
+  if (!options->has_output()) {
+    window.recall_layout();
+    window.keep_views();
+  }
   window.show();
   if (!options->runs.empty()) window.open(options->runs, options->analysis);
   if (options->has_output()) {

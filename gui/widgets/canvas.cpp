@@ -90,6 +90,8 @@ void Canvas::mousePressEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton) {
     pressed_ = at;
     dragging_ = false;
+    measuring_ = event->modifiers().testFlag(Qt::ShiftModifier);
+    session_.measure(std::nullopt);
   } else if (event->button() == Qt::MiddleButton) {
     panning_ = at;
   } else if (event->button() == Qt::BackButton) {
@@ -132,9 +134,15 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
     dragging_ = dragging_ || std::abs(at.x() - pressed_->x()) >= kDragFrom;
     if (dragging_) {
       const view::TimeScale scale = session_.scale();
-      session_.select_range(Interval{scale.time_of(std::min(at.x(), pressed_->x())),
-                                     scale.time_of(std::max(at.x(), pressed_->x()) + 1)});
-      emit changed();
+      const Interval range{scale.time_of(std::min(at.x(), pressed_->x())),
+                           scale.time_of(std::max(at.x(), pressed_->x()) + 1)};
+      if (measuring_) {
+        session_.measure(range);
+        emit hover_changed();
+      } else {
+        session_.select_range(range);
+        emit changed();
+      }
     }
     return;
   }
@@ -176,7 +184,10 @@ void Canvas::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
   const int delta = wheel_delta(*event);
   const auto x = static_cast<int>(event->position().x());
-  if (event->modifiers().testFlag(Qt::ControlModifier)) {
+  const QPoint angle = event->angleDelta();
+  if (event->modifiers() == Qt::NoModifier && std::abs(angle.x()) > std::abs(angle.y())) {
+    session_.pan(-angle.x() * width() / (10 * kWheelNotch));  // a trackpad's sideways stroke
+  } else if (event->modifiers().testFlag(Qt::ControlModifier)) {
     zoom_by_wheel(session_, x, delta);
   } else if (event->modifiers().testFlag(Qt::ShiftModifier)) {
     session_.pan(-delta * width() / (10 * kWheelNotch));
@@ -185,6 +196,19 @@ void Canvas::wheelEvent(QWheelEvent* event) {
   }
   event->accept();
   emit changed();
+}
+
+// Two fingers that part zoom in where they are.
+bool Canvas::event(QEvent* event) {
+  if (event->type() != QEvent::NativeGesture || !session_.is_open()) return Pane::event(event);
+  const auto* gesture = static_cast<QNativeGestureEvent*>(event);
+  if (gesture->gestureType() != Qt::ZoomNativeGesture) return Pane::event(event);
+  constexpr int kParts = 1000;
+  const int by = std::clamp(static_cast<int>(gesture->value() * kParts), -kParts / 2, kParts);
+  if (by == 0) return true;
+  session_.zoom(static_cast<int>(gesture->position().x()), kParts, kParts + by);
+  emit changed();
+  return true;
 }
 
 void Canvas::leaveEvent(QEvent*) {

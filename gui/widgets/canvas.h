@@ -29,6 +29,7 @@ class Canvas : public Pane {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -39,6 +40,7 @@ class Canvas : public Pane {
   std::optional<QPoint> pressed_;
   std::optional<QPoint> panning_;
   bool dragging_ = false;
+  bool measuring_ = false;
 };
 
 class Overview : public Pane {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window's field: a selector goes there, `/` searches for events by name, `>` is a command.
+// The window's field: a selector goes there, `/` searches for events by name, `>` is a command,
+// `note ` writes one.
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QCompleter>
@@ -14,11 +15,13 @@ constexpr int kWidth = 360;
 constexpr int kHeight = 28;
 constexpr QChar kSearch = u'/';
 constexpr QChar kCommand = u'>';
+constexpr QLatin1String kNote("note ");
 
 }  // namespace
 
 void MainWindow::build_go_to() {
   go_to_ = new QLineEdit(top_);
+  go_to_->setObjectName(QStringLiteral("go_to"));
   go_to_->setPlaceholderText(tr("/ search   > command   rank:5   step:42   finding:1"));
   go_to_->setFixedSize(kWidth, kHeight);
   go_to_->setFont(look_.font(view::Font::kSmall));
@@ -40,9 +43,14 @@ void MainWindow::complete_commands() {
   });
 }
 
-void MainWindow::begin_in_field(QChar first) {
+void MainWindow::begin_in_field(const QString& text) {
   go_to_->setFocus();
-  go_to_->setText(first);
+  go_to_->setText(text);
+}
+
+void MainWindow::begin_note(Interval at) {
+  noting_ = at;
+  begin_in_field(kNote);
 }
 
 void MainWindow::go_to() {
@@ -54,6 +62,13 @@ void MainWindow::go_to() {
     search(text.mid(1).trimmed().toStdString(), back ? -1 : 1);
   } else if (text.startsWith(kCommand)) {
     run_command(text.mid(1).trimmed());
+  } else if (text.startsWith(kNote)) {
+    session_.add_note(noting_.value_or(session_.selected_range()),
+                      text.mid(kNote.size()).trimmed().toStdString());
+    noting_.reset();
+    go_to_->clear();
+    canvas_->setFocus();
+    refresh();
   } else if (const Status selected = select(text.toStdString(), false); selected.ok()) {
     go_to_->clear();
     canvas_->setFocus();

@@ -12,6 +12,7 @@
 #include "gui/view/overview.h"
 #include "gui/view/pages/collectives_page.h"
 #include "gui/view/pages/compare_page.h"
+#include "gui/view/pages/matrix_page.h"
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
 #include "gui/view/state_dump.h"
@@ -50,10 +51,21 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     status_->refresh();
   });
   connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {
+    if (renewing_) {
+      renew_model(std::move(model));
+      return;
+    }
     show_model(std::move(model));
     emit settled();
   });
+  connect(&watch_, &RunWatch::changed, this, &MainWindow::run_changed);
   connect(&worker_, &Worker::failed, this, [this](const Error& error) {
+    if (renewing_) {  // what is open stays
+      renewing_ = false;
+      stage_.clear();
+      set_message(to_qstring(error.what));
+      return;
+    }
     error_ = error;
     stage_.clear();
     refresh();
@@ -63,6 +75,11 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     fields_ = fields;
     details_->refresh();
   });
+  connect(&worker_, &Worker::related, this,
+          [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
+            session_.show_flow(place, rows);
+            canvas_->update_overlay();
+          });
   connect(&worker_, &Worker::compared, this,
           [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
             session_.show_comparison(runs);
@@ -207,7 +224,7 @@ QWidget* MainWindow::build_centre() {
 
 void MainWindow::build_pages() {
   for (const view::Page page : {view::Page::kOverview, view::Page::kCollectives,
-                                view::Page::kMemory, view::Page::kCompare}) {
+                                view::Page::kMatrix, view::Page::kMemory, view::Page::kCompare}) {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
@@ -229,6 +246,8 @@ view::Panel MainWindow::draw_page(view::Page page, int width, int height, int to
       return view::draw_overview_page(session_, width, height, measure);
     case view::Page::kCollectives:
       return view::draw_collectives(session_, width, height, top, measure);
+    case view::Page::kMatrix:
+      return view::draw_matrix_page(session_, width, height, top, measure);
     case view::Page::kMemory:
       return view::draw_memory_page(session_, width, height, measure);
     case view::Page::kCompare:
@@ -299,6 +318,8 @@ void MainWindow::arrange() {
 }
 
 void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+  save_view();
+  renewing_ = false;
   error_.reset();
   stage_ = tr("opening");
   share_ = 0;
@@ -322,6 +343,8 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   centre_stack_->setCurrentWidget(centre_);
   session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
   session_.open(std::move(model));
+  watch_.watch(session_.model().run);
+  recall_view();
   setWindowTitle(to_qstring(session_.model().run.name) + QStringLiteral(" – dprof"));
   canvas_->setFocus();
   refresh();
@@ -353,6 +376,7 @@ void MainWindow::place_page() {
 
 void MainWindow::refresh() {
   place_page();
+  save_view_soon();
   centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
   if (session_.is_open()) describe_selection();
   for (Pane* pane :
@@ -379,9 +403,12 @@ void MainWindow::describe_selection() {
   const view::Model& model = session_.model();
   const view::RankModel& rank = view::rank_of(model, *place);
   for (const analyzer::TraceFile& trace : model.run.traces) {
-    if (trace.rank == rank.rank)
-      worker_.describe(trace, rank.clock, view::thread_of(model, *place).table,
-                       view::lane_of(model, *place).row[place->slice]);
+    if (trace.rank != rank.rank) continue;
+    const std::string& table = view::thread_of(model, *place).table;
+    const int64_t row = view::lane_of(model, *place).row[place->slice];
+    worker_.describe(trace, rank.clock, table, row);
+    const std::vector<view::SlicePlace> flow = session_.flow();
+    if (flow.empty()) worker_.relate(trace, *place, table, row);
   }
   right_tabs_->setCurrentIndex(1);
 }

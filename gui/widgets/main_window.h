@@ -18,6 +18,7 @@
 #include "gui/widgets/canvas.h"
 #include "gui/widgets/docks.h"
 #include "gui/widgets/heatmap_pane.h"
+#include "gui/widgets/run_watch.h"
 #include "gui/widgets/worker.h"
 
 namespace dprof::widgets {
@@ -59,6 +60,12 @@ class MainWindow : public QMainWindow {
   // Size and place as they were when such a window was last closed, and remembers them from now on.
   void recall_layout();
   void reset_layout();
+  // From now on a run opens as it was last looked at, and that is kept beside it.
+  void keep_views();
+  // As a saved view says.
+  Status restore_view(const std::filesystem::path& file);
+  // The open run once more, without losing what is looked at.
+  void read_again();
   // All panes again, after the session was changed from outside.
   void refresh();
 
@@ -91,10 +98,18 @@ class MainWindow : public QMainWindow {
   void show_keys();
   void save_picture();
   void choose_run();
-  void reload();
+  void recall_view();
+  void save_view_soon();
+  void save_view();
+  void save_view_as();
+  void run_changed();
+  void renew_model(std::shared_ptr<const view::Model> model);
+  void add_track_actions();
+  void next_along(int by);
+  void begin_note(Interval at);
   void build_go_to();
   void complete_commands();
-  void begin_in_field(QChar first);
+  void begin_in_field(const QString& text);
   void go_to();
   void run_command(const QString& text);
   void describe_selection();
@@ -106,6 +121,13 @@ class MainWindow : public QMainWindow {
   Look& look_;
   view::Session session_;
   Worker worker_;
+  RunWatch watch_;
+  QTimer save_pause_;
+  QElapsedTimer renewed_;
+  bool renewing_ = false;
+  bool keeps_views_ = false;
+  view::SavedView kept_;
+  std::optional<Interval> noting_;  // what a note is being written about
   Pane* top_ = nullptr;
   QLineEdit* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;

@@ -26,10 +26,6 @@ void MainWindow::choose_run() {
   if (!folder.isEmpty()) open({folder.toStdString()});
 }
 
-void MainWindow::reload() {
-  if (!paths_.empty()) open(paths_, options_);
-}
-
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
   if (!files_in(*event->mimeData()).empty()) event->acceptProposedAction();
 }

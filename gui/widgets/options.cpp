@@ -137,10 +137,13 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   app.add_option("--dump-draw-list", options.draw_list,
                  "write the timeline's drawing commands as text and end");
   app.add_option("--compare", options.compare, "another run, for the page compare");
+  app.add_option("--restore", options.restore,
+                 "look at the run as a saved view says (a window keeps it as dprofview.json)");
   app.add_option("--script", script, "do what a file of commands says, and end (docs/gui.md)")
       ->check(reading(read_script, options, "FILE"));
   app.add_option("--select", options.selectors,
-                 "select and show: rank:N, step:N, finding:N, row:RANK/TABLE/ID, range:T..T, "
+                 "select and show: rank:N, rank:N/stream:M, step:N, steps:N..N, finding:N, "
+                 "row:RANK/TABLE/ID, range:T..T, "
                  "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--view", views,

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::filesystem::path> runs;
   analyzer::AnalysisOptions analysis;
   std::filesystem::path compare;  // "" = no other run
+  std::filesystem::path restore;  // a saved view; "" = none
   std::vector<std::string> selectors;
   std::optional<view::Page> page;  // nullopt: the one that suits the run
   std::optional<view::Dock> dock;

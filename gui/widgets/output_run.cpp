@@ -61,6 +61,10 @@ void print_error(const Error& error) {
 }
 
 Status apply_options(const Options& options, MainWindow& window) {
+  if (!options.restore.empty()) {
+    const Status restored = window.restore_view(options.restore);
+    if (!restored.ok()) return restored;
+  }
   if (options.page) window.show_page(*options.page);
   if (options.dock) window.session().show_dock(*options.dock);
   if (!options.selectors.empty()) window.session().clear_selection();
@@ -159,6 +163,10 @@ void OutputRun::run_line(const view::ScriptLine& line) {
       if (!window_.search(line.argument, 1))
         done =
             fail(Code::kUsage, fmt::format("no further event's name contains {}", line.argument));
+      break;
+    case view::ScriptVerb::kNote:
+      window_.session().add_note(window_.session().selected_range(), line.argument);
+      window_.refresh();
       break;
     case view::ScriptVerb::kWaitIdle:
       break;

@@ -35,6 +35,7 @@ void MainWindow::reset_layout() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  save_view();
   if (remembers_) {
     QSettings settings;
     settings.setValue(kVersionKey, kVersion);

@@ -102,4 +102,19 @@ void Worker::describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::
   });
 }
 
+void Worker::relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table,
+                    int64_t row) {
+  const uint64_t generation = describe_generation_;
+  start([this, generation, trace = std::move(trace), place, table = std::move(table),
+         row]() -> std::function<void()> {
+    constexpr size_t kMost = 20;  // each is looked for among all events
+    Result<std::vector<analyzer::RelatedRow>> rows =
+        analyzer::related_rows(trace, table, row, kMost);
+    if (!rows.ok()) return [] {};  // describe() says why
+    return [this, generation, place, rows = *std::move(rows)] {
+      if (generation == describe_generation_) emit related(place, rows);
+    };
+  });
+}
+
 }  // namespace dprof::widgets

@@ -32,7 +32,9 @@ class Worker : public QObject {
                analyzer::AnalysisOptions options);
   void describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
                 int64_t row);
-  // Results of describe() that are still to come are not wanted.
+  // What the row led to or came from.
+  void relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table, int64_t row);
+  // Results of describe() and relate() that are still to come are not wanted.
   void forget_description() { ++describe_generation_; }
 
   // Jobs begun and not finished, dropped ones included.
@@ -45,6 +47,8 @@ class Worker : public QObject {
   void compared(std::shared_ptr<const dprof::view::ComparedRuns> runs);
   void compare_failed(const dprof::Error& error);
   void described(const dprof::view::Fields& fields);
+  void related(const dprof::view::SlicePlace& place,
+               const std::vector<dprof::analyzer::RelatedRow>& rows);
   void idle();
 
  private:

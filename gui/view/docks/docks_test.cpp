@@ -221,6 +221,13 @@ TEST_F(DocksTest, AnUnfinishedEventHasNoDuration) {
   EXPECT_EQ(session.durations().unfinished, 1);
   EXPECT_THAT(to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list),
               HasSubstr("1 unfinished left out"));
+  session.show_event_order(EventOrder::kByDuration);
+  const EventList& events = session.events();
+  ASSERT_EQ(events.events.size(), 9U);
+  EXPECT_EQ(events.events.back().rank_index, 1) << "what has no duration comes last";
+  EXPECT_THAT(to_text(draw_table_dock(session, kWidth, kHeight, 0, measure).list),
+              HasSubstr("unfinished"));
+  EXPECT_THAT(events_as_text(session), HasSubstr("optimizer\t290000000\t\t1\t"));
 }
 
 TEST_F(DocksTest, ASearchWalksAllRanksForthAndBack) {

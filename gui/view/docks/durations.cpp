@@ -77,8 +77,7 @@ Durations durations_of(const Model& model, const EventQuery& query) {
   of_all.ranks.clear();
   each_event(model, of_all, [&](const SlicePlace& place, Interval span) {
     const RankModel& rank = model.ranks[static_cast<size_t>(place.rank_index)];
-    // A slice that nothing ended is drawn to the end of the trace: that is no duration.
-    if (rank.lanes.open_slices > 0 && span.end == rank.lanes.span.end) {
+    if (is_unfinished(rank.lanes, span.end)) {
       ++durations.unfinished;
       return;
     }

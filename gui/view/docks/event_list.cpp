@@ -62,6 +62,12 @@ void each_lane(const RankModel& rank, int rank_index, const Each& each) {
   }
 }
 
+// What events are sorted by. The longest come first; those without a duration come last.
+int64_t key_of(const Model& model, EventOrder order, const SlicePlace& place, Interval span) {
+  if (order == EventOrder::kByTime) return span.begin.ns;
+  return is_unfinished(rank_of(model, place).lanes, span.end) ? 1 : -span.length().ns;
+}
+
 }  // namespace
 
 bool EventQuery::asks_for(int rank) const {
@@ -92,8 +98,7 @@ EventList list_events(const Model& model, const EventQuery& query) {
   FirstEvents first_events;
   each_event(model, query, [&](const SlicePlace& place, Interval span) {
     ++list.count;
-    first_events.offer(query.order == EventOrder::kByTime ? span.begin.ns : -span.length().ns,
-                       place);
+    first_events.offer(key_of(model, query.order, place, span), place);
   });
   list.events = std::move(first_events).sorted();
   return list;

@@ -47,13 +47,15 @@ std::string or_dash(std::string text) { return text.empty() ? "–" : std::move(
 class Painter {
  public:
   Painter(const Session& session, int width, const TextMeasure& measure)
-      : model_(session.model()), width_(width), measure_(measure) {}
+      : session_(session), model_(session.model()), width_(width), measure_(measure) {}
 
   Panel paint(int height) && {
+    paint_notes();
     paint_facts();
     paint_ranks();
     paint_clocks();
     Panel panel;
+    panel.links = std::move(links_);
     panel.height = y_ + 8;
     panel.width = std::max(
         {width_, 2 * kMargin + width_of(kRankColumns), 2 * kMargin + width_of(kClockColumns)});
@@ -83,6 +85,25 @@ class Painter {
   void line(std::span<const Column> columns, std::span<const std::string> cells) {
     draw_cells(columns, {kMargin, y_}, cells, measure_, body_);
     y_ += kLineHeight;
+  }
+
+  // A click on a note shows what it is about, one on its mark removes it.
+  void paint_notes() {
+    constexpr int kMark = 24;
+    for (size_t n = 0; n < session_.notes().size(); ++n) {
+      const Note& note = session_.notes()[n];
+      const int y = y_;
+      std::string about = format_moment(note.at.begin, kNsPerUs);
+      if (!note.at.empty()) about += fmt::format(", {}", format_duration(note.at.length()));
+      fact("note", fmt::format("{}: {}", about, note.text));
+      const int right = width_ - kMargin - kMark;
+      body_.text({right, y, kMark, kLineHeight}, "×",
+                 {.role = Role::kTextDim, .align = Align::kCentre});
+      links_.push_back({{right, y, kMark, kLineHeight}, [n](Session& on) { on.remove_note(n); }});
+      links_.push_back(
+          {{0, y, right, y_ - y}, [n](Session& on) { on.show_note(n); }, /*shows=*/true});
+    }
+    if (!session_.notes().empty()) y_ += 8;
   }
 
   void paint_facts() {
@@ -141,10 +162,12 @@ class Painter {
     }
   }
 
+  const Session& session_;
   const Model& model_;
   int width_;
   const TextMeasure& measure_;
   DrawList body_;
+  std::vector<Link> links_;
   int y_ = 8;
 };
 

@@ -32,9 +32,13 @@ constexpr std::array<Column, 6> kColumns = {{
 std::array<std::string, kColumns.size()> cells_of(const Model& model, const SlicePlace& place) {
   const Interval span = span_of(model, place);
   const auto phase = static_cast<analyzer::Category>(lane_of(model, place).phase[place.slice]);
-  return {name_of(model, place),          format_moment(span.begin, kNsPerUs),
-          format_duration(span.length()), std::to_string(rank_of(model, place).rank),
-          thread_of(model, place).name,   std::string(analyzer::title_of(phase))};
+  const bool unfinished = is_unfinished(rank_of(model, place).lanes, span.end);
+  return {name_of(model, place),
+          format_moment(span.begin, kNsPerUs),
+          unfinished ? std::string("unfinished") : format_duration(span.length()),
+          std::to_string(rank_of(model, place).rank),
+          thread_of(model, place).name,
+          std::string(analyzer::title_of(phase))};
 }
 
 // How many there are, and why not all of them are listed.
@@ -96,9 +100,11 @@ std::string events_as_text(const Session& session) {
   std::string text = "name\tbegins_ns\tduration_ns\trank\tthread\tselector\n";
   for (const SlicePlace& place : session.events().events) {
     const Interval span = span_of(model, place);
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name_of(model, place), span.begin.ns,
-                        span.length().ns, rank_of(model, place).rank, thread_of(model, place).name,
-                        selector_of(model, place));
+    const RankModel& rank = rank_of(model, place);
+    const std::string duration =
+        is_unfinished(rank.lanes, span.end) ? "" : std::to_string(span.length().ns);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name_of(model, place), span.begin.ns, duration,
+                        rank.rank, thread_of(model, place).name, selector_of(model, place));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "gui/view/pages/choice.h"
+#include "gui/view/pages/grid.h"
 
 namespace dprof::view {
 namespace {
@@ -25,7 +26,6 @@ constexpr int kTallest = 28;      // of a row
 constexpr int kLabelled = 13;     // rows at least that high have a label each
 constexpr int kGapped = 7;        // and so high ones a gap between them
 constexpr int kAxisEvery = 90;    // pixels between numbers of steps
-constexpr int kLeastLevel = 14;   // known values are never quite the canvas
 
 Role colour_of(Metric metric) {
   switch (metric) {
@@ -59,23 +59,9 @@ std::string ms_or_none(int64_t ns) {
   return format_ms({std::abs(ns) < kShownAsZero ? 0 : ns});
 }
 
-// Which of `count` things stand in a pixel of `pixels`: first and one past the last, never none.
-std::pair<size_t, size_t> part_of(int pixel, int pixels, size_t count) {
-  const auto n = static_cast<int64_t>(count);
-  const int64_t first = pixel * n / pixels;
-  const int64_t end = std::max(first + 1, (pixel + 1) * n / pixels);
-  return {static_cast<size_t>(first), static_cast<size_t>(std::min(end, n))};
-}
-
-int position_of(size_t index, size_t count, int pixels) {
-  return static_cast<int>((static_cast<int64_t>(index) * pixels + static_cast<int64_t>(count) - 1) /
-                          static_cast<int64_t>(count));
-}
-
 uint8_t level(const StepMatrix& matrix, int64_t ns) {
   const float share = matrix.level_of(ns);
-  if (share < 0) return 0;
-  return static_cast<uint8_t>(kLeastLevel + share * static_cast<float>(255 - kLeastLevel));
+  return share < 0 ? uint8_t{0} : level_of_share(share);
 }
 
 class Painter {

@@ -9,17 +9,26 @@
 
 namespace dprof::view {
 
-enum class Page : uint8_t { kOverview, kTimeline, kHeatmap, kCollectives, kMemory, kCompare };
+enum class Page : uint8_t {
+  kOverview,
+  kTimeline,
+  kHeatmap,
+  kCollectives,
+  kMatrix,
+  kMemory,
+  kCompare
+};
 
 struct PageInfo {
   std::string_view word;   // in selectors, --view and the dumped state
   std::string_view title;  // on its tab
 };
-inline constexpr std::array<PageInfo, 6> kPages = {{
+inline constexpr std::array<PageInfo, 7> kPages = {{
     {"overview", "Overview"},
     {"timeline", "Timeline"},
     {"heatmap", "Ranks × steps"},
     {"collectives", "Collectives"},
+    {"matrix", "Matrix"},
     {"memory", "Memory"},
     {"compare", "Compare"},
 }};

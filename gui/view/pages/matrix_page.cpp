@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/matrix_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.h"
+#include "gui/view/columns.h"
+#include "gui/view/pages/choice.h"
+#include "gui/view/pages/grid.h"
+
+namespace dprof::view {
+namespace {
+
+constexpr int kMargin = 16;
+constexpr int kLabelWidth = 76;
+constexpr int kAxisHeight = 24;
+constexpr int kLargestCell = 76;
+constexpr int kNumbered = 54;  // cells at least that wide have their figure in them
+constexpr int kGapped = 7;     // and so wide ones a gap between them
+constexpr int kLabelled = 15;  // pixels that a rank's number needs
+constexpr int kBesideMap = 32;
+constexpr int kHeadHeight = 24;
+constexpr size_t kMostLines = 200;        // of the list beside the map
+constexpr size_t kMostCellLinks = 4'096;  // a larger map's cells are too small to be clicked
+
+constexpr std::array<Column, 3> kColumns = {{
+    {"pair", 250, false},
+    {"figure", 120, true},
+    {"in", 150, true},
+}};
+
+std::string figure_text(double value, PairMeasure measure) {
+  switch (measure) {
+    case PairMeasure::kWait:
+    case PairMeasure::kTransfer:
+      return format_duration({std::llround(value)});
+    case PairMeasure::kBytes:
+      return format_bytes(std::llround(value));
+    case PairMeasure::kBandwidth:
+      return format_bytes(std::llround(value)) + "/s";
+    case PairMeasure::kMessages:
+      break;
+  }
+  return format_count(std::llround(value));
+}
+
+class Painter {
+ public:
+  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+      : session_(session),
+        choice_(session.pair_choice()),
+        map_(session.pairs()),
+        width_(width),
+        height_(height),
+        top_(top),
+        measure_(measure) {}
+
+  Panel paint() && {
+    paint_choices();
+    if (map_.cells.empty()) {
+      paint_nothing();
+    } else {
+      place_map();
+      paint_map();
+      paint_axes();
+      paint_lines();
+    }
+    panel_.width = width_;
+    panel_.height = bottom_ + kMargin;
+    DrawList all;
+    all.rect({0, top_, width_, height_}, Role::kCanvas);
+    all.append(panel_.list);
+    panel_.list = std::move(all);
+    return std::move(panel_);
+  }
+
+ private:
+  [[nodiscard]] DrawList& list() { return panel_.list; }
+  [[nodiscard]] Role colour() const {
+    return choice_.measure == PairMeasure::kWait ? role_of(analyzer::Category::kExposedWait)
+                                                 : Role::kAccent;
+  }
+
+  // The words of a line, which continues below where the window is narrow.
+  class Choices {
+   public:
+    Choices(Painter& on, int y) : on_(on), y_(y) {}
+    void add(std::string_view title, bool chosen, const PairChoice& choice) {
+      const int wide = on_.measure_.width(title, Font::kSmall) + 20;
+      if (x_ > kMargin && x_ + wide > on_.width_ - kMargin) {
+        x_ = kMargin;
+        y_ += kLine;
+      }
+      const Box box = draw_choice({x_, y_}, title, chosen, on_.measure_, on_.list());
+      on_.panel_.links.push_back({box, [choice](Session& session) { session.show_pairs(choice); }});
+      x_ += box.w + kChoiceGap;
+    }
+    [[nodiscard]] int end() const { return y_ + kLine; }
+
+   private:
+    static constexpr int kLine = 34;
+    Painter& on_;
+    int x_ = kMargin;
+    int y_;
+  };
+
+  void paint_choices() {
+    Choices measures(*this, 10);
+    for (size_t m = 0; m < kPairMeasures.size(); ++m) {
+      const auto measure = static_cast<PairMeasure>(m);
+      measures.add(kPairMeasures[m].title, choice_.measure == measure,
+                   {measure, choice_.communicator});
+    }
+    bottom_ = measures.end();
+    const std::vector<analyzer::CommunicatorMatrix>& matrices = session_.model().matrices;
+    if (matrices.size() > 1) {
+      Choices communicators(*this, bottom_);
+      communicators.add("all communicators", choice_.communicator.empty(), {choice_.measure, ""});
+      for (const analyzer::CommunicatorMatrix& matrix : matrices) {
+        communicators.add(matrix.communicator, choice_.communicator == matrix.communicator,
+                          {choice_.measure, matrix.communicator});
+      }
+      bottom_ = communicators.end();
+    }
+    sentence(
+        fmt::format("{}: {}.", info_of(choice_.measure).title, info_of(choice_.measure).about));
+    if (choice_.measure == PairMeasure::kWait) {
+      if (map_.not_compared > 0)
+        sentence(fmt::format("{} collectives are not in it: who came last is not known.",
+                             format_count(map_.not_compared)));
+    } else {
+      sentence("What collectives move between two ranks is recorded nowhere, and not in it.");
+      if (map_.without_figure + map_.unknown_peer > 0)
+        sentence(fmt::format("{} messages are not in it: their size, time or peer is not known.",
+                             format_count(map_.without_figure + map_.unknown_peer)));
+    }
+    bottom_ += 10;
+  }
+
+  void sentence(std::string text) {
+    list().text({kMargin, bottom_, width_ - 2 * kMargin, 20}, std::move(text),
+                {.role = Role::kTextDim, .font = Font::kSmall});
+    bottom_ += 20;
+  }
+
+  void paint_nothing() {
+    const bool waits = choice_.measure == PairMeasure::kWait;
+    list().text({kMargin, bottom_ + 10, width_ - 2 * kMargin, kLineHeight},
+                waits ? "No rank waited for another one that is known by name."
+                      : "No message from one rank to another was recorded, or none with this "
+                        "figure.",
+                {.role = Role::kText});
+    bottom_ += 10 + kLineHeight;
+  }
+
+  // A square, as large as the window has room for.
+  void place_map() {
+    const auto ranks = static_cast<int>(map_.ranks.size());
+    const int wide = width_ - 2 * kMargin - kLabelWidth - kBesideMap - width_of(kColumns);
+    const int high = height_ - bottom_ - kAxisHeight - kMargin;
+    const int side = std::max(std::min({wide, high, ranks * kLargestCell}), 100);
+    box_ = {kMargin + kLabelWidth, bottom_ + kAxisHeight, side, side};
+  }
+
+  [[nodiscard]] Box cell_box(const PairCell& cell) const {
+    const size_t count = map_.ranks.size();
+    const size_t row = *map_.index_of(cell.pair.rank);
+    const size_t column = *map_.index_of(cell.pair.peer);
+    const int x = position_of(column, count, box_.w);
+    const int y = position_of(row, count, box_.h);
+    const int gap = box_.w >= kGapped * static_cast<int>(count) ? 1 : 0;
+    const int w = std::max(position_of(column + 1, count, box_.w) - x - gap, 1);
+    const int h = std::max(position_of(row + 1, count, box_.h) - y - gap, 1);
+    return {box_.x + std::min(x, box_.w - 1), box_.y + std::min(y, box_.h - 1), w, h};
+  }
+
+  // Where several pairs share a pixel, it shows the highest.
+  void paint_map() {
+    std::vector<uint8_t> levels(static_cast<size_t>(box_.w) * static_cast<size_t>(box_.h), 0);
+    const double most = std::max(map_.cells.front().value, 1.0);
+    for (const PairCell& cell : map_.cells) {
+      const Box at = cell_box(cell);
+      const uint8_t level = level_of_share(cell.value / most);
+      for (int y = at.y; y < at.y + at.h; ++y) {
+        const auto line =
+            levels.begin() + static_cast<ptrdiff_t>(y - box_.y) * box_.w + (at.x - box_.x);
+        for (auto pixel = line; pixel != line + at.w; ++pixel) *pixel = std::max(*pixel, level);
+      }
+    }
+    list().rect({box_.x - 1, box_.y - 1, box_.w + 2, box_.h + 2}, Role::kLaneBackground);
+    list().image(box_, levels, colour());
+    list().frame({box_.x - 1, box_.y - 1, box_.w + 2, box_.h + 2}, Role::kBorder);
+    const bool numbered = box_.w / static_cast<int>(map_.ranks.size()) >= kNumbered;
+    for (const PairCell& cell : map_.cells) {
+      const Box at = cell_box(cell);
+      const auto pick = [pair = cell.pair](Session& on) { on.select_pair(pair); };
+      if (map_.cells.size() <= kMostCellLinks) panel_.links.push_back({at, pick, /*shows=*/true});
+      if (numbered) {
+        constexpr double kDark = 0.55;  // of the highest: text on it has to be light or dark
+        list().text(at, figure_text(cell.value, choice_.measure),
+                    {.role = cell.value / most > kDark ? colour() : Role::kText,
+                     .font = Font::kSmall,
+                     .align = Align::kCentre,
+                     .on_fill = cell.value / most > kDark});
+      }
+      if (is_selected(cell.pair)) list().frame(at, Role::kText, 0, 2);
+    }
+    bottom_ = box_.y + box_.h;
+  }
+
+  [[nodiscard]] bool is_selected(analyzer::RankPair pair) const {
+    return session_.selection().ranks == std::vector<int>{pair.rank, pair.peer};
+  }
+
+  void paint_axes() {
+    const bool waits = choice_.measure == PairMeasure::kWait;
+    list().text({kMargin, box_.y - kAxisHeight, kLabelWidth - 10, kAxisHeight},
+                waits ? "waits ↓ for →" : "from ↓ to →",
+                {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
+    const size_t count = map_.ranks.size();
+    int free_x = 0;
+    int free_y = 0;
+    for (size_t r = 0; r < count; ++r) {
+      const std::string number = std::to_string(map_.ranks[r]);
+      const bool chosen = session_.selection().has_rank(map_.ranks[r]);
+      const TextStyle style{.role = chosen ? Role::kAccent : Role::kTextDim,
+                            .font = chosen ? Font::kBold : Font::kSmall,
+                            .align = Align::kCentre};
+      const int x = box_.x + position_of(r, count, box_.w);
+      const int next_x = box_.x + position_of(r + 1, count, box_.w);
+      const int wide = std::max(next_x - x, measure_.width(number, style.font) + 4);
+      if (x >= free_x && x + wide <= box_.x + box_.w + 4) {
+        list().text({x, box_.y - kAxisHeight, wide, kAxisHeight}, number, style);
+        free_x = x + wide + 4;
+      }
+      const int y = box_.y + position_of(r, count, box_.h);
+      const int high = std::max(box_.y + position_of(r + 1, count, box_.h) - y, kLabelled);
+      if (y >= free_y && y + high <= box_.y + box_.h + 4) {
+        list().text({kMargin, y, kLabelWidth - 10, high}, "rank " + number,
+                    {.role = style.role, .font = style.font, .align = Align::kRight});
+        free_y = y + high;
+      }
+    }
+  }
+
+  // The dearest pairs, in words.
+  void paint_lines() {
+    const int x = box_.x + box_.w + kBesideMap;
+    int y = box_.y - kAxisHeight;
+    draw_heads(kColumns, {x, y}, kHeadHeight, list());
+    y += kHeadHeight;
+    list().line({x, y - 1}, {x + width_of(kColumns), y - 1}, Role::kBorder);
+    const size_t lines = std::min(map_.cells.size(), kMostLines);
+    for (size_t c = 0; c < lines; ++c, y += kLineHeight) {
+      const PairCell& cell = map_.cells[c];
+      const Box line{x, y, width_of(kColumns), kLineHeight};
+      if (is_selected(cell.pair)) list().rect(line, Role::kAccentSoft);
+      panel_.links.push_back(
+          {line, [pair = cell.pair](Session& on) { on.select_pair(pair); }, /*shows=*/true});
+      const bool waits = choice_.measure == PairMeasure::kWait;
+      const std::array<std::string, kColumns.size()> cells = {
+          fmt::format("rank {} {} rank {}", cell.pair.rank, info_of(choice_.measure).verb,
+                      cell.pair.peer),
+          figure_text(cell.value, choice_.measure),
+          fmt::format("{} {}", format_count(cell.count), waits ? "waits" : "messages")};
+      draw_cells(kColumns, {x, y}, cells, measure_, list());
+    }
+    if (lines < map_.cells.size()) {
+      list().text(
+          {x, y, width_of(kColumns), kLineHeight},
+          fmt::format("{} of {} pairs are listed", format_count(static_cast<int64_t>(lines)),
+                      format_count(static_cast<int64_t>(map_.cells.size()))),
+          {.role = Role::kTextDim, .font = Font::kSmall});
+      y += kLineHeight;
+    }
+    bottom_ = std::max(bottom_, y);
+  }
+
+  const Session& session_;
+  const PairChoice choice_;
+  const PairMap& map_;
+  int width_;
+  int height_;
+  int top_;
+  const TextMeasure& measure_;
+  Box box_;
+  int bottom_ = 0;
+  Panel panel_;
+};
+
+}  // namespace
+
+Panel draw_matrix_page(const Session& session, int width, int height, int top,
+                       const TextMeasure& measure) {
+  return Painter(session, width, height, top, measure).paint();
+}
+
+}  // namespace dprof::view

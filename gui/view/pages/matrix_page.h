@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page Matrix: who sends to whom, and who waits for whom, as a map of ranks against ranks with
+// the dearest pairs beside it.
+#pragma once
+
+#include "gui/view/panel.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// A click on a pair selects both ranks and the collective or message that counts most in it.
+// `top`: how far the page is scrolled.
+[[nodiscard]] Panel draw_matrix_page(const Session& session, int width, int height, int top,
+                                     const TextMeasure& measure);
+
+}  // namespace dprof::view

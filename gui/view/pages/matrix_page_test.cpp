@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/pages/matrix_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+analyzer::MatchedMessage message(int from, int to, int64_t bytes, int64_t transfer_ns,
+                                 int64_t row) {
+  return {.communicator = "pipeline",
+          .from = from,
+          .to = to,
+          .bytes = bytes,
+          .transfer_ns = transfer_ns,
+          .send = analyzer::CollectiveMember{.rank = from, .row = row},
+          .receive = analyzer::CollectiveMember{.rank = to, .row = row}};
+}
+
+class MatrixPageTest : public ::testing::Test {
+ protected:
+  void open(std::vector<analyzer::MatchedMessage> messages) {
+    Model model = test::small_model();
+    model.messages = std::move(messages);
+    model.matrices = analyzer::rank_matrices(model.collectives, model.messages);
+    session.open(std::make_shared<const Model>(std::move(model)));
+  }
+  [[nodiscard]] Panel page() const { return draw_matrix_page(session, 1300, 700, 0, measure); }
+  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  void click(std::string_view line) {
+    const Panel drawn = page();
+    for (const Command& command : drawn.list.commands()) {
+      if (command.kind != CommandKind::kText || drawn.list.text_of(command) != line) continue;
+      const auto link = std::ranges::find_if(drawn.links, [&](const Link& one) {
+        return one.box.contains(command.box.x + 1, command.box.y + command.box.h / 2);
+      });
+      ASSERT_NE(link, drawn.links.end()) << line;
+      link->follow(session);
+      return;
+    }
+    FAIL() << "no text " << line;
+  }
+
+  FixedTextMeasure measure;
+  Session session;
+};
+
+TEST_F(MatrixPageTest, WaitsAreOfThePairAndLeadToTheCollective) {
+  open({});
+  EXPECT_THAT(text(), HasSubstr("rank 0 waited for rank 2"));
+  EXPECT_THAT(text(), HasSubstr("90.0 ms")) << "three steps of 30 ms";
+  EXPECT_THAT(text(), HasSubstr("3 waits"));
+  EXPECT_THAT(text(), Not(HasSubstr("all communicators"))) << "there is one";
+  click("rank 0 waited for rank 2");
+  EXPECT_THAT(session.selection().ranks, ElementsAre(0, 2));
+  ASSERT_TRUE(session.selection().collective);
+  EXPECT_EQ(session.model().collectives[*session.selection().collective].last_arriver, 2);
+}
+
+TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
+  open({message(0, 1, 4'000'000, 2 * test::kMs, 1), message(0, 1, 4'000'000, 2 * test::kMs, 2),
+        message(1, 0, 1'000'000, 1 * test::kMs, 3)});
+  click("Bytes");
+  EXPECT_THAT(text(), HasSubstr("rank 0 sent to rank 1"));
+  EXPECT_THAT(text(), HasSubstr("8.00 MB"));
+  EXPECT_THAT(text(), HasSubstr("2 messages"));
+  EXPECT_THAT(text(), HasSubstr("recorded nowhere")) << "collectives' bytes are not invented";
+  EXPECT_EQ(session.pairs().cells.front().pair, (analyzer::RankPair{0, 1}));
+  click("Bandwidth");
+  EXPECT_DOUBLE_EQ(session.pairs().cells.front().value, 2e9);
+  EXPECT_DOUBLE_EQ(session.pairs().cells.back().value, 1e9);
+  click("0");  // the communicators: the small run's collectives, and the messages
+  EXPECT_THAT(text(), HasSubstr("No message from one rank to another"));
+}
+
+TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {
+  analyzer::MatchedMessage untimed = message(0, 1, 4'000'000, 0, 1);
+  untimed.transfer_ns.reset();
+  analyzer::MatchedMessage to_nobody = message(0, 1, 4'000'000, 5, 1);
+  to_nobody.to.reset();
+  open({untimed, to_nobody, message(1, 2, 10, 5, 1)});
+  session.show_pairs({PairMeasure::kBandwidth, "pipeline"});
+  EXPECT_EQ(session.pairs().cells.size(), 1U);
+  EXPECT_THAT(text(), HasSubstr("2 messages are not in it"));
+}
+
+TEST_F(MatrixPageTest, RanksWithoutATraceHaveARow) {
+  open({message(0, 7, 10, 5, 1)});
+  session.show_pairs({PairMeasure::kMessages, ""});
+  EXPECT_THAT(session.pairs().ranks, ElementsAre(0, 1, 2, 7));
+  click("rank 0 sent to rank 7");
+  EXPECT_THAT(session.selection().ranks, ElementsAre(0, 7));
+}
+
+TEST_F(MatrixPageTest, AThousandRanksAreOneImage) {
+  Model model = test::small_model();
+  analyzer::CommunicatorMatrix all{.communicator = "world"};
+  for (int rank = 0; rank < 1000; ++rank) {
+    for (int peer = 0; peer < 20; ++peer)
+      all.waits.push_back({.pair = {rank, peer}, .times = 1, .ns = rank + peer + 1});
+  }
+  model.matrices = {all};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  const Panel drawn = page();
+  EXPECT_LT(drawn.list.commands().size(), 1500U);
+  const auto image = std::ranges::find(drawn.list.commands(), CommandKind::kImage, &Command::kind);
+  ASSERT_NE(image, drawn.list.commands().end());
+  const auto levels = drawn.list.levels_of(*image);
+  EXPECT_EQ(*std::ranges::max_element(levels), 255) << "the highest pair is never hidden";
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("200 of 20,000 pairs are listed"));
+}
+
+}  // namespace
+}  // namespace dprof::view

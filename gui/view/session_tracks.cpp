@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the user arranges a session's tracks: folded, filtered, pinned, hidden, in which order.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+void Session::relayout() {
+  layout_ = make_layout(*model_, arrangement_);
+  hover_.reset();
+  keep_scroll_inside();
+}
+
+void Session::keep_scroll_inside() {
+  constexpr int kBelowLastRow = 12;
+  const int most = std::max(layout_.height + kBelowLastRow - height_, 0);
+  scroll_ = std::clamp(scroll_, 0, most);
+}
+
+void Session::scroll_by(int pixels) {
+  scroll_ += pixels;
+  hover_.reset();
+  keep_scroll_inside();
+}
+
+void Session::scroll_to(const Row& row) {
+  if (row.y < scroll_) scroll_ = row.y;
+  if (row.y + row.height > scroll_ + height_) scroll_ = row.y + row.height - height_;
+  keep_scroll_inside();
+}
+
+void Session::toggle(const Row& row) {
+  if (row.kind == RowKind::kGroup || row.pinned) return;
+  if (row.kind == RowKind::kHost) {
+    const std::string host = row.track.substr(std::string_view("host:").size());
+    if (arrangement_.folded_hosts.erase(host) == 0) arrangement_.folded_hosts.insert(host);
+  } else {
+    const int rank = model_->ranks[static_cast<size_t>(row.rank_index)].rank;
+    if (arrangement_.unfolded_ranks.erase(rank) == 0) arrangement_.unfolded_ranks.insert(rank);
+  }
+  relayout();
+}
+
+void Session::toggle_selected() {
+  for (const int rank : selection_.ranks) {
+    if (const auto index = model_->index_of_rank(rank)) {
+      if (const Row* row = layout_.of_rank(static_cast<int>(*index))) {
+        toggle(*row);
+        return;
+      }
+    }
+  }
+}
+
+void Session::set_filter(std::string filter) {
+  arrangement_.filter = std::move(filter);
+  relayout();
+}
+
+std::vector<std::string> Session::selected_tracks() const {
+  if (!selection_.track.empty()) return {selection_.track};
+  if (selection_.slice) {
+    return {fmt::format("rank:{}/{}", rank_of(*model_, *selection_.slice).rank,
+                        track_word(thread_of(*model_, *selection_.slice)))};
+  }
+  std::vector<std::string> tracks;
+  for (const int rank : selection_.ranks) tracks.push_back(fmt::format("rank:{}", rank));
+  return tracks;
+}
+
+void Session::pin(const std::vector<std::string>& patterns) {
+  std::vector<std::string>& pinned = arrangement_.pinned;
+  const bool all_there = std::ranges::all_of(patterns, [&](const std::string& pattern) {
+    return std::ranges::find(pinned, pattern) != pinned.end();
+  });
+  for (const std::string& pattern : patterns) {
+    const auto at = std::ranges::find(pinned, pattern);
+    if (all_there) {
+      pinned.erase(at);
+    } else if (at == pinned.end()) {
+      pinned.push_back(pattern);
+    }
+  }
+  relayout();
+}
+
+std::string Session::pattern_of_selected() const {
+  const std::vector<std::string> tracks = selected_tracks();
+  if (tracks.empty()) return {};
+  const size_t slash = tracks.front().find('/');
+  return slash == std::string::npos ? "rank:*" : "rank:*" + tracks.front().substr(slash);
+}
+
+void Session::hide(const std::vector<std::string>& tracks) {
+  arrangement_.hidden.insert(tracks.begin(), tracks.end());
+  relayout();
+}
+
+void Session::show_hidden() {
+  arrangement_.hidden.clear();
+  relayout();
+}
+
+void Session::move_rank(int rank, int by) {
+  // In the order in which the ranks of its host stand now.
+  std::vector<int> order;
+  const RankModel* moved = model_->rank(rank);
+  if (moved == nullptr) return;
+  for (const Row& row : layout_.rows) {
+    if (row.kind != RowKind::kRank || row.pinned) continue;
+    const RankModel& one = model_->ranks[static_cast<size_t>(row.rank_index)];
+    if (one.host == moved->host) order.push_back(one.rank);
+  }
+  const auto at = std::ranges::find(order, rank);
+  if (at == order.end()) return;
+  const auto from = static_cast<int>(at - order.begin());
+  const int to = std::clamp(from + by, 0, static_cast<int>(order.size()) - 1);
+  order.erase(at);
+  order.insert(order.begin() + to, rank);
+  for (const int one : arrangement_.order) {
+    if (std::ranges::find(order, one) == order.end()) order.push_back(one);
+  }
+  arrangement_.order = std::move(order);
+  relayout();
+}
+
+}  // namespace dprof::view
