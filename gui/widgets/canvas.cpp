@@ -7,6 +7,7 @@
 
 #include "gui/view/overview.h"
 #include "gui/view/timeline_view.h"
+#include "gui/widgets/accessible_canvas.h"
 
 namespace dprof::widgets {
 namespace {
@@ -65,6 +66,7 @@ Canvas::Canvas(view::Session& session, Look& look, QWidget* parent)
   });
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
+  make_canvas_accessible();
   setAccessibleName(tr("Timeline"));
 }
 

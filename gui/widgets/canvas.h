@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "gui/view/accessible.h"
 #include "gui/view/session.h"
 #include "gui/widgets/panes.h"
 
@@ -17,6 +18,13 @@ class Canvas : public Pane {
   Canvas(view::Session& session, Look& look, QWidget* parent = nullptr);
   // Where the mouse is, or the middle: the pixel that stays when zooming.
   [[nodiscard]] int anchor() const;
+  // For screen readers: how many rows there are, and what they say.
+  [[nodiscard]] size_t rows() const {
+    return session_.is_open() ? session_.layout().rows.size() : 0;
+  }
+  [[nodiscard]] view::AccessibleRow accessible_row(size_t index) const {
+    return view::accessible_row(session_, index, width());
+  }
 
  signals:
   void changed();        // the session has changed

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QAccessible>
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QMimeData>
@@ -326,6 +327,31 @@ TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {
   const QImage once = window.grab().toImage();
   window.refresh();
   EXPECT_EQ(once, window.grab().toImage());
+}
+
+TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(&window.canvas());
+  ASSERT_NE(canvas, nullptr);
+  EXPECT_EQ(canvas->childCount(), 0) << "nothing is open";
+  show_small();
+  ASSERT_EQ(canvas->childCount(), static_cast<int>(window.session().layout().rows.size()));
+  const auto child = [&](std::string_view track) -> QAccessibleInterface* {
+    const std::vector<view::Row>& rows = window.session().layout().rows;
+    return canvas->child(
+        static_cast<int>(std::ranges::find(rows, track, &view::Row::track) - rows.begin()));
+  };
+  ASSERT_TRUE(window.select("rank:2", false).ok());
+  QAccessibleInterface* rank = child("rank:2");
+  ASSERT_NE(rank, nullptr);
+  EXPECT_EQ(rank->text(QAccessible::Name), QStringLiteral("rank 2"));
+  EXPECT_TRUE(rank->text(QAccessible::Value).contains(QStringLiteral("in view")));
+  EXPECT_TRUE(rank->state().selected);
+  EXPECT_EQ(rank->parent(), canvas);
+  EXPECT_EQ(canvas->indexOfChild(rank), canvas->childCount() - 3);
+  EXPECT_EQ(canvas->childAt(rank->rect().center().x(), rank->rect().center().y()), rank);
+  key(Qt::Key_Space);  // folded: its threads are gone
+  QAccessibleInterface* gone = canvas->child(canvas->childCount());
+  EXPECT_EQ(gone, nullptr);
 }
 
 TEST_F(MainWindowTest, OpensARunAndDescribesARow) {

@@ -29,7 +29,7 @@ constexpr size_t kMostCellLinks = 4'096;  // a larger map's cells are too small 
 
 constexpr std::array<Column, 3> kColumns = {{
     {"pair", 250, false},
-    {"figure", 120, true},
+    {"", 120, true},  // the measure
     {"in", 150, true},
 }};
 
@@ -232,10 +232,12 @@ class Painter {
                             .align = Align::kCentre};
       const int x = box_.x + position_of(r, count, box_.w);
       const int next_x = box_.x + position_of(r + 1, count, box_.w);
-      const int wide = std::max(next_x - x, measure_.width(number, style.font) + 4);
-      if (x >= free_x && x + wide <= box_.x + box_.w + 4) {
-        list().text({x, box_.y - kAxisHeight, wide, kAxisHeight}, number, style);
-        free_x = x + wide + 4;
+      const int needed = measure_.width(number, style.font) + 8;
+      const int middle = (x + next_x) / 2;
+      if (middle - needed / 2 >= free_x && middle + needed / 2 <= box_.x + box_.w + needed / 2) {
+        list().text({middle - needed / 2, box_.y - kAxisHeight, needed, kAxisHeight}, number,
+                    style);
+        free_x = middle + needed / 2;
       }
       const int y = box_.y + position_of(r, count, box_.h);
       const int high = std::max(box_.y + position_of(r + 1, count, box_.h) - y, kLabelled);
@@ -251,7 +253,9 @@ class Painter {
   void paint_lines() {
     const int x = box_.x + box_.w + kBesideMap;
     int y = box_.y - kAxisHeight;
-    draw_heads(kColumns, {x, y}, kHeadHeight, list());
+    std::array<Column, kColumns.size()> columns = kColumns;
+    columns[1].title = info_of(choice_.measure).title;
+    draw_heads(columns, {x, y}, kHeadHeight, list());
     y += kHeadHeight;
     list().line({x, y - 1}, {x + width_of(kColumns), y - 1}, Role::kBorder);
     const size_t lines = std::min(map_.cells.size(), kMostLines);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/accessible.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/lane_walk.h"
+#include "base/format.h"
+
+namespace dprof::view {
+namespace {
+
+std::string share_text(int64_t ns, Interval range) {
+  const double share =
+      range.empty() ? 0 : static_cast<double>(ns) / static_cast<double>(range.length().ns);
+  return fmt::format("{:.0f} %", share * 100);
+}
+
+std::string value_of_thread(const analyzer::ThreadLanes& thread, Interval range) {
+  int64_t events = 0;
+  int64_t busy_ns = 0;
+  for (size_t depth = 0; depth < thread.depths.size(); ++depth) {
+    const analyzer::Lane& lane = thread.depths[depth];
+    const analyzer::SliceRange slices = analyzer::slices_in(lane, range);
+    events += static_cast<int64_t>(slices.end - slices.first);
+    if (depth > 0) continue;  // of the outermost: the others lie within them
+    for (size_t i = slices.first; i < slices.end; ++i) {
+      const int64_t begin = std::max(lane.start_ns[i], range.begin.ns);
+      busy_ns += std::min(lane.start_ns[i] + lane.duration_ns[i], range.end.ns) - begin;
+    }
+  }
+  return fmt::format("{} events, {} busy in view", format_count(events),
+                     share_text(busy_ns, range));
+}
+
+std::string value_of_rank(const RankModel& rank, Interval range) {
+  analyzer::CategoryNs sums{};
+  auto piece = std::ranges::partition_point(
+      rank.pieces, [&](const analyzer::Piece& one) { return one.span.end <= range.begin; });
+  for (; piece != rank.pieces.end() && piece->span.begin < range.end; ++piece) {
+    sums[static_cast<size_t>(piece->category)] +=
+        (std::min(piece->span.end, range.end) - std::max(piece->span.begin, range.begin)).ns;
+  }
+  const auto most = std::ranges::max_element(sums);
+  if (*most <= 0) return "nothing in view";
+  return fmt::format("mostly {}, {} of the time in view",
+                     analyzer::title_of(static_cast<analyzer::Category>(most - sums.begin())),
+                     share_text(*most, range));
+}
+
+}  // namespace
+
+AccessibleRow accessible_row(const Session& session, size_t index, int width) {
+  const Row& row = session.layout().rows[index];
+  AccessibleRow out{.name = row.label,
+                    .value = row.note,
+                    .box = {0, row.y - session.scroll(), width, row.height}};
+  if (row.rank_index < 0) return out;
+  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
+  if (row.kind == RowKind::kThread) {
+    const analyzer::ThreadLanes& thread = rank.lanes.threads[static_cast<size_t>(row.thread_index)];
+    out.name = fmt::format("rank {}, {}", rank.rank, thread.name);
+    out.value = value_of_thread(thread, session.range());
+    out.selected = session.selection().track == row.track;
+  } else {
+    const std::string note = row.note.empty() ? "" : row.note + ", ";
+    out.value = note + value_of_rank(rank, session.range());
+    out.selected = session.selection().has_rank(rank.rank);
+  }
+  return out;
+}
+
+}  // namespace dprof::view

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline in words, for people who do not see it: a name and a value for each row.
+#pragma once
+
+#include <string>
+
+#include "gui/view/draw_list.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+struct AccessibleRow {
+  std::string name;   // "rank 3, stream 7"
+  std::string value;  // "124 events, 38 % busy in view"
+  Box box;            // in the rows' area, as it is scrolled
+  bool selected = false;
+};
+
+// The row at that place of the layout. O(events of the row in view).
+[[nodiscard]] AccessibleRow accessible_row(const Session& session, size_t index, int width);
+
+}  // namespace dprof::view

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/accessible.h"
+
+#include <gtest/gtest.h>
+
+#include "gui/view/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+
+TEST(AccessibleRows, SayWhatIsSeen) {
+  Session session;
+  session.open(test::shared_small_model());
+  session.set_viewport(1000, 400);
+  session.show({{100 * kMs}, {200 * kMs}});
+  session.select_rank(2);
+  const auto row = [&](std::string_view track) {
+    const std::vector<Row>& rows = session.layout().rows;
+    const auto at = std::ranges::find(rows, track, &Row::track);
+    EXPECT_NE(at, rows.end()) << track;
+    return accessible_row(session, static_cast<size_t>(at - rows.begin()), 1000);
+  };
+  EXPECT_EQ(row("host:node-a").name, "node-a");
+  EXPECT_EQ(row("host:node-a").value, "2 ranks");
+  EXPECT_EQ(row("rank:2").value, "own +30.0 ms, mostly input wait, 40 % of the time in view");
+  EXPECT_TRUE(row("rank:2").selected);
+  EXPECT_FALSE(row("rank:0").selected);
+  EXPECT_EQ(row("rank:2/thread:main").name, "rank 2, main");
+  EXPECT_EQ(row("rank:2/thread:main").value, "4 events, 100 % busy in view");
+  EXPECT_EQ(row("rank:2/thread:gloo_worker").value, "1 events, 10 % busy in view");
+  EXPECT_EQ(row("rank:2").box.w, 1000);
+}
+
+}  // namespace
+}  // namespace dprof::view

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline's rows for screen readers (view/accessible.h through QAccessible).
+#pragma once
+
+namespace dprof::widgets {
+
+// From now on canvases tell of their rows. Once per program; more do no harm.
+void make_canvas_accessible();
+
+}  // namespace dprof::widgets
