@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "base/format.h"
@@ -57,11 +58,6 @@ std::string ms_or_none(int64_t ns) {
   constexpr int64_t kShownAsZero = 50 * kNsPerUs;
   if (ns == StepMatrix::kUnknown) return "–";
   return format_ms({std::abs(ns) < kShownAsZero ? 0 : ns});
-}
-
-uint8_t level(const StepMatrix& matrix, int64_t ns) {
-  const float share = matrix.level_of(ns);
-  return share < 0 ? uint8_t{0} : level_of_share(share);
 }
 
 class Painter {
@@ -176,6 +172,8 @@ class Painter {
     std::vector<uint8_t> levels(static_cast<size_t>(wide * map().h), 0);
     const bool gaps = map().h >= kGapped * static_cast<int>(matrix_.ranks.size());
     const auto rows_at = [&](int y) { return part_of(y, map().h, matrix_.ranks.size()); };
+    std::vector<std::pair<size_t, size_t>> columns;
+    for (int x = 0; x < map().w; ++x) columns.push_back(part_of(x, map().w, matrix_.steps.size()));
     std::pair<size_t, size_t> former{1, 0};
     auto former_line = levels.begin();
     for (int y = 0; y < map().h; ++y) {
@@ -186,7 +184,7 @@ class Painter {
       if (rows == former) {
         std::copy_n(former_line, wide, line);
       } else {
-        fill_line(rows, line);
+        fill_line(rows, columns, line);
         former = rows;
         former_line = line;
       }
@@ -194,15 +192,17 @@ class Painter {
     page_.list.image(map(), levels, colour_of(matrix_.metric));
   }
 
+  // The highest of the cells that share a pixel.
   template <typename Out>
-  void fill_line(std::pair<size_t, size_t> rows, Out out) const {
-    for (int x = 0; x < map().w; ++x) {
-      const auto [first, end] = part_of(x, map().w, matrix_.steps.size());
-      int64_t most = StepMatrix::kUnknown;
+  void fill_line(std::pair<size_t, size_t> rows, std::span<const std::pair<size_t, size_t>> columns,
+                 Out out) const {
+    const size_t steps = matrix_.steps.size();
+    for (const auto& [first, end] : columns) {
+      uint8_t most = 0;
       for (size_t r = rows.first; r < rows.second; ++r) {
-        for (size_t s = first; s < end; ++s) most = std::max(most, matrix_.at(r, s));
+        for (size_t s = first; s < end; ++s) most = std::max(most, matrix_.levels[r * steps + s]);
       }
-      *out++ = level(matrix_, most);
+      *out++ = most;
     }
   }
 

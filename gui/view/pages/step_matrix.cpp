@@ -6,6 +6,8 @@
 #include <span>
 #include <unordered_map>
 
+#include "gui/view/pages/grid.h"
+
 namespace dprof::view {
 namespace {
 
@@ -146,6 +148,11 @@ StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order) {
   fill_means(matrix);
   set_colours(matrix);
   if (order == RankOrder::kByValue) sort_by_value(matrix);
+  matrix.levels.reserve(matrix.ns.size());
+  for (const int64_t value : matrix.ns) {
+    const float share = matrix.level_of(value);
+    matrix.levels.push_back(share < 0 ? uint8_t{0} : level_of_share(share));
+  }
   return matrix;
 }
 

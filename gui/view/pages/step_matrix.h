@@ -40,6 +40,7 @@ struct StepMatrix {
   std::vector<size_t> ranks;   // rows: positions in Model::ranks
   std::vector<int64_t> steps;  // columns: indices of steps, ascending
   std::vector<int64_t> ns;  // row by row; kUnknown = the rank has no such step, or no such figure
+  std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
   std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none
   std::vector<int64_t> step_mean_ns;
   // What the colours run from and to: a few wild values do not make all others pale.
