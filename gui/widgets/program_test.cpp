@@ -76,8 +76,9 @@ TEST_F(ProgramTest, PagesHaveNames) {
   EXPECT_NE(read(path("h.txt")).find("Own delay"), std::string::npos);
   std::string err;
   EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
-  EXPECT_NE(err.find("overview, timeline, heatmap, collectives, memory, compare, selection"),
-            std::string::npos)
+  EXPECT_NE(
+      err.find("overview, timeline, heatmap, collectives, matrix, memory, compare, selection"),
+      std::string::npos)
       << err;
 }
 
