@@ -48,6 +48,10 @@ std::string figure_text(double value, PairMeasure measure) {
   return format_count(std::llround(value));
 }
 
+std::string count_text(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
+}
+
 class Painter {
  public:
   Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
@@ -138,7 +142,20 @@ class Painter {
         sentence(fmt::format("{} messages are not in it: their size, time or peer is not known.",
                              format_count(map_.without_figure + map_.unknown_peer)));
     }
+    paint_clock_bound();
     bottom_ += 10;
+  }
+
+  // Times between ranks are no better known than their clocks.
+  void paint_clock_bound() {
+    if (choice_.measure == PairMeasure::kBytes || choice_.measure == PairMeasure::kMessages) return;
+    const std::optional<DurationNs> bound = session_.model().clock_bound();
+    if (!bound) {
+      sentence("How far the ranks' clocks agree is not known: these times may be off.");
+    } else if (bound->ns > 0) {
+      sentence(fmt::format("The ranks' clocks agree to ± {}: each single time may be off by that.",
+                           format_duration(*bound)));
+    }
   }
 
   void sentence(std::string text) {
@@ -270,7 +287,7 @@ class Painter {
           fmt::format("rank {} {} rank {}", cell.pair.rank, info_of(choice_.measure).verb,
                       cell.pair.peer),
           figure_text(cell.value, choice_.measure),
-          fmt::format("{} {}", format_count(cell.count), waits ? "waits" : "messages")};
+          count_text(cell.count, waits ? "wait" : "message")};
       draw_cells(kColumns, {x, y}, cells, measure_, list());
     }
     if (lines < map_.cells.size()) {

@@ -57,6 +57,7 @@ TEST_F(MatrixPageTest, WaitsAreOfThePairAndLeadToTheCollective) {
   EXPECT_THAT(text(), HasSubstr("rank 0 waited for rank 2"));
   EXPECT_THAT(text(), HasSubstr("90.0 ms")) << "three steps of 30 ms";
   EXPECT_THAT(text(), HasSubstr("3 waits"));
+  EXPECT_THAT(text(), HasSubstr("clocks agree to ± 14.0 µs"));
   EXPECT_THAT(text(), Not(HasSubstr("all communicators"))) << "there is one";
   click("rank 0 waited for rank 2");
   EXPECT_THAT(session.selection().ranks, ElementsAre(0, 2));
@@ -89,6 +90,7 @@ TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {
   session.show_pairs({PairMeasure::kBandwidth, "pipeline"});
   EXPECT_EQ(session.pairs().cells.size(), 1U);
   EXPECT_THAT(text(), HasSubstr("2 messages are not in it"));
+  EXPECT_THAT(text(), HasSubstr("\"1 message\""));
 }
 
 TEST_F(MatrixPageTest, RanksWithoutATraceHaveARow) {
