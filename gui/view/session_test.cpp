@@ -204,5 +204,27 @@ TEST(Session, ARunWithoutStepsAndFindingsOpens) {
   EXPECT_EQ(nlohmann::json::parse(dump_state(session, 0, {}))["badges"]["clock_bound_ns"], nullptr);
 }
 
+TEST_F(SessionTest, AHungRunOpensOnTheCollectiveThatNeverCompleted) {
+  Model model = test::small_model();
+  analyzer::MatchedCollective& last = model.collectives.back();
+  last.complete = false;
+  last.last_arriver.reset();
+  last.members[2].end.reset();
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = last.communicator,
+                                     .function = last.function,
+                                     .sequence = last.sequence};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_EQ(session.page(), Page::kTimeline);
+  ASSERT_TRUE(session.selection().collective);
+  EXPECT_EQ(*session.selection().collective, session.model().collectives.size() - 1);
+  EXPECT_EQ(session.selection().finding, 0U) << "the finding about it stays chosen";
+  const Interval hung = *session.selection().range;
+  EXPECT_LE(session.range().begin, hung.begin);
+  EXPECT_GE(session.range().end, hung.end);
+}
+
 }  // namespace
 }  // namespace dprof::view
