@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -80,6 +81,29 @@ TEST_F(ProgramTest, PagesHaveNames) {
       err.find("overview, timeline, heatmap, collectives, matrix, memory, compare, selection"),
       std::string::npos)
       << err;
+}
+
+TEST_F(ProgramTest, ASavedViewFitsAnotherRun) {
+  const std::string run_folder = make_run();
+  std::ofstream(path("view.json"))
+      << R"({"schema": "dprof.view/1", "page": "matrix", "selectors": ["rank:1"],
+            "tracks": {"pinned": ["rank:*/thread:main"]}})";
+  ASSERT_EQ(run(run_folder + " --restore " + path("view.json") + " --dump-state " + path("v.json")),
+            0);
+  const nlohmann::json state = nlohmann::json::parse(read(path("v.json")));
+  EXPECT_EQ(state["page"], "matrix");
+  EXPECT_EQ(state["pinned"], nlohmann::json::array({"rank:*/thread:main"}));
+  EXPECT_EQ(state["rows"][0]["track"], "pinned");
+  EXPECT_EQ(state["selection"]["ranks"], nlohmann::json::array({1}));
+  EXPECT_FALSE(std::filesystem::exists(run_folder + "/dprofview.json"))
+      << "an output keeps nothing";
+  std::ofstream(path("bad.json")) << "{}";
+  std::string err;
+  EXPECT_EQ(
+      run(run_folder + " --restore " + path("bad.json") + " --dump-state " + path("b.json"), &err),
+      3)
+      << err;
+  EXPECT_NE(err.find("holds no saved view"), std::string::npos) << err;
 }
 
 TEST_F(ProgramTest, AnotherRunIsOpenedBesideTheFirst) {
