@@ -53,22 +53,28 @@ std::string value_of_rank(const RankModel& rank, Interval range) {
 
 AccessibleRow accessible_row(const Session& session, size_t index, int width) {
   const Row& row = session.layout().rows[index];
-  AccessibleRow out{.name = row.label,
-                    .value = row.note,
-                    .box = {0, row.y - session.scroll(), width, row.height}};
+  AccessibleRow out{.name = row.label, .box = {0, row.y - session.scroll(), width, row.height}};
   if (row.rank_index < 0) return out;
   const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {
     const analyzer::ThreadLanes& thread = rank.lanes.threads[static_cast<size_t>(row.thread_index)];
     out.name = fmt::format("rank {}, {}", rank.rank, thread.name);
-    out.value = value_of_thread(thread, session.range());
     out.selected = session.selection().track == row.track;
   } else {
-    const std::string note = row.note.empty() ? "" : row.note + ", ";
-    out.value = note + value_of_rank(rank, session.range());
     out.selected = session.selection().has_rank(rank.rank);
   }
   return out;
+}
+
+std::string accessible_value(const Session& session, size_t index) {
+  const Row& row = session.layout().rows[index];
+  if (row.rank_index < 0) return row.note;
+  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
+  if (row.kind == RowKind::kThread) {
+    return value_of_thread(rank.lanes.threads[static_cast<size_t>(row.thread_index)],
+                           session.range());
+  }
+  return (row.note.empty() ? "" : row.note + ", ") + value_of_rank(rank, session.range());
 }
 
 }  // namespace dprof::view

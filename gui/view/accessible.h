@@ -10,13 +10,14 @@
 namespace dprof::view {
 
 struct AccessibleRow {
-  std::string name;   // "rank 3, stream 7"
-  std::string value;  // "124 events, 38 % busy in view"
-  Box box;            // in the rows' area, as it is scrolled
+  std::string name;  // "rank 3, stream 7"
+  Box box;           // in the rows' area, as it is scrolled
   bool selected = false;
 };
 
-// The row at that place of the layout. O(events of the row in view).
+// The row at that place of the layout.
 [[nodiscard]] AccessibleRow accessible_row(const Session& session, size_t index, int width);
+// "124 events, 38 % busy in view". O(events of the row in view): only where it is asked for.
+[[nodiscard]] std::string accessible_value(const Session& session, size_t index);
 
 }  // namespace dprof::view

@@ -16,20 +16,26 @@ TEST(AccessibleRows, SayWhatIsSeen) {
   session.set_viewport(1000, 400);
   session.show({{100 * kMs}, {200 * kMs}});
   session.select_rank(2);
-  const auto row = [&](std::string_view track) {
+  const auto index = [&](std::string_view track) {
     const std::vector<Row>& rows = session.layout().rows;
     const auto at = std::ranges::find(rows, track, &Row::track);
     EXPECT_NE(at, rows.end()) << track;
-    return accessible_row(session, static_cast<size_t>(at - rows.begin()), 1000);
+    return static_cast<size_t>(at - rows.begin());
+  };
+  const auto row = [&](std::string_view track) {
+    return accessible_row(session, index(track), 1000);
+  };
+  const auto value = [&](std::string_view track) {
+    return accessible_value(session, index(track));
   };
   EXPECT_EQ(row("host:node-a").name, "node-a");
-  EXPECT_EQ(row("host:node-a").value, "2 ranks");
-  EXPECT_EQ(row("rank:2").value, "own +30.0 ms, mostly input wait, 40 % of the time in view");
+  EXPECT_EQ(value("host:node-a"), "2 ranks");
+  EXPECT_EQ(value("rank:2"), "own +30.0 ms, mostly input wait, 40 % of the time in view");
   EXPECT_TRUE(row("rank:2").selected);
   EXPECT_FALSE(row("rank:0").selected);
   EXPECT_EQ(row("rank:2/thread:main").name, "rank 2, main");
-  EXPECT_EQ(row("rank:2/thread:main").value, "4 events, 100 % busy in view");
-  EXPECT_EQ(row("rank:2/thread:gloo_worker").value, "1 events, 10 % busy in view");
+  EXPECT_EQ(value("rank:2/thread:main"), "4 events, 100 % busy in view");
+  EXPECT_EQ(value("rank:2/thread:gloo_worker"), "1 events, 10 % busy in view");
   EXPECT_EQ(row("rank:2").box.w, 1000);
 }
 

@@ -156,7 +156,7 @@ class Builder {
             .rank_index = static_cast<int>(rank_index),
             .thread_index = static_cast<int>(thread_index),
             .depths = depths,
-            .track = fmt::format("rank:{}/{}", rank.rank, track_word(thread)),
+            .track = track_of(rank.rank, thread),
             .label = thread.name};
   }
 
@@ -169,16 +169,16 @@ class Builder {
 
 }  // namespace
 
-std::string track_word(const analyzer::ThreadLanes& thread) {
+std::string track_of(int rank, const analyzer::ThreadLanes& thread) {
   if (thread.table == "gpu_activity") {
     const std::string device =
         thread.device ? fmt::format("device:{}/", *thread.device) : std::string();
-    return fmt::format("{}stream:{}", device, thread.thread_id);
+    return fmt::format("rank:{}/{}stream:{}", rank, device, thread.thread_id);
   }
   std::string word = lower(thread.name);
   std::replace(word.begin(), word.end(), ' ', '_');
   std::replace(word.begin(), word.end(), '/', '_');
-  return "thread:" + word;
+  return fmt::format("rank:{}/thread:{}", rank, word);
 }
 
 bool track_matches(std::string_view pattern, std::string_view track) {

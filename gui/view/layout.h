@@ -59,11 +59,11 @@ inline constexpr int kThreadPadding = 4;  // above the first and below the last 
 
 [[nodiscard]] Layout make_layout(const Model& model, const Arrangement& arrangement);
 
-// The selector's word for a thread or stream: "thread:main", "thread:gloo_worker_2", "stream:7",
-// "device:1/stream:7".
+// The selector of a thread or stream: "rank:5/thread:main", "rank:5/thread:gloo_worker_2",
+// "rank:5/stream:7", "rank:5/device:1/stream:7".
+[[nodiscard]] std::string track_of(int rank, const analyzer::ThreadLanes& thread);
+
 // Whether a pattern of tracks means this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
 [[nodiscard]] bool track_matches(std::string_view pattern, std::string_view track);
-
-[[nodiscard]] std::string track_word(const analyzer::ThreadLanes& thread);
 
 }  // namespace dprof::view

@@ -95,7 +95,7 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
     return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
   std::string known;
   for (const analyzer::ThreadLanes& thread : rank->lanes.threads) {
-    const std::string track = fmt::format("rank:{}/{}", rank->rank, track_word(thread));
+    const std::string track = track_of(rank->rank, thread);
     known += known.empty() ? track : ", " + track;
     if (track != selector.table) continue;
     if (!selection.has_rank(rank->rank)) selection.ranks.push_back(rank->rank);

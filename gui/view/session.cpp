@@ -67,10 +67,10 @@ void Session::show_hang() {
     if (same && !one.complete) hung = c;
   }
   if (!hung) return;
-  const Selection finding = selection_;
+  const std::optional<size_t> finding = selection_.finding;
   page_ = Page::kTimeline;
   select_collective(*hung);
-  selection_.finding = finding.finding;
+  selection_.finding = finding;
 }
 
 // A small run shows all its threads, a large one those of the ranks that its finding names.

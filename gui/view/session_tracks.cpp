@@ -63,8 +63,8 @@ void Session::set_filter(std::string filter) {
 std::vector<std::string> Session::selected_tracks() const {
   if (!selection_.track.empty()) return {selection_.track};
   if (selection_.slice) {
-    return {fmt::format("rank:{}/{}", rank_of(*model_, *selection_.slice).rank,
-                        track_word(thread_of(*model_, *selection_.slice)))};
+    return {
+        track_of(rank_of(*model_, *selection_.slice).rank, thread_of(*model_, *selection_.slice))};
   }
   std::vector<std::string> tracks;
   for (const int rank : selection_.ranks) tracks.push_back(fmt::format("rank:{}", rank));

@@ -29,10 +29,9 @@ class AccessibleRow final : public QAccessibleInterface {
 
   [[nodiscard]] QString text(QAccessible::Text kind) const override {
     if (!isValid()) return {};
-    const view::AccessibleRow row = canvas_.accessible_row(index_);
-    if (kind == QAccessible::Name) return to_qstring(row.name);
+    if (kind == QAccessible::Name) return to_qstring(canvas_.accessible_row(index_).name);
     if (kind == QAccessible::Value || kind == QAccessible::Description)
-      return to_qstring(row.value);
+      return to_qstring(canvas_.accessible_value(index_));
     return {};
   }
   [[nodiscard]] QRect rect() const override {
@@ -103,12 +102,6 @@ QAccessibleInterface* interface_of(const QString&, QObject* object) {
 
 }  // namespace
 
-void make_canvas_accessible() {
-  static const bool kDone = [] {
-    QAccessible::installFactory(interface_of);
-    return true;
-  }();
-  (void)kDone;
-}
+void make_canvas_accessible() { QAccessible::installFactory(interface_of); }
 
 }  // namespace dprof::widgets

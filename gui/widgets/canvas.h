@@ -25,6 +25,9 @@ class Canvas : public Pane {
   [[nodiscard]] view::AccessibleRow accessible_row(size_t index) const {
     return view::accessible_row(session_, index, width());
   }
+  [[nodiscard]] std::string accessible_value(size_t index) const {
+    return view::accessible_value(session_, index);
+  }
 
  signals:
   void changed();        // the session has changed

@@ -3,6 +3,7 @@
 // status bar. It passes events to the session and refreshes what changed.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QSplitter>

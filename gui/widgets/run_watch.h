@@ -3,10 +3,10 @@
 // anew.
 #pragma once
 
-#include <QElapsedTimer>
 #include <QFileSystemWatcher>
 #include <QObject>
 #include <QTimer>
+#include <chrono>
 #include <filesystem>
 #include <vector>
 

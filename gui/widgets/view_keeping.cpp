@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run was looked at, and what was noted about it, from one day to the next: the file beside
 // the run. And runs that change while they are open.
-#include <QElapsedTimer>
-
 #include "gui/view/saved_view.h"
 #include "gui/widgets/main_window.h"
 
