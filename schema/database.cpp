@@ -167,4 +167,13 @@ Result<std::string> Database::query_text(std::string_view sql) const {
   return std::string(statement->text(0));
 }
 
+bool Database::read_file(int64_t offset, std::span<unsigned char> into) const {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr)
+    return false;
+  return file->pMethods->xRead(file, into.data(), static_cast<int>(into.size()), offset) ==
+         SQLITE_OK;
+}
+
 }  // namespace dprof::schema

@@ -72,6 +72,10 @@ Status check_columns(const Database& trace, int64_t version) {
   return Done{};
 }
 
+// Ordered by its key instead of its rows' numbers: a view has none; its key is that of the table
+// behind it.
+bool is_by_key(const Table& table) { return table.name == "meta" || !table.rows_in.empty(); }
+
 }  // namespace
 
 Result<TraceReader> TraceReader::open(const std::filesystem::path& path) {
@@ -124,16 +128,21 @@ Result<int64_t> TraceReader::count(std::string_view table) const {
   return database_.query_int(fmt::format("SELECT COUNT(*) FROM \"{}\"", table));
 }
 
-Result<Statement> TraceReader::select(const Table& table, std::string_view where) const {
+std::optional<PageScan> TraceReader::scan(const Table& table) const {
+  if (is_by_key(table) || table.since > version_) return std::nullopt;
+  return PageScan::start(database_, table, version_);
+}
+
+Result<Statement> TraceReader::select(const Table& table, std::string_view where,
+                                      int64_t skipped) const {
   // A table that an older file cannot have is empty.
   if (table.since > version_) {
     return database_.prepare(fmt::format("SELECT {} WHERE 0", column_list(table, version_)));
   }
-  // A view has no rowid; its key is that of the table behind it.
-  const bool by_key = table.name == "meta" || !table.rows_in.empty();
   return database_.prepare(
-      fmt::format("SELECT {} FROM \"{}\"{}{} ORDER BY {}", column_list(table, version_), table.name,
-                  where.empty() ? "" : " WHERE ", where, by_key ? table.columns[0].name : "rowid"));
+      fmt::format("SELECT {} FROM \"{}\"{}{} ORDER BY {} LIMIT -1 OFFSET {}",
+                  column_list(table, version_), table.name, where.empty() ? "" : " WHERE ", where,
+                  is_by_key(table) ? table.columns[0].name : "rowid", skipped));
 }
 
 }  // namespace dprof::schema
