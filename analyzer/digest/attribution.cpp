@@ -103,9 +103,9 @@ Attribution attribute(std::span<const NestedRange> ranges, std::span<const Launc
 }
 
 LaunchIndex::LaunchIndex(std::span<const LaunchCall> launches) : launches_(launches) {
-  const size_t slots = std::bit_ceil(std::max<size_t>(2, launches.size() * 2));
+  const size_t slots = std::bit_ceil(std::max<size_t>(2 * kNeighbours, launches.size() * 2));
   slots_.assign(slots, kNoRange);
-  shift_ = 64 - std::countr_zero(slots);
+  shift_ = 64 - std::countr_zero(slots / kNeighbours);
   for (size_t l = 0; l < launches.size(); ++l) {
     size_t slot = slot_of(launches[l].correlation);
     while (slots_[slot] != kNoRange) {
@@ -120,8 +120,9 @@ LaunchIndex::LaunchIndex(std::span<const LaunchCall> launches) : launches_(launc
 }
 
 size_t LaunchIndex::slot_of(int64_t correlation) const {
-  return static_cast<size_t>((static_cast<uint64_t>(correlation) * 0x9E3779B97F4A7C15ULL) >>
-                             shift_);
+  const auto number = static_cast<uint64_t>(correlation);
+  const uint64_t line = (number / kNeighbours * 0x9E3779B97F4A7C15ULL) >> shift_;
+  return static_cast<size_t>(line * kNeighbours + number % kNeighbours);
 }
 
 int32_t LaunchIndex::find(int64_t correlation) const {

@@ -60,6 +60,8 @@ class LaunchIndex {
   [[nodiscard]] int32_t find(int64_t correlation) const;
 
  private:
+  static constexpr size_t kNeighbours = 16;  // numbers that follow each other share a cache line
+
   [[nodiscard]] size_t slot_of(int64_t correlation) const;
 
   std::span<const LaunchCall> launches_;
