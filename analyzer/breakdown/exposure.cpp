@@ -135,33 +135,45 @@ class Exposer {
 
 }  // namespace
 
-RankTime::RankTime(std::span<const LatticePiece> pieces)
-    : overlapped_(
-          where(pieces, [](const LatticePiece& p) { return p.category == Category::kOverlapped; })),
-      free_(where(pieces, [](const LatticePiece& p) { return is_compute(p.category); })),
-      optimizer_(where(pieces,
-                       [](const LatticePiece& p) { return computes_in(p, Category::kOptimizer); })),
-      backward_(where(pieces,
-                      [](const LatticePiece& p) { return computes_in(p, Category::kBackward); })) {}
+const TimeIndex& RankTime::covered() const {
+  if (!covered_) {
+    covered_.emplace(
+        where(pieces_, [](const LatticePiece& p) { return p.category == Category::kOverlapped; }));
+  }
+  return *covered_;
+}
+
+const TimeIndex& RankTime::free_time() const {
+  if (!free_)
+    free_.emplace(where(pieces_, [](const LatticePiece& p) { return is_compute(p.category); }));
+  return *free_;
+}
+
+const IntervalSet& RankTime::of_phase(Category phase, std::optional<IntervalSet>& kept) const {
+  if (!kept) kept = where(pieces_, [&](const LatticePiece& p) { return computes_in(p, phase); });
+  return *kept;
+}
 
 Exposure RankTime::exposure(Interval span, int64_t wait_ns) const {
   const TraceNs arrive = span.begin + DurationNs{wait_ns};
-  const int64_t hidden_waiting = overlapped_.within(span.begin, arrive);
-  const int64_t hidden_moving = overlapped_.within(arrive, span.end);
+  const int64_t hidden_waiting = covered().within(span.begin, arrive);
+  const int64_t hidden_moving = covered().within(arrive, span.end);
   return {.hidden_ns = hidden_waiting + hidden_moving,
           .exposed_wait_ns = wait_ns - hidden_waiting,
           .exposed_transfer_ns = (span.end - arrive).ns - hidden_moving};
 }
 
 std::optional<TraceNs> RankTime::optimizer_after(TraceNs from, TraceNs to) const {
-  const auto next = std::ranges::lower_bound(optimizer_, from, {}, &Interval::begin);
-  if (next == optimizer_.end() || next->begin >= to) return std::nullopt;
+  const IntervalSet& optimizer = of_phase(Category::kOptimizer, optimizer_);
+  const auto next = std::ranges::lower_bound(optimizer, from, {}, &Interval::begin);
+  if (next == optimizer.end() || next->begin >= to) return std::nullopt;
   return next->begin;
 }
 
 std::optional<TraceNs> RankTime::backward_end(TraceNs from, TraceNs to) const {
-  const auto next = std::ranges::lower_bound(backward_, to, {}, &Interval::begin);
-  if (next == backward_.begin()) return std::nullopt;
+  const IntervalSet& backward = of_phase(Category::kBackward, backward_);
+  const auto next = std::ranges::lower_bound(backward, to, {}, &Interval::begin);
+  if (next == backward.begin()) return std::nullopt;
   const TraceNs end = std::min(to, std::prev(next)->end);
   return end > from ? std::optional(end) : std::nullopt;
 }

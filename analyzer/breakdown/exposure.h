@@ -20,28 +20,34 @@ struct Exposure {
   [[nodiscard]] int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
 };
 
-// The computation of one rank, to hold its collectives against. Memory O(pieces).
+// The computation of one rank, to hold its collectives against; `pieces` outlive it. What nobody
+// asks for is not made. Memory O(pieces). Threading one thread.
 class RankTime {
  public:
-  explicit RankTime(std::span<const LatticePiece> pieces);
+  explicit RankTime(std::span<const LatticePiece> pieces) : pieces_(pieces) {}
 
   // `wait_ns`: for how long from the begin of the span others were waited for. O(log pieces).
   [[nodiscard]] Exposure exposure(Interval span, int64_t wait_ns) const;
   // Computation with no communication beside it.
   [[nodiscard]] int64_t free_compute(TraceNs begin, TraceNs end) const {
-    return free_.within(begin, end);
+    return free_time().within(begin, end);
   }
-  [[nodiscard]] int64_t overlapped(Interval span) const { return overlapped_.within(span); }
+  [[nodiscard]] int64_t overlapped(Interval span) const { return covered().within(span); }
   // The first optimizer's computation from `from` on; nullopt = none before `to`.
   [[nodiscard]] std::optional<TraceNs> optimizer_after(TraceNs from, TraceNs to) const;
   // Where the last computation of a backward within [from, to) ends; nullopt = none.
   [[nodiscard]] std::optional<TraceNs> backward_end(TraceNs from, TraceNs to) const;
 
  private:
-  TimeIndex overlapped_;
-  TimeIndex free_;
-  IntervalSet optimizer_;
-  IntervalSet backward_;
+  [[nodiscard]] const TimeIndex& covered() const;  // computation beside communication
+  [[nodiscard]] const TimeIndex& free_time() const;
+  [[nodiscard]] const IntervalSet& of_phase(Category phase, std::optional<IntervalSet>& kept) const;
+
+  std::span<const LatticePiece> pieces_;
+  mutable std::optional<TimeIndex> covered_;
+  mutable std::optional<TimeIndex> free_;
+  mutable std::optional<IntervalSet> optimizer_;
+  mutable std::optional<IntervalSet> backward_;
 };
 
 // What could be hidden at most, of exposed transfers that all have to be done at `deadline`: each

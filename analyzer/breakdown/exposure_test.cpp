@@ -49,7 +49,8 @@ std::vector<LatticePiece> a_step() {
 }
 
 TEST(ExposureTest, PartsAreExact) {
-  const RankTime time(a_step());
+  const std::vector<LatticePiece> step = a_step();
+  const RankTime time(step);
   const Exposure whole = time.exposure({{150}, {260}}, 80);
   EXPECT_EQ(whole.hidden_ns, 50);
   EXPECT_EQ(whole.exposed_wait_ns, 30);
@@ -60,7 +61,8 @@ TEST(ExposureTest, PartsAreExact) {
 }
 
 TEST(ExposureTest, PartsSumToTheLengthWhateverTheSpan) {
-  const RankTime time(a_step());
+  const std::vector<LatticePiece> step = a_step();
+  const RankTime time(step);
   std::mt19937_64 random(9);
   for (int i = 0; i < 1000; ++i) {
     const auto begin = static_cast<int64_t>(random() % 300);
@@ -75,7 +77,8 @@ TEST(ExposureTest, PartsSumToTheLengthWhateverTheSpan) {
 }
 
 TEST(ExposureTest, FindsPhases) {
-  const RankTime time(a_step());
+  const std::vector<LatticePiece> step = a_step();
+  const RankTime time(step);
   EXPECT_EQ(time.backward_end({0}, {300}), TraceNs{200});
   EXPECT_EQ(time.backward_end({0}, {180}), TraceNs{180});
   EXPECT_EQ(time.backward_end({200}, {300}), std::nullopt);
@@ -87,7 +90,8 @@ TEST(ExposureTest, FindsPhases) {
 }
 
 TEST(ExposureTest, NoComputationHidesTwoTransfers) {
-  const RankTime time(a_step());
+  const std::vector<LatticePiece> step = a_step();
+  const RankTime time(step);
   // Ready at 120: 30 ns of backward are free until the optimizer at 270.
   EXPECT_EQ(most_hideable(time, {{{120}, 20}}, {270}), 20);
   EXPECT_EQ(most_hideable(time, {{{120}, 100}}, {270}), 30);
