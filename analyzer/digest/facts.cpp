@@ -92,9 +92,12 @@ Status FactsReader::read_settings() {
       reader_.strings(), [](const std::string& name) { return name.starts_with("aten::"); });
   if (facts_.parameter_tensors) return Done{};
   std::set<int64_t> addresses;
-  const Status read = reader_.for_each<schema::MemoryEventRow>(
-      [&](const schema::MemoryEventRow& row) { addresses.insert(row.address); },
-      "kind = 5 AND category = 1");
+  const Status read =
+      reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
+        if (row.kind == schema::MemoryEventKind::kRegistered &&
+            row.category == schema::MemoryCategory::kParameter)
+          addresses.insert(row.address);
+      });
   if (!addresses.empty()) facts_.parameter_tensors = static_cast<int64_t>(addresses.size());
   return read;
 }

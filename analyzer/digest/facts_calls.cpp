@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of facts that host_range tells: of its rows only those whose names matter are looked at.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -11,8 +8,6 @@
 
 namespace dprof::analyzer::facts {
 namespace {
-
-constexpr size_t kMostNames = 512;  // in one query; what bears further names is not looked at
 
 bool is_any(std::string_view name, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, name) != words.end();
@@ -95,26 +90,21 @@ class Meanings {
           contains(name, "CheckpointFunctionBackward") || contains(name, "RecomputeBackward");
       meaning.single_process = contains(name, "_SingleProcessDataLoaderIter");
       meaning.workers = contains(name, "_MultiProcessingDataLoaderIter");
-      if (meaning.matters() && ids_.size() < kMostNames) ids_.push_back(id);
     }
   }
 
+  // nullptr = it means nothing.
   [[nodiscard]] const Meaning* of(int64_t name_id) const {
     const auto id = static_cast<size_t>(name_id);
-    return name_id > 0 && id < of_.size() ? &of_[id] : nullptr;
+    return name_id > 0 && id < of_.size() && of_[id].matters() ? &of_[id] : nullptr;
   }
   [[nodiscard]] bool has(CallKind kind) const {
     return std::ranges::any_of(of_, [&](const Meaning& meaning) { return meaning.call == kind; });
   }
-  [[nodiscard]] bool empty() const { return ids_.empty(); }
-  // SQL that chooses the rows.
-  [[nodiscard]] std::string where() const {
-    return fmt::format("name_id IN ({})", fmt::join(ids_, ","));
-  }
+  [[nodiscard]] bool empty() const { return std::ranges::none_of(of_, &Meaning::matters); }
 
  private:
   std::vector<Meaning> of_;  // by name id
-  std::vector<size_t> ids_;
 };
 
 void add(Calls& calls, const Call& call) {
@@ -263,8 +253,7 @@ Status FactsReader::read_calls() {
     facts_.worker_loads += meaning->workers ? 1 : 0;
   };
   if (meanings.empty()) return Done{};
-  if (const Status good = reader_.for_each<schema::HostRangeRow>(read, meanings.where());
-      !good.ok())
+  if (const Status good = reader_.for_each<schema::HostRangeRow>(read); !good.ok())
     return fail(good.error());
   facts_.optimizer_launches = count_within(std::move(launches), optimizer);
   if (meanings.has(CallKind::kScalerUpdate)) {
@@ -281,11 +270,10 @@ Status FactsReader::read_calls() {
 }
 
 Status FactsReader::count_nodes() {
-  return reader_.for_each<schema::HostRangeRow>(
-      [&](const schema::HostRangeRow& row) {
-        facts_.autograd_nodes += accumulates(reader_.string(row.name_id)) ? 0 : 1;
-      },
-      "category = 2");
+  return reader_.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
+    if (row.category != schema::RangeCategory::kAutograd) return;
+    facts_.autograd_nodes += accumulates(reader_.string(row.name_id)) ? 0 : 1;
+  });
 }
 
 }  // namespace dprof::analyzer::facts

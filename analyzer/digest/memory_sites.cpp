@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/digest/memory_sites.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -44,23 +42,19 @@ Status find_sites(const schema::TraceReader& reader, std::vector<SitePoint>& poi
   }
   const auto [first, last] = std::ranges::minmax(points, {}, &SitePoint::time_ns);
   int64_t work = 0;
-  const auto where =
-      fmt::format("duration_ns IS NOT NULL AND start_ns <= {} AND start_ns + duration_ns > {}",
-                  last.time_ns, first.time_ns);
-  return reader.for_each<schema::HostRangeRow>(
-      [&](const schema::HostRangeRow& row) {
-        if (!row.duration_ns || *row.duration_ns <= 0 || !is_site(row.category) ||
-            !sensible(row.start_ns) || !sensible(*row.duration_ns) || work > kMostSiteWork) {
-          return;
-        }
-        const auto own = by_thread.find(row.thread_id);
-        if (own == by_thread.end()) return;
-        const int64_t end = row.start_ns + *row.duration_ns;
-        auto at = std::ranges::lower_bound(own->second, row.start_ns, {},
-                                           [](const SitePoint* p) { return p->time_ns; });
-        for (; at != own->second.end() && (*at)->time_ns < end; ++at, ++work) consider(**at, row);
-      },
-      where);
+  return reader.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
+    if (!row.duration_ns || *row.duration_ns <= 0 || !is_site(row.category) ||
+        !sensible(row.start_ns) || !sensible(*row.duration_ns) || work > kMostSiteWork) {
+      return;
+    }
+    const int64_t end = row.start_ns + *row.duration_ns;
+    if (row.start_ns > last.time_ns || end <= first.time_ns) return;
+    const auto own = by_thread.find(row.thread_id);
+    if (own == by_thread.end()) return;
+    auto at = std::ranges::lower_bound(own->second, row.start_ns, {},
+                                       [](const SitePoint* p) { return p->time_ns; });
+    for (; at != own->second.end() && (*at)->time_ns < end; ++at, ++work) consider(**at, row);
+  });
 }
 
 }  // namespace dprof::analyzer
