@@ -82,7 +82,7 @@ class Frames {
   // To the first event of each name, from the beginning: what Enter costs after `/`.
   void searches() {
     const view::Model& model = window_.session().model();
-    for (const std::string& name : model.ranks.front().lanes.names) {
+    for (const std::string& name : model.ranks.front().lanes().names) {
       if (name.empty()) continue;
       const Clock::time_point begin = Clock::now();
       const auto found = view::next_named(model, "*" + name, {}, model.span.begin, 1);
@@ -157,7 +157,7 @@ int run(int64_t events) {
     return 125;
   }
   fmt::print("open, analyse, index       {:6.0f} ms   ({} slices, {} MB)\n", ms_since(begin),
-             (*model)->slices, (*model)->memory_bytes / 1'000'000);
+             (*model)->slices(), (*model)->memory_bytes() / 1'000'000);
 
   widgets::Look look(view::light_theme());
   widgets::MainWindow window(look);

@@ -26,7 +26,7 @@ bool matches(const RankModel& rank, const std::string& filter) {
   if (fmt::format("rank {}", rank.rank) == filter || std::to_string(rank.rank) == filter) {
     return true;
   }
-  return std::any_of(rank.lanes.threads.begin(), rank.lanes.threads.end(),
+  return std::any_of(rank.lanes().threads.begin(), rank.lanes().threads.end(),
                      [&](const analyzer::ThreadLanes& thread) {
                        return lower(thread.name).find(filter) != std::string::npos;
                      });
@@ -65,7 +65,7 @@ class Builder {
         const std::string of_rank = fmt::format("rank:{}", model_.ranks[r].rank);
         if (track_matches(pattern, of_rank) && seen.insert(of_rank).second)
           push_pinned(rank_row(r));
-        for (size_t t = 0; t < model_.ranks[r].lanes.threads.size(); ++t) {
+        for (size_t t = 0; t < model_.ranks[r].lanes().threads.size(); ++t) {
           Row row = thread_row(r, t);
           if (!track_matches(pattern, row.track) || !seen.insert(row.track).second) continue;
           row.label = fmt::format("rank {} {}", model_.ranks[r].rank, row.label);
@@ -123,7 +123,13 @@ class Builder {
     const bool folded = row.folded;
     push(std::move(row));
     if (folded) return;
-    for (size_t t = 0; t < model_.ranks[index].lanes.threads.size(); ++t) {
+    if (!model_.ranks[index].events->loaded) {
+      push({.kind = RowKind::kGroup,
+            .height = kRowHeight,
+            .track = fmt::format("rank:{}/not_loaded", model_.ranks[index].rank),
+            .label = "events not loaded"});
+    }
+    for (size_t t = 0; t < model_.ranks[index].lanes().threads.size(); ++t) {
       Row thread = thread_row(index, t);
       if (!is_hidden(thread.track)) push(std::move(thread));
     }
@@ -149,7 +155,7 @@ class Builder {
 
   [[nodiscard]] Row thread_row(size_t rank_index, size_t thread_index) const {
     const RankModel& rank = model_.ranks[rank_index];
-    const analyzer::ThreadLanes& thread = rank.lanes.threads[thread_index];
+    const analyzer::ThreadLanes& thread = rank.lanes().threads[thread_index];
     const int depths = static_cast<int>(thread.depths.size());
     return {.kind = RowKind::kThread,
             .height = std::max(depths, 1) * kDepthPitch + 2 * kThreadPadding,

@@ -105,23 +105,57 @@ int64_t bytes_of(const analyzer::Lane& lane) {
          static_cast<int64_t>(lane.start_ns.size()) / 4;
 }
 
-void index_lanes(Model& model, RankModel& rank) {
-  for (const analyzer::ThreadLanes& thread : rank.lanes.threads) {
-    std::vector<LodIndex>& depths = rank.lods.emplace_back();
-    for (const analyzer::Lane& lane : thread.depths) {
-      depths.emplace_back(lane.duration_ns);
-      model.slices += static_cast<int64_t>(lane.start_ns.size());
-      model.memory_bytes += bytes_of(lane);
-    }
-  }
-}
-
 void widen(Interval& span, Interval by) {
   if (by.empty()) return;
   span = span.empty() ? by : Interval{std::min(span.begin, by.begin), std::max(span.end, by.end)};
 }
 
+// Of what is known: of ranks whose events are not loaded, of their pieces.
+void settle_span(Model& model) {
+  model.span = {};
+  for (const RankModel& rank : model.ranks) {
+    if (rank.events->loaded) {
+      widen(model.span, rank.lanes().span);
+    } else if (!rank.pieces.empty()) {
+      widen(model.span, {rank.pieces.front().span.begin, rank.pieces.back().span.end});
+    }
+    for (const analyzer::StepWindow& step : rank.steps) widen(model.span, step.window);
+  }
+  if (model.span.empty()) model.span.end = model.span.begin + DurationNs{kNsPerMs};
+  model.utilisation = utilisation_of(model.ranks, model.span);
+}
+
+const analyzer::TraceFile* trace_of(const analyzer::Run& run, int rank) {
+  const auto trace = std::ranges::find(run.traces, rank, &analyzer::TraceFile::rank);
+  return trace == run.traces.end() ? nullptr : &*trace;
+}
+
 }  // namespace
+
+RankEvents::RankEvents(analyzer::RankLanes of) : loaded(true), lanes(std::move(of)) {
+  for (std::string& name : lanes.names) name = analyzer::printable(name);
+  for (analyzer::ThreadLanes& thread : lanes.threads) {
+    thread.name = analyzer::printable(thread.name);
+    std::vector<LodIndex>& depths = lods.emplace_back();
+    for (const analyzer::Lane& lane : thread.depths) {
+      depths.emplace_back(lane.duration_ns);
+      slices += static_cast<int64_t>(lane.start_ns.size());
+      memory_bytes += bytes_of(lane);
+    }
+  }
+}
+
+int64_t Model::slices() const {
+  int64_t sum = 0;
+  for (const RankModel& rank : ranks) sum += rank.events->slices;
+  return sum;
+}
+
+int64_t Model::memory_bytes() const {
+  int64_t sum = 0;
+  for (const RankModel& rank : ranks) sum += rank.events->memory_bytes;
+  return sum;
+}
 
 const RankModel* Model::rank(int number) const {
   const std::optional<size_t> index = index_of_rank(number);
@@ -179,18 +213,10 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     rank.pieces = std::move(analysis.ranks[i].pieces);
     rank.own_delays = std::move(analysis.ranks[i].own_delays);
     rank.summary = summary_of(rank.pieces);
-    if (i < lanes.size()) rank.lanes = std::move(lanes[i]);
     rank.host = analyzer::printable(rank.host);
-    for (std::string& name : rank.lanes.names) name = analyzer::printable(name);
-    for (analyzer::ThreadLanes& thread : rank.lanes.threads) {
-      thread.name = analyzer::printable(thread.name);
-    }
-    index_lanes(model, rank);
-    widen(model.span, rank.lanes.span);
-    for (const analyzer::StepWindow& step : rank.steps) widen(model.span, step.window);
+    if (i < lanes.size()) rank.events = std::make_shared<const RankEvents>(std::move(lanes[i]));
     model.ranks.push_back(std::move(rank));
   }
-  if (model.span.empty()) model.span.end = model.span.begin + DurationNs{kNsPerMs};
   for (uint32_t c = 0; c < model.collectives.size(); ++c) {
     const std::vector<analyzer::CollectiveMember>& members = model.collectives[c].members;
     for (uint32_t m = 0; m < members.size(); ++m) {
@@ -199,7 +225,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     }
   }
   model.steps = steps_over(model.ranks);
-  model.utilisation = utilisation_of(model.ranks, model.span);
+  settle_span(model);
   add_notes(analysis.report, model.ranks);
   model.report = std::move(analysis.report);
   model.run = std::move(run);
@@ -208,7 +234,8 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
 
 Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesystem::path>& paths,
                                                 const analyzer::AnalysisOptions& options,
-                                                const analyzer::Progress& progress) {
+                                                const analyzer::Progress& progress,
+                                                const std::optional<std::set<int>>& with_events) {
   const auto report = [&](std::string_view stage, double share) {
     return !progress || progress(stage, share);
   };
@@ -222,25 +249,34 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
       [&](std::string_view stage, double share) { return report(stage, share * kAnalysisShare); });
   if (!analysis.ok()) return fail(analysis.error());
 
-  std::vector<analyzer::RankLanes> lanes;
-  for (const analyzer::RankAnalysis& rank : analysis->ranks) {
-    const double share = static_cast<double>(lanes.size()) /
-                         static_cast<double>(analysis->ranks.size()) * (1 - kAnalysisShare);
-    if (!report(fmt::format("loading rank {}", rank.rank), kAnalysisShare + share)) {
+  auto model = std::make_shared<Model>(build_model(std::move(*run), std::move(*analysis), {}));
+  for (size_t r = 0; r < model->ranks.size(); ++r) {
+    if (with_events && !with_events->contains(model->ranks[r].rank)) continue;
+    const double share =
+        static_cast<double>(r) / static_cast<double>(model->ranks.size()) * (1 - kAnalysisShare);
+    if (!report(fmt::format("loading rank {}", model->ranks[r].rank), kAnalysisShare + share))
       return cancelled();
-    }
-    const auto trace =
-        std::find_if(run->traces.begin(), run->traces.end(),
-                     [&](const analyzer::TraceFile& file) { return file.rank == rank.rank; });
-    if (trace == run->traces.end()) {
-      return fail(Code::kInternal, fmt::format("no trace of rank {}", rank.rank));
-    }
-    Result<analyzer::RankLanes> loaded = analyzer::load_lanes(*trace, rank.clock);
+    const Result<SharedEvents> loaded = load_events(*model, r);
     if (!loaded.ok()) return fail(loaded.error());
-    lanes.push_back(std::move(*loaded));
+    model->ranks[r].events = *loaded;
   }
-  return std::make_shared<const Model>(
-      build_model(std::move(*run), std::move(*analysis), std::move(lanes)));
+  settle_span(*model);
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+std::vector<SharedEvents> events_of(const Model& model) {
+  std::vector<SharedEvents> events;
+  for (const RankModel& rank : model.ranks) events.push_back(rank.events);
+  return events;
+}
+
+Result<SharedEvents> load_events(const Model& model, size_t rank_index) {
+  const RankModel& rank = model.ranks[rank_index];
+  const analyzer::TraceFile* trace = trace_of(model.run, rank.rank);
+  if (trace == nullptr) return fail(Code::kInternal, fmt::format("no trace of rank {}", rank.rank));
+  Result<analyzer::RankLanes> lanes = analyzer::load_lanes(*trace, rank.clock);
+  if (!lanes.ok()) return fail(lanes.error());
+  return std::make_shared<const RankEvents>(*std::move(lanes));
 }
 
 }  // namespace dprof::view

@@ -2,7 +2,8 @@
 // What the GUI shows: one run's analysis and events, arranged for drawing. The figures are the
 // analyser's; only indexes for drawing are made here.
 //
-// Threading  immutable once built; shared between threads as std::shared_ptr<const Model>.
+// Threading  immutable once built, but for the events of its ranks, which only the user interface's
+//            thread looks at and replaces; shared between threads as std::shared_ptr<const Model>.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,12 +41,25 @@ struct MemberPlace {
   uint32_t member = 0;
 };
 
+// A rank's events as columns, and what finds them quickly. Immutable.
+struct RankEvents {
+  RankEvents() = default;  // not loaded
+  explicit RankEvents(analyzer::RankLanes loaded);
+
+  bool loaded = false;
+  analyzer::RankLanes lanes;
+  std::vector<std::vector<LodIndex>> lods;  // by thread and depth
+  int64_t slices = 0;
+  int64_t memory_bytes = 0;  // of columns and indexes
+};
+using SharedEvents = std::shared_ptr<const RankEvents>;
+
 struct RankModel {
   int rank = 0;
   std::string host;
   analyzer::ClockMap clock;  // from its trace's times to the run's axis
-  analyzer::RankLanes lanes;
-  std::vector<std::vector<LodIndex>> lods;  // by thread and depth
+  // Never null. They come and go while the run is looked at (event_loading.h).
+  mutable SharedEvents events = std::make_shared<const RankEvents>();
   std::vector<analyzer::StepWindow> steps;
   std::vector<analyzer::Piece> pieces;
   SummaryLane summary;
@@ -52,6 +67,9 @@ struct RankModel {
   std::optional<DurationNs> wait_per_step;  // exposed wait, over steady steps
   std::optional<DurationNs> own_delay;      // of a named straggler
   std::vector<analyzer::OwnDelay> own_delays;
+
+  [[nodiscard]] const analyzer::RankLanes& lanes() const { return events->lanes; }
+  [[nodiscard]] const std::vector<std::vector<LodIndex>>& lods() const { return events->lods; }
 };
 
 struct Model {
@@ -66,9 +84,10 @@ struct Model {
   std::vector<analyzer::StepWindow> steps;
   // Share of compute of all ranks, in equal parts of `span`.
   std::vector<float> utilisation;
-  int64_t slices = 0;
-  int64_t memory_bytes = 0;  // of columns and indexes
 
+  // Of the events that are loaded.
+  [[nodiscard]] int64_t slices() const;
+  [[nodiscard]] int64_t memory_bytes() const;
   [[nodiscard]] const RankModel* rank(int number) const;
   [[nodiscard]] std::optional<size_t> index_of_rank(int number) const;
   [[nodiscard]] std::optional<size_t> index_of_step(int64_t step) const;
@@ -84,9 +103,16 @@ struct Model {
 [[nodiscard]] Model build_model(analyzer::Run run, analyzer::Analysis analysis,
                                 std::vector<analyzer::RankLanes> lanes);
 
-// Opens, analyses and loads a run. Called on a worker thread; `progress` on the same one.
-Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesystem::path>& paths,
-                                                const analyzer::AnalysisOptions& options,
-                                                const analyzer::Progress& progress = {});
+// Opens and analyses a run, and loads the events of these ranks, or of all. Called on a worker
+// thread; `progress` on the same one.
+Result<std::shared_ptr<const Model>> load_model(
+    const std::vector<std::filesystem::path>& paths, const analyzer::AnalysisOptions& options,
+    const analyzer::Progress& progress = {}, const std::optional<std::set<int>>& with_events = {});
+
+// What is loaded of each rank, to be looked at on another thread.
+[[nodiscard]] std::vector<SharedEvents> events_of(const Model& model);
+
+// Of one rank. O(events). Called on a worker thread: looks at nothing of the model that changes.
+Result<SharedEvents> load_events(const Model& model, size_t rank_index);
 
 }  // namespace dprof::view

@@ -30,8 +30,8 @@ bool name_matches(std::string_view pattern, std::string_view name) {
 
 std::vector<uint8_t> matching_names(const RankModel& rank, std::string_view pattern) {
   std::vector<uint8_t> matches;
-  matches.reserve(rank.lanes.names.size());
-  for (const std::string& name : rank.lanes.names)
+  matches.reserve(rank.lanes().names.size());
+  for (const std::string& name : rank.lanes().names)
     matches.push_back(name_matches(pattern, name) ? 1 : 0);
   return matches;
 }
@@ -39,7 +39,7 @@ std::vector<uint8_t> matching_names(const RankModel& rank, std::string_view patt
 bool any_name_matches(const Model& model, std::string_view pattern) {
   return std::ranges::any_of(model.ranks, [&](const RankModel& rank) {
     return std::ranges::any_of(
-        rank.lanes.names, [&](const std::string& name) { return name_matches(pattern, name); });
+        rank.lanes().names, [&](const std::string& name) { return name_matches(pattern, name); });
   });
 }
 

@@ -166,11 +166,11 @@ Callout callout_of(const Session& session, const Hover& hover) {
   Callout callout;
   if (hover.slice) {
     const analyzer::ThreadLanes& thread =
-        rank.lanes.threads[static_cast<size_t>(hover.slice->thread_index)];
+        rank.lanes().threads[static_cast<size_t>(hover.slice->thread_index)];
     const analyzer::Lane& lane = lane_of(model, *hover.slice);
     const uint32_t slice = hover.slice->slice;
-    callout.title = rank.lanes.names[static_cast<size_t>(lane.name[slice])];
-    const bool unfinished = is_unfinished(rank.lanes, span_of(model, *hover.slice).end);
+    callout.title = rank.lanes().names[static_cast<size_t>(lane.name[slice])];
+    const bool unfinished = is_unfinished(rank.lanes(), span_of(model, *hover.slice).end);
     callout.lines.push_back(
         fmt::format("{} · {} · rank {}, {}",
                     unfinished ? "unfinished" : format_duration({lane.duration_ns[slice]}),

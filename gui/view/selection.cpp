@@ -29,21 +29,6 @@ std::optional<int64_t> read_number(std::string_view text) {
   return value;
 }
 
-std::optional<TraceNs> read_moment(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  double factor = 0;
-  if (unit == "ns") factor = 1;
-  if (unit == "us") factor = kNsPerUs;
-  if (unit == "ms") factor = kNsPerMs;
-  if (unit == "s") factor = kNsPerSecond;
-  const double ns = value * factor;
-  if (factor == 0 || std::abs(ns) > 9e18) return std::nullopt;
-  return TraceNs{std::llround(ns)};
-}
-
 // Cuts off what stands before the first `separator`.
 std::string_view take(std::string_view& text, std::string_view separator) {
   const size_t at = text.find(separator);
@@ -54,8 +39,8 @@ std::string_view take(std::string_view& text, std::string_view separator) {
 
 std::optional<SlicePlace> find_row(const RankModel& rank, int rank_index, std::string_view table,
                                    int64_t row) {
-  for (size_t t = 0; t < rank.lanes.threads.size(); ++t) {
-    const analyzer::ThreadLanes& thread = rank.lanes.threads[t];
+  for (size_t t = 0; t < rank.lanes().threads.size(); ++t) {
+    const analyzer::ThreadLanes& thread = rank.lanes().threads[t];
     if (thread.table != table) continue;
     for (size_t d = 0; d < thread.depths.size(); ++d) {
       const std::vector<int64_t>& rows = thread.depths[d].row;
@@ -94,7 +79,7 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
   if (rank == nullptr)
     return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
   std::string known;
-  for (const analyzer::ThreadLanes& thread : rank->lanes.threads) {
+  for (const analyzer::ThreadLanes& thread : rank->lanes().threads) {
     const std::string track = track_of(rank->rank, thread);
     known += known.empty() ? track : ", " + track;
     if (track != selector.table) continue;
@@ -139,6 +124,21 @@ Status apply_collective(const Model& model, const Selector& selector, Selection&
 }
 
 }  // namespace
+
+std::optional<TraceNs> read_moment(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  double factor = 0;
+  if (unit == "ns") factor = 1;
+  if (unit == "us") factor = kNsPerUs;
+  if (unit == "ms") factor = kNsPerMs;
+  if (unit == "s") factor = kNsPerSecond;
+  const double ns = value * factor;
+  if (factor == 0 || std::abs(ns) > 9e18) return std::nullopt;
+  return TraceNs{std::llround(ns)};
+}
 
 bool Selection::has_rank(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
@@ -285,7 +285,7 @@ int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval ra
   int64_t events = 0;
   for (const RankModel& rank : model.ranks) {
     if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), rank.rank) == ranks.end()) continue;
-    for (const analyzer::ThreadLanes& thread : rank.lanes.threads) {
+    for (const analyzer::ThreadLanes& thread : rank.lanes().threads) {
       for (const analyzer::Lane& lane : thread.depths) {
         events += static_cast<int64_t>(count_in(slices_of(lane), range));
       }

@@ -58,6 +58,11 @@ class Session {
   void restore(const SavedView& view);
   [[nodiscard]] bool is_as_opened() const;
 
+  // Rank indexes whose events are to be seen: chosen, unfolded, pinned; the most important first.
+  [[nodiscard]] std::vector<size_t> looked_at() const;
+  // A rank's events have come, or are given up.
+  void take_events(size_t rank_index, SharedEvents events);
+
   [[nodiscard]] bool is_open() const { return model_ != nullptr; }
   [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] std::shared_ptr<const Model> shared_model() const { return model_; }

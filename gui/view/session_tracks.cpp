@@ -14,6 +14,40 @@ void Session::relayout() {
   keep_scroll_inside();
 }
 
+std::vector<size_t> Session::looked_at() const {
+  std::vector<size_t> ranks;
+  const auto add = [&](size_t rank_index) {
+    if (std::ranges::find(ranks, rank_index) == ranks.end()) ranks.push_back(rank_index);
+  };
+  for (const int rank : selection_.ranks) {
+    if (const auto index = model_->index_of_rank(rank)) add(*index);
+  }
+  for (const Row& row : layout_.rows) {
+    if (row.kind == RowKind::kRank && !row.folded) add(static_cast<size_t>(row.rank_index));
+  }
+  for (const std::string& pattern : arrangement_.pinned) {
+    const std::string of_rank = pattern.substr(0, pattern.find('/'));
+    for (size_t r = 0; r < model_->ranks.size(); ++r) {
+      if (track_matches(of_rank, fmt::format("rank:{}", model_->ranks[r].rank))) add(r);
+    }
+  }
+  return ranks;
+}
+
+void Session::take_events(size_t rank_index, SharedEvents events) {
+  const auto is_of_rank = [&](const SlicePlace& place) {
+    return static_cast<size_t>(place.rank_index) == rank_index;
+  };
+  // Places of slices mean nothing in other events.
+  if (selection_.slice && is_of_rank(*selection_.slice)) selection_.slice.reset();
+  if (std::ranges::any_of(flow_, is_of_rank)) flow_.clear();
+  model_->ranks[rank_index].events = std::move(events);
+  events_.forget();
+  flame_.forget();
+  durations_.forget();
+  relayout();
+}
+
 void Session::keep_scroll_inside() {
   constexpr int kBelowLastRow = 12;
   const int most = std::max(layout_.height + kBelowLastRow - height_, 0);

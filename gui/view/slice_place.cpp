@@ -10,7 +10,7 @@ const RankModel& rank_of(const Model& model, const SlicePlace& place) {
 }
 
 const analyzer::ThreadLanes& thread_of(const Model& model, const SlicePlace& place) {
-  return rank_of(model, place).lanes.threads[static_cast<size_t>(place.thread_index)];
+  return rank_of(model, place).lanes().threads[static_cast<size_t>(place.thread_index)];
 }
 
 const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
@@ -19,7 +19,7 @@ const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
 
 const std::string& name_of(const Model& model, const SlicePlace& place) {
   const int32_t name = lane_of(model, place).name[place.slice];
-  return rank_of(model, place).lanes.names[static_cast<size_t>(name)];
+  return rank_of(model, place).lanes().names[static_cast<size_t>(name)];
 }
 
 Interval span_of(const Model& model, const SlicePlace& place) {

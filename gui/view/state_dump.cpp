@@ -25,8 +25,8 @@ Json row_json(const Session& session, const Row& row) {
   } else if (row.kind == RowKind::kThread) {
     const RankModel& rank = model.ranks[static_cast<size_t>(row.rank_index)];
     const auto thread = static_cast<size_t>(row.thread_index);
-    for (size_t depth = 0; depth < rank.lods[thread].size(); ++depth) {
-      count(slices_of(rank.lanes.threads[thread].depths[depth]), rank.lods[thread][depth]);
+    for (size_t depth = 0; depth < rank.lods()[thread].size(); ++depth) {
+      count(slices_of(rank.lanes().threads[thread].depths[depth]), rank.lods()[thread][depth]);
     }
   }
   return {{"track", row.track}, {"y", row.y},       {"height", row.height}, {"items", items},
@@ -69,7 +69,7 @@ std::string dump_state(const Session& session, int pending,
   for (const analyzer::Finding& finding : session.model().findings()) {
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
-  out["memory_bytes"] = session.model().memory_bytes;
+  out["memory_bytes"] = session.model().memory_bytes();
   return out.dump(2) + "\n";
 }
 

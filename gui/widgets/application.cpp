@@ -53,6 +53,7 @@ int run_application(int argc, char** argv) {
   Look look(theme_of(*options));
   MainWindow window(look);
   window.resize(options->width, options->height);
+  window.set_event_budget(options->memory);
   if (!options->has_output()) {
     window.recall_layout();
     window.keep_views();

@@ -53,13 +53,17 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {
     if (renewing_) {
       renew_model(std::move(model));
-      return;
+    } else {
+      open_model(std::move(model));
     }
-    show_model(std::move(model));
-    emit settled();
   });
+  connect(
+      &worker_, &Worker::events_loaded, this,
+      [this](const std::shared_ptr<const view::Model>& run, size_t rank_index,
+             const Result<view::SharedEvents>& events) { take_events(*run, rank_index, events); });
   connect(&watch_, &RunWatch::changed, this, &MainWindow::run_changed);
   connect(&worker_, &Worker::failed, this, [this](const Error& error) {
+    loading_events_ = false;
     if (renewing_) {  // what is open stays
       renewing_ = false;
       stage_.clear();
@@ -323,9 +327,10 @@ void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::Analys
   error_.reset();
   stage_ = tr("opening");
   share_ = 0;
+  options.cache = true;  // opened again, it is there at once
   paths_ = paths;
   options_ = options;
-  worker_.open(std::move(paths), std::move(options));
+  worker_.open(std::move(paths), std::move(options), {});
   refresh();
 }
 
@@ -333,6 +338,7 @@ void MainWindow::compare_with(std::vector<std::filesystem::path> paths,
                               analyzer::AnalysisOptions options) {
   if (!session_.is_open()) return;
   compare_error_.reset();
+  options.cache = true;
   worker_.compare(session_.shared_model(), std::move(paths), std::move(options));
 }
 
@@ -340,6 +346,10 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
   session_ = view::Session();
+  settling_ = false;
+  loading_events_ = false;
+  missing_events_ = 0;
+  failed_events_.clear();
   centre_stack_->setCurrentWidget(centre_);
   session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
   session_.open(std::move(model));
@@ -391,6 +401,7 @@ void MainWindow::refresh() {
   const std::optional<size_t> finding =
       session_.is_open() ? session_.selection().finding : std::nullopt;
   if (finding && *finding < cards_.size()) findings_->reveal(cards_[*finding]);
+  load_events();
 }
 
 void MainWindow::describe_selection() {

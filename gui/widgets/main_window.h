@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "gui/view/event_loading.h"
 #include "gui/view/panels.h"
 #include "gui/view/session.h"
 #include "gui/widgets/canvas.h"
@@ -67,11 +68,14 @@ class MainWindow : public QMainWindow {
   Status restore_view(const std::filesystem::path& file);
   // The open run once more, without losing what is looked at.
   void read_again();
+  // What events may take in memory.
+  void set_event_budget(view::EventBudget budget) { event_budget_ = budget; }
   // All panes again, after the session was changed from outside.
   void refresh();
 
  signals:
-  void settled();  // a run is open, or could not be opened
+  // A run is open with the events that are looked at, or could not be opened.
+  void settled();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -105,6 +109,11 @@ class MainWindow : public QMainWindow {
   void save_view_as();
   void run_changed();
   void renew_model(std::shared_ptr<const view::Model> model);
+  void open_model(std::shared_ptr<const view::Model> model);
+  void load_events();
+  void take_events(const view::Model& run, size_t rank_index,
+                   const Result<view::SharedEvents>& events);
+  void settle();
   void add_track_actions();
   void next_along(int by);
   void begin_note(Interval at);
@@ -126,6 +135,11 @@ class MainWindow : public QMainWindow {
   QTimer save_pause_;
   QElapsedTimer renewed_;
   bool renewing_ = false;
+  view::EventBudget event_budget_;
+  std::set<size_t> failed_events_;  // rank indexes
+  int64_t missing_events_ = 0;      // of ranks that are looked at, as it was said last
+  bool loading_events_ = false;
+  bool settling_ = false;  // a run was opened, and what it opens with is being loaded
   bool keeps_views_ = false;
   view::SavedView kept_;
   std::optional<Interval> noting_;  // what a note is being written about

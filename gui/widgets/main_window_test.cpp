@@ -368,6 +368,39 @@ TEST_F(MainWindowTest, OpensARunAndDescribesARow) {
   EXPECT_NE(view::to_text(window.draw_list()).find("row:0/collective/3"), std::string::npos);
 }
 
+// A run can be looked at before its events are there, and what was looked at meanwhile stays.
+TEST_F(MainWindowTest, EventsComeAfterTheRun) {
+  const test_support::TemporaryFolder folder;
+  ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());
+  QSignalSpy settled(&window, &MainWindow::settled);
+  window.open({folder.path() / "run"});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().is_open(); }, 20'000));
+  const auto model = window.session().shared_model();
+  EXPECT_FALSE(model->ranks.back().events->loaded);
+  EXPECT_EQ(settled.count(), 0);
+  window.session().select_rank(1);
+  window.refresh();
+  ASSERT_TRUE(settled.wait(20'000));
+  EXPECT_EQ(window.session().shared_model(), model);
+  for (const view::RankModel& rank : model->ranks) EXPECT_TRUE(rank.events->loaded);
+  EXPECT_EQ(window.session().selection().ranks, std::vector<int>{1});
+  EXPECT_GT(model->slices(), 0);
+}
+
+TEST_F(MainWindowTest, EventsThatCannotBeReadAreSaid) {
+  const test_support::TemporaryFolder folder;
+  const auto run = folder.path() / "run";
+  ASSERT_TRUE(test_support::write_run(run, {}).ok());
+  QSignalSpy settled(&window, &MainWindow::settled);
+  window.open({run});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.session().is_open(); }, 20'000));
+  std::filesystem::remove(run / "rank-00001.dprof");
+  ASSERT_TRUE(settled.wait(20'000));
+  EXPECT_FALSE(window.session().model().ranks[1].events->loaded);
+  EXPECT_NE(window.state().find("rank-00001.dprof"), std::string::npos);
+  EXPECT_FALSE(window.error());
+}
+
 TEST_F(MainWindowTest, OpeningAnotherRunDropsTheFirst) {
   const test_support::TemporaryFolder folder;
   test_support::RunSpec second;

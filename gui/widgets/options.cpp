@@ -9,6 +9,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "gui/view/selection.h"
+
 namespace dprof::widgets {
 namespace {
 
@@ -71,6 +73,23 @@ std::string read_timeout(const std::string& text, Options& options) {
   return {};
 }
 
+std::string read_memory(const std::string& text, Options& options) {
+  const auto bytes = read_bytes(text);
+  if (!bytes) return fmt::format("'{}' is no size like 8G or 500M", text);
+  options.memory.bytes = *bytes;
+  return {};
+}
+
+std::string read_from(const std::string& text, Options& options) {
+  options.from = view::read_moment(text);
+  return options.from ? "" : fmt::format("'{}' is no moment like 1.5s or 20ms", text);
+}
+
+std::string read_to(const std::string& text, Options& options) {
+  options.to = view::read_moment(text);
+  return options.to ? "" : fmt::format("'{}' is no moment like 1.5s or 20ms", text);
+}
+
 std::string read_script(const std::string& path, Options& options) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -123,10 +142,25 @@ std::optional<std::chrono::milliseconds> read_time(std::string_view text) {
   return std::chrono::milliseconds(*value * factor);
 }
 
+std::optional<int64_t> read_bytes(std::string_view text) {
+  constexpr int64_t kLeast = int64_t{1} << 20;
+  constexpr int64_t kMost = int64_t{1} << 50;
+  if (text.empty()) return std::nullopt;
+  const std::string_view units = "KMGT";
+  const size_t unit = units.find(text.back());
+  if (unit == std::string_view::npos) return std::nullopt;
+  text.remove_suffix(1);
+  const std::optional<int64_t> value = read_number<int64_t>(text);
+  const int shift = 10 * (static_cast<int>(unit) + 1);
+  if (!value || *value <= 0 || *value > kMost >> shift) return std::nullopt;
+  const int64_t bytes = *value << shift;
+  return bytes < kLeast ? std::nullopt : std::optional(bytes);
+}
+
 std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code) {
   Options options;
   CLI::App app{"dprof-gui: the timeline of a recorded training run", "dprof-gui"};
-  std::string size, steps, ranks, timeout, theme, script;
+  std::string size, steps, ranks, timeout, theme, script, memory, from, to;
   std::vector<std::string> views;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
   app.add_option("--screenshot", options.screenshot,
@@ -154,6 +188,12 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
       ->check(reading(read_steps, options, "A:B"));
   app.add_option("--ranks", ranks, "only these ranks: 0,5")
       ->check(reading(read_ranks, options, "LIST"));
+  app.add_option("--from", from, "the visible range begins here: 1.5s")
+      ->check(reading(read_from, options, "TIME"));
+  app.add_option("--to", to, "and ends here")->check(reading(read_to, options, "TIME"));
+  app.add_option("--memory", memory,
+                 "what events may take; those of other ranks are not loaded: 4G")
+      ->check(reading(read_memory, options, "SIZE"));
   app.add_option("--theme", theme, "light or dark; default: as the desktop")
       ->check(CLI::IsMember({"light", "dark"}));
   app.add_option("--scale", options.scale, "pixels per logical pixel: 1, 1.25, 2")

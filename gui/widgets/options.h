@@ -12,6 +12,7 @@
 #include "analyzer/analysis.h"
 #include "base/exit_code.h"
 #include "gui/view/docks/dock.h"
+#include "gui/view/event_loading.h"
 #include "gui/view/pages/page.h"
 #include "gui/view/script.h"
 
@@ -36,6 +37,9 @@ struct Options {
   bool theme_given = false;
   std::string scale = "1";
   std::chrono::milliseconds timeout{60'000};
+  view::EventBudget memory;
+  std::optional<TraceNs> from;  // of the visible range; nullopt = the run's begin
+  std::optional<TraceNs> to;    // and its end
 
   // With an output or a script no window shows.
   [[nodiscard]] bool has_output() const { return screenshot || state || draw_list || has_script; }
@@ -43,6 +47,9 @@ struct Options {
 
 // "60s", "500ms", "60" (seconds), up to a day.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_time(std::string_view text);
+
+// "8G", "500M" (powers of 1024), of at least a mebibyte.
+[[nodiscard]] std::optional<int64_t> read_bytes(std::string_view text);
 
 // nullopt: help was printed, or a message; the process ends with `exit_code`.
 [[nodiscard]] std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code);

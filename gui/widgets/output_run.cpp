@@ -74,6 +74,13 @@ Status apply_options(const Options& options, MainWindow& window) {
     if (!selected.ok()) return selected;
     keep = true;
   }
+  if (options.from || options.to) {
+    const Interval whole = window.session().whole();
+    const Interval range{options.from.value_or(whole.begin), options.to.value_or(whole.end)};
+    if (range.empty())
+      return fail(Code::kUsage, "--from is not before --to", "the range is half-open");
+    window.session().show(range);
+  }
   if (!options.compare.empty()) window.compare_with({options.compare}, options.analysis);
   window.refresh();
   return Done{};

@@ -35,8 +35,9 @@ class ProgramTest : public ::testing::Test {
     return text.str();
   }
 
-  std::string make_run() {
+  std::string make_run(int64_t events_per_rank = 0) {
     test_support::RunSpec spec;
+    if (events_per_rank > 0) spec = test_support::volume_spec(events_per_rank);
     spec.delays.push_back({.rank = 1, .phase = test_support::Phase::kInput, .ns = 8'000'000});
     EXPECT_TRUE(test_support::write_run(folder.path() / "run", spec).ok());
     return (folder.path() / "run").string();
@@ -104,6 +105,37 @@ TEST_F(ProgramTest, ASavedViewFitsAnotherRun) {
       3)
       << err;
   EXPECT_NE(err.find("holds no saved view"), std::string::npos) << err;
+}
+
+TEST_F(ProgramTest, EventsThatDoNotFitAreNotLoaded) {
+  const std::string run_folder = make_run(30'000);
+  const auto state_with = [&](const std::string& options) {
+    EXPECT_EQ(run(run_folder + " --select rank:1 " + options + " --dump-state " + path("m.json")),
+              0);
+    return nlohmann::json::parse(read(path("m.json")));
+  };
+  const nlohmann::json all = state_with("");
+  const nlohmann::json one = state_with("--memory 1M");
+  EXPECT_GT(all["memory_bytes"], one["memory_bytes"]);
+  EXPECT_LE(one["memory_bytes"], 1 << 20);
+  EXPECT_NE(one.dump().find("do not fit into"), std::string::npos) << one["messages"];
+  EXPECT_EQ(all.dump().find("do not fit into"), std::string::npos);
+  std::string err;
+  for (const char* wrong : {"8", "8Q", "-1G", "1K", "99999999999T", ""}) {
+    EXPECT_EQ(run(run_folder + " --memory '" + wrong + "' --dump-state " + path("w.json"), &err), 2)
+        << wrong;
+  }
+}
+
+TEST_F(ProgramTest, TheVisibleRangeCanBeGiven) {
+  const std::string run_folder = make_run();
+  ASSERT_EQ(run(run_folder + " --from 10ms --to 0.02s --dump-state " + path("r.json")), 0);
+  const nlohmann::json state = nlohmann::json::parse(read(path("r.json")));
+  EXPECT_EQ(state["range_ns"], nlohmann::json::array({10'000'000, 20'000'000})) << state.dump();
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --from 20ms --to 10ms --dump-state " + path("r.json"), &err), 2);
+  EXPECT_NE(err.find("--from is not before --to"), std::string::npos) << err;
+  EXPECT_EQ(run(run_folder + " --from soon --dump-state " + path("r.json"), &err), 2);
 }
 
 TEST_F(ProgramTest, AnotherRunIsOpenedBesideTheFirst) {

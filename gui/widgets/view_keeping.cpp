@@ -73,7 +73,11 @@ void MainWindow::read_again() {
   }
   renewing_ = true;
   renewed_.start();
-  worker_.open(paths_, options_);
+  std::set<int> with_events;
+  for (const view::RankModel& rank : session_.model().ranks) {
+    if (rank.events->loaded) with_events.insert(rank.rank);
+  }
+  worker_.open(paths_, options_, std::move(with_events));
 }
 
 void MainWindow::renew_model(std::shared_ptr<const view::Model> model) {
@@ -82,6 +86,8 @@ void MainWindow::renew_model(std::shared_ptr<const view::Model> model) {
   stage_.clear();
   session_.renew(std::move(model));
   described_.reset();
+  loading_events_ = false;
+  failed_events_.clear();
   watch_.watch(session_.model().run);
   set_message(watch_.has_open_trace() ? tr("still being recorded, and followed") : QString());
   // Where reading takes long, it happens less often.

@@ -120,7 +120,7 @@ TEST_F(ViewKeepingTest, ARunThatIsBeingRecordedIsFollowed) {
   recording.add_steps(20);
   Opened opened(run);
   const view::Session& session = opened.window.session();
-  const auto slices = [&] { return session.model().slices; };
+  const auto slices = [&] { return session.model().slices(); };
   EXPECT_EQ(slices(), 20);
   recording.add_steps(10);
   ASSERT_TRUE(QTest::qWaitFor([&] { return slices() == 30; }, kTimeoutMs));

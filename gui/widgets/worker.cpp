@@ -47,14 +47,15 @@ analyzer::Progress Worker::progress_of(uint64_t generation) {
   };
 }
 
-void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options,
+                  std::set<int> with_events) {
   const uint64_t generation = ++*open_generation_;
   ++describe_generation_;
   const auto current = open_generation_;
-  start([this, generation, current, paths = std::move(paths),
-         options = std::move(options)]() -> std::function<void()> {
+  start([this, generation, current, paths = std::move(paths), options = std::move(options),
+         with_events = std::move(with_events)]() -> std::function<void()> {
     auto model = std::make_shared<Result<std::shared_ptr<const view::Model>>>(
-        view::load_model(paths, options, progress_of(generation)));
+        view::load_model(paths, options, progress_of(generation), with_events));
     return [this, generation, current, model] {
       if (*current != generation) return;
       if (model->ok()) {
@@ -66,19 +67,41 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
   });
 }
 
+void Worker::load_events(std::shared_ptr<const view::Model> run, size_t rank_index) {
+  const uint64_t generation = *open_generation_;
+  const auto current = open_generation_;
+  start([this, generation, current, run = std::move(run), rank_index]() -> std::function<void()> {
+    if (*current != generation) return [] {};
+    auto events =
+        std::make_shared<const Result<view::SharedEvents>>(view::load_events(*run, rank_index));
+    return [this, generation, current, run, rank_index, events] {
+      if (*current == generation) emit events_loaded(run, rank_index, *events);
+    };
+  });
+}
+
 void Worker::compare(std::shared_ptr<const view::Model> run,
                      std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
   const uint64_t generation = *open_generation_;
   const auto current = open_generation_;
-  start([this, generation, current, run = std::move(run), paths = std::move(paths),
-         options = std::move(options)]() -> std::function<void()> {
-    const auto other = view::load_model(paths, options, progress_of(generation));
-    if (!other.ok()) {
-      return [this, generation, current, error = other.error()] {
+  std::vector<view::SharedEvents> events = view::events_of(*run);
+  start([this, generation, current, run = std::move(run), events = std::move(events),
+         paths = std::move(paths),
+         options = std::move(options)]() mutable -> std::function<void()> {
+    const auto refuse = [&](const Error& error) {
+      return [this, generation, current, error] {
         if (*current == generation) emit compare_failed(error);
       };
+    };
+    for (size_t r = 0; r < events.size(); ++r) {
+      if (events[r]->loaded) continue;
+      const Result<view::SharedEvents> loaded = view::load_events(*run, r);
+      if (!loaded.ok()) return refuse(loaded.error());
+      events[r] = *loaded;
     }
-    return [this, generation, current, runs = view::compare_models(*run, **other)] {
+    const auto other = view::load_model(paths, options, progress_of(generation));
+    if (!other.ok()) return refuse(other.error());
+    return [this, generation, current, runs = view::compare_models(*run, events, **other)] {
       if (*current == generation) emit compared(runs);
     };
   });

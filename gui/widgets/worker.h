@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "analyzer/analysis.h"
 #include "gui/view/model.h"
@@ -26,8 +27,11 @@ class Worker : public QObject {
   explicit Worker(QObject* parent = nullptr);
   ~Worker() override;
 
-  void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options);
-  // Loads another run and compares it with one that is open.
+  // With the events of these ranks; the others' come with load_events().
+  void open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options,
+            std::set<int> with_events);
+  void load_events(std::shared_ptr<const view::Model> run, size_t rank_index);
+  // Loads another run and compares it with one that is open, whose missing events are loaded, too.
   void compare(std::shared_ptr<const view::Model> run, std::vector<std::filesystem::path> paths,
                analyzer::AnalysisOptions options);
   void describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
@@ -44,6 +48,8 @@ class Worker : public QObject {
   void progressed(const QString& stage, double share);
   void opened(std::shared_ptr<const dprof::view::Model> model);
   void failed(const dprof::Error& error);
+  void events_loaded(std::shared_ptr<const dprof::view::Model> run, size_t rank_index,
+                     const dprof::Result<dprof::view::SharedEvents>& events);
   void compared(std::shared_ptr<const dprof::view::ComparedRuns> runs);
   void compare_failed(const dprof::Error& error);
   void described(const dprof::view::Fields& fields);

@@ -102,13 +102,14 @@ TEST_F(DocksTest, OnlyLinesInViewAreDrawnAndOfVeryManyTheFirst) {
   RankModel& rank = model.ranks[0];
   constexpr int64_t kMany = 50'000;
   std::vector<int64_t> lengths;
-  analyzer::Lane& lane = rank.lanes.threads[0].depths.emplace_back();
+  analyzer::RankLanes lanes = rank.lanes();
+  analyzer::Lane& lane = lanes.threads[0].depths.emplace_back();
   std::mt19937_64 random(7);
   for (int64_t i = 0; i < kMany; ++i) {
     lengths.push_back(static_cast<int64_t>(random() % 5000) + 1);
     test::add(lane, i * 6000, i * 6000 + lengths.back(), 2, analyzer::Category::kForward, i + 1000);
   }
-  rank.lods[0].emplace_back(lane.duration_ns);
+  rank.events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(std::move(model)));
   session.clear_selection();
   select("range:0ns..1s");
@@ -213,7 +214,9 @@ TEST_F(DocksTest, EqualDurationsAreOneBar) {
 
 TEST_F(DocksTest, AnUnfinishedEventHasNoDuration) {
   Model model = test::small_model();
-  model.ranks[1].lanes.open_slices = 1;
+  analyzer::RankLanes lanes = model.ranks[1].lanes();
+  lanes.open_slices = 1;
+  model.ranks[1].events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(std::move(model)));
   session.clear_selection();
   select("name:optimizer");

@@ -77,7 +77,7 @@ Durations durations_of(const Model& model, const EventQuery& query) {
   of_all.ranks.clear();
   each_event(model, of_all, [&](const SlicePlace& place, Interval span) {
     const RankModel& rank = model.ranks[static_cast<size_t>(place.rank_index)];
-    if (is_unfinished(rank.lanes, span.end)) {
+    if (is_unfinished(rank.lanes(), span.end)) {
       ++durations.unfinished;
       return;
     }

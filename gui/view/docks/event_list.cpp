@@ -55,8 +55,8 @@ class FirstEvents {
 // Calls back for each lane of a rank, with the place of its first event.
 template <typename Each>
 void each_lane(const RankModel& rank, int rank_index, const Each& each) {
-  for (size_t t = 0; t < rank.lanes.threads.size(); ++t) {
-    const std::vector<analyzer::Lane>& depths = rank.lanes.threads[t].depths;
+  for (size_t t = 0; t < rank.lanes().threads.size(); ++t) {
+    const std::vector<analyzer::Lane>& depths = rank.lanes().threads[t].depths;
     for (size_t d = 0; d < depths.size(); ++d)
       each(depths[d], SlicePlace{rank_index, static_cast<int>(t), static_cast<int>(d), 0});
   }
@@ -65,7 +65,7 @@ void each_lane(const RankModel& rank, int rank_index, const Each& each) {
 // What events are sorted by. The longest come first; those without a duration come last.
 int64_t key_of(const Model& model, EventOrder order, const SlicePlace& place, Interval span) {
   if (order == EventOrder::kByTime) return span.begin.ns;
-  return is_unfinished(rank_of(model, place).lanes, span.end) ? 1 : -span.length().ns;
+  return is_unfinished(rank_of(model, place).lanes(), span.end) ? 1 : -span.length().ns;
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void add_thread(const RankModel& rank, const analyzer::ThreadLanes& thread, Inte
         const TraceNs end = begin + DurationNs{lane.duration_ns[slice]};
         const DurationNs seen = std::min(end, range.end) - std::max(begin, range.begin);
         const uint32_t node =
-            builder.child(parent, rank.lanes.names[static_cast<size_t>(lane.name[slice])],
+            builder.child(parent, rank.lanes().names[static_cast<size_t>(lane.name[slice])],
                           static_cast<Category>(lane.phase[slice]));
         builder.node(node).total_ns += seen.ns;
         builder.node(node).self_ns += seen.ns;
@@ -105,7 +105,7 @@ FlameTree flame_of(const Model& model, const EventQuery& query, FlameOrder order
   TreeBuilder builder;
   for (const RankModel& rank : model.ranks) {
     if (!query.asks_for(rank.rank)) continue;
-    for (const analyzer::ThreadLanes& thread : rank.lanes.threads) {
+    for (const analyzer::ThreadLanes& thread : rank.lanes().threads) {
       if (thread.table == "host_range") add_thread(rank, thread, query.range, builder);
     }
   }

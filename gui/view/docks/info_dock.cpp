@@ -122,7 +122,7 @@ class Painter {
                                 report.run.steps->last_steady));
     fact("events", format_count(report.recording.events));
     if (report.recording.overhead) fact("recording cost", report.recording.overhead->how);
-    fact("in memory", format_bytes(model_.memory_bytes));
+    fact("in memory", format_bytes(model_.memory_bytes()));
   }
 
   void paint_ranks() {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 
 namespace dprof::view {
@@ -19,7 +21,12 @@ std::string range_title(const Session& session, size_t ranks) {
   } else if (!selection.range) {
     title += " · visible range";
   }
-  return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
+  title += fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
+  const int64_t missing = std::ranges::count_if(session.model().ranks, [&](const RankModel& rank) {
+    return !rank.events->loaded && (selection.ranks.empty() || selection.has_rank(rank.rank));
+  });
+  if (missing > 0) title += fmt::format(" · without {} whose events are not loaded", missing);
+  return title;
 }
 
 }  // namespace dprof::view

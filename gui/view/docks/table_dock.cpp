@@ -32,7 +32,7 @@ constexpr std::array<Column, 6> kColumns = {{
 std::array<std::string, kColumns.size()> cells_of(const Model& model, const SlicePlace& place) {
   const Interval span = span_of(model, place);
   const auto phase = static_cast<analyzer::Category>(lane_of(model, place).phase[place.slice]);
-  const bool unfinished = is_unfinished(rank_of(model, place).lanes, span.end);
+  const bool unfinished = is_unfinished(rank_of(model, place).lanes(), span.end);
   return {name_of(model, place),
           format_moment(span.begin, kNsPerUs),
           unfinished ? std::string("unfinished") : format_duration(span.length()),
@@ -102,7 +102,7 @@ std::string events_as_text(const Session& session) {
     const Interval span = span_of(model, place);
     const RankModel& rank = rank_of(model, place);
     const std::string duration =
-        is_unfinished(rank.lanes, span.end) ? "" : std::to_string(span.length().ns);
+        is_unfinished(rank.lanes(), span.end) ? "" : std::to_string(span.length().ns);
     text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name_of(model, place), span.begin.ns, duration,
                         rank.rank, thread_of(model, place).name, selector_of(model, place));
   }

@@ -182,17 +182,20 @@ class Painter {
   Panel panel_;
 };
 
-analyzer::ComparedRun side_of(const Model& model) {
+analyzer::ComparedRun side_of(const Model& model, const std::vector<SharedEvents>& events) {
   analyzer::ComparedRun run{.report = &model.report};
-  for (const RankModel& rank : model.ranks) run.ranks.push_back({&rank.lanes, rank.steps});
+  for (size_t r = 0; r < model.ranks.size(); ++r)
+    run.ranks.push_back({&events[r]->lanes, model.ranks[r].steps});
   return run;
 }
 
 }  // namespace
 
-std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const Model& other) {
-  return std::make_shared<const ComparedRuns>(
-      ComparedRuns{other.run.name, analyzer::compare(side_of(run), side_of(other))});
+std::shared_ptr<const ComparedRuns> compare_models(const Model& run,
+                                                   const std::vector<SharedEvents>& events,
+                                                   const Model& other) {
+  return std::make_shared<const ComparedRuns>(ComparedRuns{
+      other.run.name, analyzer::compare(side_of(run, events), side_of(other, events_of(other)))});
 }
 
 Panel draw_compare_page(const Session& session, int width, int height, int top,

@@ -44,10 +44,12 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   other.report.breakdown = breakdown(10 * kMs);
   other.run.name = "faster";
   // Rank 2 fetches its input as quickly as the others.
-  for (int64_t& length : other.ranks[2].lanes.threads[0].depths[1].duration_ns)
+  analyzer::RankLanes lanes = other.ranks[2].lanes();
+  for (int64_t& length : lanes.threads[0].depths[1].duration_ns)
     length = length == 40 * kMs ? 10 * kMs : length;
+  other.ranks[2].events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(run));
-  session.show_comparison(compare_models(run, other));
+  session.show_comparison(compare_models(run, events_of(run), other));
   const std::string drawn = text();
   EXPECT_THAT(drawn, HasSubstr("small beside faster"));
   EXPECT_THAT(drawn, HasSubstr("▼ 30.0 ms"));
