@@ -140,11 +140,10 @@ view::Model large_run() {
   return view::build_model(std::move(run), std::move(analysis), {});
 }
 
-int run(int64_t events) {
+int run(int64_t events, int ranks) {
   const test_support::TemporaryFolder folder;
-  constexpr int kRanks = 2;
   const auto written = test_support::write_run(folder.path() / "run",
-                                               test_support::volume_spec(events / kRanks, kRanks));
+                                               test_support::volume_spec(events / ranks, ranks));
   if (!written.ok()) {
     fmt::print(stderr, "bench_gui_frames: {}\n", written.error().what);
     return 125;
@@ -204,16 +203,19 @@ int run(int64_t events) {
 }  // namespace
 }  // namespace dprof
 
-// Usage: bench_gui_frames [--events N]
+// Usage: bench_gui_frames [--events N] [--ranks N]
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   int64_t events = 1'000'000;
+  int ranks = 2;
   for (int i = 1; i + 1 < argc; ++i) {
-    if (std::string_view(argv[i]) != "--events") continue;
     const std::string_view value(argv[i + 1]);
-    std::from_chars(value.data(), value.data() + value.size(), events);
+    if (std::string_view(argv[i]) == "--events")
+      std::from_chars(value.data(), value.data() + value.size(), events);
+    if (std::string_view(argv[i]) == "--ranks")
+      std::from_chars(value.data(), value.data() + value.size(), ranks);
   }
   const QApplication application(argc, argv);
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-  return dprof::run(events);
+  return dprof::run(events, std::max(ranks, 1));
 }
