@@ -7,7 +7,6 @@
 //   bench_analyzer digest FILE                  reads it into a digest
 //   bench_analyzer attribute --ranges N --kernels M    kernels to nested ranges, in memory
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -17,29 +16,14 @@
 #include "analyzer/digest/digest.h"
 #include "analyzer/run.h"
 #include "bench/analyzer_trace.h"
+#include "bench/process_use.h"
 
 namespace dprof::bench {
 namespace {
 
-struct Usage {
-  double cpu_s = 0;
-  int64_t peak_bytes = 0;
-};
-
-Usage usage() {
-  rusage r{};
-  getrusage(RUSAGE_SELF, &r);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return {seconds(r.ru_utime) + seconds(r.ru_stime), static_cast<int64_t>(r.ru_maxrss) * 1024};
-}
-
 class Stopwatch {
  public:
-  [[nodiscard]] double wall_s() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  [[nodiscard]] double wall_s() const { return seconds_since(begin_); }
   [[nodiscard]] double cpu_s() const { return usage().cpu_s - cpu_; }
 
  private:

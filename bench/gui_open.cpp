@@ -5,7 +5,6 @@
 //   bench_gui_open make FOLDER --events N --ranks N    a run, its events over all ranks together
 //   bench_gui_open open FOLDER [--memory BYTES]        prints one line
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <QApplication>
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bench/process_use.h"
 #include "gui/widgets/main_window.h"
 #include "tests/support/run_builder.h"
 
@@ -20,16 +20,6 @@ namespace dprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-int64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
 
 int refuse(const Error& error) {
   fmt::print(stderr, "bench_gui_open: {}\n", error.what);
@@ -56,7 +46,7 @@ int open(const std::filesystem::path& folder, view::EventBudget budget) {
     QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   if (window.error()) return refuse(*window.error());
   (void)window.grab();
-  const double first = seconds_since(begin);
+  const double first = bench::seconds_since(begin);
   while (!settled) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   (void)window.grab();
   const view::Model& model = window.session().model();
@@ -65,8 +55,8 @@ int open(const std::filesystem::path& folder, view::EventBudget budget) {
   fmt::print(
       "first picture {:6.2f} s   with events {:6.2f} s   ({} slices of {} of {} ranks, peak {} "
       "MB)\n",
-      first, seconds_since(begin), model.slices(), loaded, model.ranks.size(),
-      peak_bytes() / 1'000'000);
+      first, bench::seconds_since(begin), model.slices(), loaded, model.ranks.size(),
+      bench::usage().peak_bytes / 1'000'000);
   return 0;
 }
 

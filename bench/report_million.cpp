@@ -2,29 +2,19 @@
 // How long `dprof report` computes on a run of a million events. The run is made here and removed
 // at the end. Exits with 1 if --limit-ms is given and missed.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 
 #include "analyzer/analysis.h"
+#include "bench/process_use.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
 
 int64_t bytes_of(const fs::path& folder) {
   int64_t bytes = 0;
@@ -55,7 +45,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", made.error().what);
     return 1;
   }
-  const int64_t before = peak_memory_bytes();
+  const int64_t before = dprof::bench::usage().peak_bytes;
   double best = 1e9;
   int64_t rows = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -64,7 +54,7 @@ int main(int argc, char** argv) {
     if (!run.ok()) return 1;
     const auto analysis = dprof::analyzer::analyze(*run);
     if (!analysis.ok()) return 1;
-    best = std::min(best, seconds_since(begin));
+    best = std::min(best, dprof::bench::seconds_since(begin));
     rows = analysis->report.recording.events;
   }
   fmt::print(
@@ -72,6 +62,6 @@ int main(int argc, char** argv) {
       "peak memory +{:.1f} MB\n",
       rows, ranks, best * 1e3, static_cast<double>(rows) / best / 1e6,
       static_cast<double>(bytes_of(folder)) / 1e6,
-      static_cast<double>(peak_memory_bytes() - before) / 1e6);
+      static_cast<double>(dprof::bench::usage().peak_bytes - before) / 1e6);
   return limit_ms > 0 && best * 1e3 > limit_ms ? 1 : 0;
 }

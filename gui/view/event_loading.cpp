@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/view/event_loading.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dprof::view {
@@ -53,6 +55,14 @@ EventStep next_event_step(const Model& model, const std::vector<size_t>& looked_
 
 int64_t missing_events(const Model& model, const std::vector<size_t>& looked_at) {
   return std::ranges::count_if(looked_at, [&](size_t r) { return !is_loaded(model, r); });
+}
+
+std::string without_events(const Model& model, const std::vector<int>& ranks) {
+  const int64_t missing = std::ranges::count_if(model.ranks, [&](const RankModel& rank) {
+    return !rank.events->loaded &&
+           (ranks.empty() || std::ranges::find(ranks, rank.rank) != ranks.end());
+  });
+  return missing == 0 ? "" : fmt::format(" · without {} whose events are not loaded", missing);
 }
 
 }  // namespace dprof::view

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "gui/view/model.h"
@@ -34,5 +35,9 @@ struct EventStep {
 
 // Of those that are looked at: how many are not loaded. 0 where nothing is missing.
 [[nodiscard]] int64_t missing_events(const Model& model, const std::vector<size_t>& looked_at);
+
+// " · without 3 whose events are not loaded", of these ranks or of all: for every figure that is
+// made from events. "" where nothing is missing.
+[[nodiscard]] std::string without_events(const Model& model, const std::vector<int>& ranks = {});
 
 }  // namespace dprof::view

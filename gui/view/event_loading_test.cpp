@@ -85,6 +85,13 @@ TEST_F(EventLoadingTest, WhatFailedIsNotTriedAgain) {
   EXPECT_EQ(missing_events(model_, {3}), 1);
 }
 
+TEST_F(EventLoadingTest, FiguresSayWhatTheyLack) {
+  for (size_t r = 0; r < 6; ++r) load(r);
+  EXPECT_EQ(without_events(model_), " · without 2 whose events are not loaded");
+  EXPECT_EQ(without_events(model_, {5, 6}), " · without 1 whose events are not loaded");
+  EXPECT_EQ(without_events(model_, {0, 5}), "");
+}
+
 TEST(EventsOfASession, ComeAndGoWhileItIsLookedAt) {
   const Model small = test::small_model();
   const SharedEvents events = small.ranks[2].events;

@@ -14,11 +14,12 @@ namespace dprof::widgets {
 void MainWindow::open_model(std::shared_ptr<const view::Model> model) {
   show_model(std::move(model));
   settling_ = true;
+  loads_events_ = true;
   load_events();
 }
 
 void MainWindow::load_events() {
-  if (!session_.is_open() || loading_events_ || renewing_) return;
+  if (!loads_events_ || loading_events_ || renewing_) return;
   const view::Model& model = session_.model();
   const std::vector<size_t> looked_at = session_.looked_at();
   const view::EventStep step =

@@ -85,10 +85,12 @@ bool MainWindow::search(const std::string& text, int by) {
   const bool found = known && session_.next_named(pattern, by);
   if (found) session_.select_name(pattern);
   refresh();
+  const QString missing = to_qstring(view::without_events(session_.model()));
   if (!known) {
-    set_message(tr("no event's name contains %1").arg(to_qstring(text)));
+    set_message(tr("no event's name contains %1").arg(to_qstring(text)) + missing);
   } else if (!found) {
-    set_message(by > 0 ? tr("no later event of that name") : tr("no earlier event of that name"));
+    set_message((by > 0 ? tr("no later event of that name") : tr("no earlier event of that name")) +
+                missing);
   }
   return found;
 }

@@ -347,6 +347,7 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   stage_.clear();
   session_ = view::Session();
   settling_ = false;
+  loads_events_ = false;
   loading_events_ = false;
   missing_events_ = 0;
   failed_events_.clear();

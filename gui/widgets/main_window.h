@@ -138,6 +138,7 @@ class MainWindow : public QMainWindow {
   view::EventBudget event_budget_;
   std::set<size_t> failed_events_;  // rank indexes
   int64_t missing_events_ = 0;      // of ranks that are looked at, as it was said last
+  bool loads_events_ = false;       // of a run that was opened, not of a model shown from memory
   bool loading_events_ = false;
   bool settling_ = false;  // a run was opened, and what it opens with is being loaded
   bool keeps_views_ = false;

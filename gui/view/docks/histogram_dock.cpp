@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/event_loading.h"
 
 namespace dprof::view {
 namespace {
@@ -63,7 +64,9 @@ class Painter {
     if (name.empty())
       return "Choose an event, a node of the flame, or search for a name: its durations, over all "
              "ranks, are shown here.";
-    if (durations_.buckets.empty()) return fmt::format("{}: no event in this range", name);
+    const std::string missing = without_events(session_.model());
+    if (durations_.buckets.empty())
+      return fmt::format("{}: no event in this range{}", name, missing);
     const RankDurations& all = durations_.all;
     std::string text = fmt::format(
         "{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
@@ -71,7 +74,7 @@ class Painter {
         format_duration({all.p95_ns}), format_duration({all.longest_ns}));
     if (durations_.unfinished > 0)
       text += fmt::format(" · {} unfinished left out", format_count(durations_.unfinished));
-    return text;
+    return text + missing;
   }
 
   void paint_bars(Box area) {

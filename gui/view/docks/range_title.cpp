@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/format.h"
+#include "gui/view/event_loading.h"
 
 namespace dprof::view {
 
@@ -21,12 +20,8 @@ std::string range_title(const Session& session, size_t ranks) {
   } else if (!selection.range) {
     title += " · visible range";
   }
-  title += fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks");
-  const int64_t missing = std::ranges::count_if(session.model().ranks, [&](const RankModel& rank) {
-    return !rank.events->loaded && (selection.ranks.empty() || selection.has_rank(rank.rank));
-  });
-  if (missing > 0) title += fmt::format(" · without {} whose events are not loaded", missing);
-  return title;
+  return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks") +
+         without_events(session.model(), selection.ranks);
 }
 
 }  // namespace dprof::view
