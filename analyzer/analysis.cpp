@@ -16,6 +16,7 @@
 #include "analyzer/match/hang.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/summary.h"
+#include "analyzer/memory/curves.h"
 #include "analyzer/memory/memory.h"
 #include "analyzer/replay/operation_verdicts.h"
 #include "analyzer/replay/replay.h"
@@ -309,7 +310,8 @@ class Analyst {
                         .clock = alignment_.maps[d],
                         .steps = {},
                         .pieces = {},
-                        .own_delays = {}};
+                        .own_delays = {},
+                        .memory = {}};
       if (d < own_delays_.size()) rank.own_delays = std::move(own_delays_[d]);
       for (const StepRecord& step : digests_[d].steps)
         rank.steps.push_back({step.index, step.window});
@@ -317,6 +319,7 @@ class Analyst {
         rank.pieces.reserve(pieces_[d].size());
         for (const LatticePiece& piece : pieces_[d])
           rank.pieces.push_back({piece.span, piece.category, piece.phase});
+        rank.memory = memory_curves(digests_[d].memory);
       }
       pieces_[d] = {};
       analysis_.ranks.push_back(std::move(rank));

@@ -10,6 +10,7 @@
 
 #include "analyzer/align/clock_map.h"
 #include "analyzer/breakdown/gpu_rows.h"
+#include "analyzer/digest/level_curve.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run.h"
 #include "base/interval.h"
@@ -21,7 +22,15 @@ struct AnalysisOptions {
   std::vector<int> ranks;                            // empty = all
   RowFilter rows = RowFilter::kAll;                  // of gpu_rows only
   bool cache = false;                                // use and keep digests (digest/cache.h)
-  bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages
+  bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages,
+                       // curves of memory
+};
+
+// How much memory a rank held over time.
+struct MemoryCurve {
+  int device = -1;  // -1 = of the host
+  MemorySource source = MemorySource::kResident;
+  LevelCurve levels;
 };
 
 // A step of one rank on the run's axis.
@@ -85,6 +94,7 @@ struct RankAnalysis {
   std::vector<StepWindow> steps;
   std::vector<Piece> pieces;
   std::vector<OwnDelay> own_delays;  // by step; empty where ranks were not compared
+  std::vector<MemoryCurve> memory;   // by device; none where nothing is known
 };
 
 struct Analysis {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/digest/level_curve.h"
 #include "analyzer/digest/memory_blocks.h"
 #include "analyzer/digest/memory_levels.h"
 #include "analyzer/run.h"
@@ -48,6 +49,7 @@ struct DeviceMemory {
   int64_t before_at_peak = 0;  // of the peak, allocated before the recording or without a trace
   std::array<std::optional<int64_t>, kMemoryPhases> phase_peaks;
   std::vector<MemoryCell> cells;
+  LevelCurve curve;
   std::vector<HeldBlock> at_peak;  // largest first
   std::vector<HeldBlock> at_end;   // of the last step: those made in the recording
   int64_t unmatched_frees = 0;     // of blocks that nobody saw allocated
@@ -89,6 +91,8 @@ void for_each_time(MemoryDigest& memory, const Move& move) {
   for (DeviceMemory& device : memory.devices) {
     if (device.peak_allocated) move(device.peak_at);
     for (MemoryCell& cell : device.cells) move(cell.begin);
+    for (LevelPoint& point : device.curve.points) move(point.begin);
+    if (!device.curve.points.empty()) move(device.curve.end);
     for (std::vector<HeldBlock>* blocks : {&device.at_peak, &device.at_end}) {
       for (HeldBlock& block : *blocks) {
         if (block.born != kBeforeRecording) move(block.born);

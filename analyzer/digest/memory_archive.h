@@ -17,6 +17,14 @@ void serialize(Archive& archive, MemoryCell& c) {
           c.segment_allocs, c.segment_frees, c.flushes);
 }
 template <typename Archive>
+void serialize(Archive& archive, LevelPoint& p) {
+  archive(p.begin.ns, p.low, p.high, p.last, p.reserved);
+}
+template <typename Archive>
+void serialize(Archive& archive, LevelCurve& c) {
+  archive(c.cell_ns, c.points, c.end.ns);
+}
+template <typename Archive>
 void serialize(Archive& archive, HeldBlock& b) {
   archive(b.born.ns, b.freed.ns, b.bytes, b.blocks, b.site, b.said, b.born_in, b.freed_in,
           b.same_phase, b.in_op, b.by_loader);
@@ -32,7 +40,7 @@ void serialize(Archive& archive, OomRecord& o) {
 template <typename Archive>
 void serialize(Archive& archive, DeviceMemory& d) {
   archive(d.device, d.events, d.own_totals, d.peak_allocated, d.peak_reserved, d.peak_at.ns,
-          d.peak_phase, d.before_at_peak, d.phase_peaks, d.cells, d.at_peak, d.at_end,
+          d.peak_phase, d.before_at_peak, d.phase_peaks, d.cells, d.curve, d.at_peak, d.at_end,
           d.unmatched_frees, d.reused, d.retries, d.readings, d.out_of_memory);
 }
 template <typename Archive>
@@ -50,10 +58,12 @@ void serialize(Archive& archive, MemoryDigest& d) {
 
 // A new member changes a size: archive it above, then correct the number.
 static_assert(sizeof(MemoryCell) == 64);
+static_assert(sizeof(LevelPoint) == 40);
+static_assert(sizeof(LevelCurve) == 40);
 static_assert(sizeof(HeldBlock) == 56);
 static_assert(sizeof(MemoryReading) == 72);
 static_assert(sizeof(OomRecord) == 32);
-static_assert(sizeof(DeviceMemory) == 344);
+static_assert(sizeof(DeviceMemory) == 384);
 static_assert(sizeof(DeviceUse) == 48);
 static_assert(sizeof(DeviceSize) == 56);
 static_assert(sizeof(MemoryDigest) == 120);

@@ -57,6 +57,7 @@ void DeviceReplay::begin(const schema::MemoryEventRow& row, TraceNs at) {
   }
   now_ = first;
   levels_.emplace(steps_, first);
+  curve_.emplace(first);
   last_at_ = at;
   out_.peak_at = at;
   out_.peak_phase = static_cast<schema::Marker>(phase_of(at));
@@ -118,6 +119,7 @@ void DeviceReplay::compare_readings(TraceNs until) {
 
 void DeviceReplay::follow(TraceNs at, Change change) {
   levels_->add(at, now_, change);
+  curve_->add(at, now_);
   if (blocks_.reached(now_.allocated)) {
     peak_ = now_.allocated;
     out_.peak_at = at;
@@ -188,6 +190,7 @@ DeviceReplay::Outcome DeviceReplay::finish() {
       if (peak) *peak += offset;
     }
     out_.cells = levels_->take(offset, reserved_offset);
+    out_.curve = curve_->take(offset, reserved_offset);
     outcome.at_peak = blocks_.at_peak();
     outcome.at_end = at_end_ ? std::move(*at_end_) : blocks_.at_end();
     int64_t seen = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/digest/level_curve.h"
 #include "analyzer/digest/memory.h"
 #include "analyzer/digest/memory_blocks.h"
 #include "analyzer/digest/memory_levels.h"
@@ -63,6 +64,7 @@ class DeviceReplay {
   LiveBlocks blocks_;
   Segments segments_;
   std::optional<MemoryLevels> levels_;
+  std::optional<LevelCurveBuilder> curve_;  // there with levels_
   MemoryState now_;
   bool own_reserved_ = false;
   TraceNs last_at_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyzer/memory/categories.h"
+#include "analyzer/memory/curves.h"
 #include "analyzer/memory/headroom.h"
 #include "analyzer/memory/leaks.h"
 #include "analyzer/memory/sizing.h"
@@ -73,18 +74,6 @@ class MemoryAnalyst {
     }
     memory_.per_rank.push_back(std::move(memory));
     look_for_leak(digest, device, windows);
-  }
-
-  static MemorySource source_of(const DeviceMemory& device) {
-    const bool statistics =
-        device.device >= 0 && std::ranges::any_of(device.readings, [](const MemoryReading& r) {
-          return r.allocated.has_value();
-        });
-    if (device.events > 0) {
-      return device.own_totals || statistics ? MemorySource::kAllocatorEvents
-                                             : MemorySource::kCountedEvents;
-    }
-    return device.device >= 0 ? MemorySource::kStepSamples : MemorySource::kResident;
   }
 
   // The allocator's own figure, where it gave one, and else what was counted.
