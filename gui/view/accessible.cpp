@@ -61,6 +61,9 @@ AccessibleRow accessible_row(const Session& session, size_t index, int width) {
         rank.lanes().threads[static_cast<size_t>(row.thread_index)];
     out.name = fmt::format("rank {}, {}", rank.rank, thread.name);
     out.selected = session.selection().track == row.track;
+  } else if (row.kind == RowKind::kMemory) {
+    out.name = fmt::format("rank {}, {}", rank.rank, row.label);
+    out.selected = session.selection().track == row.track;
   } else {
     out.selected = session.selection().has_rank(rank.rank);
   }
@@ -74,6 +77,11 @@ std::string accessible_value(const Session& session, size_t index) {
   if (row.kind == RowKind::kThread) {
     return value_of_thread(rank.lanes().threads[static_cast<size_t>(row.thread_index)],
                            session.range());
+  }
+  if (row.kind == RowKind::kMemory) {
+    const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(row.memory_index)].curve;
+    const std::optional<HeldMemory> held = held_in(curve.levels, session.range());
+    return held ? held_text(curve, *held) : "nothing known in view";
   }
   return (row.note.empty() ? "" : row.note + ", ") + value_of_rank(rank, session.range());
 }

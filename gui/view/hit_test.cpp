@@ -42,6 +42,10 @@ Hit hit_test(const Model& model, const Layout& layout, const TimeScale& scale, i
     }
     return hit;
   }
+  if (row.kind == RowKind::kMemory) {
+    hit.memory = row.memory_index;
+    return hit;
+  }
   const int depth = (inside - kThreadPadding) / kDepthPitch;
   if (inside < kThreadPadding || depth >= row.depths) return hit;
   const auto thread = static_cast<size_t>(row.thread_index);

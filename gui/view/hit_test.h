@@ -16,6 +16,7 @@ struct Hit {
   std::optional<SlicePlace> slice;  // the longest, where several share the pixel
   uint32_t folded = 0;              // how many share it; 0 = none but this one
   std::optional<uint32_t> piece;    // of the rank's summary
+  int memory = -1;                  // into RankModel::memory; -1 = none
 };
 
 // `x`, `y` in the coordinates of scale and layout. O(log slices).

@@ -65,8 +65,7 @@ class Builder {
         const std::string of_rank = fmt::format("rank:{}", model_.ranks[r].rank);
         if (track_matches(pattern, of_rank) && seen.insert(of_rank).second)
           push_pinned(rank_row(r));
-        for (size_t t = 0; t < model_.ranks[r].lanes().threads.size(); ++t) {
-          Row row = thread_row(r, t);
+        for (Row& row : rows_within(r)) {
           if (!track_matches(pattern, row.track) || !seen.insert(row.track).second) continue;
           row.label = fmt::format("rank {} {}", model_.ranks[r].rank, row.label);
           push_pinned(std::move(row));
@@ -129,9 +128,8 @@ class Builder {
             .track = fmt::format("rank:{}/not_loaded", model_.ranks[index].rank),
             .label = "events not loaded"});
     }
-    for (size_t t = 0; t < model_.ranks[index].lanes().threads.size(); ++t) {
-      Row thread = thread_row(index, t);
-      if (!is_hidden(thread.track)) push(std::move(thread));
+    for (Row& within : rows_within(index)) {
+      if (!is_hidden(within.track)) push(std::move(within));
     }
   }
 
@@ -151,6 +149,26 @@ class Builder {
       row.note = fmt::format("waits {}", format_duration(*rank.wait_per_step));
     }
     return row;
+  }
+
+  // Of a rank that is unfolded.
+  [[nodiscard]] std::vector<Row> rows_within(size_t rank_index) const {
+    const RankModel& rank = model_.ranks[rank_index];
+    std::vector<Row> rows;
+    for (size_t t = 0; t < rank.lanes().threads.size(); ++t)
+      rows.push_back(thread_row(rank_index, t));
+    for (size_t m = 0; m < rank.memory.size(); ++m) {
+      const MemoryTrack& memory = rank.memory[m];
+      if (!memory.changes) continue;
+      rows.push_back({.kind = RowKind::kMemory,
+                      .height = kMemoryHeight,
+                      .rank_index = static_cast<int>(rank_index),
+                      .memory_index = static_cast<int>(m),
+                      .track = track_of(rank.rank, memory),
+                      .label = title_of(memory.curve),
+                      .note = format_bytes(memory.most)});
+    }
+    return rows;
   }
 
   [[nodiscard]] Row thread_row(size_t rank_index, size_t thread_index) const {
@@ -185,6 +203,10 @@ std::string track_of(int rank, const analyzer::ThreadLanes& thread) {
   std::replace(word.begin(), word.end(), ' ', '_');
   std::replace(word.begin(), word.end(), '/', '_');
   return fmt::format("rank:{}/thread:{}", rank, word);
+}
+
+std::string track_of(int rank, const MemoryTrack& memory) {
+  return fmt::format("rank:{}/{}", rank, word_of(memory.curve));
 }
 
 bool track_matches(std::string_view pattern, std::string_view track) {

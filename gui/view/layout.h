@@ -11,7 +11,7 @@
 
 namespace dprof::view {
 
-enum class RowKind : uint8_t { kGroup, kHost, kRank, kThread };  // kGroup: a heading only
+enum class RowKind : uint8_t { kGroup, kHost, kRank, kThread, kMemory };  // kGroup: a heading only
 
 struct Row {
   RowKind kind = RowKind::kHost;
@@ -20,6 +20,7 @@ struct Row {
   int rank_index = -1;    // into Model::ranks
   int thread_index = -1;  // into RankLanes::threads
   int depths = 0;         // of a thread
+  int memory_index = -1;  // into RankModel::memory
   bool folded = false;
   std::string track;  // selector: "rank:5/thread:main"
   std::string label;
@@ -56,8 +57,11 @@ inline constexpr int kBarTop = 3;       // in its row
 inline constexpr int kDepthPitch = 17;  // of a thread's nesting depths
 inline constexpr int kDepthHeight = 16;
 inline constexpr int kThreadPadding = 4;  // above the first and below the last depth
+inline constexpr int kMemoryHeight = 34;
 
 [[nodiscard]] Layout make_layout(const Model& model, const Arrangement& arrangement);
+
+[[nodiscard]] std::string track_of(int rank, const MemoryTrack& memory);
 
 // The selector of a thread or stream: "rank:5/thread:main", "rank:5/thread:gloo_worker_2",
 // "rank:5/stream:7", "rank:5/device:1/stream:7".

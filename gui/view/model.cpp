@@ -212,6 +212,8 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     rank.steps = std::move(analysis.ranks[i].steps);
     rank.pieces = std::move(analysis.ranks[i].pieces);
     rank.own_delays = std::move(analysis.ranks[i].own_delays);
+    for (analyzer::MemoryCurve& curve : analysis.ranks[i].memory)
+      rank.memory.emplace_back(std::move(curve));
     rank.summary = summary_of(rank.pieces);
     rank.host = analyzer::printable(rank.host);
     if (i < lanes.size()) rank.events = std::make_shared<const RankEvents>(std::move(lanes[i]));
@@ -264,9 +266,9 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
   return std::shared_ptr<const Model>(std::move(model));
 }
 
-std::vector<SharedEvents> events_of(const Model& model) {
-  std::vector<SharedEvents> events;
-  for (const RankModel& rank : model.ranks) events.push_back(rank.events);
+RunEvents events_of(const Model& model) {
+  RunEvents events;
+  for (const RankModel& rank : model.ranks) events.push_back({rank.rank, rank.events});
   return events;
 }
 

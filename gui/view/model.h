@@ -21,6 +21,7 @@
 #include "analyzer/lanes.h"
 #include "analyzer/run.h"
 #include "gui/view/lod.h"
+#include "gui/view/memory_track.h"
 
 namespace dprof::view {
 
@@ -54,6 +55,12 @@ struct RankEvents {
 };
 using SharedEvents = std::shared_ptr<const RankEvents>;
 
+struct LoadedRank {
+  int rank = 0;
+  SharedEvents events;  // never null
+};
+using RunEvents = std::vector<LoadedRank>;  // by the index of the rank
+
 struct RankModel {
   int rank = 0;
   std::string host;
@@ -67,6 +74,7 @@ struct RankModel {
   std::optional<DurationNs> wait_per_step;  // exposed wait, over steady steps
   std::optional<DurationNs> own_delay;      // of a named straggler
   std::vector<analyzer::OwnDelay> own_delays;
+  std::vector<MemoryTrack> memory;
 
   [[nodiscard]] const analyzer::RankLanes& lanes() const { return events->lanes; }
   [[nodiscard]] const std::vector<std::vector<LodIndex>>& lods() const { return events->lods; }
@@ -110,7 +118,7 @@ Result<std::shared_ptr<const Model>> load_model(
     const analyzer::Progress& progress = {}, const std::optional<std::set<int>>& with_events = {});
 
 // What is loaded of each rank, to be looked at on another thread.
-[[nodiscard]] std::vector<SharedEvents> events_of(const Model& model);
+[[nodiscard]] RunEvents events_of(const Model& model);
 
 // Of one rank. O(events). Called on a worker thread: looks at nothing of the model that changes.
 Result<SharedEvents> load_events(const Model& model, size_t rank_index);

@@ -28,11 +28,10 @@ bool name_matches(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-std::vector<uint8_t> matching_names(const RankModel& rank, std::string_view pattern) {
+std::vector<uint8_t> matching_names(std::span<const std::string> names, std::string_view pattern) {
   std::vector<uint8_t> matches;
-  matches.reserve(rank.lanes().names.size());
-  for (const std::string& name : rank.lanes().names)
-    matches.push_back(name_matches(pattern, name) ? 1 : 0);
+  matches.reserve(names.size());
+  for (const std::string& name : names) matches.push_back(name_matches(pattern, name) ? 1 : 0);
   return matches;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +15,9 @@ namespace dprof::view {
 // A `*` stands for any letters, also none; everything else for itself.
 [[nodiscard]] bool name_matches(std::string_view pattern, std::string_view name);
 
-// By position in the rank's names: 1 = matches. O(names).
-[[nodiscard]] std::vector<uint8_t> matching_names(const RankModel& rank, std::string_view pattern);
+// By position in the names: 1 = matches. O(names).
+[[nodiscard]] std::vector<uint8_t> matching_names(std::span<const std::string> names,
+                                                  std::string_view pattern);
 
 // Whether an event of the run may have such a name. O(names).
 [[nodiscard]] bool any_name_matches(const Model& model, std::string_view pattern);

@@ -27,7 +27,8 @@ TEST(Names, AStarStandsForAnything) {
 
 TEST(Names, OfARankByPosition) {
   const Model model = test::small_model();
-  EXPECT_EQ(matching_names(model.ranks[0], "*p*t*"), (std::vector<uint8_t>{0, 1, 0, 1, 0}));
+  EXPECT_EQ(matching_names(model.ranks[0].lanes().names, "*p*t*"),
+            (std::vector<uint8_t>{0, 1, 0, 1, 0}));
   EXPECT_TRUE(any_name_matches(model, "forward"));
   EXPECT_FALSE(any_name_matches(model, "backward"));
 }

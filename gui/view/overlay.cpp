@@ -193,6 +193,19 @@ Callout callout_of(const Session& session, const Hover& hover) {
   return callout;
 }
 
+// What was held under the mouse, in the time of that column of pixels.
+Callout callout_of_memory(const Session& session, const Hover& hover) {
+  const RankModel& rank = session.model().ranks[static_cast<size_t>(hover.rank_index)];
+  const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(hover.memory)].curve;
+  const TimeScale scale = session.scale();
+  const Interval span{scale.time_of(hover.at.x), scale.time_of(hover.at.x + 1)};
+  const std::optional<HeldMemory> held = held_in(curve.levels, span);
+  const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
+  return {.title = held ? held_text(curve, *held) : "not known here",
+          .lines = {fmt::format("rank {}, {}", rank.rank, title_of(curve)),
+                    fmt::format("at {}", format_moment(span.begin, resolution))}};
+}
+
 }  // namespace
 
 DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
@@ -206,6 +219,9 @@ DrawList draw_overlay(const Session& session, int width, int height, const TextM
   draw_flow(session, list);
   if (session.measured()) draw_measured(session, height, measure, list);
   const std::optional<Hover>& hover = session.hover();
+  if (hover && hover->memory >= 0) {
+    draw_callout(callout_of_memory(session, *hover), hover->at, width, height, measure, list);
+  }
   if (hover && (hover->slice || hover->piece)) {
     if (hover->slice) {
       if (const std::optional<Box> box = box_of(session, *hover->slice)) {

@@ -2,6 +2,7 @@
 #include "gui/view/selection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -78,17 +79,19 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
   const RankModel* rank = model.rank(static_cast<int>(selector.number));
   if (rank == nullptr)
     return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
-  std::string known;
-  for (const analyzer::ThreadLanes& thread : rank->lanes().threads) {
-    const std::string track = track_of(rank->rank, thread);
-    known += known.empty() ? track : ", " + track;
-    if (track != selector.table) continue;
+  std::vector<std::string> tracks;
+  for (const analyzer::ThreadLanes& thread : rank->lanes().threads)
+    tracks.push_back(track_of(rank->rank, thread));
+  for (const MemoryTrack& memory : rank->memory) tracks.push_back(track_of(rank->rank, memory));
+  if (std::ranges::find(tracks, selector.table) != tracks.end()) {
     if (!selection.has_rank(rank->rank)) selection.ranks.push_back(rank->rank);
-    selection.track = track;
+    selection.track = selector.table;
     return Done{};
   }
-  return fail(Code::kUsage, fmt::format("the run has no track {}", selector.table),
-              known.empty() ? "" : "its tracks: " + known);
+  std::string hint = tracks.empty() ? "" : fmt::format("its tracks: {}", fmt::join(tracks, ", "));
+  if (!rank->events->loaded)
+    hint += hint.empty() ? "its events are not loaded" : "; its events are not loaded";
+  return fail(Code::kUsage, fmt::format("the run has no track {}", selector.table), hint);
 }
 
 // From the first one's begin to the last one's end.

@@ -48,9 +48,7 @@ void Session::forget_all() {
   matrix_.reset();
   collective_lines_.reset();
   pairs_.forget();
-  events_.forget();
-  flame_.forget();
-  durations_.forget();
+  forget_events();
   flow_.clear();
   hover_.reset();
 }

@@ -5,6 +5,7 @@
 // Threading  the user interface's thread only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "analyzer/compare/compare.h"
 #include "analyzer/related.h"
 #include "base/result.h"
+#include "gui/view/counted.h"
 #include "gui/view/docks/dock.h"
 #include "gui/view/docks/durations.h"
 #include "gui/view/docks/event_list.h"
@@ -40,6 +42,7 @@ struct Hover {
   std::optional<uint32_t> piece;
   int rank_index = -1;
   uint32_t folded = 0;
+  int memory = -1;  // into RankModel::memory
 };
 
 struct ComparedRuns {
@@ -116,11 +119,22 @@ class Session {
   void show_flame_order(FlameOrder order) { flame_order_ = order; }
   [[nodiscard]] EventQuery event_query() const;
   [[nodiscard]] const EventList& events() const;
+  [[nodiscard]] const EventList& events_now() const;  // however long it takes
   [[nodiscard]] const FlameTree& flame() const;
   // Whose durations the histogram shows: the chosen name's, else the chosen event's; "" = none.
   [[nodiscard]] std::string histogram_name() const;
   // Over the whole run, unless a range was chosen by hand.
   [[nodiscard]] const Durations& durations() const;
+
+  // Docks of many events show what they showed before, until it is counted elsewhere what they are
+  // to show: a frame does not wait for it.
+  void defer_counting() { defers_counting_ = true; }
+  // Whether the dock shows an answer to a former question.
+  [[nodiscard]] bool is_counting() const;
+  // To be called on any thread; what it returns, here.
+  using Count = std::function<std::function<void(Session&)>()>;
+  // What is to be counted now; nullopt = nothing, or the former is not done yet.
+  [[nodiscard]] std::optional<Count> next_count();
 
   // The other run that Compare shows beside this one; nullptr = none.
   [[nodiscard]] const ComparedRuns* comparison() const { return comparison_.get(); }
@@ -197,6 +211,12 @@ class Session {
   void remember(bool continuous);
   void relayout();
   void forget_all();
+  void forget_events();
+  [[nodiscard]] bool is_quick(const EventQuery& query) const;
+  [[nodiscard]] EventQuery durations_query() const;
+  template <typename Key, typename Value>
+  Count begin_count(Counted<Key, Value> Session::*into,
+                    Value (*make)(const RunEvents& events, const Key& key));
   void show_hang();
   void apply_all(const std::vector<std::string>& selectors);
   void unfold_what_fits();
@@ -238,10 +258,14 @@ class Session {
   Dock dock_ = Dock::kSelection;
   EventOrder event_order_ = EventOrder::kByTime;
   FlameOrder flame_order_ = FlameOrder::kTopDown;
-  mutable Kept<EventQuery, EventList> events_;
-  mutable Kept<std::pair<EventQuery, FlameOrder>, FlameTree> flame_;
-  mutable Kept<EventQuery, Durations> durations_;
-  bool zooming_ = false;  // consecutive zooms and pans are one step of history
+  using FlameQuery = std::pair<EventQuery, FlameOrder>;
+  mutable Counted<EventQuery, EventList> events_;
+  mutable Counted<FlameQuery, FlameTree> flame_;
+  mutable Counted<EventQuery, Durations> durations_;
+  bool defers_counting_ = false;
+  bool counts_ = false;       // a count is under way
+  uint64_t counts_from_ = 0;  // raised whenever counts under way have become worthless
+  bool zooming_ = false;      // consecutive zooms and pans are one step of history
 };
 
 }  // namespace dprof::view

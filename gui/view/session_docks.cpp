@@ -5,22 +5,47 @@
 #include "gui/view/session.h"
 
 namespace dprof::view {
+namespace {
+
+constexpr int64_t kAtOnce = 100'000;  // events that a frame has time for
+
+FlameTree flame_for(const RunEvents& events, const std::pair<EventQuery, FlameOrder>& asked) {
+  return flame_of(events, asked.first, asked.second);
+}
+Durations durations_for(const RunEvents& events, const EventQuery& query) {
+  return query.name.empty() ? Durations() : durations_of(events, query);
+}
+
+}  // namespace
 
 EventQuery Session::event_query() const {
   return {selection_.ranks, selected_range(), selection_.name, event_order_};
 }
 
+bool Session::is_quick(const EventQuery& query) const {
+  return !defers_counting_ || count_events(events_of(*model_), query) <= kAtOnce;
+}
+
 const EventList& Session::events() const {
-  return events_.of(event_query(),
-                    [&](const EventQuery& query) { return list_events(*model_, query); });
+  const EventQuery query = event_query();
+  return is_quick(query) ? events_now() : events_.soon(query);
+}
+
+const EventList& Session::events_now() const {
+  return events_.now(event_query(), [&](const EventQuery& query) {
+    return list_events(events_of(*model_), query);
+  });
 }
 
 const FlameTree& Session::flame() const {
   EventQuery query = event_query();
   query.name.clear();  // a stack is known by all its names
   query.order = EventOrder::kByTime;
-  return flame_.of(std::pair(std::move(query), flame_order_),
-                   [&](const auto& key) { return flame_of(*model_, key.first, key.second); });
+  const bool quick = is_quick(query);
+  FlameQuery key(std::move(query), flame_order_);
+  if (!quick) return flame_.soon(std::move(key));
+  return flame_.now(std::move(key),
+                    [&](const FlameQuery& asked) { return flame_for(events_of(*model_), asked); });
 }
 
 std::string Session::histogram_name() const {
@@ -28,12 +53,61 @@ std::string Session::histogram_name() const {
   return selection_.slice ? name_of(*model_, *selection_.slice) : std::string();
 }
 
+EventQuery Session::durations_query() const {
+  return {selection_.ranks, selection_.range.value_or(model_->span), histogram_name()};
+}
+
 const Durations& Session::durations() const {
-  const EventQuery query{selection_.ranks, selection_.range.value_or(model_->span),
-                         histogram_name()};
-  return durations_.of(query, [&](const EventQuery& asked) {
-    return asked.name.empty() ? Durations() : durations_of(*model_, asked);
-  });
+  const EventQuery query = durations_query();
+  EventQuery of_all = query;
+  of_all.ranks.clear();
+  if (!query.name.empty() && !is_quick(of_all)) return durations_.soon(query);
+  return durations_.now(
+      query, [&](const EventQuery& asked) { return durations_for(events_of(*model_), asked); });
+}
+
+bool Session::is_counting() const {
+  switch (dock_) {
+    case Dock::kTable:
+      return events_.wanted().has_value();
+    case Dock::kFlame:
+      return flame_.wanted().has_value();
+    case Dock::kHistogram:
+      return durations_.wanted().has_value();
+    default:
+      return false;
+  }
+}
+
+template <typename Key, typename Value>
+Session::Count Session::begin_count(Counted<Key, Value> Session::*into,
+                                    Value (*make)(const RunEvents&, const Key&)) {
+  counts_ = true;
+  return [into, make, key = *(this->*into).wanted(), model = model_, from = counts_from_,
+          events = events_of(*model_)]() -> std::function<void(Session&)> {
+    auto value = std::make_shared<Value>(make(events, key));
+    return [into, key, model, from, value](Session& session) {
+      if (session.model_ != model || session.counts_from_ != from) return;
+      session.counts_ = false;
+      (session.*into).give(key, std::move(*value));
+    };
+  };
+}
+
+std::optional<Session::Count> Session::next_count() {
+  if (counts_) return std::nullopt;
+  if (events_.wanted()) return begin_count(&Session::events_, &list_events);
+  if (flame_.wanted()) return begin_count(&Session::flame_, &flame_for);
+  if (durations_.wanted()) return begin_count(&Session::durations_, &durations_for);
+  return std::nullopt;
+}
+
+void Session::forget_events() {
+  events_.forget();
+  flame_.forget();
+  durations_.forget();
+  ++counts_from_;
+  counts_ = false;
 }
 
 void Session::select_event(const SlicePlace& place) {

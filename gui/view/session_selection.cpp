@@ -250,7 +250,8 @@ void Session::click(const Hit& hit) {
   for (const analyzer::StepWindow& step : rank.steps) {
     if (step.window.begin <= hit.time && hit.time < step.window.end) selection_.step = step.index;
   }
-  if (hit.row->kind == RowKind::kThread) selection_.track = hit.row->track;
+  if (hit.row->kind == RowKind::kThread || hit.row->kind == RowKind::kMemory)
+    selection_.track = hit.row->track;
   if (!hit.slice) return;
   selection_.slice = hit.slice;
   if (thread_of(*model_, *hit.slice).table != "collective") return;

@@ -42,9 +42,7 @@ void Session::take_events(size_t rank_index, SharedEvents events) {
   if (selection_.slice && is_of_rank(*selection_.slice)) selection_.slice.reset();
   if (std::ranges::any_of(flow_, is_of_rank)) flow_.clear();
   model_->ranks[rank_index].events = std::move(events);
-  events_.forget();
-  flame_.forget();
-  durations_.forget();
+  forget_events();
   relayout();
 }
 

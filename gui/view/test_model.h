@@ -140,6 +140,21 @@ inline Model small_model() {
   return build_model(std::move(run), std::move(analysis), std::move(lanes));
 }
 
+// The same, and on rank 0's main thread more events than a frame has time for: "tick" every 1 µs.
+inline constexpr int64_t kManyEvents = 250'000;
+inline std::shared_ptr<const Model> model_with_many_events() {
+  Model model = small_model();
+  analyzer::RankLanes lanes = model.ranks[0].lanes();
+  lanes.names.emplace_back("tick");
+  analyzer::Lane& lane = lanes.threads[0].depths.emplace_back();
+  for (int64_t i = 0; i < kManyEvents; ++i) {
+    add(lane, i * kNsPerUs, i * kNsPerUs + 500, static_cast<int32_t>(lanes.names.size() - 1),
+        analyzer::Category::kForward, 1000 + i);
+  }
+  model.ranks[0].events = std::make_shared<const RankEvents>(std::move(lanes));
+  return std::make_shared<const Model>(std::move(model));
+}
+
 inline std::shared_ptr<const Model> shared_small_model() {
   return std::make_shared<const Model>(small_model());
 }

@@ -64,6 +64,8 @@ class RowPainter {
         list_.rect({0, y, width_, row.height}, Role::kAccentSoft);
       }
       paint_summary(rank, y + kBarTop);
+    } else if (row.kind == RowKind::kMemory) {
+      paint_memory(rank.memory[static_cast<size_t>(row.memory_index)], y);
     } else {
       list_.rect({0, y + 1, width_, row.height - 2}, Role::kLaneBackground);
       const auto thread = static_cast<size_t>(row.thread_index);
@@ -94,6 +96,12 @@ class RowPainter {
                    role_of(Category::kExposedTransfer));
       }
     }
+  }
+
+  void paint_memory(const MemoryTrack& memory, int y) {
+    const Box lane{0, y + 1, width_, kMemoryHeight - 2};
+    list_.rect(lane, Role::kLaneBackground);
+    draw_held(memory.curve.levels, scale_, lane, memory_scale(model_, memory.curve), list_);
   }
 
   void paint_lane(const RankModel& rank, size_t thread_index, size_t depth, int y) {
@@ -277,7 +285,7 @@ void draw_track(const Session& session, const Row& row, int y, int width,
   if (is_rank) {
     const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
     selected = session.selection().has_rank(rank.rank);
-  } else if (row.kind == RowKind::kThread) {
+  } else if (row.kind == RowKind::kThread || row.kind == RowKind::kMemory) {
     selected = session.selection().track == row.track;
   }
   if (selected) list.rect({0, y, width, row.height}, Role::kAccentSoft);
@@ -294,7 +302,7 @@ void draw_track(const Session& session, const Row& row, int y, int width,
   const Font font = heads || selected ? Font::kBold : is_rank ? Font::kBody : Font::kSmall;
   const int room = (note_width > 0 ? note_x - 8 : width - kRightMargin) - indent;
   list.text({indent, y, room, first_line}, elided(row.label, room, font, measure),
-            {.role = row.kind == RowKind::kThread ? Role::kTextDim : Role::kText, .font = font});
+            {.role = heads || is_rank ? Role::kText : Role::kTextDim, .font = font});
   list.text({note_x, y, note_width, first_line}, row.note,
             {.role = row.problem ? Role::kProblem : Role::kTextDim,
              .font = Font::kSmall,

@@ -109,12 +109,13 @@ void Canvas::hover_at(QPoint at) {
   std::optional<view::Hover> hover;
   if (at.y() >= view::kHeaderHeight) {
     const view::Hit hit = hit_at(at);
-    if (hit.slice || hit.piece) {
+    if (hit.slice || hit.piece || hit.memory >= 0) {
       hover = view::Hover{.at = {at.x(), at.y() - view::kHeaderHeight},
                           .slice = hit.slice,
                           .piece = hit.piece,
                           .rank_index = hit.row->rank_index,
-                          .folded = hit.folded};
+                          .folded = hit.folded,
+                          .memory = hit.memory};
     }
   }
   if (!hover && !session_.hover()) return;

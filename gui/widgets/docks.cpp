@@ -28,7 +28,11 @@ Docks::Docks(view::Session& session, Look& look, QWidget* parent)
     tabs_->addTab(title.toUpper());
     auto* pane = new ScrollPane(
         look_,
-        [this, dock](int width, int height, int top) { return draw(dock, width, height, top); },
+        [this, dock](int width, int height, int top) {
+          view::Panel panel = draw(dock, width, height, top);
+          emit drawn();
+          return panel;
+        },
         ScrollPane::Drawn::kInView);
     pane->setAccessibleName(title);
     connect(pane, &ScrollPane::followed, this, &Docks::followed);

@@ -22,6 +22,7 @@ class Docks : public QWidget {
 
  signals:
   void changed();  // the session has changed
+  void drawn();    // there may be something to count
   void followed(const dprof::view::Link& link, bool twice);
 
  private:

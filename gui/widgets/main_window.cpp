@@ -95,6 +95,14 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     stage_.clear();
     set_message(to_qstring(error.what));
   });
+  connect(docks_, &Docks::drawn, this, [this] {
+    if (std::optional<view::Session::Count> job = session_.next_count())
+      worker_.count(*std::move(job));
+  });
+  connect(&worker_, &Worker::counted, this, [this](const auto& take) {
+    take(session_);
+    docks_->refresh();
+  });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
 }
 
@@ -253,7 +261,7 @@ view::Panel MainWindow::draw_page(view::Page page, int width, int height, int to
     case view::Page::kMatrix:
       return view::draw_matrix_page(session_, width, height, top, measure);
     case view::Page::kMemory:
-      return view::draw_memory_page(session_, width, height, measure);
+      return view::draw_memory_page(session_, width, height, top, measure);
     case view::Page::kCompare:
       return view::draw_compare_page(session_, width, height, top, measure);
     case view::Page::kTimeline:
@@ -346,6 +354,7 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
   session_ = view::Session();
+  session_.defer_counting();
   settling_ = false;
   loads_events_ = false;
   loading_events_ = false;

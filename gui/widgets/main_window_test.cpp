@@ -401,6 +401,19 @@ TEST_F(MainWindowTest, EventsThatCannotBeReadAreSaid) {
   EXPECT_FALSE(window.error());
 }
 
+TEST_F(MainWindowTest, ADockOfManyEventsIsCountedBesideTheFrames) {
+  window.show_model(view::test::model_with_many_events());
+  window.session().show_all();
+  window.session().clear_selection();
+  window.session().show_dock(view::Dock::kTable);
+  window.refresh();
+  EXPECT_TRUE(window.session().is_counting());
+  EXPECT_GT(window.pending(), 0);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.pending() == 0; }, 20'000));
+  EXPECT_FALSE(window.session().is_counting());
+  EXPECT_EQ(window.session().events().events.size(), view::kMostListed);
+}
+
 TEST_F(MainWindowTest, OpeningAnotherRunDropsTheFirst) {
   const test_support::TemporaryFolder folder;
   test_support::RunSpec second;

@@ -10,18 +10,20 @@ namespace dprof::widgets {
 Worker::Worker(QObject* parent)
     : QObject(parent), open_generation_(std::make_shared<std::atomic<uint64_t>>(0)) {
   pool_.setMaxThreadCount(1);
+  counting_.setMaxThreadCount(1);
 }
 
 Worker::~Worker() {
   ++*open_generation_;
   pool_.clear();
   pool_.waitForDone();
+  counting_.waitForDone();
 }
 
 // `job` runs on the worker thread and returns what is to be done with its result here.
-void Worker::start(std::function<std::function<void()>()> job) {
+void Worker::start_in(QThreadPool& pool, std::function<std::function<void()>()> job) {
   ++pending_;
-  pool_.start([this, job = std::move(job)] {
+  pool.start([this, job = std::move(job)] {
     std::function<void()> finish = job();
     QMetaObject::invokeMethod(
         this,
@@ -84,7 +86,7 @@ void Worker::compare(std::shared_ptr<const view::Model> run,
                      std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
   const uint64_t generation = *open_generation_;
   const auto current = open_generation_;
-  std::vector<view::SharedEvents> events = view::events_of(*run);
+  view::RunEvents events = view::events_of(*run);
   start([this, generation, current, run = std::move(run), events = std::move(events),
          paths = std::move(paths),
          options = std::move(options)]() mutable -> std::function<void()> {
@@ -94,16 +96,22 @@ void Worker::compare(std::shared_ptr<const view::Model> run,
       };
     };
     for (size_t r = 0; r < events.size(); ++r) {
-      if (events[r]->loaded) continue;
+      if (events[r].events->loaded) continue;
       const Result<view::SharedEvents> loaded = view::load_events(*run, r);
       if (!loaded.ok()) return refuse(loaded.error());
-      events[r] = *loaded;
+      events[r].events = *loaded;
     }
     const auto other = view::load_model(paths, options, progress_of(generation));
     if (!other.ok()) return refuse(other.error());
     return [this, generation, current, runs = view::compare_models(*run, events, **other)] {
       if (*current == generation) emit compared(runs);
     };
+  });
+}
+
+void Worker::count(view::Session::Count job) {
+  start_in(counting_, [this, job = std::move(job)]() -> std::function<void()> {
+    return [this, take = job()] { emit counted(take); };
   });
 }
 

@@ -15,8 +15,8 @@
 
 namespace dprof::widgets {
 
-// Runs one job after the other. Each kind of job has a generation: a result that has been asked for
-// anew meanwhile, or of a run that is no longer open, is dropped.
+// Runs one job after the other; beside them, counts. Each kind of job has a generation: a result
+// that has been asked for anew meanwhile, or of a run that is no longer open, is dropped.
 //
 // Threading  called on the user interface's thread, which gets the signals too. The destructor
 //            cancels and waits.
@@ -38,6 +38,8 @@ class Worker : public QObject {
                 int64_t row);
   // What the row led to or came from.
   void relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table, int64_t row);
+  // What a dock is to show. Beside the other jobs: it does not wait for events to be loaded.
+  void count(view::Session::Count job);
   // Results of describe() and relate() that are still to come are not wanted.
   void forget_description() { ++describe_generation_; }
 
@@ -55,14 +57,17 @@ class Worker : public QObject {
   void described(const dprof::view::Fields& fields);
   void related(const dprof::view::SlicePlace& place,
                const std::vector<dprof::analyzer::RelatedRow>& rows);
+  void counted(const std::function<void(dprof::view::Session&)>& take);
   void idle();
 
  private:
-  void start(std::function<std::function<void()>()> job);
+  void start(std::function<std::function<void()>()> job) { start_in(pool_, std::move(job)); }
+  void start_in(QThreadPool& pool, std::function<std::function<void()>()> job);
   // Tells of a job that belongs to what is opened; false once something else is being opened.
   [[nodiscard]] analyzer::Progress progress_of(uint64_t generation);
 
   QThreadPool pool_;
+  QThreadPool counting_;
   std::shared_ptr<std::atomic<uint64_t>> open_generation_;  // read by the job to cancel itself
   uint64_t describe_generation_ = 0;
   int pending_ = 0;

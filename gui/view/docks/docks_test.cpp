@@ -267,5 +267,92 @@ TEST_F(DocksTest, FactsOfTheRunItsRanksAndClocks) {
   EXPECT_THAT(text, HasSubstr("not ended"));
 }
 
+// Of many events a frame shows what it showed before, and says so, until they are counted.
+class CountingTest : public DocksTest {
+ protected:
+  CountingTest() {
+    session = Session();
+    session.open(test::model_with_many_events());
+    session.defer_counting();
+    session.clear_selection();
+    session.show_all();
+  }
+  [[nodiscard]] Panel table() const {
+    return draw_table_dock(session, kWidth, kHeight, 0, measure);
+  }
+  void count() {
+    std::optional<Session::Count> job = session.next_count();
+    ASSERT_TRUE(job);
+    (*job)()(session);
+  }
+};
+
+TEST_F(CountingTest, IsSaidAndThenDone) {
+  session.show_dock(Dock::kTable);
+  EXPECT_THAT(to_text(table().list), HasSubstr("counting"));
+  EXPECT_TRUE(session.is_counting());
+  EXPECT_THAT(names(), ElementsAre());
+  count();
+  EXPECT_FALSE(session.is_counting());
+  EXPECT_THAT(to_text(table().list), HasSubstr("250,045 events, the first 10,000"));
+  EXPECT_FALSE(session.next_count());
+
+  session.show_dock(Dock::kFlame);
+  EXPECT_THAT(to_text(draw_flame_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("counting"));
+  count();
+  const std::string flame = to_text(draw_flame_dock(session, kWidth, kHeight, measure).list);
+  EXPECT_THAT(flame, Not(HasSubstr("counting")));
+  EXPECT_THAT(flame, HasSubstr("tick"));
+
+  session.show_dock(Dock::kHistogram);
+  select("name:tick");
+  EXPECT_THAT(to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("tick: counting"));
+  count();
+  EXPECT_THAT(to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("250,000 events on 1 rank"));
+}
+
+TEST_F(CountingTest, FewEventsAreNotWaitedFor) {
+  session.show_dock(Dock::kTable);
+  session.show({TraceNs{0}, TraceNs{kMs}});
+  EXPECT_THAT(to_text(table().list), Not(HasSubstr("counting")));
+  EXPECT_FALSE(session.next_count());
+}
+
+TEST_F(CountingTest, OnlyTheLastQuestionCountsAndOneAtATime) {
+  session.show_dock(Dock::kTable);
+  (void)table();
+  std::optional<Session::Count> first = session.next_count();
+  ASSERT_TRUE(first);
+  session.show({TraceNs{0}, TraceNs{240 * kMs}});
+  (void)table();
+  EXPECT_FALSE(session.next_count());
+  (*first)()(session);
+  EXPECT_TRUE(session.is_counting());
+  EXPECT_EQ(table().links.empty(), false) << "the former answer is shown meanwhile";
+  count();
+  EXPECT_FALSE(session.is_counting());
+}
+
+TEST_F(CountingTest, WhatCountsEventsThatAreGoneIsDropped) {
+  session.show_dock(Dock::kFlame);
+  (void)draw_flame_dock(session, kWidth, kHeight, measure);
+  std::optional<Session::Count> job = session.next_count();
+  ASSERT_TRUE(job);
+  session.take_events(0, std::make_shared<const RankEvents>());
+  (*job)()(session);
+  EXPECT_THAT(to_text(draw_flame_dock(session, kWidth, kHeight, measure).list),
+              Not(HasSubstr("tick")));
+  EXPECT_FALSE(session.next_count());
+}
+
+TEST_F(CountingTest, CopiedRowsAreThoseOfNow) {
+  session.show_dock(Dock::kTable);
+  (void)table();
+  EXPECT_THAT(events_as_text(session), HasSubstr("tick"));
+}
+
 }  // namespace
 }  // namespace dprof::view

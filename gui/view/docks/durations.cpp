@@ -65,19 +65,18 @@ void add_buckets(const std::vector<Event>& events, const std::vector<uint8_t>& c
 
 }  // namespace
 
-Durations durations_of(const Model& model, const EventQuery& query) {
-  std::vector<std::vector<int64_t>> by_rank(model.ranks.size());
+Durations durations_of(const RunEvents& run, const EventQuery& query) {
+  std::vector<std::vector<int64_t>> by_rank(run.size());
   std::vector<int64_t> all;
   std::vector<Event> events;
   std::vector<uint8_t> chosen;
   Durations durations;
-  for (const RankModel& rank : model.ranks)
+  for (const LoadedRank& rank : run)
     chosen.push_back(!query.ranks.empty() && query.asks_for(rank.rank) ? 1 : 0);
   EventQuery of_all = query;
   of_all.ranks.clear();
-  each_event(model, of_all, [&](const SlicePlace& place, Interval span) {
-    const RankModel& rank = model.ranks[static_cast<size_t>(place.rank_index)];
-    if (is_unfinished(rank.lanes(), span.end)) {
+  each_event(run, of_all, [&](const SlicePlace& place, Interval span) {
+    if (is_unfinished(run[static_cast<size_t>(place.rank_index)].events->lanes, span.end)) {
       ++durations.unfinished;
       return;
     }
@@ -88,7 +87,7 @@ Durations durations_of(const Model& model, const EventQuery& query) {
   });
   if (all.empty()) return durations;
   for (size_t r = 0; r < by_rank.size(); ++r) {
-    if (!by_rank[r].empty()) durations.by_rank.push_back(summary(model.ranks[r].rank, by_rank[r]));
+    if (!by_rank[r].empty()) durations.by_rank.push_back(summary(run[r].rank, by_rank[r]));
   }
   std::ranges::stable_sort(durations.by_rank, std::greater(), &RankDurations::median_ns);
   durations.all = summary(-1, all);

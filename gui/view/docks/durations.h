@@ -40,6 +40,6 @@ struct Durations {
 
 // Of all ranks' events that match the query's name and touch its range; `query.ranks` are those
 // that the buckets count apart. Order statistics, so exact. O(events in the range).
-[[nodiscard]] Durations durations_of(const Model& model, const EventQuery& query);
+[[nodiscard]] Durations durations_of(const RunEvents& run, const EventQuery& query);
 
 }  // namespace dprof::view

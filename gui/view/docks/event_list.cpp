@@ -54,18 +54,18 @@ class FirstEvents {
 
 // Calls back for each lane of a rank, with the place of its first event.
 template <typename Each>
-void each_lane(const RankModel& rank, int rank_index, const Each& each) {
-  for (size_t t = 0; t < rank.lanes().threads.size(); ++t) {
-    const std::vector<analyzer::Lane>& depths = rank.lanes().threads[t].depths;
+void each_lane(const analyzer::RankLanes& lanes, int rank_index, const Each& each) {
+  for (size_t t = 0; t < lanes.threads.size(); ++t) {
+    const std::vector<analyzer::Lane>& depths = lanes.threads[t].depths;
     for (size_t d = 0; d < depths.size(); ++d)
       each(depths[d], SlicePlace{rank_index, static_cast<int>(t), static_cast<int>(d), 0});
   }
 }
 
 // What events are sorted by. The longest come first; those without a duration come last.
-int64_t key_of(const Model& model, EventOrder order, const SlicePlace& place, Interval span) {
+int64_t key_of(const analyzer::RankLanes& lanes, EventOrder order, Interval span) {
   if (order == EventOrder::kByTime) return span.begin.ns;
-  return is_unfinished(rank_of(model, place).lanes(), span.end) ? 1 : -span.length().ns;
+  return is_unfinished(lanes, span.end) ? 1 : -span.length().ns;
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ bool EventQuery::asks_for(int rank) const {
   return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end();
 }
 
-void each_event(const Model& model, const EventQuery& query,
+void each_event(const RunEvents& events, const EventQuery& query,
                 const std::function<void(const SlicePlace& place, Interval span)>& each) {
-  for (size_t r = 0; r < model.ranks.size(); ++r) {
-    const RankModel& rank = model.ranks[r];
-    if (!query.asks_for(rank.rank)) continue;
+  for (size_t r = 0; r < events.size(); ++r) {
+    if (!query.asks_for(events[r].rank)) continue;
+    const analyzer::RankLanes& lanes = events[r].events->lanes;
     const std::vector<uint8_t> matches =
-        query.name.empty() ? std::vector<uint8_t>() : matching_names(rank, query.name);
-    each_lane(rank, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
+        query.name.empty() ? std::vector<uint8_t>() : matching_names(lanes.names, query.name);
+    each_lane(lanes, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
       const analyzer::SliceRange range = analyzer::slices_in(lane, query.range);
       for (size_t i = range.first; i < range.end; ++i) {
         if (!matches.empty() && matches[static_cast<size_t>(lane.name[i])] == 0) continue;
@@ -93,12 +93,26 @@ void each_event(const Model& model, const EventQuery& query,
   }
 }
 
-EventList list_events(const Model& model, const EventQuery& query) {
+int64_t count_events(const RunEvents& events, const EventQuery& query) {
+  int64_t count = 0;
+  for (size_t r = 0; r < events.size(); ++r) {
+    if (!query.asks_for(events[r].rank)) continue;
+    each_lane(events[r].events->lanes, static_cast<int>(r),
+              [&](const analyzer::Lane& lane, const SlicePlace&) {
+                const analyzer::SliceRange range = analyzer::slices_in(lane, query.range);
+                count += static_cast<int64_t>(range.end - range.first);
+              });
+  }
+  return count;
+}
+
+EventList list_events(const RunEvents& events, const EventQuery& query) {
   EventList list;
   FirstEvents first_events;
-  each_event(model, query, [&](const SlicePlace& place, Interval span) {
+  each_event(events, query, [&](const SlicePlace& place, Interval span) {
+    const auto rank = static_cast<size_t>(place.rank_index);
     ++list.count;
-    first_events.offer(key_of(model, query.order, place, span), place);
+    first_events.offer(key_of(events[rank].events->lanes, query.order, span), place);
   });
   list.events = std::move(first_events).sorted();
   return list;
@@ -114,9 +128,9 @@ std::optional<SlicePlace> next_named(const Model& model, std::string_view patter
   int64_t nearest = 0;
   for (size_t r = 0; r < model.ranks.size(); ++r) {
     const RankModel& rank = model.ranks[r];
-    const std::vector<uint8_t> matches = matching_names(rank, pattern);
+    const std::vector<uint8_t> matches = matching_names(rank.lanes().names, pattern);
     if (std::ranges::find(matches, 1) == matches.end()) continue;
-    each_lane(rank, static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
+    each_lane(rank.lanes(), static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
       // Of events that begin together the lanes' order decides.
       const bool up_to_now = from && lane_order(place) <= lane_order(*from);
       const auto begin = lane.start_ns.begin();

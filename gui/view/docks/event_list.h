@@ -35,11 +35,14 @@ struct EventList {
 };
 
 // Calls back for each event that is asked for, rank by rank and lane by lane.
-void each_event(const Model& model, const EventQuery& query,
+void each_event(const RunEvents& events, const EventQuery& query,
                 const std::function<void(const SlicePlace& place, Interval span)>& each);
 
+// How many there are of any name. O(lanes * log events).
+[[nodiscard]] int64_t count_events(const RunEvents& events, const EventQuery& query);
+
 // O(events in the range).
-[[nodiscard]] EventList list_events(const Model& model, const EventQuery& query);
+[[nodiscard]] EventList list_events(const RunEvents& events, const EventQuery& query);
 
 // Walks the events whose names match, of all ranks in the order of their beginnings: the next one
 // (by > 0) or the one before. `from` is the event that the walk stands at; without one it stands at

@@ -59,8 +59,8 @@ class TreeBuilder {
 };
 
 // Adds one thread's events, each as far as it lies within the range.
-void add_thread(const RankModel& rank, const analyzer::ThreadLanes& thread, Interval range,
-                TreeBuilder& builder) {
+void add_thread(const analyzer::RankLanes& lanes, const analyzer::ThreadLanes& thread,
+                Interval range, TreeBuilder& builder) {
   analyzer::walk_nested<uint32_t>(
       thread, range, 0, [&](const analyzer::Lane& lane, size_t slice, uint32_t parent) {
         ++builder.tree().events;
@@ -69,7 +69,7 @@ void add_thread(const RankModel& rank, const analyzer::ThreadLanes& thread, Inte
         const TraceNs end = begin + DurationNs{lane.duration_ns[slice]};
         const DurationNs seen = std::min(end, range.end) - std::max(begin, range.begin);
         const uint32_t node =
-            builder.child(parent, rank.lanes().names[static_cast<size_t>(lane.name[slice])],
+            builder.child(parent, lanes.names[static_cast<size_t>(lane.name[slice])],
                           static_cast<Category>(lane.phase[slice]));
         builder.node(node).total_ns += seen.ns;
         builder.node(node).self_ns += seen.ns;
@@ -101,12 +101,13 @@ FlameTree turned_over(const FlameTree& tree) {
 
 }  // namespace
 
-FlameTree flame_of(const Model& model, const EventQuery& query, FlameOrder order) {
+FlameTree flame_of(const RunEvents& events, const EventQuery& query, FlameOrder order) {
   TreeBuilder builder;
-  for (const RankModel& rank : model.ranks) {
+  for (const LoadedRank& rank : events) {
     if (!query.asks_for(rank.rank)) continue;
-    for (const analyzer::ThreadLanes& thread : rank.lanes().threads) {
-      if (thread.table == "host_range") add_thread(rank, thread, query.range, builder);
+    const analyzer::RankLanes& lanes = rank.events->lanes;
+    for (const analyzer::ThreadLanes& thread : lanes.threads) {
+      if (thread.table == "host_range") add_thread(lanes, thread, query.range, builder);
     }
   }
   FlameNode& root = builder.node(0);

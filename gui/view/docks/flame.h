@@ -20,7 +20,7 @@ enum class FlameOrder : uint8_t {
 inline constexpr std::array<std::string_view, 2> kFlameOrders = {"top-down", "bottom-up"};
 
 struct FlameNode {
-  std::string_view name;                                         // of the model
+  std::string_view name;                                         // of the events
   uint32_t parent = 0;                                           // 0 = the root
   uint16_t depth = 0;                                            // 1 = outermost
   analyzer::Category phase = analyzer::Category::kOtherCompute;  // of its first event
@@ -38,6 +38,7 @@ struct FlameTree {
 
 // Of the threads that record ranges; collectives and streams have no stacks. `query.order` is
 // without meaning here. O(events in the range).
-[[nodiscard]] FlameTree flame_of(const Model& model, const EventQuery& query, FlameOrder order);
+[[nodiscard]] FlameTree flame_of(const RunEvents& events, const EventQuery& query,
+                                 FlameOrder order);
 
 }  // namespace dprof::view

@@ -72,11 +72,16 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
   }
   const size_t chosen = session.selection().ranks.size();
   std::string title = range_title(session, chosen == 0 ? session.model().ranks.size() : chosen);
-  if (tree.nodes.front().total_ns > 0) {
-    title += fmt::format(" · {} of thread time in {} events",
-                         format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
+  const bool counting = session.is_counting();
+  if (counting) title += fmt::format(" · {}", kCounting);
+  if (!tree.nodes.empty() && tree.nodes.front().total_ns > 0) {
+    if (!counting) {
+      title +=
+          fmt::format(" · {} of thread time in {} events",
+                      format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
+    }
     draw_nodes(session, tree, width, measure, panel);
-  } else {
+  } else if (!counting) {
     list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar},
               "No range was recorded here: choose a longer time, or record at detail standard.",
               {.role = Role::kTextDim});

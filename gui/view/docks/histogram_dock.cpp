@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/range_title.h"
 #include "gui/view/event_loading.h"
 
 namespace dprof::view {
@@ -45,7 +46,8 @@ class Painter {
     list.text({kMargin, 0, width_ - 2 * kMargin, kTitleHeight},
               elided(title(), width_ - 2 * kMargin, Font::kBody, measure_),
               {.role = Role::kTextDim});
-    if (durations_.buckets.empty()) return std::move(panel_);
+    // The former bars may be another name's.
+    if (durations_.buckets.empty() || session_.is_counting()) return std::move(panel_);
     paint_table();
     const int room = width_ - 2 * kMargin - width_of(kColumns) - kGap;
     constexpr int kLeastRoom = 120;
@@ -64,6 +66,7 @@ class Painter {
     if (name.empty())
       return "Choose an event, a node of the flame, or search for a name: its durations, over all "
              "ranks, are shown here.";
+    if (session_.is_counting()) return fmt::format("{}: {}", name, kCounting);
     const std::string missing = without_events(session_.model());
     if (durations_.buckets.empty())
       return fmt::format("{}: no event in this range{}", name, missing);

@@ -42,7 +42,9 @@ std::array<std::string, kColumns.size()> cells_of(const Model& model, const Slic
 }
 
 // How many there are, and why not all of them are listed.
-std::string count_text(const EventList& list, const EventQuery& query) {
+std::string count_text(const Session& session, const EventList& list) {
+  if (session.is_counting()) return std::string(kCounting);
+  const EventQuery query = session.event_query();
   const auto listed = static_cast<int64_t>(list.events.size());
   std::string text =
       fmt::format("{} {}", format_count(list.count), list.count == 1 ? "event" : "events");
@@ -86,10 +88,9 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
     panel.links.push_back({box, [order](Session& on) { on.show_event_order(order); }});
     x += box.w + kChoiceGap;
   }
-  list.text(
-      {x + 14, top, panel.width - x - 14, kTitleHeight},
-      range_title(session, ranks_of(session)) + " · " + count_text(events, session.event_query()),
-      {.role = Role::kTextDim});
+  list.text({x + 14, top, panel.width - x - 14, kTitleHeight},
+            range_title(session, ranks_of(session)) + " · " + count_text(session, events),
+            {.role = Role::kTextDim});
   draw_heads(kColumns, {kMargin, top + kTitleHeight}, kHeadHeight, list);
   list.line({kMargin, top + kTop - 1}, {panel.width - kMargin, top + kTop - 1}, Role::kBorder);
   return panel;
@@ -98,7 +99,7 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
 std::string events_as_text(const Session& session) {
   const Model& model = session.model();
   std::string text = "name\tbegins_ns\tduration_ns\trank\tthread\tselector\n";
-  for (const SlicePlace& place : session.events().events) {
+  for (const SlicePlace& place : session.events_now().events) {
     const Interval span = span_of(model, place);
     const RankModel& rank = rank_of(model, place);
     const std::string duration =

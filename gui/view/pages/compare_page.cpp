@@ -182,17 +182,16 @@ class Painter {
   Panel panel_;
 };
 
-analyzer::ComparedRun side_of(const Model& model, const std::vector<SharedEvents>& events) {
+analyzer::ComparedRun side_of(const Model& model, const RunEvents& events) {
   analyzer::ComparedRun run{.report = &model.report};
   for (size_t r = 0; r < model.ranks.size(); ++r)
-    run.ranks.push_back({&events[r]->lanes, model.ranks[r].steps});
+    run.ranks.push_back({&events[r].events->lanes, model.ranks[r].steps});
   return run;
 }
 
 }  // namespace
 
-std::shared_ptr<const ComparedRuns> compare_models(const Model& run,
-                                                   const std::vector<SharedEvents>& events,
+std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const RunEvents& events,
                                                    const Model& other) {
   return std::make_shared<const ComparedRuns>(ComparedRuns{
       other.run.name, analyzer::compare(side_of(run, events), side_of(other, events_of(other)))});

@@ -13,8 +13,9 @@
 namespace dprof::view {
 
 // `events` are those of all ranks of `run`; `other` has its own. O(events of both).
-[[nodiscard]] std::shared_ptr<const ComparedRuns> compare_models(
-    const Model& run, const std::vector<SharedEvents>& events, const Model& other);
+[[nodiscard]] std::shared_ptr<const ComparedRuns> compare_models(const Model& run,
+                                                                 const RunEvents& events,
+                                                                 const Model& other);
 
 // A line of a name is a link to its events in this run.
 [[nodiscard]] Panel draw_compare_page(const Session& session, int width, int height, int top,

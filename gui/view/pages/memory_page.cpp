@@ -19,10 +19,13 @@ using analyzer::MemoryUse;
 using analyzer::RankMemory;
 
 constexpr int kMargin = 24;
-constexpr int kBarLine = 26;
+constexpr int kRankLine = 44;
+constexpr int kCurveHeight = 36;
 constexpr int kBarHeight = 17;
-constexpr int kLabelWidth = 230;
-constexpr int kFigureWidth = 230;
+constexpr int kLabelWidth = 200;
+constexpr int kFigureWidth = 236;
+constexpr int kGap = 16;          // between a rank's curve and its bar
+constexpr int kStepLinkFrom = 3;  // pixels
 constexpr int kLegendWidth = 190;
 
 constexpr std::array<Column, 6> kHolderColumns = {{
@@ -85,8 +88,8 @@ std::string label_of(const RankMemory& memory) {
 
 class Painter {
  public:
-  Painter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session), width_(width), height_(height), measure_(measure) {}
+  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+      : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
 
   Panel paint() && {
     const std::optional<analyzer::Memory>& memory = session_.model().report.memory;
@@ -128,37 +131,115 @@ class Painter {
     y_ += kLineHeight + 6;
   }
 
-  // The line of a rank: its name, room for a bar, a figure. Returns that room.
-  Box rank_line(int rank, const std::string& label, const std::string& figure) {
-    const Box whole{kMargin, y_, room(), kBarLine};
+  [[nodiscard]] bool in_view(int y, int height) const {
+    return y + height > top_ && y < top_ + height_;
+  }
+
+  // Where a rank's line has its curve, and its bar.
+  [[nodiscard]] Box curve_place(bool with_bar) const {
+    const int whole = std::max(room() - kLabelWidth - kFigureWidth, 0);
+    return {kMargin + kLabelWidth, y_ + (kRankLine - kCurveHeight) / 2,
+            with_bar ? whole * 3 / 5 - kGap : whole - kGap, kCurveHeight};
+  }
+  [[nodiscard]] Box bar_place(bool with_curve) const {
+    const int whole = std::max(room() - kLabelWidth - kFigureWidth, 0);
+    const int left = with_curve ? whole * 3 / 5 : 0;
+    return {kMargin + kLabelWidth + left, y_ + (kRankLine - kBarHeight) / 2, whole - left,
+            kBarHeight};
+  }
+
+  // Name and figure of a rank, and what `inside` paints; the rest of the line is a link to it.
+  template <typename Inside>
+  void rank_line(int rank, const std::string& label, const std::string& figure,
+                 const Inside& inside) {
+    const Box whole{kMargin, y_, room(), kRankLine};
+    if (!in_view(y_, kRankLine)) {
+      y_ += kRankLine;
+      return;
+    }
     if (session_.selection().has_rank(rank)) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
-    body_.text({whole.x + 8, y_, kLabelWidth - 12, kBarLine},
+    body_.text({whole.x + 8, y_, kLabelWidth - 12, kRankLine},
                elided(label, kLabelWidth - 12, Font::kBody, measure_));
-    body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kBarLine}, figure,
+    body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kRankLine},
+               elided(figure, kFigureWidth - 16, Font::kMono, measure_),
                {.font = Font::kMono, .align = Align::kRight});
+    inside();
+    y_ += kRankLine;
     panel_.links.push_back({whole, [rank](Session& on) { on.select_rank(rank); }, /*shows=*/true});
-    y_ += kBarLine;
-    return {kMargin + kLabelWidth, whole.y + (kBarLine - kBarHeight) / 2,
-            std::max(room() - kLabelWidth - kFigureWidth, 0), kBarHeight};
+  }
+
+  [[nodiscard]] const MemoryTrack* track_of(int rank, int device, bool resident) const {
+    const RankModel* model = session_.model().rank(rank);
+    if (model == nullptr) return nullptr;
+    const auto of = std::ranges::find_if(model->memory, [&](const MemoryTrack& track) {
+      const bool is_resident = track.curve.source == analyzer::MemorySource::kResident;
+      return track.curve.device == device && is_resident == resident;
+    });
+    return of == model->memory.end() ? nullptr : &*of;
+  }
+
+  // The whole run's times above the curves.
+  void paint_axis(int width, std::string_view beside) {
+    const TimeScale scale(session_.whole(), std::max(width, 1));
+    for (const Tick& tick : ruler_ticks(scale, 110)) {
+      const int label_width = measure_.width(tick.label, Font::kSmall) + 4;
+      if (tick.x < 0 || tick.x + label_width > width) continue;
+      body_.text({kMargin + kLabelWidth + tick.x, y_, label_width, kLineHeight}, tick.label,
+                 {.role = Role::kTextDim, .font = Font::kSmall});
+    }
+    const Box bar = bar_place(true);
+    if (!beside.empty())
+      body_.text({bar.x, y_, bar.w, kLineHeight}, std::string(beside),
+                 {.role = Role::kTextDim, .font = Font::kSmall});
+    y_ += kLineHeight;
+  }
+
+  // A step in it is a link to it, where steps are wide enough.
+  void paint_curve(const MemoryTrack& track, int rank, Box area, int64_t full) {
+    const TimeScale scale(session_.whole(), std::max(area.w, 1));
+    body_.rect(area, Role::kLaneBackground);
+    const int x0 = std::clamp(scale.pixel_of(session_.range().begin), 0, area.w);
+    const int x1 = std::clamp(scale.pixel_of(session_.range().end), 0, area.w);
+    if (x1 - x0 < area.w)
+      body_.rect({area.x + x0, area.y, std::max(x1 - x0, 1), area.h}, Role::kAccentSoft);
+    draw_held(track.curve.levels, scale, area, full, body_);
+    for (const analyzer::StepWindow& step : session_.model().rank(rank)->steps) {
+      const int begin = scale.pixel_of(step.window.begin);
+      const int end = scale.pixel_of(step.window.end);
+      if (end - begin < kStepLinkFrom) continue;
+      panel_.links.push_back(
+          {{area.x + begin, area.y, end - begin, area.h},
+           [rank, index = step.index](Session& on) { on.select_cell(rank, index); },
+           /*shows=*/true});
+    }
   }
 
   void paint_peaks(const analyzer::Memory& memory) {
     std::vector<const RankMemory*> known;
     int64_t most = 0;
+    bool curves = false;
     for (const RankMemory& one : memory.per_rank) {
-      if (!one.peak_allocated && !one.peak_reserved) continue;
+      const MemoryTrack* track = track_of(one.rank, one.device, /*resident=*/false);
+      if (!one.peak_allocated && !one.peak_reserved && track == nullptr) continue;
       known.push_back(&one);
-      most = std::max(most, extent_of(one));
+      most = std::max({most, extent_of(one), track == nullptr ? 0 : track->most});
+      curves = curves || track != nullptr;
     }
     if (known.empty() || most <= 0) return;
-    heading(
-        fmt::format("What each rank held at its peak, on one scale up to {}", format_bytes(most)));
-    for (const RankMemory* one : known) paint_peak(*one, most);
+    heading(fmt::format("What each rank held{}at its peak, on one scale up to {}",
+                        curves ? " over the run and " : " ", format_bytes(most)));
+    if (curves) paint_axis(curve_place(true).w, "at its peak");
+    for (const RankMemory* one : known) {
+      rank_line(one->rank, label_of(*one), figure_of(*one), [&] {
+        const MemoryTrack* track = track_of(one->rank, one->device, /*resident=*/false);
+        if (track != nullptr) paint_curve(*track, one->rank, curve_place(true), most);
+        paint_peak(*one, bar_place(curves), most);
+      });
+    }
     paint_legend(known);
   }
 
-  void paint_peak(const RankMemory& one, int64_t most) {
-    const Box bar = rank_line(one.rank, label_of(one), figure_of(one));
+  void paint_peak(const RankMemory& one, Box bar, int64_t most) {
     const auto pixels = [&](int64_t bytes) {
       return static_cast<int>(static_cast<double>(bytes) / static_cast<double>(most) * bar.w);
     };
@@ -216,43 +297,60 @@ class Painter {
     draw_heads(kHolderColumns, {kMargin, y_}, kLineHeight, body_);
     y_ += kLineHeight;
     body_.line({kMargin, y_ - 1}, {width_ - kMargin, y_ - 1}, Role::kBorder);
+    const int64_t whole = std::max<int64_t>(peak->peak_allocated.value_or(1), 1);
+    int64_t rest = whole;
     for (const analyzer::MemoryHolder& holder : peak->at_peak) {
-      const double share =
-          static_cast<double>(holder.bytes) /
-          static_cast<double>(std::max<int64_t>(peak->peak_allocated.value_or(1), 1));
-      const std::array<std::string, kHolderColumns.size()> cells = {
-          std::string(analyzer::title_of(holder.use)),
-          format_bytes(holder.bytes),
-          format_share(share),
-          format_count(holder.blocks),
-          analyzer::printable(holder.phase),
-          holder.site.empty() ? std::string("an unknown place") : analyzer::printable(holder.site)};
-      draw_cells(kHolderColumns, {kMargin, y_}, cells, measure_, body_);
-      y_ += kLineHeight;
+      rest -= holder.bytes;
+      holder_line({std::string(analyzer::title_of(holder.use)), format_bytes(holder.bytes),
+                   format_share(static_cast<double>(holder.bytes) / static_cast<double>(whole)),
+                   format_count(holder.blocks), analyzer::printable(holder.phase),
+                   holder.site.empty() ? std::string("an unknown place")
+                                       : analyzer::printable(holder.site)});
     }
+    if (rest > 0) {
+      holder_line({"all else", format_bytes(rest),
+                   format_share(static_cast<double>(rest) / static_cast<double>(whole)), "", "",
+                   ""});
+    }
+  }
+
+  void holder_line(const std::array<std::string, kHolderColumns.size()>& cells) {
+    draw_cells(kHolderColumns, {kMargin, y_}, cells, measure_, body_);
+    y_ += kLineHeight;
   }
 
   void paint_resident(const analyzer::Memory& memory) {
     if (memory.host.empty()) return;
-    const int64_t most = std::max<int64_t>(
-        std::ranges::max(memory.host, {}, &analyzer::HostMemory::peak_resident).peak_resident, 1);
-    heading(
-        fmt::format("Resident memory of each process, on one scale up to {}", format_bytes(most)));
+    int64_t most = 1;
+    bool curves = false;
+    for (const analyzer::HostMemory& host : memory.host) {
+      const MemoryTrack* track = track_of(host.rank, -1, /*resident=*/true);
+      most = std::max({most, host.peak_resident, track == nullptr ? 0 : track->most});
+      curves = curves || track != nullptr;
+    }
+    heading(fmt::format("Resident memory of each process{}, on one scale up to {}",
+                        curves ? " over the run" : "", format_bytes(most)));
+    if (curves) paint_axis(curve_place(false).w, "");
     for (const analyzer::HostMemory& host : memory.host) {
       std::string figure = format_bytes(host.peak_resident);
       if (host.first_steady && host.last_steady)
         figure = fmt::format("{} → {}, most {}", format_bytes(*host.first_steady),
                              format_bytes(*host.last_steady), figure);
-      const Box bar = rank_line(host.rank, fmt::format("rank {}", host.rank), figure);
-      const auto share = static_cast<double>(host.peak_resident) / static_cast<double>(most);
-      body_.rect({bar.x, bar.y, static_cast<int>(share * bar.w), bar.h},
-                 role_of(Category::kAllocator));
+      rank_line(host.rank, fmt::format("rank {}", host.rank), figure, [&] {
+        const MemoryTrack* track = track_of(host.rank, -1, /*resident=*/true);
+        if (track != nullptr) return paint_curve(*track, host.rank, curve_place(false), most);
+        const Box bar = bar_place(false);
+        const auto share = static_cast<double>(host.peak_resident) / static_cast<double>(most);
+        body_.rect({bar.x, bar.y, static_cast<int>(share * bar.w), bar.h},
+                   role_of(Category::kAllocator));
+      });
     }
   }
 
   const Session& session_;
   int width_;
   int height_;
+  int top_;
   const TextMeasure& measure_;
   int y_ = kMargin;
   DrawList body_;
@@ -261,8 +359,9 @@ class Painter {
 
 }  // namespace
 
-Panel draw_memory_page(const Session& session, int width, int height, const TextMeasure& measure) {
-  return Painter(session, width, height, measure).paint();
+Panel draw_memory_page(const Session& session, int width, int height, int top,
+                       const TextMeasure& measure) {
+  return Painter(session, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

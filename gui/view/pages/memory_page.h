@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Memory: what each rank held at its peak, all ranks on one scale, and what lived there at
-// the peak of the selected one. The figures are the report's.
+// The page Memory: what each rank held over the run and at its peak, all ranks on one scale, and
+// what lived there at the peak of the selected one. The figures are the report's.
 #pragma once
 
 #include "gui/view/panel.h"
@@ -8,8 +8,8 @@
 
 namespace dprof::view {
 
-// A line per rank is a link to it.
-[[nodiscard]] Panel draw_memory_page(const Session& session, int width, int height,
+// A line per rank is a link to it, a step in its curve to that step.
+[[nodiscard]] Panel draw_memory_page(const Session& session, int width, int height, int top,
                                      const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gui/view/test_model.h"
 
 namespace dprof::view {
@@ -17,7 +19,7 @@ constexpr int64_t kGb = 1'000'000'000;
 
 class MemoryPageTest : public ::testing::Test {
  protected:
-  [[nodiscard]] Panel page() const { return draw_memory_page(session, 1200, 700, measure); }
+  [[nodiscard]] Panel page() const { return draw_memory_page(session, 1200, 700, 0, measure); }
   [[nodiscard]] std::string text() const { return to_text(page().list); }
   void open(analyzer::Memory memory) {
     Model model = test::small_model();
@@ -88,6 +90,70 @@ TEST_F(MemoryPageTest, ALeakStandsOnTop) {
   open(std::move(memory));
   const std::string drawn = text();
   EXPECT_LT(drawn.find("grows by 4.00 MB"), drawn.find("What each rank held"));
+}
+
+// Two ranks of three steps of 100 ms; in the last third rank 2 holds 8 GB, rank 0 always 2 GB.
+TEST_F(MemoryPageTest, OverTheRunOnTheScaleOfAllRanks) {
+  Model model = test::small_model();
+  model.report.memory =
+      analyzer::Memory{.per_rank = {peak_of(0, kGb, kGb), peak_of(2, kGb, 7 * kGb)}};
+  const auto curve = [](int64_t later) {
+    const auto point = [](int64_t at, int64_t level) {
+      return analyzer::LevelPoint{
+          .begin = TraceNs{at * test::kMs}, .low = level, .high = level, .last = level};
+    };
+    return MemoryTrack({.device = 0,
+                        .source = analyzer::MemorySource::kAllocatorEvents,
+                        .levels = {.cell_ns = test::kMs,
+                                   .points = {point(0, 2 * kGb), point(200, later)},
+                                   .end = TraceNs{300 * test::kMs}}});
+  };
+  model.ranks[0].memory.push_back(curve(2 * kGb));
+  model.ranks[2].memory.push_back(curve(8 * kGb));
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  const Panel drawn = page();
+  EXPECT_THAT(text(), HasSubstr("What each rank held over the run and at its peak"));
+  std::vector<Box> held;  // without the column in which it rises
+  for (const Command& command : drawn.list.commands()) {
+    if (command.kind == CommandKind::kRect &&
+        command.role == role_of(analyzer::Category::kAllocator) && command.box.h != 17 &&
+        command.box.w > 12)
+      held.push_back(command.box);
+  }
+  ASSERT_EQ(held.size(), 3U);
+  EXPECT_NEAR(held[0].h, held[1].h, 1);
+  EXPECT_NEAR(held[2].h, 4 * held[1].h, 4);
+  EXPECT_NEAR(held[1].w, 2 * held[2].w, 3);
+
+  // A step in the curve is a link to it.
+  const auto at = [&](Box box) {
+    return std::ranges::find_if(drawn.links, [&](const Link& link) {
+      return link.box.contains(box.x + box.w / 2, box.y + 1);
+    });
+  };
+  at(held[2])->follow(session);
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(session.selection().step, 2);
+}
+
+TEST_F(MemoryPageTest, OnlyLinesInViewAreDrawn) {
+  analyzer::Memory memory;
+  for (int rank = 0; rank < 1000; ++rank) memory.per_rank.push_back(peak_of(rank, kGb, kGb));
+  open(std::move(memory));
+  EXPECT_LT(page().links.size(), 30U);
+  const Panel scrolled = draw_memory_page(session, 1200, 700, 40 * 500, measure);
+  EXPECT_EQ(scrolled.height, page().height);
+  EXPECT_THAT(to_text(scrolled.list), Not(HasSubstr("rank 0 · device")));
+  EXPECT_GT(scrolled.links.size(), 10U);
+}
+
+TEST_F(MemoryPageTest, WhatIsNotListedIsOneLine) {
+  analyzer::RankMemory one = peak_of(0, kGb, 3 * kGb);
+  one.at_peak.front().bytes = kGb;
+  open({.per_rank = {one}});
+  EXPECT_THAT(text(), HasSubstr("all else"));
+  EXPECT_THAT(text(), HasSubstr("75 %"));
 }
 
 TEST_F(MemoryPageTest, NothingKnownIsSaid) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result that may take long to make: until the one that is asked for is there, the former is
+// shown.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+namespace dprof::view {
+
+template <typename Key, typename Value>
+class Counted {
+ public:
+  // Made here and now, unless it is kept.
+  template <typename Make>
+  const Value& now(Key key, const Make& make) {
+    wanted_.reset();
+    if (!is_kept(key)) {
+      Value value = make(key);
+      kept_.emplace(std::move(key), std::move(value));
+    }
+    return kept_->second;
+  }
+
+  // What is kept, if only of a former question; nothing = an empty value.
+  const Value& soon(Key key) {
+    if (is_kept(key)) {
+      wanted_.reset();
+    } else {
+      wanted_ = std::move(key);
+    }
+    static const Value kNothing{};
+    return kept_ ? kept_->second : kNothing;
+  }
+
+  // The question that what is shown does not answer.
+  [[nodiscard]] const std::optional<Key>& wanted() const { return wanted_; }
+
+  void give(Key key, Value value) {
+    if (wanted_ == key) wanted_.reset();
+    kept_.emplace(std::move(key), std::move(value));
+  }
+
+  void forget() {
+    kept_.reset();
+    wanted_.reset();
+  }
+
+ private:
+  [[nodiscard]] bool is_kept(const Key& key) const { return kept_ && kept_->first == key; }
+
+  std::optional<std::pair<Key, Value>> kept_;
+  std::optional<Key> wanted_;
+};
+
+}  // namespace dprof::view
