@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kAtOnce = 100'000;  // events that a frame has time for
 
 FlameTree flame_for(const RunEvents& events, const std::pair<EventQuery, FlameOrder>& asked) {
-  return flame_of(events, asked.first, asked.second);
+  const bool nobody = asked.second == FlameOrder::kSandwich && asked.first.name.empty();
+  return nobody ? FlameTree() : flame_of(events, asked.first, asked.second);
 }
 Durations durations_for(const RunEvents& events, const EventQuery& query) {
   return query.name.empty() ? Durations() : durations_of(events, query);
@@ -39,7 +40,8 @@ const EventList& Session::events_now() const {
 
 const FlameTree& Session::flame() const {
   EventQuery query = event_query();
-  query.name.clear();  // a stack is known by all its names
+  // A stack is known by all its names.
+  query.name = flame_order_ == FlameOrder::kSandwich ? histogram_name() : std::string();
   query.order = EventOrder::kByTime;
   const bool quick = is_quick(query);
   FlameQuery key(std::move(query), flame_order_);

@@ -8,6 +8,7 @@
 #include <QGridLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QSaveFile>
 #include <QScrollArea>
 #include <array>
 
@@ -170,8 +171,10 @@ void MainWindow::add_window_actions() {
   }
   add_action(tr("Copy the listed events"), {QKeySequence::Copy}, [this] {
     QApplication::clipboard()->setText(to_qstring(view::events_as_text(session_)));
-    set_message(tr("%1 events copied").arg(session_.events().events.size()));
+    const view::EventList& events = session_.events();
+    set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
   });
+  add_action(tr("Save the listed events as CSV"), {}, [this] { save_events(); });
   add_action(tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
     QStringList selectors;
     for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
@@ -249,6 +252,19 @@ void MainWindow::save_picture() {
   const Status written = write_picture(path.toStdString(), *this);
   set_message(written.ok() ? tr("saved %1").arg(path)
                            : to_qstring(written.error().what + ": " + written.error().hint));
+}
+
+void MainWindow::save_events() {
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save the listed events"), QStringLiteral("events.csv"), tr("Tables (*.csv)"));
+  if (path.isEmpty()) return;
+  QSaveFile file(path);
+  const QByteArray text = QByteArray::fromStdString(view::events_as_csv(session_));
+  const bool written =
+      file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit();
+  const view::EventList& events = session_.events();
+  set_message(written ? tr("%1 of %2 events saved").arg(events.events.size()).arg(events.count)
+                      : tr("%1: %2").arg(path, file.errorString()));
 }
 
 void MainWindow::save_view_as() {

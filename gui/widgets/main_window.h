@@ -102,6 +102,7 @@ class MainWindow : public QMainWindow {
                       std::function<void()> run);
   void show_keys();
   void save_picture();
+  void save_events();
   void choose_run();
   void recall_view();
   void save_view_soon();

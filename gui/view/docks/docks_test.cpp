@@ -163,6 +163,66 @@ TEST_F(DocksTest, BottomUpTellsWhoTookTimeItself) {
   EXPECT_EQ(outermost, 300 * kMs) << "each nanosecond is somebody's own";
 }
 
+TEST_F(DocksTest, AFlameInTimeOrderBeginsWithWhatCameFirst) {
+  select("rank:0");
+  select("range:0ms..300ms", true);
+  session.show_flame_order(FlameOrder::kByTime);
+  std::vector<std::pair<int64_t, std::string>> parts;
+  for (const FlameNode& node : session.flame().nodes) {
+    if (node.depth == 2) parts.emplace_back(node.offset_ns, node.name);
+  }
+  std::ranges::sort(parts);
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0], std::pair(int64_t{0}, std::string("input")));
+  EXPECT_EQ(parts[1], std::pair(30 * kMs, std::string("forward")));
+  EXPECT_EQ(parts[2], std::pair(135 * kMs, std::string("optimizer")));
+}
+
+TEST_F(DocksTest, ASandwichHasCallersAboveAndWhatWasCalledBelow) {
+  select("rank:0");
+  select("range:0ms..300ms", true);
+  session.show_flame_order(FlameOrder::kSandwich);
+  EXPECT_THAT(to_text(draw_flame_dock(session, kWidth, kHeight, measure).list),
+              HasSubstr("Choose a name"));
+  select("name:forward", true);
+  {
+    const FlameTree& tree = session.flame();
+    EXPECT_EQ(tree.nodes[0].total_ns, 3 * 35 * kMs);
+    ASSERT_EQ(tree.nodes.size(), 3U);
+    EXPECT_EQ(tree.nodes[1].name, "forward");
+    EXPECT_EQ(tree.nodes[1].depth, 1);
+    EXPECT_EQ(tree.nodes[2].name, "step");
+    EXPECT_EQ(tree.nodes[2].depth, -1);
+    EXPECT_EQ(tree.nodes[2].total_ns, 3 * 35 * kMs) << "of the caller only what it spent there";
+    EXPECT_EQ(tree.callers, 1);
+  }
+  // A click on the caller turns the sandwich round it.
+  const Panel panel = draw_flame_dock(session, kWidth, kHeight, measure);
+  const Point caller = place_of(panel, "step");
+  EXPECT_LT(caller.y, place_of(panel, "forward").y);
+  ASSERT_TRUE(click(panel, caller.x, caller.y));
+  const FlameTree& tree = session.flame();
+  EXPECT_EQ(tree.callers, 0);
+  EXPECT_EQ(tree.depth, 2);
+  EXPECT_EQ(tree.nodes[0].total_ns, 300 * kMs);
+}
+
+TEST_F(DocksTest, EventsAsCsvAreQuotedWhereTheyMustBe) {
+  Model model = test::small_model();
+  analyzer::RankLanes lanes = model.ranks[0].lanes();
+  lanes.names[2] = "forward, \"deep\"";
+  model.ranks[0].events = std::make_shared<const RankEvents>(std::move(lanes));
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  select("rank:0");
+  select("range:0ms..50ms", true);
+  const std::string csv = events_as_csv(session);
+  EXPECT_THAT(csv, ::testing::StartsWith("name,begins_ns,duration_ns,rank,thread,selector\r\n"));
+  EXPECT_THAT(csv, HasSubstr("\r\n\"forward, \"\"deep\"\"\",10000000,35000000,0,main,"));
+  EXPECT_THAT(csv, ::testing::EndsWith("\r\n"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), std::ranges::count(events_as_text(session), '\n'));
+}
+
 TEST_F(DocksTest, AClickOnANodeChoosesItsName) {
   select("rank:0");
   select("range:0ms..300ms", true);

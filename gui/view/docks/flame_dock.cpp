@@ -40,8 +40,8 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
     const int left = pixel(node.offset_ns);
     const int right = pixel(node.offset_ns + node.total_ns);
     if (right <= left) continue;
-    const Box box{left, kTitleHeight + (node.depth - 1) * kPitch, std::max(right - left - 1, 1),
-                  kBar};
+    const int line = tree.callers + (node.depth > 0 ? node.depth - 1 : node.depth);
+    const Box box{left, kTitleHeight + line * kPitch, std::max(right - left - 1, 1), kBar};
     const Role role = role_of(node.phase);
     panel.list.rect(box, role);
     if (session.selection().name == node.name) panel.list.frame(box, Role::kAccent, 0, 2);
@@ -54,12 +54,22 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
   }
 }
 
+std::string nothing_text(const Session& session) {
+  if (session.flame_order() != FlameOrder::kSandwich)
+    return "No range was recorded here: choose a longer time, or record at detail standard.";
+  const std::string name = session.histogram_name();
+  if (name.empty())
+    return "Choose a name (an event, a node of another order, or a search): who called it stands "
+           "above it, what it called below.";
+  return fmt::format("No range named {} was recorded here.", name);
+}
+
 }  // namespace
 
 Panel draw_flame_dock(const Session& session, int width, int height, const TextMeasure& measure) {
   const FlameTree& tree = session.flame();
   Panel panel;
-  panel.height = kTitleHeight + tree.depth * kPitch + 8;
+  panel.height = kTitleHeight + (tree.callers + tree.depth) * kPitch + 8;
   DrawList& list = panel.list;
   list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
   int x = kMargin;
@@ -82,8 +92,7 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
     }
     draw_nodes(session, tree, width, measure, panel);
   } else if (!counting) {
-    list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar},
-              "No range was recorded here: choose a longer time, or record at detail standard.",
+    list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar}, nothing_text(session),
               {.role = Role::kTextDim});
   }
   list.text({x + 14, 0, width - x - 14, kTitleHeight - 2}, std::move(title),

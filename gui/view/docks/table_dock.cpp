@@ -2,6 +2,7 @@
 #include "gui/view/docks/table_dock.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -96,16 +97,48 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
   return panel;
 }
 
+namespace {
+
+// A field as RFC 4180 has it.
+std::string csv_field(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char letter : field)
+    out += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return out + '"';
+}
+
+using EventFields = std::array<std::string, 6>;
+constexpr std::array<std::string_view, 6> kFieldNames = {"name", "begins_ns", "duration_ns",
+                                                         "rank", "thread",    "selector"};
+
+EventFields fields_of(const Model& model, const SlicePlace& place) {
+  const Interval span = span_of(model, place);
+  const RankModel& rank = rank_of(model, place);
+  const bool unfinished = is_unfinished(rank.lanes(), span.end);
+  return {name_of(model, place),
+          std::to_string(span.begin.ns),
+          unfinished ? std::string() : std::to_string(span.length().ns),
+          std::to_string(rank.rank),
+          thread_of(model, place).name,
+          selector_of(model, place)};
+}
+
+}  // namespace
+
 std::string events_as_text(const Session& session) {
-  const Model& model = session.model();
-  std::string text = "name\tbegins_ns\tduration_ns\trank\tthread\tselector\n";
+  std::string text = fmt::format("{}\n", fmt::join(kFieldNames, "\t"));
+  for (const SlicePlace& place : session.events_now().events)
+    text += fmt::format("{}\n", fmt::join(fields_of(session.model(), place), "\t"));
+  return text;
+}
+
+std::string events_as_csv(const Session& session) {
+  std::string text = fmt::format("{}\r\n", fmt::join(kFieldNames, ","));
   for (const SlicePlace& place : session.events_now().events) {
-    const Interval span = span_of(model, place);
-    const RankModel& rank = rank_of(model, place);
-    const std::string duration =
-        is_unfinished(rank.lanes(), span.end) ? "" : std::to_string(span.length().ns);
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name_of(model, place), span.begin.ns, duration,
-                        rank.rank, thread_of(model, place).name, selector_of(model, place));
+    EventFields fields = fields_of(session.model(), place);
+    for (std::string& field : fields) field = csv_field(field);
+    text += fmt::format("{}\r\n", fmt::join(fields, ","));
   }
   return text;
 }

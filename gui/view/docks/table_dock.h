@@ -17,5 +17,7 @@ namespace dprof::view {
 
 // The listed events as tab-separated values with a head, for the clipboard; times in nanoseconds.
 [[nodiscard]] std::string events_as_text(const Session& session);
+// The same with commas (RFC 4180), for a file.
+[[nodiscard]] std::string events_as_csv(const Session& session);
 
 }  // namespace dprof::view
