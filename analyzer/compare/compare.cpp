@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <compare>
 #include <functional>
 #include <map>
+#include <numbers>
 #include <string_view>
 
 #include "analyzer/lane_walk.h"
@@ -57,6 +59,9 @@ class RankSums {
         cost.total_ns += sum.total_ns;
         cost.self_ns += sum.self_ns;
         cost.count += sum.count;
+        if (cost.by_length.size() < sum.by_length.size())
+          cost.by_length.resize(sum.by_length.size());
+        for (size_t b = 0; b < sum.by_length.size(); ++b) cost.by_length[b] += sum.by_length[b];
       }
     }
   }
@@ -75,6 +80,9 @@ class RankSums {
     sum.total_ns += static_cast<double>(lane.duration_ns[slice]);
     sum.self_ns += static_cast<double>(lane.duration_ns[slice]);
     ++sum.count;
+    const size_t bucket = length_bucket(lane.duration_ns[slice]);
+    if (sum.by_length.size() <= bucket) sum.by_length.resize(bucket + 1);
+    ++sum.by_length[bucket];
     return sum;
   }
 
@@ -115,11 +123,26 @@ Costs costs_of(const ComparedRun& run) {
     cost.total_ns /= rank_steps;
     cost.self_ns /= rank_steps;
     cost.count /= rank_steps;
+    for (double& count : cost.by_length) count /= rank_steps;
   }
   return costs;
 }
 
 }  // namespace
+
+size_t length_bucket(int64_t duration_ns) {
+  if (duration_ns <= 1) return 0;
+  const auto octave = static_cast<size_t>(std::bit_width(static_cast<uint64_t>(duration_ns))) - 1;
+  const double middle = std::ldexp(std::numbers::sqrt2, static_cast<int>(octave));
+  return 2 * octave + (static_cast<double>(duration_ns) >= middle ? 1 : 0);
+}
+
+int64_t bucket_begin_ns(size_t bucket) {
+  if (bucket == 0) return 0;
+  const double begin =
+      std::ldexp(bucket % 2 == 1 ? std::numbers::sqrt2 : 1.0, static_cast<int>(bucket / 2));
+  return static_cast<int64_t>(std::ceil(begin));
+}
 
 double ComparedName::difference_ns() const { return (b ? b->self_ns : 0) - (a ? a->self_ns : 0); }
 

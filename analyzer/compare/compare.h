@@ -3,6 +3,8 @@
 // cost per rank and step. Names align; nothing is judged.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +31,12 @@ struct NameCost {
   double total_ns = 0;
   double self_ns = 0;  // without what nests in it
   double count = 0;
+  std::vector<double> by_length;  // of the count, by half octaves of the events' durations
 };
+
+// The half octave of a duration, and where a half octave begins.
+[[nodiscard]] size_t length_bucket(int64_t duration_ns);
+[[nodiscard]] int64_t bucket_begin_ns(size_t bucket);
 
 struct ComparedName {
   std::string name;

@@ -108,6 +108,24 @@ TEST(Compare, WhatNothingEndedHasNoDurationAndDoesNotCount) {
   EXPECT_DOUBLE_EQ(find(comparison, "outer")->difference_ns(), 0);
 }
 
+TEST(Compare, LengthsAreCountedPerRankAndStepInHalfOctaves) {
+  for (const int64_t ns : {2, 3, 5, 6, 7, 1000, 1'000'000'007}) {
+    EXPECT_LE(bucket_begin_ns(length_bucket(ns)), ns);
+    EXPECT_GT(bucket_begin_ns(length_bucket(ns) + 1), ns);
+  }
+  EXPECT_EQ(length_bucket(0), 0U);
+  EXPECT_EQ(length_bucket(1), 0U);
+  const MadeRun a(100, 3);
+  const MadeRun b(400, 1);
+  const RunComparison comparison = compare(a.compared(), b.compared());
+  const ComparedName* inner = find(comparison, "inner");
+  ASSERT_NE(inner, nullptr);
+  EXPECT_DOUBLE_EQ(inner->a->by_length.at(length_bucket(100)), 1);
+  EXPECT_DOUBLE_EQ(inner->b->by_length.at(length_bucket(400)), 1);
+  EXPECT_DOUBLE_EQ(inner->b->by_length.at(length_bucket(100)), 0);
+  EXPECT_DOUBLE_EQ(find(comparison, "gemm")->a->by_length.at(length_bucket(50)), 3);
+}
+
 TEST(Compare, WithoutStepsItSaysSo) {
   MadeRun a(100);
   a.report.run.steps.reset();

@@ -18,6 +18,9 @@ using analyzer::NameCost;
 
 constexpr int kMargin = 24;
 constexpr int kHeadHeight = 24;
+constexpr int kGap = 40;  // between the categories and what stands beside them
+constexpr int kLengthsHeight = 190;
+constexpr int kLeastLengths = 220;      // pixels of width
 constexpr double kLeastShare = 0.0005;  // of a step, for a category to be listed
 
 constexpr std::array<Column, 5> kCategoryColumns = {{
@@ -81,7 +84,9 @@ class Painter {
                Role::kText);
       sentence("Differences are the other run less this one; ▲ takes longer there, ▼ less.",
                Role::kTextDim);
+      const int top = y_;
       paint_categories(runs->comparison);
+      paint_lengths(runs->comparison, top);
       paint_names(runs->comparison);
     }
     panel_.width = std::max(width_, 2 * kMargin + width_of(kNameColumns));
@@ -153,6 +158,58 @@ class Painter {
       if (in_view(y_)) paint_name(name, whole_ns);
       y_ += kLineHeight;
     }
+  }
+
+  // Beside the categories, of the chosen name: how long its events take in each run, one over the
+  // other on one scale, per rank and step.
+  void paint_lengths(const analyzer::RunComparison& comparison, int top) {
+    const auto name =
+        std::ranges::find(comparison.names, session_.selection().name, &ComparedName::name);
+    const Box area{kMargin + width_of(kCategoryColumns) + kGap, top + 18,
+                   width_ - 2 * kMargin - width_of(kCategoryColumns) - kGap, kLengthsHeight};
+    if (name == comparison.names.end() || area.w < kLeastLengths) return;
+    y_ = std::max(y_, area.y + area.h + kLineHeight);
+    const std::vector<double> none;
+    const std::vector<double>& a = name->a ? name->a->by_length : none;
+    const std::vector<double>& b = name->b ? name->b->by_length : none;
+    const size_t end = std::max(a.size(), b.size());
+    const auto at = [](const std::vector<double>& counts, size_t i) {
+      return i < counts.size() ? counts[i] : 0;
+    };
+    size_t first = 0;
+    while (first < end && at(a, first) <= 0 && at(b, first) <= 0) ++first;
+    if (first == end) return;
+    double most = 0;
+    for (size_t i = first; i < end; ++i) most = std::max({most, at(a, i), at(b, i)});
+    panel_.list.text(
+        {area.x, area.y, area.w, kHeadHeight},
+        elided(fmt::format("durations of {}", name->name), area.w, Font::kBold, measure_),
+        {.font = Font::kBold});
+    const Box bars{area.x, area.y + kHeadHeight, area.w, area.h - kHeadHeight - kLineHeight};
+    const auto columns = static_cast<int>(end - first);
+    std::vector<Point> outline{{bars.x, bars.y + bars.h}};
+    for (int i = 0; i < columns; ++i) {
+      const int left = bars.x + i * bars.w / columns;
+      const int right = bars.x + (i + 1) * bars.w / columns;
+      const auto height = [&](double count) { return static_cast<int>(count / most * bars.h); };
+      const int own = height(at(a, first + static_cast<size_t>(i)));
+      const int others = bars.y + bars.h - height(at(b, first + static_cast<size_t>(i)));
+      panel_.list.rect({left, bars.y + bars.h - own, std::max(right - left - 1, 1), own},
+                       Role::kUtilisation);
+      outline.push_back({left, others});
+      outline.push_back({right, others});
+    }
+    outline.push_back({bars.x + bars.w, bars.y + bars.h});
+    panel_.list.polyline(outline, Role::kProblem, false, 2);
+    panel_.list.line({bars.x, bars.y + bars.h}, {bars.x + bars.w, bars.y + bars.h}, Role::kBorder);
+    const Box axis{bars.x, bars.y + bars.h + 2, bars.w, kLineHeight - 2};
+    const auto label = [&](std::string text, Align align) {
+      panel_.list.text(axis, std::move(text),
+                       {.role = Role::kTextDim, .font = Font::kSmall, .align = align});
+    };
+    label(format_duration({analyzer::bucket_begin_ns(first)}), Align::kLeft);
+    label("bars: this run · line: the other", Align::kCentre);
+    label(format_duration({analyzer::bucket_begin_ns(end)}), Align::kRight);
   }
 
   void paint_name(const ComparedName& name, double whole_ns) {

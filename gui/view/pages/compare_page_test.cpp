@@ -61,6 +61,37 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   EXPECT_EQ(session.selection().name, session.comparison()->comparison.names.front().name);
 }
 
+TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
+  const auto cost = [](std::vector<double> by_length) {
+    return analyzer::NameCost{.count = 1, .by_length = std::move(by_length)};
+  };
+  ComparedRuns runs{.other_name = "other"};
+  runs.comparison.names = {
+      {.name = "gemm", .a = cost({0, 0, 2, 4}), .b = cost({0, 0, 0, 0, 8, 0})}};
+  session.show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  EXPECT_THAT(text(), ::testing::Not(HasSubstr("durations of")));
+  session.select_name("gemm");
+  const Panel drawn = page();
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("durations of gemm"));
+  std::vector<Box> bars;
+  std::vector<Point> outline;
+  for (const Command& command : drawn.list.commands()) {
+    if (command.kind == CommandKind::kRect && command.role == Role::kUtilisation)
+      bars.push_back(command.box);
+    if (command.kind == CommandKind::kPolyline) {
+      const auto points = drawn.list.points_of(command);
+      outline.assign(points.begin(), points.end());
+    }
+  }
+  // From the first length that either run has: 2, 3, 4 half octaves and one that is empty.
+  ASSERT_EQ(bars.size(), 4U);
+  EXPECT_NEAR(bars[1].h, 2 * bars[0].h, 1);
+  EXPECT_EQ(bars[2].h, 0);
+  const auto top = std::ranges::min(outline, {}, &Point::y);
+  EXPECT_NEAR(bars[0].y + bars[0].h - top.y, 4 * bars[0].h, 4) << "on one scale";
+  EXPECT_EQ(top.x, bars[2].x);
+}
+
 TEST_F(ComparePageTest, OnlyLinesInViewAreDrawn) {
   ComparedRuns runs{.other_name = "other"};
   for (int i = 0; i < 50'000; ++i)
