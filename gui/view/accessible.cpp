@@ -7,6 +7,7 @@
 
 #include "analyzer/lane_walk.h"
 #include "base/format.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -30,8 +31,7 @@ std::string value_of_thread(const analyzer::ThreadLanes& thread, Interval range)
       busy_ns += std::min(lane.start_ns[i] + lane.duration_ns[i], range.end.ns) - begin;
     }
   }
-  return fmt::format("{} events, {} busy in view", format_count(events),
-                     share_text(busy_ns, range));
+  return say("{} events, {} busy in view", format_count(events), share_text(busy_ns, range));
 }
 
 std::string value_of_rank(const RankModel& rank, Interval range) {
@@ -43,10 +43,10 @@ std::string value_of_rank(const RankModel& rank, Interval range) {
         (std::min(piece->span.end, range.end) - std::max(piece->span.begin, range.begin)).ns;
   }
   const auto most = std::ranges::max_element(sums);
-  if (*most <= 0) return "nothing in view";
-  return fmt::format("mostly {}, {} of the time in view",
-                     analyzer::title_of(static_cast<analyzer::Category>(most - sums.begin())),
-                     share_text(*most, range));
+  if (*most <= 0) return say("nothing in view");
+  return say("mostly {}, {} of the time in view",
+             analyzer::title_of(static_cast<analyzer::Category>(most - sums.begin())),
+             share_text(*most, range));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ AccessibleRow accessible_row(const Session& session, size_t index, int width) {
   if (row.kind == RowKind::kThread) {
     const analyzer::ThreadLanes& thread =
         rank.lanes().threads[static_cast<size_t>(row.thread_index)];
-    out.name = fmt::format("rank {}, {}", rank.rank, thread.name);
+    out.name = say("rank {}, {}", rank.rank, thread.name);
     out.selected = session.selection().track == row.track;
   } else if (row.kind == RowKind::kMemory) {
     out.name = fmt::format("rank {}, {}", rank.rank, row.label);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "gui/view/texts.h"
+
 namespace dprof::view {
 namespace {
 
@@ -18,7 +20,7 @@ int width_of(std::span<const Column> columns) {
 
 void draw_heads(std::span<const Column> columns, Point at, int height, DrawList& list) {
   for (const Column& column : columns) {
-    list.text({at.x, at.y, column.width - kGap, height}, std::string(column.title),
+    list.text({at.x, at.y, column.width - kGap, height}, std::string(translated(column.title)),
               {.role = Role::kTextDim,
                .font = Font::kSmall,
                .align = column.number ? Align::kRight : Align::kLeft});

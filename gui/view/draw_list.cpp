@@ -22,8 +22,9 @@ uint32_t hash_of(std::span<const uint8_t> bytes) {
 }
 
 void append_tag(std::string& out, const Tag& tag) {
-  if (tag.row >= 0)
+  if (tag.row >= 0)  // untranslated: in a dump
     fmt::format_to(std::back_inserter(out), " row:{}/{}/{}", tag.rank, tag.table, tag.row);
+  // untranslated: in a dump
   if (tag.folded > 0) fmt::format_to(std::back_inserter(out), " folded:{}", tag.folded);
 }
 

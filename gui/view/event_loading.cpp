@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gui/view/texts.h"
+
 namespace dprof::view {
 namespace {
 
@@ -62,7 +64,7 @@ std::string without_events(const Model& model, const std::vector<int>& ranks) {
     return !rank.events->loaded &&
            (ranks.empty() || std::ranges::find(ranks, rank.rank) != ranks.end());
   });
-  return missing == 0 ? "" : fmt::format(" · without {} whose events are not loaded", missing);
+  return missing == 0 ? "" : say(" · without {} whose events are not loaded", missing);
 }
 
 }  // namespace dprof::view

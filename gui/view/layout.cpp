@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "gui/view/names.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -23,7 +24,7 @@ std::string lower(std::string_view text) {
 bool matches(const RankModel& rank, const std::string& filter) {
   if (filter.empty()) return true;
   if (lower(rank.host).find(filter) != std::string::npos) return true;
-  if (fmt::format("rank {}", rank.rank) == filter || std::to_string(rank.rank) == filter) {
+  if (lower(say("rank {}", rank.rank)) == filter || std::to_string(rank.rank) == filter) {
     return true;
   }
   return std::any_of(rank.lanes().threads.begin(), rank.lanes().threads.end(),
@@ -51,7 +52,7 @@ class Builder {
       push({.kind = RowKind::kGroup,
             .height = kRowHeight,
             .track = "hidden",
-            .label = fmt::format("{} hidden", hidden_)});
+            .label = say("{} hidden", hidden_)});
     }
     return std::move(layout_);
   }
@@ -67,7 +68,7 @@ class Builder {
           push_pinned(rank_row(r));
         for (Row& row : rows_within(r)) {
           if (!track_matches(pattern, row.track) || !seen.insert(row.track).second) continue;
-          row.label = fmt::format("rank {} {}", model_.ranks[r].rank, row.label);
+          row.label = say("rank {} {}", model_.ranks[r].rank, row.label);
           push_pinned(std::move(row));
         }
       }
@@ -76,7 +77,10 @@ class Builder {
 
   void push_pinned(Row row) {
     if (layout_.rows.empty()) {
-      push({.kind = RowKind::kGroup, .height = kRowHeight, .track = "pinned", .label = "pinned"});
+      push({.kind = RowKind::kGroup,
+            .height = kRowHeight,
+            .track = "pinned",
+            .label = say("pinned")});
     }
     row.pinned = true;
     row.folded = true;
@@ -110,8 +114,8 @@ class Builder {
           .height = kRowHeight,
           .folded = folded,
           .track = fmt::format("host:{}", host),
-          .label = host.empty() ? "unknown host" : host,
-          .note = fmt::format("{} {}", members.size(), members.size() == 1 ? "rank" : "ranks")});
+          .label = host.empty() ? say("unknown host") : host,
+          .note = say_count(members.size(), "{} rank", "{} ranks", members.size())});
     if (folded) return;
     for (const size_t index : members) add_rank(index);
   }
@@ -126,7 +130,7 @@ class Builder {
       push({.kind = RowKind::kGroup,
             .height = kRowHeight,
             .track = fmt::format("rank:{}/not_loaded", model_.ranks[index].rank),
-            .label = "events not loaded"});
+            .label = say("events not loaded")});
     }
     for (Row& within : rows_within(index)) {
       if (!is_hidden(within.track)) push(std::move(within));
@@ -141,12 +145,12 @@ class Builder {
             .rank_index = static_cast<int>(index),
             .folded = folded,
             .track = fmt::format("rank:{}", rank.rank),
-            .label = fmt::format("rank {}", rank.rank)};
+            .label = say("rank {}", rank.rank)};
     if (rank.own_delay) {
-      row.note = fmt::format("own +{}", format_duration(*rank.own_delay));
+      row.note = say("own +{}", format_duration(*rank.own_delay));
       row.problem = true;
     } else if (rank.wait_per_step) {
-      row.note = fmt::format("waits {}", format_duration(*rank.wait_per_step));
+      row.note = say("waits {}", format_duration(*rank.wait_per_step));
     }
     return row;
   }

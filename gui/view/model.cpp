@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analyzer/report/render/layout.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -242,7 +243,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
     return !progress || progress(stage, share);
   };
   const auto cancelled = [] { return fail(Code::kUsage, "cancelled"); };
-  if (!report("opening", 0)) return cancelled();
+  if (!report(say("opening"), 0)) return cancelled();
   Result<analyzer::Run> run = analyzer::open_run(paths);
   if (!run.ok()) return fail(run.error());
   constexpr double kAnalysisShare = 0.6;
@@ -256,7 +257,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
     if (with_events && !with_events->contains(model->ranks[r].rank)) continue;
     const double share =
         static_cast<double>(r) / static_cast<double>(model->ranks.size()) * (1 - kAnalysisShare);
-    if (!report(fmt::format("loading rank {}", model->ranks[r].rank), kAnalysisShare + share))
+    if (!report(say("loading rank {}", model->ranks[r].rank), kAnalysisShare + share))
       return cancelled();
     const Result<SharedEvents> loaded = load_events(*model, r);
     if (!loaded.ok()) return fail(loaded.error());
@@ -275,7 +276,7 @@ RunEvents events_of(const Model& model) {
 Result<SharedEvents> load_events(const Model& model, size_t rank_index) {
   const RankModel& rank = model.ranks[rank_index];
   const analyzer::TraceFile* trace = trace_of(model.run, rank.rank);
-  if (trace == nullptr) return fail(Code::kInternal, fmt::format("no trace of rank {}", rank.rank));
+  if (trace == nullptr) return fail(Code::kInternal, say("no trace of rank {}", rank.rank));
   Result<analyzer::RankLanes> lanes = analyzer::load_lanes(*trace, rank.clock);
   if (!lanes.ok()) return fail(lanes.error());
   return std::make_shared<const RankEvents>(*std::move(lanes));

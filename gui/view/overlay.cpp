@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "gui/view/collective_times.h"
+#include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
 
 namespace dprof::view {
@@ -52,19 +53,18 @@ Callout callout_of(const analyzer::MatchedCollective& collective) {
   callout.title = fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence);
   if (collective.bytes) callout.title += fmt::format(" · {}", format_bytes(*collective.bytes));
   if (collective.last_arriver) {
-    callout.title += fmt::format(" · last: rank {}", *collective.last_arriver);
+    callout.title += say(" · last: rank {}", *collective.last_arriver);
   }
   if (!collective.complete) {
-    callout.lines.push_back("not completed by all its ranks");
+    callout.lines.push_back(say("not completed by all its ranks"));
     return callout;
   }
   int64_t wait_ns = 0;
   for (const analyzer::CollectiveMember& member : collective.members) {
     wait_ns = std::max(wait_ns, member.wait_ns);
   }
-  callout.lines.push_back(fmt::format("others waited up to {}, transfer {}",
-                                      format_duration({wait_ns}),
-                                      format_duration({collective.transfer_ns})));
+  callout.lines.push_back(say("others waited up to {}, transfer {}", format_duration({wait_ns}),
+                              format_duration({collective.transfer_ns})));
   return callout;
 }
 
@@ -172,23 +172,22 @@ Callout callout_of(const Session& session, const Hover& hover) {
     callout.title = rank.lanes().names[static_cast<size_t>(lane.name[slice])];
     const bool unfinished = is_unfinished(rank.lanes(), span_of(model, *hover.slice).end);
     callout.lines.push_back(
-        fmt::format("{} · {} · rank {}, {}",
-                    unfinished ? "unfinished" : format_duration({lane.duration_ns[slice]}),
-                    analyzer::title_of(static_cast<analyzer::Category>(lane.phase[slice])),
-                    rank.rank, thread.name));
-    callout.lines.push_back(
-        fmt::format("at {}", format_moment(TraceNs{lane.start_ns[slice]}, resolution)));
+        say("{} · {} · rank {}, {}",
+            unfinished ? say("unfinished") : format_duration({lane.duration_ns[slice]}),
+            analyzer::title_of(static_cast<analyzer::Category>(lane.phase[slice])), rank.rank,
+            thread.name));
+    callout.lines.push_back(say("at {}", format_moment(TraceNs{lane.start_ns[slice]}, resolution)));
   } else if (hover.piece) {
     const uint32_t piece = *hover.piece;
     const auto category = static_cast<analyzer::Category>(rank.summary.category[piece]);
     callout.title = std::string(analyzer::title_of(category));
-    if (rank.summary.overlapped[piece] != 0) callout.title += ", overlaps communication";
+    if (rank.summary.overlapped[piece] != 0) callout.title += say(", overlaps communication");
     callout.lines.push_back(
-        fmt::format("{} · rank {}", format_duration({rank.summary.duration_ns[piece]}), rank.rank));
+        say("{} · rank {}", format_duration({rank.summary.duration_ns[piece]}), rank.rank));
   }
   if (hover.folded > 1) {
-    callout.lines.push_back(fmt::format("the longest of {} here: zoom in to tell them apart",
-                                        format_count(hover.folded)));
+    callout.lines.push_back(
+        say("the longest of {} here: zoom in to tell them apart", format_count(hover.folded)));
   }
   return callout;
 }

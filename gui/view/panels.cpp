@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/format.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -133,28 +134,24 @@ Fields fields_of_selection(const Session& session) {
   Fields fields;
   const Selection& selection = session.selection();
   const Model& model = session.model();
-  if (selection.step) fields.emplace_back("step", std::to_string(*selection.step));
+  if (selection.step) fields.emplace_back(say("step"), std::to_string(*selection.step));
   const Interval range = session.selected_range();
   const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
-  fields.emplace_back("from", format_moment(range.begin, resolution));
-  fields.emplace_back("to", format_moment(range.end, resolution));
-  fields.emplace_back("length", format_duration(range.length()));
+  fields.emplace_back(say("from"), format_moment(range.begin, resolution));
+  fields.emplace_back(say("to"), format_moment(range.end, resolution));
+  fields.emplace_back(say("length"), format_duration(range.length()));
   if (selection.collective) {
     const analyzer::MatchedCollective& collective = model.collectives[*selection.collective];
-    fields.emplace_back("collective", fmt::format("{} #{}", schema::word_of(collective.function),
-                                                  collective.sequence));
-    fields.emplace_back("communicator", collective.communicator);
+    fields.emplace_back(
+        say("collective"),
+        fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence));
+    fields.emplace_back(say("communicator"), collective.communicator);
     for (const analyzer::CollectiveMember& member : collective.members) {
-      fields.emplace_back(fmt::format("rank {} waited", member.rank),
-                          format_duration({member.wait_ns}));
+      fields.emplace_back(say("rank {} waited", member.rank), format_duration({member.wait_ns}));
     }
   }
-  fields.emplace_back("events", format_count(events_in(model, selection.ranks, range)));
+  fields.emplace_back(say("events"), format_count(events_in(model, selection.ranks, range)));
   return fields;
-}
-
-std::string plural(int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", format_count(count), count == 1 ? one : many);
 }
 
 // Texts side by side, with a gap; right-aligned ones end at `x`.
@@ -181,11 +178,11 @@ FindingsPanel draw_findings(const Session& session, int width, int height,
     out.cards.push_back({kMargin, y, width - 2 * kMargin, card.height()});
     y += card.height() + 10;
   }
-  std::string last = "Nothing else above 1 % of a step.";
+  std::string last = say("Nothing else above 1 % of a step.");
   if (findings.empty()) {
     last = session.model().report.findings
-               ? "No finding: no rank holds the others up, and no rule applies."
-               : "Findings were not computed from this run; the diagnostics say why.";
+               ? say("No finding: no rank holds the others up, and no rule applies.")
+               : say("Findings were not computed from this run; the diagnostics say why.");
   }
   y = draw_wrapped(last, y + 6, width, {.role = Role::kTextDim}, measure, cards);
   out.panel.height = y + 8;
@@ -231,7 +228,7 @@ Panel draw_diagnostics(const Session& session, int width, int height, const Text
     y = draw_wrapped(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
   }
   if (session.model().report.recording.diagnostics.empty()) {
-    y = draw_wrapped("No diagnostics: all was recorded and read.", y, width,
+    y = draw_wrapped(say("No diagnostics: all was recorded and read."), y, width,
                      {.role = Role::kTextDim}, measure, body);
   }
   Panel panel{.height = y + 8};
@@ -248,12 +245,13 @@ DrawList draw_top_bar(const Session& session, int width, int height, int room,
   const int x = text_at(16, height, "dprof", {.font = Font::kTitle}, measure, list) - 4;
   if (!session.is_open()) return list;
   const analyzer::RunInfo& run = session.model().report.run;
-  std::string text =
-      fmt::format("{} · {} on {}", session.model().run.name, plural(run.ranks, "rank", "ranks"),
-                  plural(run.hosts, "host", "hosts"));
+  std::string text = say("{} · {} on {}", session.model().run.name,
+                         say_count(run.ranks, "{} rank", "{} ranks", format_count(run.ranks)),
+                         say_count(run.hosts, "{} host", "{} hosts", format_count(run.hosts)));
   if (run.steps) {
-    text += fmt::format(" · {} · median {}", plural(run.steps->count, "step", "steps"),
-                        format_duration({run.steps->median_ns}));
+    text += say(" · {} · median {}",
+                say_count(run.steps->count, "{} step", "{} steps", format_count(run.steps->count)),
+                format_duration({run.steps->median_ns}));
   }
   constexpr int kBeforeTabs = 8;
   text_at(x, height, elided(text, room - x - kBeforeTabs, Font::kBody, measure),
@@ -282,28 +280,29 @@ DrawList draw_status_bar(const Session& session, const std::string& pending, int
   size_t shown = 0;
   for (const Row& row : session.layout().rows)
     shown += row.kind == RowKind::kRank && !row.pinned ? 1 : 0;
-  x = text_at(x, height, fmt::format("{} of {} ranks", shown, model.ranks.size()), left, measure,
-              list);
-  text_at(x, height, pending.empty() ? "idle" : pending, left, measure, list);
+  x = text_at(x, height, say("{} of {} ranks", shown, model.ranks.size()), left, measure, list);
+  text_at(x, height, pending.empty() ? say("idle") : pending, left, measure, list);
 
   x = width - 14;
   if (model.report.recording.overhead && model.report.recording.overhead->share) {
     const double share = *model.report.recording.overhead->share;
     const std::string cost = share < 0.0005 ? "<0.1 %" : format_share(share);
-    x = text_at(x, height, fmt::format("recording cost {}", cost), right, measure, list);
+    x = text_at(x, height, say("recording cost {}", cost), right, measure, list);
   }
   const std::optional<DurationNs> bound = model.clock_bound();
-  x = text_at(
-      x, height,
-      bound ? (bound->ns == 0 ? "one clock" : fmt::format("clock ± {}", format_duration(*bound)))
-            : "clock bound unknown",
-      right, measure, list);
+  x = text_at(x, height,
+              bound
+                  ? (bound->ns == 0 ? say("one clock") : say("clock ± {}", format_duration(*bound)))
+                  : say("clock bound unknown"),
+              right, measure, list);
   const int64_t lost = model.lost();
   TextStyle lost_style = right;
   if (lost > 0) lost_style.role = Role::kProblem;
-  x = text_at(x, height, fmt::format("{} lost", format_count(lost)), lost_style, measure, list);
-  text_at(x, height, plural(model.report.recording.events, "event", "events"), right, measure,
-          list);
+  x = text_at(x, height, say("{} lost", format_count(lost)), lost_style, measure, list);
+  text_at(x, height,
+          say_count(model.report.recording.events, "{} event", "{} events",
+                    format_count(model.report.recording.events)),
+          right, measure, list);
   return list;
 }
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "gui/view/texts.h"
+
 namespace dprof::view {
 namespace {
 
@@ -56,7 +58,7 @@ std::string text_of(const Json& json, const char* key) {
 }
 
 Failure no_view(std::string what) {
-  return fail(Code::kNotATrace, std::move(what), "without it the run opens as if it were new");
+  return fail(Code::kNotATrace, std::move(what), say("without it the run opens as if it were new"));
 }
 
 }  // namespace
@@ -83,12 +85,12 @@ std::string to_json(const SavedView& view) {
 
 Result<SavedView> view_from_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return no_view("it is no JSON object");
+  if (!json.is_object()) return no_view(say("it is no JSON object"));
   const std::string schema = text_of(json, "schema");
   if (schema != fmt::format("{}{}", kSchemaName, kVersion)) {
     return no_view(schema.starts_with(kSchemaName)
-                       ? fmt::format("it was written by another dprof: {}", schema)
-                       : "it holds no saved view");
+                       ? say("it was written by another dprof: {}", schema)
+                       : say("it holds no saved view"));
   }
   SavedView view;
   if (json.contains("range_ns")) view.range = interval_of(json["range_ns"]);
@@ -136,7 +138,7 @@ fs::path own_view_file_of(const std::vector<fs::path>& run) {
 
 Result<SavedView> read_view(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) return fail(Code::kNotFound, fmt::format("{}: there is no such file", file.string()));
+  if (!in) return fail(Code::kNotFound, say("{}: there is no such file", file.string()));
   std::stringstream text;
   text << in.rdbuf();
   Result<SavedView> view = view_from_json(text.str());
@@ -146,9 +148,7 @@ Result<SavedView> read_view(const fs::path& file) {
 }
 
 Status write_view(const fs::path& file, const SavedView& view) {
-  const auto bad = [&] {
-    return fail(Code::kIo, fmt::format("{} cannot be written", file.string()));
-  };
+  const auto bad = [&] { return fail(Code::kIo, say("{} cannot be written", file.string())); };
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   fs::path beside = file;

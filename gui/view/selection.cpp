@@ -10,17 +10,18 @@
 
 #include "gui/view/layout.h"
 #include "gui/view/names.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
 
-constexpr std::string_view kGrammar =
+constexpr std::string_view kGrammar = english(
     "selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, "
     "row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), "
-    "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN";
+    "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN");
 
 Failure bad_selector(std::string_view text) {
-  return fail(Code::kUsage, fmt::format("'{}' is no selector", text), std::string(kGrammar));
+  return fail(Code::kUsage, say("'{}' is no selector", text), std::string(translated(kGrammar)));
 }
 
 std::optional<int64_t> read_number(std::string_view text) {
@@ -58,11 +59,11 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
   const auto rank = static_cast<int>(selector.number);
   const auto place = place_of_row(model, rank, selector.table, selector.row);
   if (!place) {
-    return fail(Code::kUsage,
-                fmt::format("rank {} has no row {} in table {}", selector.number, selector.row,
-                            selector.table),
-                "rows that the timeline shows are those of host_range, collective and "
-                "gpu_activity");
+    return fail(
+        Code::kUsage,
+        say("rank {} has no row {} in table {}", selector.number, selector.row, selector.table),
+        say("rows that the timeline shows are those of host_range, collective and "
+            "gpu_activity"));
   }
   selection.slice = place;
   selection.ranks = {rank};
@@ -77,8 +78,7 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
 
 Status apply_track(const Model& model, const Selector& selector, Selection& selection) {
   const RankModel* rank = model.rank(static_cast<int>(selector.number));
-  if (rank == nullptr)
-    return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
+  if (rank == nullptr) return fail(Code::kUsage, say("the run has no rank {}", selector.number));
   std::vector<std::string> tracks;
   for (const analyzer::ThreadLanes& thread : rank->lanes().threads)
     tracks.push_back(track_of(rank->rank, thread));
@@ -88,10 +88,11 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
     selection.track = selector.table;
     return Done{};
   }
-  std::string hint = tracks.empty() ? "" : fmt::format("its tracks: {}", fmt::join(tracks, ", "));
+  std::string hint =
+      tracks.empty() ? "" : say("its tracks: {}", fmt::format("{}", fmt::join(tracks, ", ")));
   if (!rank->events->loaded)
-    hint += hint.empty() ? "its events are not loaded" : "; its events are not loaded";
-  return fail(Code::kUsage, fmt::format("the run has no track {}", selector.table), hint);
+    hint += (hint.empty() ? "" : "; ") + say("its events are not loaded");
+  return fail(Code::kUsage, say("the run has no track {}", selector.table), hint);
 }
 
 // From the first one's begin to the last one's end.
@@ -103,8 +104,7 @@ Status apply_steps(const Model& model, const Selector& selector, Selection& sele
     range->end = std::max(range->end, step.window.end);
   }
   if (!range) {
-    return fail(Code::kUsage,
-                fmt::format("the run has no steps {} to {}", selector.number, selector.last));
+    return fail(Code::kUsage, say("the run has no steps {} to {}", selector.number, selector.last));
   }
   selection.range = range;
   return Done{};
@@ -121,9 +121,9 @@ Status apply_collective(const Model& model, const Selector& selector, Selection&
     }
   }
   return fail(Code::kUsage,
-              fmt::format("the run has no collective {}/{}/{}", selector.communicator,
-                          selector.table, selector.number),
-              "`dprof report --format json` lists communicators and functions");
+              say("the run has no collective {}/{}/{}", selector.communicator, selector.table,
+                  selector.number),
+              say("`dprof report --format json` lists communicators and functions"));
 }
 
 }  // namespace
@@ -214,7 +214,7 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
     case SelectorKind::kRank: {
       const auto rank = static_cast<int>(selector.number);
       if (model.rank(rank) == nullptr) {
-        return fail(Code::kUsage, fmt::format("the run has no rank {}", selector.number));
+        return fail(Code::kUsage, say("the run has no rank {}", selector.number));
       }
       if (!selection.has_rank(rank)) selection.ranks.push_back(rank);
       return Done{};
@@ -225,15 +225,15 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
       return apply_steps(model, selector, selection);
     case SelectorKind::kStep:
       if (!model.index_of_step(selector.number)) {
-        return fail(Code::kUsage, fmt::format("the run has no step {}", selector.number));
+        return fail(Code::kUsage, say("the run has no step {}", selector.number));
       }
       selection.step = selector.number;
       return Done{};
     case SelectorKind::kFinding: {
       const auto count = static_cast<int64_t>(model.findings().size());
       if (selector.number < 1 || selector.number > count) {
-        return fail(Code::kUsage, fmt::format("the report has no finding {}", selector.number),
-                    count == 0 ? "there are none" : fmt::format("it has 1 to {}", count));
+        return fail(Code::kUsage, say("the report has no finding {}", selector.number),
+                    count == 0 ? say("there are none") : say("it has 1 to {}", count));
       }
       selection.finding = static_cast<size_t>(selector.number - 1);
       selection.ranks = model.findings()[*selection.finding].ranks;
@@ -248,8 +248,8 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
       return apply_collective(model, selector, selection);
     case SelectorKind::kName:
       if (!any_name_matches(model, selector.table)) {
-        return fail(Code::kUsage, fmt::format("no event is named {}", selector.table),
-                    "a * stands for any letters: name:*all_reduce*");
+        return fail(Code::kUsage, say("no event is named {}", selector.table),
+                    say("a * stands for any letters: name:*all_reduce*"));
       }
       selection.name = selector.table;
       return Done{};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -220,7 +221,7 @@ void draw_step_strip(const Session& session, int width, const TextMeasure& measu
   if (at == steps.end()) return;
   const double step_width = static_cast<double>(at->window.length().ns) * width /
                             static_cast<double>(scale.range().length().ns);
-  const int label_width = measure.width(fmt::format("step {}", steps.back().index), Font::kBold);
+  const int label_width = measure.width(say("step {}", steps.back().index), Font::kBold);
   const int64_t stride = label_stride(step_width, label_width + 12);
   int free_from = 0;
   for (; at != steps.end() && at->window.begin < scale.range().end; ++at) {
@@ -233,7 +234,7 @@ void draw_step_strip(const Session& session, int width, const TextMeasure& measu
     if (selected) {
       list.rect({x0, kRulerHeight, std::max(x1 - x0, 2), kStepStripHeight}, Role::kAccentSoft);
     }
-    const std::string label = fmt::format("step {}", at->index);
+    const std::string label = say("step {}", at->index);
     const int needed = measure.width(label, selected ? Font::kBold : Font::kSmall) + 12;
     const bool cramped = stride == 1 && x1 - x0 < needed;  // partly off the screen
     if (at->index % stride != 0 || cramped || x0 < free_from || x0 + needed > width) continue;
@@ -315,9 +316,9 @@ DrawList draw_header(const Session& session, int width, const TextMeasure& measu
   DrawList list;
   list.rect({0, 0, width, kHeaderHeight}, Role::kCanvas);
   const TimeScale scale = session.scale();
-  std::string bound = "clock bound unknown";
+  std::string bound = say("clock bound unknown");
   if (const std::optional<DurationNs> known = session.model().clock_bound()) {
-    bound = known->ns == 0 ? "one clock" : fmt::format("± {}", format_duration(*known));
+    bound = known->ns == 0 ? say("one clock") : fmt::format("± {}", format_duration(*known));
   }
   const int bound_width = measure.width(bound, Font::kSmall) + 12;
   for (const Tick& tick : ruler_ticks(scale, 110)) {
