@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "gui/view/texts.h"
+
 namespace dprof::view {
 
 enum class Dock : uint8_t { kSelection, kTable, kFlame, kHistogram, kDiagnostics, kInfo };
@@ -17,12 +19,12 @@ struct DockInfo {
   std::string_view key;
 };
 inline constexpr std::array<DockInfo, 6> kDocks = {{
-    {"selection", "Selection", "Alt+4"},
-    {"table", "Table", "Alt+5"},
-    {"flame", "Flame", "Alt+6"},
-    {"histogram", "Histogram", "Alt+7"},
-    {"diagnostics", "Diagnostics", "Alt+9"},
-    {"info", "Info", "Alt+0"},
+    {"selection", english("Selection"), "Alt+4"},
+    {"table", english("Table"), "Alt+5"},
+    {"flame", english("Flame"), "Alt+6"},
+    {"histogram", english("Histogram"), "Alt+7"},
+    {"diagnostics", english("Diagnostics"), "Alt+9"},
+    {"info", english("Info"), "Alt+0"},
 }};
 
 [[nodiscard]] constexpr const DockInfo& info_of(Dock dock) {

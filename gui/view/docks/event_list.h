@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "gui/view/slice_place.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
 enum class EventOrder : uint8_t { kByTime, kByDuration };
-inline constexpr std::array<std::string_view, 2> kEventOrders = {"by time", "longest first"};
+inline constexpr std::array<std::string_view, 2> kEventOrders = {english("by time"),
+                                                                 english("longest first")};
 
 // What events are asked for.
 struct EventQuery {

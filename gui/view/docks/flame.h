@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gui/view/docks/event_list.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
@@ -19,8 +20,8 @@ enum class FlameOrder : uint8_t {
   kBottomUp,  // who took time itself, and who called it
   kSandwich,  // of one name: who called it, and what it called
 };
-inline constexpr std::array<std::string_view, 4> kFlameOrders = {"top-down", "in time order",
-                                                                 "bottom-up", "sandwich"};
+inline constexpr std::array<std::string_view, 4> kFlameOrders = {
+    english("top-down"), english("in time order"), english("bottom-up"), english("sandwich")};
 
 struct FlameNode {
   std::string_view name;  // of the events

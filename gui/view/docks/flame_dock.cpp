@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "gui/view/docks/range_title.h"
 #include "gui/view/pages/choice.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -56,12 +57,13 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
 
 std::string nothing_text(const Session& session) {
   if (session.flame_order() != FlameOrder::kSandwich)
-    return "No range was recorded here: choose a longer time, or record at detail standard.";
+    return say("No range was recorded here: choose a longer time, or record at detail standard.");
   const std::string name = session.histogram_name();
   if (name.empty())
-    return "Choose a name (an event, a node of another order, or a search): who called it stands "
-           "above it, what it called below.";
-  return fmt::format("No range named {} was recorded here.", name);
+    return say(
+        "Choose a name (an event, a node of another order, or a search): who called it stands "
+        "above it, what it called below.");
+  return say("No range named {} was recorded here.", name);
 }
 
 }  // namespace
@@ -75,20 +77,19 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
   int x = kMargin;
   for (size_t o = 0; o < kFlameOrders.size(); ++o) {
     const auto order = static_cast<FlameOrder>(o);
-    const Box box =
-        draw_choice({x, 4}, kFlameOrders[o], session.flame_order() == order, measure, list);
+    const Box box = draw_choice({x, 4}, translated(kFlameOrders[o]), session.flame_order() == order,
+                                measure, list);
     panel.links.push_back({box, [order](Session& on) { on.show_flame_order(order); }});
     x += box.w + kChoiceGap;
   }
   const size_t chosen = session.selection().ranks.size();
   std::string title = range_title(session, chosen == 0 ? session.model().ranks.size() : chosen);
   const bool counting = session.is_counting();
-  if (counting) title += fmt::format(" · {}", kCounting);
+  if (counting) title += say(" · counting …");
   if (!tree.nodes.empty() && tree.nodes.front().total_ns > 0) {
     if (!counting) {
-      title +=
-          fmt::format(" · {} of thread time in {} events",
-                      format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
+      title += say(" · {} of thread time in {} events",
+                   format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
     }
     draw_nodes(session, tree, width, measure, panel);
   } else if (!counting) {

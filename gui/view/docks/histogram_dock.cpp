@@ -8,8 +8,8 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
-#include "gui/view/docks/range_title.h"
 #include "gui/view/event_loading.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -21,12 +21,12 @@ constexpr int kGap = 28;           // between the bars and the table
 constexpr size_t kMostRanks = 64;  // lines of the table
 
 constexpr std::array<Column, 6> kColumns = {{
-    {"rank", 60, true},
-    {"events", 80, true},
-    {"median", 92, true},
-    {"95 %", 92, true},
-    {"longest", 92, true},
-    {"in all", 92, true},
+    {english("rank"), 60, true},
+    {english("events"), 80, true},
+    {english("median"), 92, true},
+    {english("95 %"), 92, true},
+    {english("longest"), 92, true},
+    {english("in all"), 92, true},
 }};
 
 class Painter {
@@ -64,19 +64,19 @@ class Painter {
   [[nodiscard]] std::string title() const {
     const std::string name = session_.histogram_name();
     if (name.empty())
-      return "Choose an event, a node of the flame, or search for a name: its durations, over all "
-             "ranks, are shown here.";
-    if (session_.is_counting()) return fmt::format("{}: {}", name, kCounting);
+      return say(
+          "Choose an event, a node of the flame, or search for a name: its durations, over all "
+          "ranks, are shown here.");
+    if (session_.is_counting()) return name + say(": counting …");
     const std::string missing = without_events(session_.model());
-    if (durations_.buckets.empty())
-      return fmt::format("{}: no event in this range{}", name, missing);
+    if (durations_.buckets.empty()) return say("{}: no event in this range{}", name, missing);
     const RankDurations& all = durations_.all;
-    std::string text = fmt::format(
-        "{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
-        format_count(all.count), durations_.by_rank.size(), format_duration({all.median_ns}),
-        format_duration({all.p95_ns}), format_duration({all.longest_ns}));
+    std::string text =
+        say("{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
+            format_count(all.count), durations_.by_rank.size(), format_duration({all.median_ns}),
+            format_duration({all.p95_ns}), format_duration({all.longest_ns}));
     if (durations_.unfinished > 0)
-      text += fmt::format(" · {} unfinished left out", format_count(durations_.unfinished));
+      text += say(" · {} unfinished left out", format_count(durations_.unfinished));
     return text + missing;
   }
 
@@ -110,7 +110,7 @@ class Painter {
     const Box axis{area.x, area.y + area.h + 2, area.w, kAxisHeight - 2};
     const TextStyle style{.role = Role::kTextDim, .font = Font::kSmall};
     list.text(axis, format_duration({buckets.front().from_ns}), style);
-    list.text(axis, fmt::format("{} in the highest bar", format_count(most)),
+    list.text(axis, say("{} in the highest bar", format_count(most)),
               {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kCentre});
     list.text(axis, format_duration({buckets.back().to_ns}),
               {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
@@ -121,7 +121,7 @@ class Painter {
     panel_.width = std::max(width_, at.x + width_of(kColumns) + kMargin);
     draw_heads(kColumns, at, kLineHeight, panel_.list);
     int y = at.y + kLineHeight;
-    paint_line("all", durations_.all, {at.x, y}, Role::kText);
+    paint_line(say("all"), durations_.all, {at.x, y}, Role::kText);
     for (size_t i = 0; i < std::min(durations_.by_rank.size(), kMostRanks); ++i) {
       y += kLineHeight;
       const RankDurations& of = durations_.by_rank[i];
@@ -129,10 +129,10 @@ class Painter {
       paint_line(std::to_string(of.rank), of, {at.x, y}, chosen ? Role::kProblem : Role::kText);
     }
     if (durations_.by_rank.size() > kMostRanks) {
-      panel_.list.text({at.x, y + kLineHeight, width_of(kColumns), kLineHeight},
-                       fmt::format("… and {} ranks with shorter medians",
-                                   durations_.by_rank.size() - kMostRanks),
-                       {.role = Role::kTextDim});
+      panel_.list.text(
+          {at.x, y + kLineHeight, width_of(kColumns), kLineHeight},
+          say("… and {} ranks with shorter medians", durations_.by_rank.size() - kMostRanks),
+          {.role = Role::kTextDim});
     }
   }
 

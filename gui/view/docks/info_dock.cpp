@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -16,27 +17,27 @@ constexpr int kMargin = 12;
 constexpr int kKeyWidth = 150;
 
 constexpr std::array<Column, 8> kRankColumns = {{
-    {"rank", 60, true},
-    {"host", 180, false},
-    {"detail", 90, false},
-    {"recording", 160, false},
-    {"program", 100, false},
-    {"steps", 80, true},
-    {"events shown", 110, true},
-    {"lost", 90, true},
+    {english("rank"), 60, true},
+    {english("host"), 180, false},
+    {english("detail"), 90, false},
+    {english("recording"), 160, false},
+    {english("program"), 100, false},
+    {english("steps"), 80, true},
+    {english("events shown"), 110, true},
+    {english("lost"), 90, true},
 }};
 
 constexpr std::array<Column, 6> kClockColumns = {{
-    {"host", 180, false},
-    {"ahead by", 130, true},
-    {"drift", 110, true},
-    {"bound", 110, true},
-    {"probes", 90, true},
-    {"known by", 220, false},
+    {english("host"), 180, false},
+    {english("ahead by"), 130, true},
+    {english("drift"), 110, true},
+    {english("bound"), 110, true},
+    {english("probes"), 90, true},
+    {english("known by"), 220, false},
 }};
 
 std::string ended_text(const analyzer::TraceFile& trace) {
-  if (trace.ended.empty()) return "not ended";
+  if (trace.ended.empty()) return say("not ended");
   std::string text = trace.ended;
   std::ranges::replace(text, '_', ' ');
   return text;
@@ -95,7 +96,7 @@ class Painter {
       const int y = y_;
       std::string about = format_moment(note.at.begin, kNsPerUs);
       if (!note.at.empty()) about += fmt::format(", {}", format_duration(note.at.length()));
-      fact("note", fmt::format("{}: {}", about, note.text));
+      fact(say("note"), fmt::format("{}: {}", about, note.text));
       const int right = width_ - kMargin - kMark;
       body_.text({right, y, kMark, kLineHeight}, "×",
                  {.role = Role::kTextDim, .align = Align::kCentre});
@@ -108,21 +109,22 @@ class Painter {
 
   void paint_facts() {
     const analyzer::Report& report = model_.report;
-    fact("run", model_.run.name);
-    fact("command", report.run.command);
-    for (const std::filesystem::path& path : model_.run.paths) fact("recorded in", path.string());
-    std::string ranks = fmt::format("{} on {} {}", report.run.ranks, report.run.hosts,
-                                    report.run.hosts == 1 ? "host" : "hosts");
+    fact(say("run"), model_.run.name);
+    fact(say("command"), report.run.command);
+    for (const std::filesystem::path& path : model_.run.paths)
+      fact(say("recorded in"), path.string());
+    std::string ranks = say_count(report.run.hosts, "{} on {} host", "{} on {} hosts",
+                                  report.run.ranks, report.run.hosts);
     if (report.run.world_size && *report.run.world_size != report.run.ranks)
-      ranks += fmt::format(", of a world of {}", *report.run.world_size);
-    fact("ranks", ranks);
+      ranks += say(", of a world of {}", *report.run.world_size);
+    fact(say("ranks"), ranks);
     if (report.run.steps)
-      fact("steps", fmt::format("{}, of which {} steady ({} to {})", report.run.steps->count,
-                                report.run.steps->steady, report.run.steps->first_steady,
-                                report.run.steps->last_steady));
-    fact("events", format_count(report.recording.events));
-    if (report.recording.overhead) fact("recording cost", report.recording.overhead->how);
-    fact("in memory", format_bytes(model_.memory_bytes()));
+      fact(say("steps"), say("{}, of which {} steady ({} to {})", report.run.steps->count,
+                             report.run.steps->steady, report.run.steps->first_steady,
+                             report.run.steps->last_steady));
+    fact(say("events"), format_count(report.recording.events));
+    if (report.recording.overhead) fact(say("recording cost"), report.recording.overhead->how);
+    fact(say("in memory"), format_bytes(model_.memory_bytes()));
   }
 
   void paint_ranks() {
@@ -139,7 +141,7 @@ class Painter {
           or_dash(trace.detail),
           ended_text(trace),
           or_dash(trace.exit_status),
-          rank != nullptr ? std::to_string(rank->steps.size()) : std::string("not chosen"),
+          rank != nullptr ? std::to_string(rank->steps.size()) : say("not chosen"),
           rank != nullptr ? format_count(events_in(model_, only_this, model_.span))
                           : std::string("–"),
           format_count(lost)};
@@ -155,7 +157,7 @@ class Painter {
           or_dash(host.host),
           format_duration({host.offset_ns}),
           fmt::format("{:.3f} ppm", static_cast<double>(host.drift_ppb) / 1000),
-          host.bound_ns ? "± " + format_duration({*host.bound_ns}) : std::string("unknown"),
+          host.bound_ns ? "± " + format_duration({*host.bound_ns}) : say("unknown"),
           format_count(host.probes),
           or_dash(host.method)};
       line(kClockColumns, cells);

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "gui/view/event_loading.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
@@ -16,11 +17,11 @@ std::string range_title(const Session& session, size_t ranks) {
                   format_moment(range.end, resolution), format_duration(range.length()));
   const Selection& selection = session.selection();
   if (selection.step && !selection.range) {
-    title += fmt::format(" · step {}", *selection.step);
+    title += say(" · step {}", *selection.step);
   } else if (!selection.range) {
-    title += " · visible range";
+    title += say(" · visible range");
   }
-  return title + fmt::format(" · {} {}", ranks, ranks == 1 ? "rank" : "ranks") +
+  return title + say_count(ranks, " · {} rank", " · {} ranks", ranks) +
          without_events(session.model(), selection.ranks);
 }
 

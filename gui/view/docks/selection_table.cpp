@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "gui/view/columns.h"
 #include "gui/view/docks/range_title.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -137,12 +138,12 @@ class TablePainter {
   void paint_head(DrawList& list) const {
     for (size_t i = 0; i < table_.ranks.size(); ++i) {
       const bool problem = selection_.finding && selection_.has_rank(table_.ranks[i]);
-      list.text(cell(i, kTitleHeight), fmt::format("rank {}", table_.ranks[i]),
+      list.text(cell(i, kTitleHeight), say("rank {}", table_.ranks[i]),
                 {.role = problem ? Role::kProblem : Role::kTextDim,
                  .font = problem ? Font::kBold : Font::kBody,
                  .align = Align::kRight});
     }
-    list.text(cell(table_.ranks.size(), kTitleHeight), "mean",
+    list.text(cell(table_.ranks.size(), kTitleHeight), say("mean"),
               {.role = Role::kTextDim, .align = Align::kRight});
   }
 
@@ -176,7 +177,7 @@ class TablePainter {
 
   void paint_wall(int y, DrawList& list) const {
     rule(y, list);
-    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight}, "wall", {.font = Font::kBold});
+    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight}, say("wall"), {.font = Font::kBold});
     for (size_t i = 0; i < table_.wall_ns.size(); ++i) {
       list.text(cell(i, y), format_ms({table_.wall_ns[i]}),
                 {.font = Font::kMonoBold, .align = Align::kRight});
@@ -207,9 +208,9 @@ SelectionTable selection_table(const Session& session) {
   table.title = range_title(session, table.ranks.size());
   if (table.ranks.empty()) {
     table.why_empty = session.model().steps.empty()
-                          ? "No training step was found, so time cannot be divided among "
-                            "categories; the diagnostics say why."
-                          : "No rank has this step.";
+                          ? say("No training step was found, so time cannot be divided among "
+                                "categories; the diagnostics say why.")
+                          : say("No rank has this step.");
     return table;
   }
   table.wall_ns.assign(table.ranks.size(), 0);

@@ -12,6 +12,7 @@
 #include "gui/view/columns.h"
 #include "gui/view/docks/range_title.h"
 #include "gui/view/pages/choice.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -22,12 +23,12 @@ constexpr int kHeadHeight = 22;
 constexpr int kTop = kTitleHeight + kHeadHeight;  // above the lines, and always in view
 
 constexpr std::array<Column, 6> kColumns = {{
-    {"name", 420, false},
-    {"begins", 130, true},
-    {"duration", 110, true},
-    {"rank", 70, true},
-    {"thread", 170, false},
-    {"part of", 140, false},
+    {english("name"), 420, false},
+    {english("begins"), 130, true},
+    {english("duration"), 110, true},
+    {english("rank"), 70, true},
+    {english("thread"), 170, false},
+    {english("part of"), 140, false},
 }};
 
 std::array<std::string, kColumns.size()> cells_of(const Model& model, const SlicePlace& place) {
@@ -36,7 +37,7 @@ std::array<std::string, kColumns.size()> cells_of(const Model& model, const Slic
   const bool unfinished = is_unfinished(rank_of(model, place).lanes(), span.end);
   return {name_of(model, place),
           format_moment(span.begin, kNsPerUs),
-          unfinished ? std::string("unfinished") : format_duration(span.length()),
+          unfinished ? say("unfinished") : format_duration(span.length()),
           std::to_string(rank_of(model, place).rank),
           thread_of(model, place).name,
           std::string(analyzer::title_of(phase))};
@@ -44,14 +45,13 @@ std::array<std::string, kColumns.size()> cells_of(const Model& model, const Slic
 
 // How many there are, and why not all of them are listed.
 std::string count_text(const Session& session, const EventList& list) {
-  if (session.is_counting()) return std::string(kCounting);
+  if (session.is_counting()) return say("counting …");
   const EventQuery query = session.event_query();
   const auto listed = static_cast<int64_t>(list.events.size());
-  std::string text =
-      fmt::format("{} {}", format_count(list.count), list.count == 1 ? "event" : "events");
-  if (!query.name.empty()) text += fmt::format(" named {}", query.name);
+  std::string text = say_count(list.count, "{} event", "{} events", format_count(list.count));
+  if (!query.name.empty()) text += say(" named {}", query.name);
   if (listed < list.count)
-    text += fmt::format(", the first {} of them; a shorter range shows all", format_count(listed));
+    text += say(", the first {} of them; a shorter range shows all", format_count(listed));
   return text;
 }
 
@@ -84,8 +84,8 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
   int x = kMargin;
   for (size_t o = 0; o < kEventOrders.size(); ++o) {
     const auto order = static_cast<EventOrder>(o);
-    const Box box =
-        draw_choice({x, top + 4}, kEventOrders[o], session.event_order() == order, measure, list);
+    const Box box = draw_choice({x, top + 4}, translated(kEventOrders[o]),
+                                session.event_order() == order, measure, list);
     panel.links.push_back({box, [order](Session& on) { on.show_event_order(order); }});
     x += box.w + kChoiceGap;
   }
