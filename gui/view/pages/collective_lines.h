@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "gui/view/model.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
 enum class CollectiveOrder : uint8_t { kByTime, kByWait, kByTransfer, kBySize };
 inline constexpr std::array<std::string_view, 4> kCollectiveOrders = {
-    "by time", "longest wait first", "longest transfer first", "largest first"};
+    english("by time"), english("longest wait first"), english("longest transfer first"),
+    english("largest first")};
 
 // Positions in Model::collectives; what never completed stands before everything else.
 // O(n log n).

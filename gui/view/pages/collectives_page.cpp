@@ -13,6 +13,7 @@
 #include "gui/view/collective_times.h"
 #include "gui/view/columns.h"
 #include "gui/view/pages/choice.h"
+#include "gui/view/texts.h"
 #include "gui/view/time_scale.h"
 
 namespace dprof::view {
@@ -24,16 +25,16 @@ constexpr int kHeadHeight = 24;
 constexpr int kTop = kChoicesHeight + kHeadHeight;  // above the lines, and always in view
 
 constexpr std::array<Column, 10> kColumns = {{
-    {"collective", 230, false},
-    {"communicator", 130, false},
-    {"begins", 110, true},
-    {"step", 70, true},
-    {"ranks", 60, true},
-    {"bytes", 100, true},
-    {"arrivals over", 110, true},
-    {"last to come", 100, true},
-    {"longest wait", 110, true},
-    {"transfer", 180, true},
+    {english("collective"), 230, false},
+    {english("communicator"), 130, false},
+    {english("begins"), 110, true},
+    {english("step"), 70, true},
+    {english("ranks"), 60, true},
+    {english("bytes"), 100, true},
+    {english("arrivals over"), 110, true},
+    {english("last to come"), 100, true},
+    {english("longest wait"), 110, true},
+    {english("transfer"), 180, true},
 }};
 
 std::optional<int64_t> step_of(const Model& model, TraceNs at) {
@@ -81,7 +82,7 @@ class Painter {
   void paint_lines() {
     if (lines_.empty()) {
       list().text({kMargin, top_ + kTop + 10, width_ - 2 * kMargin, kLineHeight},
-                  "No collective was recorded; the diagnostics say which source was off.",
+                  say("No collective was recorded; the diagnostics say which source was off."),
                   {.role = Role::kTextDim});
       return;
     }
@@ -107,10 +108,10 @@ class Painter {
         std::to_string(one.members.size()),
         one.bytes ? format_bytes(*one.bytes) : std::string("–"),
         spread ? format_duration(*spread) : std::string("–"),
-        one.last_arriver ? fmt::format("rank {}", *one.last_arriver) : std::string("–"),
+        one.last_arriver ? say("rank {}", *one.last_arriver) : std::string("–"),
         format_duration({longest_wait(one)}),
         one.complete ? format_duration({one.transfer_ns}) + bandwidth_text(one)
-                     : std::string("never completed"),
+                     : say("never completed"),
     };
     draw_cells(kColumns, {kMargin, y}, cells, measure_, list(),
                one.complete ? Role::kText : Role::kProblem);
@@ -123,12 +124,13 @@ class Painter {
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
       const bool chosen = session_.collective_order() == order;
-      const Box box = draw_choice({x, top_ + 10}, kCollectiveOrders[o], chosen, measure_, list());
+      const Box box =
+          draw_choice({x, top_ + 10}, translated(kCollectiveOrders[o]), chosen, measure_, list());
       panel_.links.push_back({box, [order](Session& on) { on.show_collective_order(order); }});
       x += box.w + kChoiceGap;
     }
     list().text({x + 20, top_ + 10, 300, 26},
-                fmt::format("{} collectives", format_count(static_cast<int64_t>(lines_.size()))),
+                say("{} collectives", format_count(static_cast<int64_t>(lines_.size()))),
                 {.role = Role::kTextDim, .font = Font::kSmall});
     draw_heads(kColumns, {kMargin, top_ + kChoicesHeight}, kHeadHeight, list());
     list().line({kMargin, top_ + kTop - 1}, {panel_.width - kMargin, top_ + kTop - 1},

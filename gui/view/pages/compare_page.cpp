@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -24,21 +25,21 @@ constexpr int kLeastLengths = 220;      // pixels of width
 constexpr double kLeastShare = 0.0005;  // of a step, for a category to be listed
 
 constexpr std::array<Column, 5> kCategoryColumns = {{
-    {"of a mean step", 250, false},
-    {"this run", 120, true},
-    {"the other", 120, true},
-    {"difference", 150, true},
-    {"change", 90, true},
+    {english("of a mean step"), 250, false},
+    {english("this run"), 120, true},
+    {english("the other"), 120, true},
+    {english("difference"), 150, true},
+    {english("change"), 90, true},
 }};
 constexpr std::array<Column, 8> kNameColumns = {{
-    {"events of a name, per rank and step", 420, false},
-    {"on", 70, false},
-    {"this run", 110, true},
-    {"the other", 110, true},
-    {"difference", 150, true},
-    {"change", 90, true},
-    {"calls", 90, true},
-    {"calls there", 100, true},
+    {english("events of a name, per rank and step"), 420, false},
+    {english("on"), 70, false},
+    {english("this run"), 110, true},
+    {english("the other"), 110, true},
+    {english("difference"), 150, true},
+    {english("change"), 90, true},
+    {english("calls"), 90, true},
+    {english("calls there"), 100, true},
 }};
 
 DurationNs rounded(double ns) { return {std::llround(ns)}; }
@@ -57,8 +58,8 @@ Role role_of_difference(double ns, double whole_ns) {
 }
 
 std::string change_text(double a, double b) {
-  if (a <= 0) return b > 0 ? "new" : "–";
-  if (b <= 0) return "gone";
+  if (a <= 0) return b > 0 ? say("new") : "–";
+  if (b <= 0) return say("gone");
   return fmt::format("{:+.1f} %", (b / a - 1) * 100);
 }
 
@@ -77,12 +78,11 @@ class Painter {
   Panel paint() && {
     const ComparedRuns* runs = session_.comparison();
     if (runs == nullptr) {
-      sentence("No other run is open beside this one: dprof-gui RUN --compare OTHER",
+      sentence(say("No other run is open beside this one: dprof-gui RUN --compare OTHER"),
                Role::kTextDim);
     } else {
-      sentence(fmt::format("{} beside {}", session_.model().run.name, runs->other_name),
-               Role::kText);
-      sentence("Differences are the other run less this one; ▲ takes longer there, ▼ less.",
+      sentence(say("{} beside {}", session_.model().run.name, runs->other_name), Role::kText);
+      sentence(say("Differences are the other run less this one; ▲ takes longer there, ▼ less."),
                Role::kTextDim);
       const int top = y_;
       paint_categories(runs->comparison);
@@ -117,13 +117,14 @@ class Painter {
   void paint_categories(const analyzer::RunComparison& comparison) {
     if (!comparison.a || !comparison.b) {
       y_ += 12;
-      sentence("Steps were not found in both runs, so their time cannot be compared by category.",
-               Role::kTextDim);
+      sentence(
+          say("Steps were not found in both runs, so their time cannot be compared by category."),
+          Role::kTextDim);
       return;
     }
     heads(kCategoryColumns);
     const double whole_ns = comparison.a->wall_ns;
-    paint_category("the whole step", whole_ns, comparison.b->wall_ns, whole_ns);
+    paint_category(say("the whole step"), whole_ns, comparison.b->wall_ns, whole_ns);
     // Work is the same work, whether communication runs beside it or not.
     const analyzer::MeanStep step_a = analyzer::with_hidden_in_phases(*comparison.a);
     const analyzer::MeanStep step_b = analyzer::with_hidden_in_phases(*comparison.b);
@@ -148,8 +149,7 @@ class Painter {
   void paint_names(const analyzer::RunComparison& comparison) {
     if (!comparison.why_no_names.empty()) {
       y_ += 12;
-      sentence(fmt::format("Names cannot be compared: {}.", comparison.why_no_names),
-               Role::kTextDim);
+      sentence(say("Names cannot be compared: {}.", comparison.why_no_names), Role::kTextDim);
       return;
     }
     heads(kNameColumns);
@@ -218,7 +218,7 @@ class Painter {
     const double difference = name.difference_ns();
     const std::array<std::string, kNameColumns.size()> cells = {
         name.name,
-        name.on_device ? "device" : "host",
+        name.on_device ? say("device") : say("host"),
         self_text(name.a),
         self_text(name.b),
         difference_text(difference),

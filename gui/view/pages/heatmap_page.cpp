@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/pages/grid.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -73,11 +74,12 @@ class Painter {
     page_.list.rect({0, 0, width_, height_}, Role::kCanvas);
     paint_choices();
     if (!place_map()) {
-      page_.list.text({kMargin, kChoicesHeight + 20, width_ - 2 * kMargin, 22},
-                      session_.model().steps.empty()
-                          ? "No training step was found; the diagnostics say why."
-                          : "Ranks were not compared with each other; the diagnostics say why.",
-                      {.role = Role::kTextDim});
+      page_.list.text(
+          {kMargin, kChoicesHeight + 20, width_ - 2 * kMargin, 22},
+          session_.model().steps.empty()
+              ? say("No training step was found; the diagnostics say why.")
+              : say("Ranks were not compared with each other; the diagnostics say why."),
+          {.role = Role::kTextDim});
       return std::move(page_);
     }
     paint_axis();
@@ -93,14 +95,14 @@ class Painter {
   void paint_choices() {
     int x = kMargin;
     for (size_t m = 0; m < kMetrics.size(); ++m) {
-      x = paint_choice(x, kMetrics[m].title, matrix_.metric == static_cast<Metric>(m),
+      x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == static_cast<Metric>(m),
                        {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
     }
     x += 24;
     const RankOrder order = session_.rank_order();
-    x = paint_choice(x, "by rank", order == RankOrder::kByRank,
+    x = paint_choice(x, say("by rank"), order == RankOrder::kByRank,
                      {.box = {}, .metric = {}, .order = RankOrder::kByRank});
-    x = paint_choice(x, "highest first", order == RankOrder::kByValue,
+    x = paint_choice(x, say("highest first"), order == RankOrder::kByValue,
                      {.box = {}, .metric = {}, .order = RankOrder::kByValue});
     if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
   }
@@ -159,7 +161,7 @@ class Painter {
     for (size_t s = 0; s < matrix_.steps.size(); ++s) {
       const int x = column_left(s);
       if (x < free || matrix_.steps[s] % every != 0) continue;
-      const std::string text = fmt::format("step {}", matrix_.steps[s]);
+      const std::string text = say("step {}", matrix_.steps[s]);
       if (x + measure_.width(text, Font::kSmall) > map().x + map().w) break;
       page_.list.text({x + 2, map().y - kAxisHeight, kAxisEvery, kAxisHeight}, text,
                       {.role = Role::kTextFaint, .font = Font::kSmall});
@@ -219,18 +221,18 @@ class Painter {
       const bool chosen = session_.selection().has_rank(rank.rank);
       const bool problem = rank.own_delay.has_value();
       const std::string host = session_.model().report.run.hosts > 1 ? "  " + rank.host : "";
-      page_.list.text({kMargin, top, kLabelWidth - 10, line},
-                      elided(fmt::format("rank {}{}", rank.rank, host), kLabelWidth - 10,
-                             Font::kSmall, measure_),
-                      {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
-                       .font = problem || chosen ? Font::kBold : Font::kSmall,
-                       .align = Align::kRight});
+      page_.list.text(
+          {kMargin, top, kLabelWidth - 10, line},
+          elided(say("rank {}{}", rank.rank, host), kLabelWidth - 10, Font::kSmall, measure_),
+          {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
+           .font = problem || chosen ? Font::kBold : Font::kSmall,
+           .align = Align::kRight});
       paint_mean(matrix_.rank_mean_ns[r], most,
                  {map().x + map().w + 10, top, kMeanWidth - 10, line});
       free = top + kLabelled;
     }
     page_.list.text({map().x + map().w + 10, map().y - kAxisHeight, kMeanWidth - 10, kAxisHeight},
-                    "mean", {.role = Role::kTextFaint, .font = Font::kSmall});
+                    say("mean"), {.role = Role::kTextFaint, .font = Font::kSmall});
   }
 
   void paint_mean(int64_t ns, int64_t most, Box box) {
@@ -246,7 +248,7 @@ class Painter {
     const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
     int64_t most = 1;
     for (const int64_t mean : matrix_.step_mean_ns) most = std::max(most, mean);
-    page_.list.text({kMargin, strip.y, kLabelWidth - 10, strip.h}, "mean over ranks",
+    page_.list.text({kMargin, strip.y, kLabelWidth - 10, strip.h}, say("mean over ranks"),
                     {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     for (int x = 0; x < strip.w; ++x) {
       const auto [first, end] = part_of(x, strip.w, matrix_.steps.size());
@@ -307,8 +309,8 @@ std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& ma
     }
   }
   HeatmapCell cell{session.model().ranks[matrix.ranks[best_row]].rank, matrix.steps[best], {}};
-  cell.text = fmt::format("rank {} · step {} · {} {}", cell.rank, cell.step,
-                          info_of(matrix.metric).title, ms_or_none(matrix.at(best_row, best)));
+  cell.text = say("rank {} · step {} · {} {}", cell.rank, cell.step,
+                  translated(info_of(matrix.metric).title), ms_or_none(matrix.at(best_row, best)));
   return cell;
 }
 

@@ -11,6 +11,7 @@
 #include "gui/view/columns.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/pages/grid.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -28,9 +29,9 @@ constexpr size_t kMostLines = 200;        // of the list beside the map
 constexpr size_t kMostCellLinks = 4'096;  // a larger map's cells are too small to be clicked
 
 constexpr std::array<Column, 3> kColumns = {{
-    {"pair", 250, false},
+    {english("pair"), 250, false},
     {"", 120, true},  // the measure
-    {"in", 150, true},
+    {english("in"), 150, true},
 }};
 
 std::string figure_text(double value, PairMeasure measure) {
@@ -48,8 +49,9 @@ std::string figure_text(double value, PairMeasure measure) {
   return format_count(std::llround(value));
 }
 
-std::string count_text(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
+std::string count_text(int64_t count, bool waits) {
+  return waits ? say_count(count, "{} wait", "{} waits", format_count(count))
+               : say_count(count, "{} message", "{} messages", format_count(count));
 }
 
 class Painter {
@@ -116,31 +118,32 @@ class Painter {
     Choices measures(*this, 10);
     for (size_t m = 0; m < kPairMeasures.size(); ++m) {
       const auto measure = static_cast<PairMeasure>(m);
-      measures.add(kPairMeasures[m].title, choice_.measure == measure,
+      measures.add(translated(kPairMeasures[m].title), choice_.measure == measure,
                    {measure, choice_.communicator});
     }
     bottom_ = measures.end();
     const std::vector<analyzer::CommunicatorMatrix>& matrices = session_.model().matrices;
     if (matrices.size() > 1) {
       Choices communicators(*this, bottom_);
-      communicators.add("all communicators", choice_.communicator.empty(), {choice_.measure, ""});
+      communicators.add(say("all communicators"), choice_.communicator.empty(),
+                        {choice_.measure, ""});
       for (const analyzer::CommunicatorMatrix& matrix : matrices) {
         communicators.add(matrix.communicator, choice_.communicator == matrix.communicator,
                           {choice_.measure, matrix.communicator});
       }
       bottom_ = communicators.end();
     }
-    sentence(
-        fmt::format("{}: {}.", info_of(choice_.measure).title, info_of(choice_.measure).about));
+    sentence(fmt::format("{}: {}.", translated(info_of(choice_.measure).title),
+                         translated(info_of(choice_.measure).about)));
     if (choice_.measure == PairMeasure::kWait) {
       if (map_.not_compared > 0)
-        sentence(fmt::format("{} collectives are not in it: who came last is not known.",
-                             format_count(map_.not_compared)));
+        sentence(say("{} collectives are not in it: who came last is not known.",
+                     format_count(map_.not_compared)));
     } else {
-      sentence("What collectives move between two ranks is recorded nowhere, and not in it.");
+      sentence(say("What collectives move between two ranks is recorded nowhere, and not in it."));
       if (map_.without_figure + map_.unknown_peer > 0)
-        sentence(fmt::format("{} messages are not in it: their size, time or peer is not known.",
-                             format_count(map_.without_figure + map_.unknown_peer)));
+        sentence(say("{} messages are not in it: their size, time or peer is not known.",
+                     format_count(map_.without_figure + map_.unknown_peer)));
     }
     paint_clock_bound();
     bottom_ += 10;
@@ -151,10 +154,10 @@ class Painter {
     if (choice_.measure == PairMeasure::kBytes || choice_.measure == PairMeasure::kMessages) return;
     const std::optional<DurationNs> bound = session_.model().clock_bound();
     if (!bound) {
-      sentence("How far the ranks' clocks agree is not known: these times may be off.");
+      sentence(say("How far the ranks' clocks agree is not known: these times may be off."));
     } else if (bound->ns > 0) {
-      sentence(fmt::format("The ranks' clocks agree to ± {}: each single time may be off by that.",
-                           format_duration(*bound)));
+      sentence(say("The ranks' clocks agree to ± {}: each single time may be off by that.",
+                   format_duration(*bound)));
     }
   }
 
@@ -167,9 +170,9 @@ class Painter {
   void paint_nothing() {
     const bool waits = choice_.measure == PairMeasure::kWait;
     list().text({kMargin, bottom_ + 10, width_ - 2 * kMargin, kLineHeight},
-                waits ? "No rank waited for another one that is known by name."
-                      : "No message from one rank to another was recorded, or none with this "
-                        "figure.",
+                waits ? say("No rank waited for another one that is known by name.")
+                      : say("No message from one rank to another was recorded, or none with this "
+                            "figure."),
                 {.role = Role::kText});
     bottom_ += 10 + kLineHeight;
   }
@@ -236,7 +239,7 @@ class Painter {
   void paint_axes() {
     const bool waits = choice_.measure == PairMeasure::kWait;
     list().text({kMargin, box_.y - kAxisHeight, kLabelWidth - 10, kAxisHeight},
-                waits ? "waits ↓ for →" : "from ↓ to →",
+                waits ? say("waits ↓ for →") : say("from ↓ to →"),
                 {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
     int free_x = 0;
@@ -259,7 +262,7 @@ class Painter {
       const int y = box_.y + position_of(r, count, box_.h);
       const int high = std::max(box_.y + position_of(r + 1, count, box_.h) - y, kLabelled);
       if (y >= free_y && y + high <= box_.y + box_.h + 4) {
-        list().text({kMargin, y, kLabelWidth - 10, high}, "rank " + number,
+        list().text({kMargin, y, kLabelWidth - 10, high}, say("rank {}", number),
                     {.role = style.role, .font = style.font, .align = Align::kRight});
         free_y = y + high;
       }
@@ -284,18 +287,16 @@ class Painter {
           {line, [pair = cell.pair](Session& on) { on.select_pair(pair); }, /*shows=*/true});
       const bool waits = choice_.measure == PairMeasure::kWait;
       const std::array<std::string, kColumns.size()> cells = {
-          fmt::format("rank {} {} rank {}", cell.pair.rank, info_of(choice_.measure).verb,
-                      cell.pair.peer),
-          figure_text(cell.value, choice_.measure),
-          count_text(cell.count, waits ? "wait" : "message")};
+          say("rank {} {} rank {}", cell.pair.rank, translated(info_of(choice_.measure).verb),
+              cell.pair.peer),
+          figure_text(cell.value, choice_.measure), count_text(cell.count, waits)};
       draw_cells(kColumns, {x, y}, cells, measure_, list());
     }
     if (lines < map_.cells.size()) {
-      list().text(
-          {x, y, width_of(kColumns), kLineHeight},
-          fmt::format("{} of {} pairs are listed", format_count(static_cast<int64_t>(lines)),
+      list().text({x, y, width_of(kColumns), kLineHeight},
+                  say("{} of {} pairs are listed", format_count(static_cast<int64_t>(lines)),
                       format_count(static_cast<int64_t>(map_.cells.size()))),
-          {.role = Role::kTextDim, .font = Font::kSmall});
+                  {.role = Role::kTextDim, .font = Font::kSmall});
       y += kLineHeight;
     }
     bottom_ = std::max(bottom_, y);

@@ -10,6 +10,7 @@
 #include "analyzer/report/render/memory_tables.h"
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -29,12 +30,12 @@ constexpr int kStepLinkFrom = 3;  // pixels
 constexpr int kLegendWidth = 190;
 
 constexpr std::array<Column, 6> kHolderColumns = {{
-    {"what lived there", 170, false},
-    {"bytes", 110, true},
-    {"of the peak", 90, true},
-    {"blocks", 90, true},
-    {"allocated in", 130, false},
-    {"by", 460, false},
+    {english("what lived there"), 170, false},
+    {english("bytes"), 110, true},
+    {english("of the peak"), 90, true},
+    {english("blocks"), 90, true},
+    {english("allocated in"), 130, false},
+    {english("by"), 460, false},
 }};
 
 // Training state in the colours of the phases that need it.
@@ -72,17 +73,16 @@ int64_t extent_of(const RankMemory& memory) {
 std::string figure_of(const RankMemory& memory) {
   std::string text =
       memory.peak_allocated ? format_bytes(*memory.peak_allocated) : std::string("–");
-  if (memory.peak_reserved)
-    text += fmt::format(" of {} reserved", format_bytes(*memory.peak_reserved));
+  if (memory.peak_reserved) text += say(" of {} reserved", format_bytes(*memory.peak_reserved));
   return text;
 }
 
 // "rank 5 · device 0 of 85.9 GB".
 std::string label_of(const RankMemory& memory) {
-  std::string text = fmt::format("rank {}", memory.rank);
-  if (memory.device < 0) return text + " · host";
-  text += fmt::format(" · device {}", memory.device);
-  if (memory.device_total) text += fmt::format(" of {}", format_bytes(*memory.device_total));
+  std::string text = say("rank {}", memory.rank);
+  if (memory.device < 0) return text + say(" · host");
+  text += say(" · device {}", memory.device);
+  if (memory.device_total) text += say(" of {}", format_bytes(*memory.device_total));
   return text;
 }
 
@@ -99,13 +99,13 @@ class Painter {
       paint_peaks(*memory);
       paint_holders(*memory);
       paint_resident(*memory);
-      heading("Besides");
+      heading(say("Besides"));
       for (const std::string& remark : analyzer::memory_remarks(*memory))
         sentence(remark, Role::kText);
     } else {
       sentence(
-          "Nothing is known of memory: no allocator was listened to, and the recorder read no "
-          "resident set. `dprof doctor` says what can be recorded here.",
+          say("Nothing is known of memory: no allocator was listened to, and the recorder read no "
+              "resident set. `dprof doctor` says what can be recorded here."),
           Role::kTextDim);
     }
     panel_.height = y_ + kMargin;
@@ -226,9 +226,12 @@ class Painter {
       curves = curves || track != nullptr;
     }
     if (known.empty() || most <= 0) return;
-    heading(fmt::format("What each rank held{}at its peak, on one scale up to {}",
-                        curves ? " over the run and " : " ", format_bytes(most)));
-    if (curves) paint_axis(curve_place(true).w, "at its peak");
+    const std::string extent = format_bytes(most);
+    heading(curves
+                ? say("What each rank held over the run and at its peak, on one scale up to {}",
+                      extent)
+                : say("What each rank held at its peak, on one scale up to {}", extent));
+    if (curves) paint_axis(curve_place(true).w, say("at its peak"));
     for (const RankMemory* one : known) {
       rank_line(one->rank, label_of(*one), figure_of(*one), [&] {
         const MemoryTrack* track = track_of(one->rank, one->device, /*resident=*/false);
@@ -292,8 +295,8 @@ class Painter {
     const RankMemory* peak = explained(memory);
     if (peak == nullptr || peak->at_peak.empty()) return;
     const std::string moment = analyzer::peak_moment(*peak);
-    heading(fmt::format("What lived at the peak of rank {}{}", peak->rank,
-                        moment.empty() ? "" : fmt::format(" ({})", moment)));
+    heading(say("What lived at the peak of rank {}{}", peak->rank,
+                moment.empty() ? "" : fmt::format(" ({})", moment)));
     draw_heads(kHolderColumns, {kMargin, y_}, kLineHeight, body_);
     y_ += kLineHeight;
     body_.line({kMargin, y_ - 1}, {width_ - kMargin, y_ - 1}, Role::kBorder);
@@ -304,11 +307,11 @@ class Painter {
       holder_line({std::string(analyzer::title_of(holder.use)), format_bytes(holder.bytes),
                    format_share(static_cast<double>(holder.bytes) / static_cast<double>(whole)),
                    format_count(holder.blocks), analyzer::printable(holder.phase),
-                   holder.site.empty() ? std::string("an unknown place")
+                   holder.site.empty() ? say("an unknown place")
                                        : analyzer::printable(holder.site)});
     }
     if (rest > 0) {
-      holder_line({"all else", format_bytes(rest),
+      holder_line({say("all else"), format_bytes(rest),
                    format_share(static_cast<double>(rest) / static_cast<double>(whole)), "", "",
                    ""});
     }
@@ -328,15 +331,18 @@ class Painter {
       most = std::max({most, host.peak_resident, track == nullptr ? 0 : track->most});
       curves = curves || track != nullptr;
     }
-    heading(fmt::format("Resident memory of each process{}, on one scale up to {}",
-                        curves ? " over the run" : "", format_bytes(most)));
+    const std::string extent = format_bytes(most);
+    heading(
+        curves
+            ? say("Resident memory of each process over the run, on one scale up to {}", extent)
+            : say("Resident memory of each process, on one scale up to {}", extent));
     if (curves) paint_axis(curve_place(false).w, "");
     for (const analyzer::HostMemory& host : memory.host) {
       std::string figure = format_bytes(host.peak_resident);
       if (host.first_steady && host.last_steady)
-        figure = fmt::format("{} → {}, most {}", format_bytes(*host.first_steady),
+        figure = say("{} → {}, most {}", format_bytes(*host.first_steady),
                              format_bytes(*host.last_steady), figure);
-      rank_line(host.rank, fmt::format("rank {}", host.rank), figure, [&] {
+      rank_line(host.rank, say("rank {}", host.rank), figure, [&] {
         const MemoryTrack* track = track_of(host.rank, -1, /*resident=*/true);
         if (track != nullptr) return paint_curve(*track, host.rank, curve_place(false), most);
         const Box bar = bar_place(false);

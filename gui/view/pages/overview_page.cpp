@@ -8,6 +8,7 @@
 
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -45,10 +46,9 @@ class Painter {
       paint_step(*mean);
       paint_ranks();
     } else {
-      line(
-          "No training step was found, so time cannot be divided among categories; the "
-          "diagnostics say why.",
-          {.role = Role::kTextDim});
+      line(say("No training step was found, so time cannot be divided among categories; the "
+               "diagnostics say why."),
+           {.role = Role::kTextDim});
     }
     panel_.height = y_ + kMargin;
     panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
@@ -76,16 +76,14 @@ class Painter {
     const analyzer::RunInfo& run = report_.run;
     line(session_.model().run.name, {.font = Font::kTitle});
     std::string facts =
-        fmt::format("{} ranks on {} {}", run.ranks, run.hosts, run.hosts == 1 ? "host" : "hosts");
+        say_count(run.hosts, "{} ranks on {} host", "{} ranks on {} hosts", run.ranks, run.hosts);
     if (run.steps) {
-      facts +=
-          fmt::format(", {} steps of {} in the median ({} steady)", format_count(run.steps->count),
-                      format_duration({run.steps->median_ns}), format_count(run.steps->steady));
+      facts += say(", {} steps of {} in the median ({} steady)", format_count(run.steps->count),
+                   format_duration({run.steps->median_ns}), format_count(run.steps->steady));
     }
     line(facts, {.role = Role::kTextDim});
     const int64_t lost = session_.model().lost();
-    line(fmt::format("{} events, {} lost", format_count(report_.recording.events),
-                     format_count(lost)),
+    line(say("{} events, {} lost", format_count(report_.recording.events), format_count(lost)),
          {.role = lost > 0 ? Role::kProblem : Role::kTextDim});
   }
 
@@ -111,8 +109,8 @@ class Painter {
   void paint_step(const MeanStep& mean) {
     const MeanStep shown = analyzer::with_hidden_in_phases(mean);
     const analyzer::StepUnit unit = analyzer::unit_of(report_);
-    heading(fmt::format("Where a step goes: {}, the mean over ranks and steady steps",
-                        unit.text(mean.wall_ns)));
+    heading(say("Where a step goes: {}, the mean over ranks and steady steps",
+                unit.text(mean.wall_ns)));
     bar({kMargin, y_, room(), kBar}, shown, mean.wall_ns);
     y_ += kBar + 12;
     const int columns = std::max(1, room() / kLegendWidth);
@@ -141,7 +139,7 @@ class Painter {
   }
 
   void paint_ranks() {
-    heading("Rank by rank");
+    heading(say("Rank by rank"));
     const analyzer::StepUnit unit = analyzer::unit_of(report_);
     double longest = 0;
     std::vector<std::pair<int, MeanStep>> steps;
@@ -160,19 +158,17 @@ class Painter {
       if (chosen) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
       const std::string host =
           rank != nullptr && report_.run.hosts > 1 ? "  " + rank->host : std::string();
-      body_.text(
-          {whole.x + 8, y_, kLabelWidth - 12, kRankLine},
-          elided(fmt::format("rank {}{}", number, host), kLabelWidth - 12, Font::kBody, measure_),
-          {.role = problem ? Role::kProblem : Role::kText,
-           .font = problem ? Font::kBold : Font::kBody});
+      body_.text({whole.x + 8, y_, kLabelWidth - 12, kRankLine},
+                 elided(say("rank {}{}", number, host), kLabelWidth - 12, Font::kBody, measure_),
+                 {.role = problem ? Role::kProblem : Role::kText,
+                  .font = problem ? Font::kBold : Font::kBody});
       if (bar_width > 0) {
         bar({kMargin + kLabelWidth, y_ + (kRankLine - kRankBar) / 2, bar_width, kRankBar}, step,
             longest);
       }
       body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kRankLine},
-                 problem
-                     ? fmt::format("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
-                     : unit.text(step.wall_ns),
+                 problem ? say("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
+                         : unit.text(step.wall_ns),
                  {.role = problem ? Role::kProblem : Role::kText,
                   .font = problem ? Font::kMonoBold : Font::kMono,
                   .align = Align::kRight});

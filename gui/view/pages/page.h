@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "gui/view/texts.h"
+
 namespace dprof::view {
 
 enum class Page : uint8_t {
@@ -24,13 +26,13 @@ struct PageInfo {
   std::string_view title;  // on its tab
 };
 inline constexpr std::array<PageInfo, 7> kPages = {{
-    {"overview", "Overview"},
-    {"timeline", "Timeline"},
-    {"heatmap", "Ranks × steps"},
-    {"collectives", "Collectives"},
-    {"matrix", "Matrix"},
-    {"memory", "Memory"},
-    {"compare", "Compare"},
+    {"overview", english("Overview")},
+    {"timeline", english("Timeline")},
+    {"heatmap", english("Ranks × steps")},
+    {"collectives", english("Collectives")},
+    {"matrix", english("Matrix")},
+    {"memory", english("Memory")},
+    {"compare", english("Compare")},
 }};
 
 [[nodiscard]] constexpr const PageInfo& info_of(Page page) {

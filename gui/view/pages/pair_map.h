@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gui/view/model.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
@@ -21,11 +22,14 @@ struct PairMeasureInfo {
   std::string_view verb;  // between two ranks: "rank 3 waited for rank 5"
 };
 inline constexpr std::array<PairMeasureInfo, 5> kPairMeasures = {{
-    {"Waits", "what a rank (row) waited until another one (column) came", "waited for"},
-    {"Bytes", "sent from a rank (row) to another one (column) in messages", "sent to"},
-    {"Transfer time", "of messages, from when both sides were there", "sent to"},
-    {"Bandwidth", "of messages, while they were transferred", "sent to"},
-    {"Messages", "from a rank (row) to another one (column)", "sent to"},
+    {english("Waits"), english("what a rank (row) waited until another one (column) came"),
+     english("waited for")},
+    {english("Bytes"), english("sent from a rank (row) to another one (column) in messages"),
+     english("sent to")},
+    {english("Transfer time"), english("of messages, from when both sides were there"),
+     english("sent to")},
+    {english("Bandwidth"), english("of messages, while they were transferred"), english("sent to")},
+    {english("Messages"), english("from a rank (row) to another one (column)"), english("sent to")},
 }};
 [[nodiscard]] constexpr const PairMeasureInfo& info_of(PairMeasure measure) {
   return kPairMeasures[static_cast<size_t>(measure)];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gui/view/model.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 
@@ -21,11 +22,13 @@ struct MetricInfo {
   std::string_view about;
 };
 inline constexpr std::array<MetricInfo, 5> kMetrics = {{
-    {"step", "Step time", "from the begin of a rank's step to its end"},
-    {"own-delay", "Own delay", "own work beyond the median of its peers, in steady steps"},
-    {"wait", "Waiting", "exposed communication before the last peer had come"},
-    {"exposed", "Exposed communication", "waiting and transfer that nothing hides"},
-    {"input", "Input wait", "waiting for the next batch"},
+    {"step", english("Step time"), english("from the begin of a rank's step to its end")},
+    {"own-delay", english("Own delay"),
+     english("own work beyond the median of its peers, in steady steps")},
+    {"wait", english("Waiting"), english("exposed communication before the last peer had come")},
+    {"exposed", english("Exposed communication"),
+     english("waiting and transfer that nothing hides")},
+    {"input", english("Input wait"), english("waiting for the next batch")},
 }};
 [[nodiscard]] constexpr const MetricInfo& info_of(Metric metric) {
   return kMetrics[static_cast<size_t>(metric)];
