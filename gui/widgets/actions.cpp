@@ -13,6 +13,7 @@
 #include <array>
 
 #include "gui/view/docks/table_dock.h"
+#include "gui/view/texts.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/picture.h"
 
@@ -159,14 +160,15 @@ void MainWindow::add_window_actions() {
              [this] { begin_in_field(QStringLiteral(">")); });
   add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
   for (size_t p = 0; p < view::kPages.size(); ++p) {
-    add_action(tr("Page: %1").arg(to_qstring(view::kPages[p].title)),
+    add_action(tr("Page: %1").arg(to_qstring(view::translated(view::kPages[p].title))),
                {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
                [this, p] { session_.show_page(static_cast<view::Page>(p)); });
   }
   add_action(tr("Findings"), {QKeySequence("Alt+2")}, [this] { right_tabs_->setCurrentIndex(0); });
   add_action(tr("Details"), {QKeySequence("Alt+3")}, [this] { right_tabs_->setCurrentIndex(1); });
   for (size_t d = 0; d < view::kDocks.size(); ++d) {
-    add_action(to_qstring(view::kDocks[d].title), {QKeySequence(to_qstring(view::kDocks[d].key))},
+    add_action(to_qstring(view::translated(view::kDocks[d].title)),
+               {QKeySequence(to_qstring(view::kDocks[d].key))},
                [this, d] { session_.show_dock(static_cast<view::Dock>(d)); });
   }
   add_action(tr("Copy the listed events"), {QKeySequence::Copy}, [this] {

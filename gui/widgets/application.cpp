@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// untranslated file: what a command line and its log say is English
 #include "gui/widgets/application.h"
+
+#include <fmt/format.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QStyleFactory>
 #include <iostream>
 
+#include "gui/widgets/language.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/options.h"
 #include "gui/widgets/output_run.h"
@@ -29,6 +33,24 @@ const view::Theme& theme_of(const Options& options) {
   return dark ? view::dark_theme() : view::light_theme();
 }
 
+// Outputs are the same for everybody, unless a language is asked for.
+bool speak(const Options& options) {
+  if (options.language.empty() && options.has_output()) return true;
+  const Result<Language> language = set_language(options.language);
+  if (!language.ok()) {
+    print_error(language.error());
+    return options.language.empty();  // of the user's own choice it is only said
+  }
+  if (const size_t count = language->passed_over.size(); count > 0) {
+    print_error(
+        {Code::kDamaged,
+         fmt::format("{}: {} {} English, since the placeholders differ", language->file.string(),
+                     count, count == 1 ? "text stays" : "texts stay"),
+         fmt::format("the first of them is: {}", language->passed_over.front())});
+  }
+  return true;
+}
+
 }  // namespace
 
 int run_application(int argc, char** argv) {
@@ -50,6 +72,7 @@ int run_application(int argc, char** argv) {
   QApplication::setApplicationName(QStringLiteral("dprof-gui"));
   QApplication::setOrganizationName(QStringLiteral("dprof"));
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  if (!speak(*options)) return static_cast<int>(ExitCode::kUsage);
   Look look(theme_of(*options));
   MainWindow window(look);
   window.resize(options->width, options->height);

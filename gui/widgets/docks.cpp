@@ -10,6 +10,7 @@
 #include "gui/view/docks/selection_table.h"
 #include "gui/view/docks/table_dock.h"
 #include "gui/view/panels.h"
+#include "gui/view/texts.h"
 
 namespace dprof::widgets {
 
@@ -24,7 +25,7 @@ Docks::Docks(view::Session& session, Look& look, QWidget* parent)
   stack_ = new QStackedWidget;
   for (size_t d = 0; d < view::kDocks.size(); ++d) {
     const auto dock = static_cast<view::Dock>(d);
-    const QString title = to_qstring(view::kDocks[d].title);
+    const QString title = to_qstring(view::translated(view::kDocks[d].title));
     tabs_->addTab(title.toUpper());
     auto* pane = new ScrollPane(
         look_,

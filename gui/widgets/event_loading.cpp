@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "gui/view/texts.h"
 #include "gui/widgets/main_window.h"
 
 namespace dprof::widgets {
@@ -36,9 +37,10 @@ void MainWindow::load_events() {
   const int64_t missing = view::missing_events(model, looked_at);
   const bool is_news = std::exchange(missing_events_, missing) != missing;
   if (is_news && missing > 0 && failed_events_.empty()) {
-    set_message(to_qstring(
-        fmt::format("events of {} {} do not fit into {}: fold others, or give more with --memory",
-                    missing, missing == 1 ? "rank" : "ranks", format_bytes(event_budget_.bytes))));
+    set_message(to_qstring(view::say_count(
+        missing, "events of {} rank do not fit into {}: fold others, or give more with --memory",
+        "events of {} ranks do not fit into {}: fold others, or give more with --memory", missing,
+        format_bytes(event_budget_.bytes))));
   }
   if (settling_) settle();
 }

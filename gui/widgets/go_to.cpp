@@ -15,7 +15,7 @@ constexpr int kWidth = 360;
 constexpr int kHeight = 28;
 constexpr QChar kSearch = u'/';
 constexpr QChar kCommand = u'>';
-constexpr QLatin1String kNote("note ");
+constexpr QLatin1String kNote("note ");  // untranslated: a command's word
 
 }  // namespace
 

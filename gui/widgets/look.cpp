@@ -28,9 +28,11 @@ QFont make_font(const char* family, const char* fallback, int pixels, QFont::Wei
 // In the order of view::Font.
 std::array<QFont, kFonts> make_fonts() {
   const auto sans = [](int pixels, QFont::Weight weight) {
+    // untranslated: names of fonts
     return make_font("Inter", "DejaVu Sans", pixels, weight);
   };
   const auto mono = [](QFont::Weight weight) {
+    // untranslated: names of fonts
     return make_font("DejaVu Sans Mono", "monospace", 12, weight);
   };
   QFont heading = sans(12, QFont::DemiBold);

@@ -16,6 +16,7 @@
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
 #include "gui/view/state_dump.h"
+#include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
 
 namespace dprof::widgets {
@@ -142,7 +143,8 @@ QWidget* MainWindow::build_top() {
   layout->setContentsMargins(0, 8, 12, 9);
   layout->addStretch(1);
   page_tabs_ = make_tabs(look_);
-  for (const view::PageInfo& page : view::kPages) page_tabs_->addTab(to_qstring(page.title));
+  for (const view::PageInfo& page : view::kPages)
+    page_tabs_->addTab(to_qstring(view::translated(page.title)));
   page_tabs_->setFont(look_.font(view::Font::kBody));
   connect(page_tabs_, &QTabBar::currentChanged, this,
           [this](int page) { show_page(static_cast<view::Page>(page)); });
@@ -159,7 +161,7 @@ QWidget* MainWindow::build_left() {
   auto* head = new Pane(look_, [this](int width, int height) {
     view::DrawList list;
     list.rect({0, 0, width, height}, view::Role::kWindow);
-    list.text({14, 4, width, 22}, "TRACKS",
+    list.text({14, 4, width, 22}, view::say("TRACKS"),
               {.role = view::Role::kTextDim, .font = view::Font::kHeading});
     return list;
   });
@@ -220,12 +222,13 @@ QWidget* MainWindow::build_centre() {
                                 look_.measure());
     }
     if (stage_.isEmpty()) {
-      return view::draw_message("No run is open",
-                                "drop one here, or record one: dprof record -n 2 -- ./train",
-                                std::nullopt, width, height, look_.measure());
+      return view::draw_message(
+          view::say("No run is open"),
+          view::say("drop one here, or record one: dprof record -n 2 -- ./train"), std::nullopt,
+          width, height, look_.measure());
     }
-    return view::draw_message("Opening the run", stage_.toStdString(), share_, width, height,
-                              look_.measure());
+    return view::draw_message(view::say("Opening the run"), stage_.toStdString(), share_, width,
+                              height, look_.measure());
   });
   centre_stack_ = new QStackedWidget;
   centre_stack_->addWidget(centre_);
@@ -243,7 +246,7 @@ void MainWindow::build_pages() {
           return draw_page(page, width, height, top);
         },
         ScrollPane::Drawn::kInView);
-    pane->setAccessibleName(to_qstring(view::info_of(page).title));
+    pane->setAccessibleName(to_qstring(view::translated(view::info_of(page).title)));
     connect(pane, &ScrollPane::followed, this, &MainWindow::follow);
     page_panes_[static_cast<size_t>(page)] = pane;
     pages_->addWidget(pane);
@@ -365,6 +368,7 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   session_.open(std::move(model));
   watch_.watch(session_.model().run);
   recall_view();
+  // untranslated: a name
   setWindowTitle(to_qstring(session_.model().run.name) + QStringLiteral(" – dprof"));
   canvas_->setFocus();
   refresh();

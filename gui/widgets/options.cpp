@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// untranslated file: what a command line and its log say is English
 #include "gui/widgets/options.h"
 
 #include <fmt/format.h>
@@ -196,6 +197,9 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
       ->check(reading(read_memory, options, "SIZE"));
   app.add_option("--theme", theme, "light or dark; default: as the desktop")
       ->check(CLI::IsMember({"light", "dark"}));
+  app.add_option("--language", options.language,
+                 "show texts in this language (XX, or a file dprof_XX.ts); default: the user's, "
+                 "English with an output");
   app.add_option("--scale", options.scale, "pixels per logical pixel: 1, 1.25, 2")
       ->check(CLI::IsMember({"1", "1.25", "1.5", "2"}));
   app.add_option("--timeout", timeout, "give up after this time (with an output), 60s")

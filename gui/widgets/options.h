@@ -36,6 +36,7 @@ struct Options {
   bool dark = false;
   bool theme_given = false;
   std::string scale = "1";
+  std::string language;  // "" = the user's
   std::chrono::milliseconds timeout{60'000};
   view::EventBudget memory;
   std::optional<TraceNs> from;  // of the visible range; nullopt = the run's begin

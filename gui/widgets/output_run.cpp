@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// untranslated file: what a command line and its log say is English
 #include "gui/widgets/output_run.h"
 
 #include <fmt/format.h>

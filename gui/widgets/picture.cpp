@@ -8,6 +8,8 @@
 #include <QPixmap>
 #include <QSvgGenerator>
 
+#include "gui/view/texts.h"
+
 namespace dprof::widgets {
 namespace {
 
@@ -51,14 +53,14 @@ Status write_picture(const std::filesystem::path& path, QWidget& window) {
   } else if (ending == ".png") {
     written = window.grab().save(file, "PNG");
   } else {
-    return fail(Code::kUsage, fmt::format("{} has an unknown ending", path.string()),
-                "pictures are written as .png, .svg or .pdf");
+    return fail(Code::kUsage, view::say("{} has an unknown ending", path.string()),
+                view::say("pictures are written as .png, .svg or .pdf"));
   }
   // Qt's writers tell of a full disk by nothing but a short file.
   std::error_code error;
   if (written && std::filesystem::file_size(path, error) > 0 && !error) return Done{};
-  return fail(Code::kIo, fmt::format("{} cannot be written", path.string()),
-              "is the folder there, and writable?");
+  return fail(Code::kIo, view::say("{} cannot be written", path.string()),
+              view::say("is the folder there, and writable?"));
 }
 
 }  // namespace dprof::widgets

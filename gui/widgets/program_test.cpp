@@ -127,6 +127,39 @@ TEST_F(ProgramTest, EventsThatDoNotFitAreNotLoaded) {
   }
 }
 
+TEST_F(ProgramTest, SpeaksAnotherLanguage) {
+  const std::string run_folder = make_run();
+  std::filesystem::create_directories(folder.path() / "dprof" / "texts");
+  const std::string file = path("dprof/texts/dprof_de.ts");
+  std::ofstream(file) << R"(<TS version="2.1" language="de"><context><name>view</name>
+      <message><source>Rank by rank</source><translation>Rang für Rang</translation></message>
+      <message><source>{} events, {} lost</source><translation>verloren</translation></message>
+      </context></TS>)";
+  setenv("XDG_DATA_HOME", folder.path().c_str(), 1);
+  setenv("LANGUAGE", "de", 1);
+  const auto page_with = [&](const std::string& options, std::string* err) {
+    EXPECT_EQ(run(run_folder + " --view overview --dump-draw-list " + path("l.txt") + options, err),
+              0);
+    return read(path("l.txt"));
+  };
+  std::string err;
+  EXPECT_NE(page_with("", &err).find("\"Rank by rank\""), std::string::npos)
+      << "an output is the same for everybody";
+  for (const std::string& wanted : {std::string("de"), file}) {
+    const std::string page = page_with(" --language " + wanted, &err);
+    EXPECT_NE(page.find("\"Rang für Rang\""), std::string::npos) << page;
+    EXPECT_NE(page.find(" events, 0 lost\""), std::string::npos) << page;
+    EXPECT_NE(err.find("1 text stays English"), std::string::npos) << err;
+  }
+  for (const char* wrong : {"fr", "none.ts"}) {
+    EXPECT_EQ(run(run_folder + " --dump-state " + path("l.json") + " --language " + wrong, &err),
+              2);
+    EXPECT_NE(err.find(wrong), std::string::npos) << err;
+  }
+  unsetenv("XDG_DATA_HOME");
+  unsetenv("LANGUAGE");
+}
+
 TEST_F(ProgramTest, TheVisibleRangeCanBeGiven) {
   const std::string run_folder = make_run();
   ASSERT_EQ(run(run_folder + " --from 10ms --to 0.02s --dump-state " + path("r.json")), 0);

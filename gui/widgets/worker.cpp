@@ -4,6 +4,7 @@
 #include <QString>
 
 #include "gui/view/pages/compare_page.h"
+#include "gui/view/texts.h"
 
 namespace dprof::widgets {
 
@@ -125,7 +126,7 @@ void Worker::describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::
     if (fields.ok()) {
       shown = std::move(*fields);
     } else {
-      shown = {{"error", fields.error().what}, {"hint", fields.error().hint}};
+      shown = {{view::say("error"), fields.error().what}, {view::say("hint"), fields.error().hint}};
     }
     return [this, generation, shown = std::move(shown)] {
       if (generation == describe_generation_) emit described(shown);

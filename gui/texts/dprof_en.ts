@@ -1,0 +1,1744 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<!-- SPDX-License-Identifier: Apache-2.0 -->
+<TS version="2.1" language="en" sourcelanguage="en">
+<context>
+    <name>view</name>
+    <message>
+        <location filename="../view/accessible.cpp"/>
+        <source>{} events, {} busy in view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/accessible.cpp"/>
+        <source>nothing in view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/accessible.cpp"/>
+        <source>mostly {}, {} of the time in view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/accessible.cpp"/>
+        <source>rank {}, {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Selection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Table</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Flame</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Histogram</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Diagnostics</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Info</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/event_list.h"/>
+        <location filename="../view/pages/collective_lines.h"/>
+        <source>by time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/event_list.h"/>
+        <source>longest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame.h"/>
+        <source>top-down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame.h"/>
+        <source>bottom-up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source> · {} of thread time in {} events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source>No range was recorded here: choose a longer time, or record at detail standard.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>median</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>95 %</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>longest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>in all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>{}: no event in this range{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>{} · {} events on {} ranks · median {} · 95 % below {} · longest {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source> · {} unfinished left out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>{} in the highest bar</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>… and {} ranks with shorter medians</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>detail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>recording</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>program</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>events shown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>lost</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>ahead by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>drift</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>bound</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>probes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>known by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>not ended</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>note</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>command</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>recorded in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>{} on {} host</source>
+        <extracomment>for 1; else: {} on {} hosts</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>{} on {} hosts</source>
+        <extracomment>for all but 1, which is: {} on {} host</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>, of a world of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>{}, of which {} steady ({} to {})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>recording cost</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>in memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>not chosen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/info_dock.cpp"/>
+        <source>unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/range_title.cpp"/>
+        <source> · step {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/range_title.cpp"/>
+        <source> · visible range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/range_title.cpp"/>
+        <source> · {} rank</source>
+        <extracomment>for 1; else:  · {} ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/range_title.cpp"/>
+        <source> · {} ranks</source>
+        <extracomment>for all but 1, which is:  · {} rank</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <location filename="../view/layout.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>mean</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <source>wall</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>No training step was found, so time cannot be divided among categories; the diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <source>No rank has this step.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>begins</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>duration</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>thread</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>part of</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <location filename="../view/overlay.cpp"/>
+        <source>unfinished</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>{} event</source>
+        <extracomment>for 1; else: {} events</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>{} events</source>
+        <extracomment>for all but 1, which is: {} event</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source> named {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source>, the first {} of them; a shorter range shows all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/event_loading.cpp"/>
+        <source> · without {} whose events are not loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>{} hidden</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>rank {} {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>pinned</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>unknown host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>{} rank</source>
+        <extracomment>for 1; else: {} ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>{} ranks</source>
+        <extracomment>for all but 1, which is: {} rank</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>events not loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>own +{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/layout.cpp"/>
+        <source>waits {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>opening</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model.cpp"/>
+        <source>loading rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model.cpp"/>
+        <source>no trace of rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source> · last: rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>not completed by all its ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>others waited up to {}, transfer {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>{} · {} · rank {}, {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>at {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>, overlaps communication</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>{} · rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>the longest of {} here: zoom in to tell them apart</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collective_lines.h"/>
+        <source>longest wait first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collective_lines.h"/>
+        <source>longest transfer first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collective_lines.h"/>
+        <source>largest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>communicator</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>bytes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>arrivals over</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>last to come</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>longest wait</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>transfer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>No collective was recorded; the diagnostics say which source was off.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>never completed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>{} collectives</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>of a mean step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>this run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>the other</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>difference</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>change</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>events of a name, per rank and step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>on</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>calls</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>calls there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>new</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>gone</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>No other run is open beside this one: dprof-gui RUN --compare OTHER</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>{} beside {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>Differences are the other run less this one; ▲ takes longer there, ▼ less.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>Steps were not found in both runs, so their time cannot be compared by category.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>the whole step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>Names cannot be compared: {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>device</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>No training step was found; the diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>Ranks were not compared with each other; the diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>by rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>highest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <location filename="../view/timeline_view.cpp"/>
+        <source>step {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>rank {}{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>mean over ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>rank {} · step {} · {} {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>pair</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} wait</source>
+        <extracomment>for 1; else: {} waits</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} waits</source>
+        <extracomment>for all but 1, which is: {} wait</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} message</source>
+        <extracomment>for 1; else: {} messages</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} messages</source>
+        <extracomment>for all but 1, which is: {} message</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>all communicators</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} collectives are not in it: who came last is not known.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>What collectives move between two ranks is recorded nowhere, and not in it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} messages are not in it: their size, time or peer is not known.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>How far the ranks' clocks agree is not known: these times may be off.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>The ranks' clocks agree to ± {}: each single time may be off by that.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>No rank waited for another one that is known by name.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>No message from one rank to another was recorded, or none with this figure.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>waits ↓ for →</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>from ↓ to →</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>rank {} {} rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} of {} pairs are listed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>what lived there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>of the peak</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>blocks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>allocated in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source> of {} reserved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source> · host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source> · device {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source> of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>Besides</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>Nothing is known of memory: no allocator was listened to, and the recorder read no resident set. `dprof doctor` says what can be recorded here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>What each rank held at its peak, on one scale up to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>What lived at the peak of rank {}{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>an unknown place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>Resident memory of each process, on one scale up to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>{} → {}, most {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>{} ranks on {} host</source>
+        <extracomment>for 1; else: {} ranks on {} hosts</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>{} ranks on {} hosts</source>
+        <extracomment>for all but 1, which is: {} ranks on {} host</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>, {} steps of {} in the median ({} steady)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>{} events, {} lost</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>Where a step goes: {}, the mean over ranks and steady steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>Rank by rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Overview</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <location filename="../widgets/canvas.cpp"/>
+        <source>Timeline</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Ranks × steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Collectives</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Matrix</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/page.h"/>
+        <source>Compare</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>Waits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>what a rank (row) waited until another one (column) came</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>waited for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>Bytes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>sent from a rank (row) to another one (column) in messages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>sent to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>Transfer time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>of messages, from when both sides were there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>Bandwidth</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>of messages, while they were transferred</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>Messages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/pair_map.h"/>
+        <source>from a rank (row) to another one (column)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>Step time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>from the begin of a rank's step to its end</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>Own delay</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>own work beyond the median of its peers, in steady steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>Waiting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>exposed communication before the last peer had come</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>Exposed communication</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>waiting and transfer that nothing hides</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>Input wait</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/step_matrix.h"/>
+        <source>waiting for the next batch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>from</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>length</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>rank {} waited</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>Nothing else above 1 % of a step.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>No finding: no rank holds the others up, and no rule applies.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>Findings were not computed from this run; the diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>No diagnostics: all was recorded and read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} · {} on {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} host</source>
+        <extracomment>for 1; else: {} hosts</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} hosts</source>
+        <extracomment>for all but 1, which is: {} host</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source> · {} · median {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} step</source>
+        <extracomment>for 1; else: {} steps</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} steps</source>
+        <extracomment>for all but 1, which is: {} step</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} of {} ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>idle</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>recording cost {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <location filename="../view/timeline_view.cpp"/>
+        <source>one clock</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>clock ± {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <location filename="../view/timeline_view.cpp"/>
+        <source>clock bound unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} lost</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <source>without it the run opens as if it were new</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <source>it is no JSON object</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <source>it was written by another dprof: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <source>it holds no saved view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <source>{}: there is no such file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/saved_view.cpp"/>
+        <location filename="../widgets/picture.cpp"/>
+        <source>{} cannot be written</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>'{}' is no selector</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>rank {} has no row {} in table {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>rows that the timeline shows are those of host_range, collective and gpu_activity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no track {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>its tracks: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no steps {} to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no collective {}/{}/{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>`dprof report --format json` lists communicators and functions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no step {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the report has no finding {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>there are none</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>it has 1 to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>no event is named {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>a * stands for any letters: name:*all_reduce*</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Zoom in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Zoom out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>The whole run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Earlier</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Scroll up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Scroll down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Page up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Page down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Start of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>End of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Bring the selection into view; again: fit it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Selection becomes the range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Back in the history of zoom</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Forward in the history of zoom</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Next finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Previous finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Next step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Previous step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Next rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Previous rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Next on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Previous on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Fold or unfold the selected rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Pin the selected tracks on top, or unpin them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Pin or unpin the like of the selected track on all ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Hide the selected tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Show the hidden tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Move the selected rank up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Move the selected rank down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Write a note at the mouse</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Write a note on the selected range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Go to a selector</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Search for events by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Run a command by its name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Filter the tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Page: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Findings</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Details</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Copy the listed events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>%1 events copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Copy the selectors of what is selected</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Open a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Read the run again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save this view as a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Reset the layout</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Leave the field; clear the selection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>All keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save what is seen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Pictures (*.png *.svg *.pdf)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>saved %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Views (*.json)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Zoom in, out at the mouse (with Shift: faster)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Earlier, later (with Shift: faster)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Ctrl+wheel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Zoom at the mouse; Shift+wheel: earlier, later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>drag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Select a range; with the middle button: move; with Shift: measure</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/canvas.cpp"/>
+        <source>Time bar</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/canvas.cpp"/>
+        <source>Tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/event_loading.cpp"/>
+        <source>loading rank %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/event_loading.cpp"/>
+        <source>events of {} rank do not fit into {}: fold others, or give more with --memory</source>
+        <extracomment>for 1; else: events of {} ranks do not fit into {}: fold others, or give more with --memory</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/event_loading.cpp"/>
+        <source>events of {} ranks do not fit into {}: fold others, or give more with --memory</source>
+        <extracomment>for all but 1, which is: events of {} rank do not fit into {}: fold others, or give more with --memory</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>/ search   &gt; command   rank:5   step:42   finding:1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>Search, command or selector</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>no event's name contains %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>no later event of that name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>no earlier event of that name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/go_to.cpp"/>
+        <source>no command contains '%1'; ? lists them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/heatmap_pane.cpp"/>
+        <source>Ranks and steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>TRACKS</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>filter by rank, host, thread</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>Filter tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>No run is open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>drop one here, or record one: dprof record -n 2 -- ./train</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>Opening the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>FINDINGS</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>DETAILS</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening.cpp"/>
+        <source>The folder of a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/picture.cpp"/>
+        <source>{} has an unknown ending</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/picture.cpp"/>
+        <source>pictures are written as .png, .svg or .pdf</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/picture.cpp"/>
+        <source>is the folder there, and writable?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/view_keeping.cpp"/>
+        <source>this view cannot be kept: the run's folder and yours are read-only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/view_keeping.cpp"/>
+        <source>the run has changed on disk: F5 reads it again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/view_keeping.cpp"/>
+        <source>still being recorded, and followed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/worker.cpp"/>
+        <source>error</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/worker.cpp"/>
+        <source>hint</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+</TS>
