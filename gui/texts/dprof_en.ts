@@ -21,7 +21,13 @@
     </message>
     <message>
         <location filename="../view/accessible.cpp"/>
+        <location filename="../view/overlay.cpp"/>
         <source>rank {}, {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/accessible.cpp"/>
+        <source>nothing known in view</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -72,17 +78,42 @@
     </message>
     <message>
         <location filename="../view/docks/flame.h"/>
+        <source>in time order</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame.h"/>
         <source>bottom-up</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/docks/flame_dock.cpp"/>
-        <source> · {} of thread time in {} events</source>
+        <location filename="../view/docks/flame.h"/>
+        <source>sandwich</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/docks/flame_dock.cpp"/>
         <source>No range was recorded here: choose a longer time, or record at detail standard.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source>Choose a name (an event, a node of another order, or a search): who called it stands above it, what it called below.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source>No range named {} was recorded here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source> · counting …</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/flame_dock.cpp"/>
+        <source> · {} of thread time in {} events</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -122,6 +153,11 @@
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
         <source>Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source>: counting …</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -375,6 +411,11 @@
     </message>
     <message>
         <location filename="../view/docks/table_dock.cpp"/>
+        <source>counting …</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
         <location filename="../view/panels.cpp"/>
         <source>{} event</source>
         <extracomment>for 1; else: {} events</extracomment>
@@ -453,6 +494,41 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>memory of device {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>resident memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>memory of the host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>{} to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>{} resident</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>{} allocated</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/memory_track.cpp"/>
+        <source>{} allocated, {} reserved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/model.cpp"/>
         <location filename="../widgets/main_window.cpp"/>
         <source>opening</source>
@@ -506,6 +582,11 @@
     <message>
         <location filename="../view/overlay.cpp"/>
         <source>the longest of {} here: zoom in to tell them apart</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>not known here</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -665,6 +746,16 @@
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
         <source>Names cannot be compared: {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>durations of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>bars: this run · line: the other</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -865,7 +956,17 @@
     </message>
     <message>
         <location filename="../view/pages/memory_page.cpp"/>
+        <source>What each rank held over the run and at its peak, on one scale up to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
         <source>What each rank held at its peak, on one scale up to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>at its peak</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -876,6 +977,16 @@
     <message>
         <location filename="../view/pages/memory_page.cpp"/>
         <source>an unknown place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>all else</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
+        <source>Resident memory of each process over the run, on one scale up to {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1235,12 +1346,17 @@
     </message>
     <message>
         <location filename="../view/selection.cpp"/>
-        <source>the run has no track {}</source>
+        <source>its tracks: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/selection.cpp"/>
-        <source>its tracks: {}</source>
+        <source>its events are not loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/selection.cpp"/>
+        <source>the run has no track {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1490,7 +1606,12 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>%1 events copied</source>
+        <source>%1 of %2 events copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save the listed events as CSV</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1546,6 +1667,26 @@
     <message>
         <location filename="../widgets/actions.cpp"/>
         <source>saved %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Save the listed events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Tables (*.csv)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>%1 of %2 events saved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>%1: %2</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -62,7 +62,7 @@ AccessibleRow accessible_row(const Session& session, size_t index, int width) {
     out.name = say("rank {}, {}", rank.rank, thread.name);
     out.selected = session.selection().track == row.track;
   } else if (row.kind == RowKind::kMemory) {
-    out.name = fmt::format("rank {}, {}", rank.rank, row.label);
+    out.name = say("rank {}, {}", rank.rank, row.label);
     out.selected = session.selection().track == row.track;
   } else {
     out.selected = session.selection().has_rank(rank.rank);
@@ -81,7 +81,7 @@ std::string accessible_value(const Session& session, size_t index) {
   if (row.kind == RowKind::kMemory) {
     const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(row.memory_index)].curve;
     const std::optional<HeldMemory> held = held_in(curve.levels, session.range());
-    return held ? held_text(curve, *held) : "nothing known in view";
+    return held ? held_text(curve, *held) : say("nothing known in view");
   }
   return (row.note.empty() ? "" : row.note + ", ") + value_of_rank(rank, session.range());
 }

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "gui/view/model.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -99,9 +100,9 @@ MemoryTrack::MemoryTrack(MemoryCurve of) : curve(std::move(of)) {
 }
 
 std::string title_of(const MemoryCurve& curve) {
-  if (curve.device >= 0) return fmt::format("memory of device {}", curve.device);
-  return curve.source == analyzer::MemorySource::kResident ? "resident memory"
-                                                           : "memory of the host";
+  if (curve.device >= 0) return say("memory of device {}", curve.device);
+  return curve.source == analyzer::MemorySource::kResident ? say("resident memory")
+                                                           : say("memory of the host");
 }
 
 std::string word_of(const MemoryCurve& curve) {
@@ -135,11 +136,11 @@ std::optional<HeldMemory> held_in(const LevelCurve& levels, Interval span) {
 }
 
 std::string held_text(const MemoryCurve& curve, const HeldMemory& held) {
-  std::string text = format_bytes(held.high);
-  if (held.low < held.high) text = fmt::format("{} to {}", format_bytes(held.low), text);
-  text += curve.source == analyzer::MemorySource::kResident ? " resident" : " allocated";
-  if (held.reserved) text += fmt::format(", {} reserved", format_bytes(*held.reserved));
-  return text;
+  std::string level = format_bytes(held.high);
+  if (held.low < held.high) level = say("{} to {}", format_bytes(held.low), level);
+  if (curve.source == analyzer::MemorySource::kResident) return say("{} resident", level);
+  if (!held.reserved) return say("{} allocated", level);
+  return say("{} allocated, {} reserved", level, format_bytes(*held.reserved));
 }
 
 void draw_held(const LevelCurve& levels, const TimeScale& scale, Box area, int64_t full,

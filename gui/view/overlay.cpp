@@ -200,9 +200,9 @@ Callout callout_of_memory(const Session& session, const Hover& hover) {
   const Interval span{scale.time_of(hover.at.x), scale.time_of(hover.at.x + 1)};
   const std::optional<HeldMemory> held = held_in(curve.levels, span);
   const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
-  return {.title = held ? held_text(curve, *held) : "not known here",
-          .lines = {fmt::format("rank {}, {}", rank.rank, title_of(curve)),
-                    fmt::format("at {}", format_moment(span.begin, resolution))}};
+  return {.title = held ? held_text(curve, *held) : say("not known here"),
+          .lines = {say("rank {}, {}", rank.rank, title_of(curve)),
+                    say("at {}", format_moment(span.begin, resolution))}};
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
   }
   std::string hint =
       tracks.empty() ? "" : say("its tracks: {}", fmt::format("{}", fmt::join(tracks, ", ")));
-  if (!rank->events->loaded)
-    hint += (hint.empty() ? "" : "; ") + say("its events are not loaded");
+  if (!rank->events->loaded) hint += (hint.empty() ? "" : "; ") + say("its events are not loaded");
   return fail(Code::kUsage, say("the run has no track {}", selector.table), hint);
 }
 

@@ -155,6 +155,19 @@ analyzer::Memory memory() {
           .host = {{.rank = 0, .peak_resident = kGb, .first_steady = 1, .last_steady = 2}}};
 }
 
+// Of a device, of a host's allocator, and what is resident; each changes.
+void add_memory(view::RankModel& rank) {
+  constexpr int64_t kMb = 1'000'000;
+  analyzer::LevelCurve levels{.cell_ns = view::test::kMs, .points = {}, .end = TraceNs{300 * kMb}};
+  levels.points = {{TraceNs{0}, kMb, 2 * kMb, kMb, 3 * kMb},
+                   {TraceNs{100 * kMb}, kMb, kMb, kMb, 3 * kMb}};
+  rank.memory.emplace_back(
+      analyzer::MemoryCurve{0, analyzer::MemorySource::kAllocatorEvents, levels});
+  rank.memory.emplace_back(
+      analyzer::MemoryCurve{-1, analyzer::MemorySource::kCountedEvents, levels});
+  rank.memory.emplace_back(analyzer::MemoryCurve{-1, analyzer::MemorySource::kResident, levels});
+}
+
 void make_foreign(analyzer::RankLanes& lanes) {
   for (std::string& name : lanes.names) name = foreign(name);
   for (analyzer::ThreadLanes& thread : lanes.threads) {
@@ -178,6 +191,7 @@ view::Model foreign_model() {
     make_foreign(lanes);
     if (rank.rank == 1) lanes.open_slices = 1;  // its last events are unfinished
     rank.events = std::make_shared<const view::RankEvents>(std::move(lanes));
+    add_memory(rank);
   }
   analyzer::Report& report = model.report;
   report.run.command = model.run.command;
@@ -361,12 +375,28 @@ void walk(MainWindow& window, Reader& reader) {
         view::Hover{.at = {50, 50}, .slice = slice, .piece = piece, .rank_index = 1, .folded = 3});
     reader.picture();
   }
+  session.toggle(*session.layout().of_rank(1));
+  for (const int memory : {0, 1, 2}) {
+    session.set_hover(view::Hover{.at = {50, 50}, .rank_index = 1, .memory = memory});
+    reader.picture();
+  }
   session.set_hover({});
+  session.show_dock(view::Dock::kFlame);
+  for (const char* name : {"name:*", ""}) {
+    session.clear_selection();
+    if (*name != 0) EXPECT_TRUE(window.select(name, false).ok());
+    for (size_t o = 0; o < view::kFlameOrders.size(); ++o) {
+      session.show_flame_order(static_cast<view::FlameOrder>(o));
+      reader.picture();
+    }
+  }
   window.search("0", 1);
   reader.picture();
   const auto same = session.shared_model();
   session.show_comparison(view::compare_models(*same, view::events_of(*same), foreign_model()));
   window.show_page(view::Page::kCompare);
+  reader.picture();
+  session.select_name(session.comparison()->comparison.names.front().name);
   reader.picture();
   for (const char* wrong : {"q", "rank:9", "step:99", "finding:7", "row:0/1/1", "name:x",
                             "collective:0/1/1", "rank:0/stream:1", "steps:90..91"}) {

@@ -181,10 +181,9 @@ class Painter {
     if (first == end) return;
     double most = 0;
     for (size_t i = first; i < end; ++i) most = std::max({most, at(a, i), at(b, i)});
-    panel_.list.text(
-        {area.x, area.y, area.w, kHeadHeight},
-        elided(fmt::format("durations of {}", name->name), area.w, Font::kBold, measure_),
-        {.font = Font::kBold});
+    panel_.list.text({area.x, area.y, area.w, kHeadHeight},
+                     elided(say("durations of {}", name->name), area.w, Font::kBold, measure_),
+                     {.font = Font::kBold});
     const Box bars{area.x, area.y + kHeadHeight, area.w, area.h - kHeadHeight - kLineHeight};
     const auto columns = static_cast<int>(end - first);
     std::vector<Point> outline{{bars.x, bars.y + bars.h}};
@@ -208,7 +207,7 @@ class Painter {
                        {.role = Role::kTextDim, .font = Font::kSmall, .align = align});
     };
     label(format_duration({analyzer::bucket_begin_ns(first)}), Align::kLeft);
-    label("bars: this run · line: the other", Align::kCentre);
+    label(say("bars: this run · line: the other"), Align::kCentre);
     label(format_duration({analyzer::bucket_begin_ns(end)}), Align::kRight);
   }
 

@@ -227,10 +227,9 @@ class Painter {
     }
     if (known.empty() || most <= 0) return;
     const std::string extent = format_bytes(most);
-    heading(curves
-                ? say("What each rank held over the run and at its peak, on one scale up to {}",
-                      extent)
-                : say("What each rank held at its peak, on one scale up to {}", extent));
+    heading(curves ? say("What each rank held over the run and at its peak, on one scale up to {}",
+                         extent)
+                   : say("What each rank held at its peak, on one scale up to {}", extent));
     if (curves) paint_axis(curve_place(true).w, say("at its peak"));
     for (const RankMemory* one : known) {
       rank_line(one->rank, label_of(*one), figure_of(*one), [&] {
@@ -304,11 +303,11 @@ class Painter {
     int64_t rest = whole;
     for (const analyzer::MemoryHolder& holder : peak->at_peak) {
       rest -= holder.bytes;
-      holder_line({std::string(analyzer::title_of(holder.use)), format_bytes(holder.bytes),
-                   format_share(static_cast<double>(holder.bytes) / static_cast<double>(whole)),
-                   format_count(holder.blocks), analyzer::printable(holder.phase),
-                   holder.site.empty() ? say("an unknown place")
-                                       : analyzer::printable(holder.site)});
+      holder_line(
+          {std::string(analyzer::title_of(holder.use)), format_bytes(holder.bytes),
+           format_share(static_cast<double>(holder.bytes) / static_cast<double>(whole)),
+           format_count(holder.blocks), analyzer::printable(holder.phase),
+           holder.site.empty() ? say("an unknown place") : analyzer::printable(holder.site)});
     }
     if (rest > 0) {
       holder_line({say("all else"), format_bytes(rest),
@@ -332,16 +331,15 @@ class Painter {
       curves = curves || track != nullptr;
     }
     const std::string extent = format_bytes(most);
-    heading(
-        curves
-            ? say("Resident memory of each process over the run, on one scale up to {}", extent)
-            : say("Resident memory of each process, on one scale up to {}", extent));
+    heading(curves
+                ? say("Resident memory of each process over the run, on one scale up to {}", extent)
+                : say("Resident memory of each process, on one scale up to {}", extent));
     if (curves) paint_axis(curve_place(false).w, "");
     for (const analyzer::HostMemory& host : memory.host) {
       std::string figure = format_bytes(host.peak_resident);
       if (host.first_steady && host.last_steady)
         figure = say("{} → {}, most {}", format_bytes(*host.first_steady),
-                             format_bytes(*host.last_steady), figure);
+                     format_bytes(*host.last_steady), figure);
       rank_line(host.rank, say("rank {}", host.rank), figure, [&] {
         const MemoryTrack* track = track_of(host.rank, -1, /*resident=*/true);
         if (track != nullptr) return paint_curve(*track, host.rank, curve_place(false), most);
