@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thin wrapper of SQLite: the only place of dprof that includes sqlite3.h is database.cpp.
+// A thin wrapper of SQLite: nothing but database.cpp and read_query.cpp includes sqlite3.h.
 #pragma once
 
 #include <cstdint>
