@@ -57,9 +57,8 @@ AccessibleRow accessible_row(const Session& session, size_t index, int width) {
   if (row.rank_index < 0) return out;
   const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {
-    const analyzer::ThreadLanes& thread =
-        rank.lanes().threads[static_cast<size_t>(row.thread_index)];
-    out.name = say("rank {}, {}", rank.rank, thread.name);
+    const RowLanes lanes = rank.row_lanes(static_cast<size_t>(row.thread_index));
+    out.name = say("rank {}, {}", rank.rank, lanes.thread.name);
     out.selected = session.selection().track == row.track;
   } else if (row.kind == RowKind::kMemory) {
     out.name = say("rank {}, {}", rank.rank, row.label);
@@ -75,7 +74,7 @@ std::string accessible_value(const Session& session, size_t index) {
   if (row.rank_index < 0) return row.note;
   const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {
-    return value_of_thread(rank.lanes().threads[static_cast<size_t>(row.thread_index)],
+    return value_of_thread(rank.row_lanes(static_cast<size_t>(row.thread_index)).thread,
                            session.range());
   }
   if (row.kind == RowKind::kMemory) {

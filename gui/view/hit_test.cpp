@@ -50,8 +50,8 @@ Hit hit_test(const Model& model, const Layout& layout, const TimeScale& scale, i
   if (inside < kThreadPadding || depth >= row.depths) return hit;
   const auto thread = static_cast<size_t>(row.thread_index);
   const auto level = static_cast<size_t>(depth);
-  const analyzer::Lane& lane = rank.lanes().threads[thread].depths[level];
-  if (const auto found = find(slices_of(lane), rank.lods()[thread][level], scale, x)) {
+  const RowLanes lanes = rank.row_lanes(thread);
+  if (const auto found = find(slices_of(lanes.thread.depths[level]), lanes.lods[level], scale, x)) {
     hit.slice = SlicePlace{row.rank_index, row.thread_index, depth, found->slice};
     hit.folded = found->count > 1 ? found->count : 0;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "base/format.h"
 #include "gui/view/names.h"
@@ -19,6 +20,23 @@ std::string lower(std::string_view text) {
     out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return out;
+}
+
+// A title as a word: "Kernels > 1 ms" → "kernels_1_ms".
+std::string word_of(std::string_view title) {
+  constexpr std::string_view kCut = "…";
+  if (title.ends_with(kCut)) title.remove_suffix(kCut.size());
+  std::string word;
+  for (const char c : lower(title)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0;
+    if (plain) {
+      word += c;
+    } else if (!word.empty() && word.back() != '_') {
+      word += '_';
+    }
+  }
+  if (word.ends_with('_')) word.pop_back();
+  return word;
 }
 
 bool matches(const RankModel& rank, const std::string& filter) {
@@ -66,7 +84,9 @@ class Builder {
         const std::string of_rank = fmt::format("rank:{}", model_.ranks[r].rank);
         if (track_matches(pattern, of_rank) && seen.insert(of_rank).second)
           push_pinned(rank_row(r));
-        for (Row& row : rows_within(r)) {
+        std::vector<Row> rows = rows_within(r);
+        std::ranges::move(result_rows(r), std::back_inserter(rows));
+        for (Row& row : rows) {
           if (!track_matches(pattern, row.track) || !seen.insert(row.track).second) continue;
           row.label = say("rank {} {}", model_.ranks[r].rank, row.label);
           push_pinned(std::move(row));
@@ -125,6 +145,10 @@ class Builder {
     if (is_hidden(row.track)) return;
     const bool folded = row.folded;
     push(std::move(row));
+    // Results were asked for: they are there also where the rank is folded.
+    for (Row& result : result_rows(index)) {
+      if (!is_hidden(result.track)) push(std::move(result));
+    }
     if (folded) return;
     if (!model_.ranks[index].events->loaded) {
       push({.kind = RowKind::kGroup,
@@ -155,6 +179,15 @@ class Builder {
     return row;
   }
 
+  // Tracks that were made from results of the dock SQL.
+  [[nodiscard]] std::vector<Row> result_rows(size_t rank_index) const {
+    const RankModel& rank = model_.ranks[rank_index];
+    std::vector<Row> rows;
+    for (size_t t = rank.lanes().threads.size(); t < rank.row_count(); ++t)
+      rows.push_back(thread_row(rank_index, t));
+    return rows;
+  }
+
   // Of a rank that is unfolded.
   [[nodiscard]] std::vector<Row> rows_within(size_t rank_index) const {
     const RankModel& rank = model_.ranks[rank_index];
@@ -177,7 +210,8 @@ class Builder {
 
   [[nodiscard]] Row thread_row(size_t rank_index, size_t thread_index) const {
     const RankModel& rank = model_.ranks[rank_index];
-    const analyzer::ThreadLanes& thread = rank.lanes().threads[thread_index];
+    const size_t threads = rank.lanes().threads.size();
+    const analyzer::ThreadLanes& thread = rank.row_lanes(thread_index).thread;
     const int depths = static_cast<int>(thread.depths.size());
     return {.kind = RowKind::kThread,
             .height = std::max(depths, 1) * kDepthPitch + 2 * kThreadPadding,
@@ -185,7 +219,8 @@ class Builder {
             .thread_index = static_cast<int>(thread_index),
             .depths = depths,
             .track = track_of(rank.rank, thread),
-            .label = thread.name};
+            .label = thread_index < threads ? thread.name : "sql: " + thread.name,
+            .note = thread_index < threads ? "" : rank.results[thread_index - threads]->note};
   }
 
   const Model& model_;
@@ -203,6 +238,8 @@ std::string track_of(int rank, const analyzer::ThreadLanes& thread) {
         thread.device ? fmt::format("device:{}/", *thread.device) : std::string();
     return fmt::format("rank:{}/{}stream:{}", rank, device, thread.thread_id);
   }
+  if (thread.table == kResultTable)
+    return fmt::format("rank:{}/sql:{}", rank, word_of(thread.name));
   std::string word = lower(thread.name);
   std::replace(word.begin(), word.end(), ' ', '_');
   std::replace(word.begin(), word.end(), '/', '_');

@@ -18,7 +18,7 @@ struct Row {
   int y = 0;
   int height = 0;
   int rank_index = -1;    // into Model::ranks
-  int thread_index = -1;  // into RankLanes::threads
+  int thread_index = -1;  // of RankModel::row_lanes
   int depths = 0;         // of a thread
   int memory_index = -1;  // into RankModel::memory
   bool folded = false;
@@ -64,7 +64,7 @@ inline constexpr int kMemoryHeight = 34;
 [[nodiscard]] std::string track_of(int rank, const MemoryTrack& memory);
 
 // The selector of a thread or stream: "rank:5/thread:main", "rank:5/thread:gloo_worker_2",
-// "rank:5/stream:7", "rank:5/device:1/stream:7".
+// "rank:5/stream:7", "rank:5/device:1/stream:7", "rank:5/sql:long_kernels".
 [[nodiscard]] std::string track_of(int rank, const analyzer::ThreadLanes& thread);
 
 // Whether a pattern of tracks means this one: `rank:*` only ranks, `rank:*/stream:7` only streams.

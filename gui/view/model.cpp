@@ -158,6 +158,13 @@ int64_t Model::memory_bytes() const {
   return sum;
 }
 
+RowLanes RankModel::row_lanes(size_t index) const {
+  const size_t threads = lanes().threads.size();
+  if (index < threads) return {lanes().threads[index], lanes().names, lods()[index]};
+  const ResultLanes& result = *results[index - threads];
+  return {result.thread, result.names, result.lods};
+}
+
 const RankModel* Model::rank(int number) const {
   const std::optional<size_t> index = index_of_rank(number);
   return index ? &ranks[*index] : nullptr;

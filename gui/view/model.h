@@ -2,8 +2,9 @@
 // What the GUI shows: one run's analysis and events, arranged for drawing. The figures are the
 // analyser's; only indexes for drawing are made here.
 //
-// Threading  immutable once built, but for the events of its ranks, which only the user interface's
-//            thread looks at and replaces; shared between threads as std::shared_ptr<const Model>.
+// Threading  immutable once built, but for the events of its ranks and the results that are
+//            shown beside them, which only the user interface's thread looks at and replaces;
+//            shared between threads as std::shared_ptr<const Model>.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "analyzer/run.h"
 #include "gui/view/lod.h"
 #include "gui/view/memory_track.h"
+#include "gui/view/result_lanes.h"
 
 namespace dprof::view {
 
@@ -67,6 +69,7 @@ struct RankModel {
   analyzer::ClockMap clock;  // from its trace's times to the run's axis
   // Never null. They come and go while the run is looked at (event_loading.h).
   mutable SharedEvents events = std::make_shared<const RankEvents>();
+  mutable std::vector<SharedResultLanes> results;  // of queries, that are shown as tracks
   std::vector<analyzer::StepWindow> steps;
   std::vector<analyzer::Piece> pieces;
   SummaryLane summary;
@@ -78,6 +81,9 @@ struct RankModel {
 
   [[nodiscard]] const analyzer::RankLanes& lanes() const { return events->lanes; }
   [[nodiscard]] const std::vector<std::vector<LodIndex>>& lods() const { return events->lods; }
+  // Rows of lanes: the threads and streams, and behind them the results.
+  [[nodiscard]] size_t row_count() const { return lanes().threads.size() + results.size(); }
+  [[nodiscard]] RowLanes row_lanes(size_t index) const;
 };
 
 struct Model {

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "gui/view/collective_times.h"
+#include "gui/view/result_track.h"
 #include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
 
@@ -159,17 +160,30 @@ void draw_flow(const Session& session, DrawList& list) {
   }
 }
 
+// A line of a result: its first columns.
+Callout callout_of(const ResultLine& line) {
+  constexpr size_t kMost = 8;
+  Callout callout{.title = title_of_line(line)};
+  const Fields fields = fields_of_line(line);
+  for (size_t i = 0; i < std::min(fields.size(), kMost); ++i)
+    callout.lines.push_back(fmt::format("{}: {}", fields[i].first, fields[i].second));
+  if (fields.size() > kMost)
+    callout.lines.push_back(fmt::format("and {} more columns", fields.size() - kMost));
+  return callout;
+}
+
 Callout callout_of(const Session& session, const Hover& hover) {
   const Model& model = session.model();
   const RankModel& rank = model.ranks[static_cast<size_t>(hover.rank_index)];
   const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
   Callout callout;
-  if (hover.slice) {
-    const analyzer::ThreadLanes& thread =
-        rank.lanes().threads[static_cast<size_t>(hover.slice->thread_index)];
+  if (const auto line = hover.slice ? result_line_of(model, *hover.slice) : std::nullopt) {
+    callout = callout_of(*line);
+  } else if (hover.slice) {
+    const analyzer::ThreadLanes& thread = thread_of(model, *hover.slice);
     const analyzer::Lane& lane = lane_of(model, *hover.slice);
     const uint32_t slice = hover.slice->slice;
-    callout.title = rank.lanes().names[static_cast<size_t>(lane.name[slice])];
+    callout.title = name_of(model, *hover.slice);
     const bool unfinished = is_unfinished(rank.lanes(), span_of(model, *hover.slice).end);
     callout.lines.push_back(
         say("{} · {} · rank {}, {}",

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gui/view/draw_list.h"
@@ -10,6 +12,9 @@
 namespace dprof::view {
 
 class Session;
+
+// What is told of one thing: (field, value).
+using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // A place that can be clicked, and what that does.
 struct Link {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gui/view/docks/selection_table.h"
@@ -12,8 +11,6 @@
 #include "gui/view/session.h"
 
 namespace dprof::view {
-
-using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct FindingsPanel {
   Panel panel;

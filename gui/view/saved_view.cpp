@@ -80,6 +80,7 @@ std::string to_json(const SavedView& view) {
   out["notes"] = Json::array();
   for (const Note& note : view.notes)
     out["notes"].push_back({{"at_ns", interval_json(note.at)}, {"text", note.text}});
+  out["sql"] = {{"query", view.query}, {"history", view.queries}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -111,6 +112,10 @@ Result<SavedView> view_from_json(std::string_view text) {
       if (!note.is_object() || !note.contains("at_ns")) continue;
       view.notes.push_back({interval_of(note["at_ns"]), text_of(note, "text")});
     }
+  }
+  if (json.contains("sql") && json["sql"].is_object()) {
+    view.query = text_of(json["sql"], "query");
+    view.queries = list_of<std::string>(json["sql"], "history");
   }
   return view;
 }

@@ -28,6 +28,8 @@ struct SavedView {
   Arrangement arrangement;
   std::vector<std::string> selectors;
   std::vector<Note> notes;
+  std::string query;                 // that stands in the dock SQL
+  std::vector<std::string> queries;  // that were asked there, the last one at the end
   friend bool operator==(const SavedView&, const SavedView&) = default;
 };
 

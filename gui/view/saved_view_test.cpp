@@ -29,7 +29,9 @@ SavedView some_view() {
                           .hidden = {"rank:1"},
                           .order = {1, 0}},
           .selectors = {"rank:2"},
-          .notes = {{{{7}, {7}}, "here \"it\" begins"}, {{{8}, {9}}, "and goes on"}}};
+          .notes = {{{{7}, {7}}, "here \"it\" begins"}, {{{8}, {9}}, "and goes on"}},
+          .query = "SELECT 1,\n 2",
+          .queries = {"SELECT 1", "SELECT 'x'"}};
 }
 
 class SavedViewFileTest : public ::testing::Test {
@@ -60,6 +62,11 @@ TEST(SavedViewTest, DamagedAndNewerFilesAreErrorsAndOddFieldsAreNone) {
   EXPECT_THAT(odd->selectors, ElementsAre("rank:0"));
   EXPECT_THAT(odd->arrangement.order, ElementsAre(2));
   EXPECT_TRUE(odd->notes.empty());
+  EXPECT_TRUE(odd->query.empty()) << "a file from before the dock SQL";
+  const Result<SavedView> odder =
+      view_from_json(R"({"schema": "dprof.view/1", "sql": {"query": 3, "history": ["a", 4]}})");
+  ASSERT_TRUE(odder.ok());
+  EXPECT_THAT(odder->queries, ElementsAre("a"));
 }
 
 TEST(SavedViewTest, ASessionGoesBackToItAndPassesOverWhatTheRunLacks) {
@@ -76,6 +83,8 @@ TEST(SavedViewTest, ASessionGoesBackToItAndPassesOverWhatTheRunLacks) {
   EXPECT_EQ(first.selection().step, 1);
   EXPECT_EQ(first.range().begin, TraceNs{5 * kMs});
   EXPECT_EQ(first.notes().size(), 2U);
+  EXPECT_EQ(first.sql().text(), view.query);
+  EXPECT_EQ(first.sql().history(), view.queries);
   Session second;
   second.open(test::shared_small_model());
   second.restore(first.saved_view());

@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 10> kVerbs = {
-    "view", "select",    "add",    "key",        "search",
+constexpr std::array<std::string_view, 11> kVerbs = {
+    "view", "select",    "add",    "key",        "search",    "sql",
     "note", "wait-idle", "assert", "screenshot", "dump-state"};
 
 std::string_view trimmed(std::string_view text) {

@@ -5,6 +5,7 @@
 //     select finding:1          instead of what was selected; `add rank:3` selects it, too
 //     key F F                   keys, as the window lists them: W, Shift+N, Ctrl+3
 //     note slow from here on    on what is selected
+//     sql SELECT 1              one statement, asked of the traces
 //     search all_reduce         the next event whose name contains it
 //     wait-idle 10s             every line waits until nothing is pending; this one no longer than
 //     that assert selection.ranks == [5]     of the dumped state; also != < <= > >= contains
@@ -28,6 +29,7 @@ enum class ScriptVerb : uint8_t {
   kAdd,
   kKey,
   kSearch,
+  kSql,
   kNote,
   kWaitIdle,
   kAssert,

@@ -17,16 +17,19 @@ TEST(Script, LinesCommentsAndBlanks) {
       "  select finding:1   # the dearest\r\n"
       "select name:a#b\n"
       "key F F\n"
+      "sql SELECT 1 -- a comment of its own\n"
       "wait-idle\n"
       "assert selection.ranks == [5]");
   ASSERT_TRUE(script.ok());
-  ASSERT_EQ(script->size(), 6U);
+  ASSERT_EQ(script->size(), 7U);
   EXPECT_EQ((*script)[0].verb, ScriptVerb::kView);
   EXPECT_EQ((*script)[0].number, 3);
   EXPECT_EQ((*script)[1].argument, "finding:1");
   EXPECT_EQ((*script)[2].argument, "name:a#b");
   EXPECT_EQ((*script)[3].argument, "F F");
-  EXPECT_EQ((*script)[5].argument, "selection.ranks == [5]");
+  EXPECT_EQ((*script)[4].verb, ScriptVerb::kSql);
+  EXPECT_EQ((*script)[4].argument, "SELECT 1 -- a comment of its own");
+  EXPECT_EQ((*script)[6].argument, "selection.ranks == [5]");
 }
 
 TEST(Script, ErrorsNameTheLine) {

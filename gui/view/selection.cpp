@@ -80,8 +80,8 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
   const RankModel* rank = model.rank(static_cast<int>(selector.number));
   if (rank == nullptr) return fail(Code::kUsage, say("the run has no rank {}", selector.number));
   std::vector<std::string> tracks;
-  for (const analyzer::ThreadLanes& thread : rank->lanes().threads)
-    tracks.push_back(track_of(rank->rank, thread));
+  for (size_t t = 0; t < rank->row_count(); ++t)
+    tracks.push_back(track_of(rank->rank, rank->row_lanes(t).thread));
   for (const MemoryTrack& memory : rank->memory) tracks.push_back(track_of(rank->rank, memory));
   if (std::ranges::find(tracks, selector.table) != tracks.end()) {
     if (!selection.has_rank(rank->rank)) selection.ranks.push_back(rank->rank);

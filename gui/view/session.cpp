@@ -26,6 +26,8 @@ void Session::open(std::shared_ptr<const Model> model) {
   selection_ = {};
   arrangement_ = {};
   notes_.clear();
+  sql_ = {};
+  for (const RankModel& rank : model_->ranks) rank.results.clear();
   back_.clear();
   forward_.clear();
   scroll_ = 0;

@@ -32,6 +32,7 @@
 #include "gui/view/pages/step_matrix.h"
 #include "gui/view/saved_view.h"
 #include "gui/view/selection.h"
+#include "gui/view/sql_console.h"
 #include "gui/view/time_scale.h"
 
 namespace dprof::view {
@@ -136,6 +137,21 @@ class Session {
   // What is to be counted now; nullopt = nothing, or the former is not done yet.
   [[nodiscard]] std::optional<Count> next_count();
 
+  // The dock SQL: what is asked, and tracks made from results.
+  [[nodiscard]] const SqlConsole& sql() const { return sql_; }
+  [[nodiscard]] SqlConsole& sql() { return sql_; }
+  [[nodiscard]] std::vector<analyzer::TraceFile> traces_to_ask() const;
+  // Shows what a line of the result is about: the row that it names, else its time, else its rank.
+  // With a column the row that this cell names.
+  void choose_result_line(size_t line, std::optional<size_t> column = {});
+  bool next_result_line(int by);
+  // Shows the result beside the events of its ranks; kUsage where it has no times.
+  Status make_result_track();
+  [[nodiscard]] bool has_result_track() const;  // of the result that the dock shows
+  void remove_result_track();
+  // That which is selected, else all.
+  void remove_result_tracks();
+
   // The other run that Compare shows beside this one; nullptr = none.
   [[nodiscard]] const ComparedRuns* comparison() const { return comparison_.get(); }
   void show_comparison(std::shared_ptr<const ComparedRuns> runs) { comparison_ = std::move(runs); }
@@ -219,6 +235,8 @@ class Session {
                     Value (*make)(const RunEvents& events, const Key& key));
   void show_hang();
   void apply_all(const std::vector<std::string>& selectors);
+  void remove_results(const std::function<bool(const ResultLanes&)>& matches);
+  void take_over_results(const Model& former);
   void unfold_what_fits();
   void show_steps_around(int64_t step);
   // The finding stays chosen while one of its own ranks is.
@@ -258,6 +276,7 @@ class Session {
   Dock dock_ = Dock::kSelection;
   EventOrder event_order_ = EventOrder::kByTime;
   FlameOrder flame_order_ = FlameOrder::kTopDown;
+  SqlConsole sql_;
   using FlameQuery = std::pair<EventQuery, FlameOrder>;
   mutable Counted<EventQuery, EventList> events_;
   mutable Counted<FlameQuery, FlameTree> flame_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session keeps when its run is read again or opened another day, and notes.
 #include <algorithm>
+#include <utility>
 
 #include "gui/view/session.h"
 
@@ -23,8 +24,9 @@ void Session::renew(std::shared_ptr<const Model> model) {
     return;
   }
   const std::vector<std::string> selectors = selectors_of(*model_, selection_);
-  model_ = std::move(model);
+  const std::shared_ptr<const Model> former = std::exchange(model_, std::move(model));
   forget_all();
+  take_over_results(*former);
   apply_all(selectors);
   relayout();
 }
@@ -35,7 +37,9 @@ SavedView Session::saved_view() const {
           .dock = std::string(info_of(dock_).word),
           .arrangement = arrangement_,
           .selectors = selectors_of(*model_, selection_),
-          .notes = notes_};
+          .notes = notes_,
+          .query = sql_.text(),
+          .queries = sql_.history()};
 }
 
 void Session::restore(const SavedView& view) {
@@ -43,6 +47,7 @@ void Session::restore(const SavedView& view) {
   if (const auto dock = dock_of(view.dock)) dock_ = *dock;
   arrangement_ = view.arrangement;
   notes_ = view.notes;
+  sql_.restore(view.query, view.queries);
   relayout();
   apply_all(view.selectors);
   if (!view.range.empty()) show(view.range);

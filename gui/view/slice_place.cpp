@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "gui/view/result_track.h"
+
 namespace dprof::view {
 
 const RankModel& rank_of(const Model& model, const SlicePlace& place) {
@@ -10,7 +12,7 @@ const RankModel& rank_of(const Model& model, const SlicePlace& place) {
 }
 
 const analyzer::ThreadLanes& thread_of(const Model& model, const SlicePlace& place) {
-  return rank_of(model, place).lanes().threads[static_cast<size_t>(place.thread_index)];
+  return rank_of(model, place).row_lanes(static_cast<size_t>(place.thread_index)).thread;
 }
 
 const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
@@ -18,8 +20,9 @@ const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place) {
 }
 
 const std::string& name_of(const Model& model, const SlicePlace& place) {
-  const int32_t name = lane_of(model, place).name[place.slice];
-  return rank_of(model, place).lanes().names[static_cast<size_t>(name)];
+  const RowLanes row = rank_of(model, place).row_lanes(static_cast<size_t>(place.thread_index));
+  const analyzer::Lane& lane = row.thread.depths[static_cast<size_t>(place.depth)];
+  return row.names[static_cast<size_t>(lane.name[place.slice])];
 }
 
 Interval span_of(const Model& model, const SlicePlace& place) {
@@ -29,6 +32,12 @@ Interval span_of(const Model& model, const SlicePlace& place) {
 }
 
 std::string selector_of(const Model& model, const SlicePlace& place) {
+  if (const auto line = result_line_of(model, place)) {
+    const auto named = named_row(*line->result, line->line);
+    if (named) return selector_of(*named);
+    const Interval span = span_of(model, place);
+    return fmt::format("range:{}ns..{}ns", span.begin.ns, span.end.ns);
+  }
   return fmt::format("row:{}/{}/{}", rank_of(model, place).rank, thread_of(model, place).table,
                      lane_of(model, place).row[place.slice]);
 }

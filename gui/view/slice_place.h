@@ -10,8 +10,8 @@
 namespace dprof::view {
 
 struct SlicePlace {
-  int rank_index = 0;  // into Model::ranks
-  int thread_index = 0;
+  int rank_index = 0;    // into Model::ranks
+  int thread_index = 0;  // of RankModel::row_lanes
   int depth = 0;
   uint32_t slice = 0;
   friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
@@ -22,7 +22,7 @@ struct SlicePlace {
 [[nodiscard]] const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] const std::string& name_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] Interval span_of(const Model& model, const SlicePlace& place);
-// "row:5/host_range/81234".
+// "row:5/host_range/81234"; of a result's line the row that it names, else its time.
 [[nodiscard]] std::string selector_of(const Model& model, const SlicePlace& place);
 
 }  // namespace dprof::view

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/view/state_dump.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace dprof::view {
@@ -24,13 +25,45 @@ Json row_json(const Session& session, const Row& row) {
     count(summary.slices(), summary.lod);
   } else if (row.kind == RowKind::kThread) {
     const RankModel& rank = model.ranks[static_cast<size_t>(row.rank_index)];
-    const auto thread = static_cast<size_t>(row.thread_index);
-    for (size_t depth = 0; depth < rank.lods()[thread].size(); ++depth) {
-      count(slices_of(rank.lanes().threads[thread].depths[depth]), rank.lods()[thread][depth]);
-    }
+    const RowLanes lanes = rank.row_lanes(static_cast<size_t>(row.thread_index));
+    for (size_t depth = 0; depth < lanes.lods.size(); ++depth)
+      count(slices_of(lanes.thread.depths[depth]), lanes.lods[depth]);
   }
   return {{"track", row.track}, {"y", row.y},       {"height", row.height}, {"items", items},
           {"folded", folded},   {"note", row.note}, {"closed", row.folded}};
+}
+
+Json value_json(const analyzer::SqlValue& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (std::holds_alternative<std::monostate>(value)) return nullptr;
+  return cell_text(value);
+}
+
+// Of the result the number of rows, and the first of them.
+Json sql_json(const Session& session) {
+  constexpr size_t kMostRows = 20;
+  const SqlConsole& sql = session.sql();
+  Json out = {{"query", sql.text()},         {"rows", 0},
+              {"columns", Json::array()},    {"ranks", Json::array()},
+              {"left_out", Json::array()},   {"more", false},
+              {"first_rows", Json::array()}, {"error", nullptr},
+              {"stale", sql.is_stale()}};
+  if (sql.error()) out["error"] = sql.error()->error.what;
+  if (sql.error() && sql.error()->offset) out["error_offset"] = *sql.error()->offset;
+  if (sql.result() == nullptr) return out;
+  const analyzer::SqlResult& result = *sql.result();
+  out["rows"] = result.rows.size();
+  out["ranks"] = result.ranks;
+  out["more"] = result.more;
+  for (const analyzer::SqlLeftOut& one : result.left_out) out["left_out"].push_back(one.rank);
+  for (const analyzer::SqlColumn& column : result.columns) out["columns"].push_back(column.name);
+  for (size_t line = 0; line < std::min(result.rows.size(), kMostRows); ++line) {
+    Json row = Json::array();
+    for (const analyzer::SqlValue& value : result.rows[line]) row.push_back(value_json(value));
+    out["first_rows"].push_back(std::move(row));
+  }
+  return out;
 }
 
 }  // namespace
@@ -69,8 +102,9 @@ std::string dump_state(const Session& session, int pending,
   for (const analyzer::Finding& finding : session.model().findings()) {
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
+  out["sql"] = sql_json(session);
   out["memory_bytes"] = session.model().memory_bytes();
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dprof::view

@@ -106,9 +106,10 @@ class RowPainter {
   }
 
   void paint_lane(const RankModel& rank, size_t thread_index, size_t depth, int y) {
-    const analyzer::ThreadLanes& thread = rank.lanes().threads[thread_index];
+    const RowLanes row = rank.row_lanes(thread_index);
+    const analyzer::ThreadLanes& thread = row.thread;
     const analyzer::Lane& lane = thread.depths[depth];
-    boxes_of(slices_of(lane), rank.lods()[thread_index][depth], scale_, boxes_);
+    boxes_of(slices_of(lane), row.lods[depth], scale_, boxes_);
     const bool collectives = thread.table == "collective";
     for (const SliceBox& box : boxes_) {
       Tag tag{.table = thread.table, .rank = rank.rank};
@@ -127,7 +128,7 @@ class RowPainter {
       const uint8_t tint = box.count > 1 ? kFoldedTint : depth >= 2 ? kDeepTint : uint8_t{0};
       list_.rect(place, role, tag, tint);
       if (box.count == 1) {
-        paint_label(place, rank.lanes().names[static_cast<size_t>(lane.name[box.slice])], role);
+        paint_label(place, row.names[static_cast<size_t>(lane.name[box.slice])], role);
       }
     }
   }

@@ -68,6 +68,7 @@ void MainWindow::add_actions() {
   add_view_actions();
   add_selection_actions();
   add_track_actions();
+  add_sql_actions();
   add_window_actions();
   complete_commands();
 }
@@ -169,9 +170,15 @@ void MainWindow::add_window_actions() {
   for (size_t d = 0; d < view::kDocks.size(); ++d) {
     add_action(to_qstring(view::translated(view::kDocks[d].title)),
                {QKeySequence(to_qstring(view::kDocks[d].key))},
-               [this, d] { session_.show_dock(static_cast<view::Dock>(d)); });
+               [this, d] { show_dock(static_cast<view::Dock>(d)); });
   }
-  add_action(tr("Copy the listed events"), {QKeySequence::Copy}, [this] {
+  add_action(tr("Copy the listed events, or the SQL result"), {QKeySequence::Copy}, [this] {
+    if (session_.dock() == view::Dock::kSql && session_.sql().result()) {
+      QApplication::clipboard()->setText(
+          to_qstring(view::result_as_text(*session_.sql().result())));
+      set_message(tr("%1 rows copied").arg(session_.sql().result()->rows.size()));
+      return;
+    }
     QApplication::clipboard()->setText(to_qstring(view::events_as_text(session_)));
     const view::EventList& events = session_.events();
     set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
@@ -192,13 +199,16 @@ void MainWindow::add_window_actions() {
   add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
              [this] { save_picture(); });
   add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
-  add_action(tr("Leave the field; clear the selection"), {Qt::Key_Escape}, [this] {
-    if (canvas_->hasFocus()) {
-      session_.clear_selection();
-    } else {
-      canvas_->setFocus();
-    }
-  });
+  add_action(tr("End the SQL statement; leave the field; clear the selection"), {Qt::Key_Escape},
+             [this] {
+               if (session_.sql().is_asking()) {
+                 cancel_sql();
+               } else if (canvas_->hasFocus()) {
+                 session_.clear_selection();
+               } else {
+                 canvas_->setFocus();
+               }
+             });
   add_action(tr("All keys"), {Qt::Key_Question, Qt::Key_F1}, [this] { show_keys(); });
 }
 

@@ -8,9 +8,11 @@
 #include "gui/view/docks/histogram_dock.h"
 #include "gui/view/docks/info_dock.h"
 #include "gui/view/docks/selection_table.h"
+#include "gui/view/docks/sql_dock.h"
 #include "gui/view/docks/table_dock.h"
 #include "gui/view/panels.h"
 #include "gui/view/texts.h"
+#include "gui/widgets/sql_pane.h"
 
 namespace dprof::widgets {
 
@@ -37,8 +39,13 @@ Docks::Docks(view::Session& session, Look& look, QWidget* parent)
         ScrollPane::Drawn::kInView);
     pane->setAccessibleName(title);
     connect(pane, &ScrollPane::followed, this, &Docks::followed);
-    stack_->addWidget(pane);
     panes_.push_back(pane);
+    if (dock == view::Dock::kSql) {
+      sql_ = new SqlPane(session_, look_, pane);
+      stack_->addWidget(sql_);
+    } else {
+      stack_->addWidget(pane);
+    }
   }
   connect(tabs_, &QTabBar::currentChanged, this, [this](int dock) {
     session_.show_dock(static_cast<view::Dock>(dock));
@@ -53,6 +60,7 @@ void Docks::refresh() {
   const QSignalBlocker quiet(tabs_);
   tabs_->setCurrentIndex(shown);
   stack_->setCurrentIndex(shown);
+  if (session_.dock() == view::Dock::kSql) sql_->refresh();
   pane(session_.dock()).refresh();
 }
 
@@ -69,6 +77,8 @@ view::Panel Docks::draw(view::Dock dock, int width, int height, int top) const {
       return view::draw_flame_dock(session_, width, height, measure);
     case view::Dock::kHistogram:
       return view::draw_histogram_dock(session_, width, height, measure);
+    case view::Dock::kSql:
+      return view::draw_sql_dock(session_, width, height, top, measure);
     case view::Dock::kDiagnostics:
       return view::draw_diagnostics(session_, width, height, measure);
     case view::Dock::kInfo:

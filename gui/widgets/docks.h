@@ -11,6 +11,8 @@
 
 namespace dprof::widgets {
 
+class SqlPane;
+
 class Docks : public QWidget {
   Q_OBJECT
 
@@ -19,6 +21,7 @@ class Docks : public QWidget {
   // Shows what the session says; those that are not shown are drawn when they come.
   void refresh();
   [[nodiscard]] ScrollPane& pane(view::Dock dock) { return *panes_[static_cast<size_t>(dock)]; }
+  [[nodiscard]] SqlPane& sql() { return *sql_; }
 
  signals:
   void changed();  // the session has changed
@@ -33,6 +36,7 @@ class Docks : public QWidget {
   QTabBar* tabs_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   std::vector<ScrollPane*> panes_;  // by view::Dock
+  SqlPane* sql_ = nullptr;
 };
 
 }  // namespace dprof::widgets

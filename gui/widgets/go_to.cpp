@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window's field: a selector goes there, `/` searches for events by name, `>` is a command,
-// `note ` writes one.
+// The window's field: a selector goes there, `/` searches for events by name, `>` is a command, `:`
+// a SQL statement, `note ` writes one.
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QCompleter>
@@ -15,6 +15,7 @@ constexpr int kWidth = 360;
 constexpr int kHeight = 28;
 constexpr QChar kSearch = u'/';
 constexpr QChar kCommand = u'>';
+constexpr QChar kSql = u':';
 constexpr QLatin1String kNote("note ");  // untranslated: a command's word
 
 }  // namespace
@@ -22,10 +23,10 @@ constexpr QLatin1String kNote("note ");  // untranslated: a command's word
 void MainWindow::build_go_to() {
   go_to_ = new QLineEdit(top_);
   go_to_->setObjectName(QStringLiteral("go_to"));
-  go_to_->setPlaceholderText(tr("/ search   > command   rank:5   step:42   finding:1"));
+  go_to_->setPlaceholderText(tr("/ search   > command   : SQL   rank:5   step:42"));
   go_to_->setFixedSize(kWidth, kHeight);
   go_to_->setFont(look_.font(view::Font::kSmall));
-  go_to_->setAccessibleName(tr("Search, command or selector"));
+  go_to_->setAccessibleName(tr("Search, command, SQL statement or selector"));
   connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
 }
 
@@ -62,6 +63,9 @@ void MainWindow::go_to() {
     search(text.mid(1).trimmed().toStdString(), back ? -1 : 1);
   } else if (text.startsWith(kCommand)) {
     run_command(text.mid(1).trimmed());
+  } else if (text.startsWith(kSql)) {
+    go_to_->clear();
+    run_sql(text.mid(1).trimmed().toStdString());
   } else if (text.startsWith(kNote)) {
     session_.add_note(noting_.value_or(session_.selected_range()),
                       text.mid(kNote.size()).trimmed().toStdString());

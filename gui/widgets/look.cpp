@@ -264,6 +264,9 @@ QString Look::style_sheet() const {
     QLineEdit { background: @field; border: 1px solid @border; border-radius: 5px;
                 padding: 2px 9px; selection-background-color: @accent; }
     QLineEdit:focus { border: 1px solid @accent; }
+    QToolButton { background: @field; border: 1px solid @border; border-radius: 5px;
+                  padding: 4px 9px; }
+    QToolButton:hover, QToolButton:focus { border: 1px solid @accent; }
     QTabBar { background: @window; border: 0; }
     QTabBar::tab { background: @window; color: @dim; border: 0; padding: 7px 0 5px 0;
                    margin: 0 12px; border-bottom: 2px solid @window; }
@@ -273,6 +276,9 @@ QString Look::style_sheet() const {
     QSplitter::handle:vertical { background: @window; }
     #lower { border-top: 1px solid @border; }
     QAbstractScrollArea { border: 0; }
+    QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 5px;
+                     padding: 1px 5px; selection-background-color: @accent; }
+    QPlainTextEdit:focus { border: 1px solid @accent; }
     QScrollBar:vertical { background: @window; width: 10px; margin: 0; }
     QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 24px;
                                   margin: 2px; }

@@ -15,6 +15,7 @@
 #include "gui/view/pages/matrix_page.h"
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
+#include "gui/view/result_track.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
@@ -105,6 +106,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     docks_->refresh();
   });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
+  connect_sql();
 }
 
 void MainWindow::build() {
@@ -125,6 +127,7 @@ void MainWindow::build() {
     connect(splitter, &QSplitter::splitterMoved, this, [this] { moved_by_hand_ = true; });
   status_ = new Pane(look_, [this](int width, int height) {
     std::string pending = message_text_.toStdString();
+    if (!sql_stage_.isEmpty()) pending = sql_stage_.toStdString() + "…";
     if (!stage_.isEmpty()) pending = stage_.toStdString() + "…";
     return view::draw_status_bar(session_, pending, width, height, look_.measure());
   });
@@ -356,6 +359,8 @@ void MainWindow::compare_with(std::vector<std::filesystem::path> paths,
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
+  sql_worker_.cancel_ask();
+  sql_stage_.clear();
   session_ = view::Session();
   session_.defer_counting();
   settling_ = false;
@@ -426,6 +431,11 @@ void MainWindow::describe_selection() {
   worker_.forget_description();
   if (!place) return;
   const view::Model& model = session_.model();
+  if (const auto line = view::result_line_of(model, *place)) {
+    fields_ = view::fields_of_line(*line);
+    right_tabs_->setCurrentIndex(1);
+    return;
+  }
   const view::RankModel& rank = view::rank_of(model, *place);
   for (const analyzer::TraceFile& trace : model.run.traces) {
     if (trace.rank != rank.rank) continue;
@@ -462,7 +472,7 @@ view::DrawList MainWindow::draw_list() const {
 std::string MainWindow::state() const {
   std::vector<std::string> messages;
   if (!message_text_.isEmpty()) messages.push_back(message_text_.toStdString());
-  return view::dump_state(session_, worker_.pending(), messages);
+  return view::dump_state(session_, pending(), messages);
 }
 
 void MainWindow::set_message(const QString& text) {

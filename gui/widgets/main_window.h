@@ -41,6 +41,8 @@ class MainWindow : public QMainWindow {
   void show_page(view::Page page);
   // The next event (by > 0) or the one before whose name contains the text; false = there is none.
   bool search(const std::string& text, int by);
+  // Asks the traces, and shows the dock SQL; the answer comes later.
+  void run_sql(const std::string& statement);
   // As if the keys had been pressed: "F", "Shift+N", "Ctrl+3". False if nothing has them.
   bool press(const QString& keys);
 
@@ -55,7 +57,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] Docks& docks() { return *docks_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
-  [[nodiscard]] int pending() const { return worker_.pending(); }
+  [[nodiscard]] int pending() const { return worker_.pending() + sql_worker_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
   [[nodiscard]] view::DrawList draw_list() const;
   [[nodiscard]] std::string state() const;
@@ -116,6 +118,12 @@ class MainWindow : public QMainWindow {
                    const Result<view::SharedEvents>& events);
   void settle();
   void add_track_actions();
+  void add_sql_actions();
+  void connect_sql();
+  void ask_traces();
+  void cancel_sql();
+  void show_dock(view::Dock dock);
+  void toggle_result_track();
   void next_along(int by);
   void begin_note(Interval at);
   void build_go_to();
@@ -132,6 +140,7 @@ class MainWindow : public QMainWindow {
   Look& look_;
   view::Session session_;
   Worker worker_;
+  Worker sql_worker_;  // of its own, so that a long statement keeps nothing else waiting
   RunWatch watch_;
   QTimer save_pause_;
   QElapsedTimer renewed_;
@@ -175,6 +184,7 @@ class MainWindow : public QMainWindow {
   std::vector<std::filesystem::path> paths_;  // of the run that is open, or was to be
   analyzer::AnalysisOptions options_;
   QString stage_;
+  QString sql_stage_;
   double share_ = 0;
   QString message_text_;
 };

@@ -172,6 +172,9 @@ void OutputRun::run_line(const view::ScriptLine& line) {
         done =
             fail(Code::kUsage, fmt::format("no further event's name contains {}", line.argument));
       break;
+    case view::ScriptVerb::kSql:
+      window_.run_sql(line.argument);
+      break;
     case view::ScriptVerb::kNote:
       window_.session().add_note(window_.session().selected_range(), line.argument);
       window_.refresh();

@@ -232,6 +232,29 @@ TEST_F(ProgramTest, AScriptWalksTheRunAndAsserts) {
   EXPECT_EQ(run(run_folder + " --script " + path("keys"), &err), 2);
 }
 
+TEST_F(ProgramTest, AScriptAsksTheTraces) {
+  const std::string run_folder = make_run();
+  std::ofstream(path("ask")) << "sql SELECT count(*) AS n FROM step\n"
+                                "assert dock == sql\n"
+                                "assert sql.rows == 2\n"
+                                "assert sql.columns == [\"rank\",\"n\"]\n"
+                                "assert sql.first_rows.1 == [1,30]\n"
+                                "sql DROP TABLE step\n"
+                                "assert sql.error contains never\n"
+                                "assert sql.rows == 2\n"
+                                "sql SELECT id, start_ns, duration_ns FROM host_range LIMIT 3\n"
+                                "assert sql.error == null\n"
+                                "key Alt+Down\n"
+                                "assert selection.selectors contains \"row:0/host_range/1\"\n"
+                                "screenshot "
+                             << path("ask.png") << "\n";
+  std::string err;
+  EXPECT_EQ(run(run_folder + " --script " + path("ask"), &err), 0) << err;
+  EXPECT_GT(std::filesystem::file_size(path("ask.png")), 10'000U);
+  EXPECT_EQ(run(run_folder + " --view sql --dump-state " + path("s.json")), 0);
+  EXPECT_EQ(nlohmann::json::parse(read(path("s.json")))["dock"], "sql");
+}
+
 TEST_F(ProgramTest, SelectorsStepsAndRanksChangeWhatIsShown) {
   const std::string run_folder = make_run();
   ASSERT_EQ(run(run_folder + " --dump-state " + path("s.json") +

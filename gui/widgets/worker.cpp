@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/widgets/worker.h"
 
+#include <QElapsedTimer>
 #include <QString>
 
 #include "gui/view/pages/compare_page.h"
@@ -9,13 +10,16 @@
 namespace dprof::widgets {
 
 Worker::Worker(QObject* parent)
-    : QObject(parent), open_generation_(std::make_shared<std::atomic<uint64_t>>(0)) {
+    : QObject(parent),
+      open_generation_(std::make_shared<std::atomic<uint64_t>>(0)),
+      ask_generation_(std::make_shared<std::atomic<uint64_t>>(0)) {
   pool_.setMaxThreadCount(1);
   counting_.setMaxThreadCount(1);
 }
 
 Worker::~Worker() {
   ++*open_generation_;
+  ++*ask_generation_;
   pool_.clear();
   pool_.waitForDone();
   counting_.waitForDone();
@@ -145,6 +149,33 @@ void Worker::relate(analyzer::TraceFile trace, view::SlicePlace place, std::stri
     if (!rows.ok()) return [] {};  // describe() says why
     return [this, generation, place, rows = *std::move(rows)] {
       if (generation == describe_generation_) emit related(place, rows);
+    };
+  });
+}
+
+void Worker::ask(std::vector<analyzer::TraceFile> traces, std::string statement) {
+  const uint64_t generation = ++*ask_generation_;
+  const auto current = ask_generation_;
+  start([this, generation, current, traces = std::move(traces),
+         statement = std::move(statement)]() -> std::function<void()> {
+    const auto is_unwanted = [generation, current] { return *current != generation; };
+    const analyzer::Progress progress = [this, is_unwanted](std::string_view stage, double share) {
+      const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
+      QMetaObject::invokeMethod(
+          this,
+          [this, is_unwanted, text, share] {
+            if (!is_unwanted()) emit asking(text, share);
+          },
+          Qt::QueuedConnection);
+      return !is_unwanted();
+    };
+    QElapsedTimer timer;
+    timer.start();
+    auto answer = std::make_shared<analyzer::SqlAnswer>(
+        analyzer::run_sql(traces, statement, {}, is_unwanted, progress));
+    const DurationNs took{timer.nsecsElapsed()};
+    return [this, is_unwanted, answer, took] {
+      if (!is_unwanted()) emit answered(answer, took);
     };
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work off the user interface's thread: opening a run, describing a row.
+// Work off the user interface's thread: opening a run, describing a row, asking traces.
 #pragma once
 
 #include <QObject>
@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analyzer/analysis.h"
+#include "analyzer/sql_query.h"
 #include "gui/view/model.h"
 #include "gui/view/panels.h"
 
@@ -40,6 +41,9 @@ class Worker : public QObject {
   void relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table, int64_t row);
   // What a dock is to show. Beside the other jobs: it does not wait for events to be loaded.
   void count(view::Session::Count job);
+  // One statement of these traces; another one that is still running ends.
+  void ask(std::vector<analyzer::TraceFile> traces, std::string statement);
+  void cancel_ask() { ++*ask_generation_; }
   // Results of describe() and relate() that are still to come are not wanted.
   void forget_description() { ++describe_generation_; }
 
@@ -58,6 +62,9 @@ class Worker : public QObject {
   void related(const dprof::view::SlicePlace& place,
                const std::vector<dprof::analyzer::RelatedRow>& rows);
   void counted(const std::function<void(dprof::view::Session&)>& take);
+  // Of ask(): which rank is read, and what came of it.
+  void asking(const QString& stage, double share);
+  void answered(std::shared_ptr<dprof::analyzer::SqlAnswer> answer, dprof::DurationNs took);
   void idle();
 
  private:
@@ -69,6 +76,7 @@ class Worker : public QObject {
   QThreadPool pool_;
   QThreadPool counting_;
   std::shared_ptr<std::atomic<uint64_t>> open_generation_;  // read by the job to cancel itself
+  std::shared_ptr<std::atomic<uint64_t>> ask_generation_;   // likewise
   uint64_t describe_generation_ = 0;
   int pending_ = 0;
 };

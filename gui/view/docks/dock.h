@@ -11,18 +11,19 @@
 
 namespace dprof::view {
 
-enum class Dock : uint8_t { kSelection, kTable, kFlame, kHistogram, kDiagnostics, kInfo };
+enum class Dock : uint8_t { kSelection, kTable, kFlame, kHistogram, kSql, kDiagnostics, kInfo };
 
 struct DockInfo {
   std::string_view word;   // in --view and the dumped state
   std::string_view title;  // of its key's action
   std::string_view key;
 };
-inline constexpr std::array<DockInfo, 6> kDocks = {{
+inline constexpr std::array<DockInfo, 7> kDocks = {{
     {"selection", english("Selection"), "Alt+4"},
     {"table", english("Table"), "Alt+5"},
     {"flame", english("Flame"), "Alt+6"},
     {"histogram", english("Histogram"), "Alt+7"},
+    {"sql", english("SQL"), "Alt+8"},
     {"diagnostics", english("Diagnostics"), "Alt+9"},
     {"info", english("Info"), "Alt+0"},
 }};
