@@ -101,3 +101,21 @@ class Window(EndToEnd):
         self.wait_for(lambda: any(s.startswith("rank:") for s in self.view()["selectors"]), "a click chooses a rank")
         self.xdo("key", "p")
         self.wait_for(lambda: self.view()["tracks"]["pinned"], "P pins it")
+
+        # A statement in the field above, another one in the dock; what stands there is text.
+        asked = []
+        self.xdo("key", "colon")
+        self.xdo("type", "--delay", "20", " SELECT 1")
+        self.xdo("key", "Return")
+        asked.append("SELECT 1")
+        self.wait_for(lambda: self.view()["sql"]["history"] == asked, "a statement of the field is asked")
+        self.assertEqual(self.view()["dock"], "sql")
+        self.xdo("key", "alt+8", "ctrl+a")
+        self.xdo("type", "--delay", "20", "SELECT 'wasd' AS p")
+        self.xdo("key", "ctrl+Return")
+        asked.append("SELECT 'wasd' AS p")
+        self.wait_for(lambda: self.view()["sql"]["history"] == asked, "a statement of the dock is asked")
+        self.xdo("key", "ctrl+Up", "ctrl+Return")
+        self.wait_for(lambda: self.view()["sql"]["history"] == asked[::-1], "and the one before, again")
+        self.xdo("key", "Escape", "ctrl+5")
+        self.wait_for(lambda: self.view()["page"] == "matrix", "Esc leaves the field")
