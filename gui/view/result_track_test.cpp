@@ -16,6 +16,7 @@ namespace {
 using analyzer::SqlResult;
 using analyzer::SqlValue;
 using test::kMs;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -203,9 +204,18 @@ TEST_F(ResultTrackTest, TheyStayWhereARankIsFoldedAndItsEventsAreGivenUp) {
   ASSERT_TRUE(session.make_result_track().ok());
   const size_t before = track_rows().size();
   session.toggle(*session.layout().of_rank(0));
+  const SharedEvents events = session.model().ranks[0].events;
   session.take_events(0, std::make_shared<const RankEvents>());
   ASSERT_EQ(track_rows().size(), before);
-  EXPECT_EQ(name_of(session.model(), *hit(*track_rows()[0], 0, 15 * kMs).slice), "early");
+  session.click(hit(*track_rows()[0], 0, 15 * kMs));
+  ASSERT_TRUE(session.selection().slice);
+  session.take_events(0, events);
+  ASSERT_TRUE(session.selection().slice) << "what was chosen of it stays";
+  EXPECT_EQ(name_of(session.model(), *session.selection().slice), "early");
+  session.pin({"rank:*/sql:my_lines"});
+  session.clear_selection();
+  while (session.layout().of_rank(2)->folded == false) session.toggle(*session.layout().of_rank(2));
+  EXPECT_THAT(session.looked_at(), Not(Contains(2U))) << "a result needs no events";
 }
 
 TEST_F(ResultTrackTest, ARunThatIsReadAgainKeepsThemAndSaysThatTheyAreOld) {
@@ -213,7 +223,10 @@ TEST_F(ResultTrackTest, ARunThatIsReadAgainKeepsThemAndSaysThatTheyAreOld) {
   ASSERT_TRUE(session.make_result_track().ok());
   session.renew(test::shared_small_model());
   ASSERT_EQ(track_rows().size(), 2U);
-  EXPECT_THAT(track_rows()[0]->note, HasSubstr("before the run grew"));
+  EXPECT_EQ(track_rows()[0]->note, "older, 1 without a time");
+  EXPECT_EQ(track_rows()[1]->note, "older, 1 without a time");
+  session.renew(test::shared_small_model());
+  EXPECT_EQ(track_rows()[0]->note, "older, 1 without a time") << "once is enough";
   EXPECT_TRUE(session.sql().is_stale());
   session.open(session.shared_model());
   EXPECT_TRUE(track_rows().empty());

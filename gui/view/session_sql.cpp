@@ -122,8 +122,10 @@ void Session::take_over_results(const Model& former) {
     const RankModel* before = former.rank(rank.rank);
     if (before == nullptr) continue;
     for (const SharedResultLanes& lanes : before->results) {
+      constexpr std::string_view kOlder = "older";
       ResultLanes old = *lanes;
-      old.note = "from before the run grew";
+      if (!old.note.starts_with(kOlder))
+        old.note = fmt::format("{}{}{}", kOlder, old.note.empty() ? "" : ", ", old.note);
       rank.results.push_back(std::make_shared<const ResultLanes>(std::move(old)));
     }
   }

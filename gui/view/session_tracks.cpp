@@ -26,6 +26,7 @@ std::vector<size_t> Session::looked_at() const {
     if (row.kind == RowKind::kRank && !row.folded) add(static_cast<size_t>(row.rank_index));
   }
   for (const std::string& pattern : arrangement_.pinned) {
+    if (pattern.find("/sql:") != std::string::npos) continue;  // needs no events
     const std::string of_rank = pattern.substr(0, pattern.find('/'));
     for (size_t r = 0; r < model_->ranks.size(); ++r) {
       if (track_matches(of_rank, fmt::format("rank:{}", model_->ranks[r].rank))) add(r);
@@ -38,8 +39,14 @@ void Session::take_events(size_t rank_index, SharedEvents events) {
   const auto is_of_rank = [&](const SlicePlace& place) {
     return static_cast<size_t>(place.rank_index) == rank_index;
   };
-  // Places of slices mean nothing in other events.
-  if (selection_.slice && is_of_rank(*selection_.slice)) selection_.slice.reset();
+  // Places of slices mean nothing in other events; results stand behind the threads, however many.
+  if (selection_.slice && is_of_rank(*selection_.slice)) {
+    const auto before = static_cast<int>(model_->ranks[rank_index].lanes().threads.size());
+    const auto after = static_cast<int>(events->lanes.threads.size());
+    const int result = selection_.slice->thread_index - before;
+    selection_.slice->thread_index = result + after;
+    if (result < 0) selection_.slice.reset();
+  }
   if (std::ranges::any_of(flow_, is_of_rank)) flow_.clear();
   model_->ranks[rank_index].events = std::move(events);
   forget_events();

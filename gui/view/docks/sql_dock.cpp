@@ -33,19 +33,25 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
-// Why ranks are not in the result, each reason once.
+// Why ranks are not in the result: each reason once, and not too many of them.
 std::string left_out_text(const analyzer::SqlResult& result) {
-  std::string text;
-  std::vector<std::string> told;
+  constexpr size_t kMostReasons = 3;
+  std::vector<std::pair<std::string_view, std::vector<int>>> reasons;
+  size_t others = 0;
   for (const analyzer::SqlLeftOut& one : result.left_out) {
-    if (std::ranges::find(told, one.why) != told.end()) continue;
-    told.push_back(one.why);
-    std::vector<int> ranks;
-    for (const analyzer::SqlLeftOut& other : result.left_out) {
-      if (other.why == one.why) ranks.push_back(other.rank);
+    const auto known = std::ranges::find(reasons, one.why, [](const auto& r) { return r.first; });
+    if (known != reasons.end()) {
+      known->second.push_back(one.rank);
+    } else if (reasons.size() < kMostReasons) {
+      reasons.push_back({one.why, {one.rank}});
+    } else {
+      ++others;
     }
-    text += fmt::format(" · without {}: {}", ranks_in_words(ranks), analyzer::printable(one.why));
   }
+  std::string text;
+  for (const auto& [why, ranks] : reasons)
+    text += fmt::format(" · without {}: {}", ranks_in_words(ranks), analyzer::printable(why));
+  if (others > 0) text += fmt::format(" · and without {} more", others);
   return text;
 }
 

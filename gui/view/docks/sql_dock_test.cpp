@@ -78,6 +78,11 @@ TEST_F(SqlDockTest, RowsOfRanksAndHowLongItTook) {
   answer(std::move(partial));
   EXPECT_THAT(text(), HasSubstr("first 1 of more rows of 1 rank"));
   EXPECT_THAT(text(), HasSubstr("without ranks 1, 2: file is gone"));
+  SqlResult poor = result_of(1);
+  for (int rank = 1; rank < 9; ++rank)
+    poor.left_out.push_back({rank, "why " + std::to_string(rank)});
+  answer(std::move(poor));
+  EXPECT_THAT(text(), HasSubstr("without rank 3: why 3 · and without 5 more"));
 }
 
 TEST_F(SqlDockTest, OnlyLinesInViewAreDrawn) {
