@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLeastLines = 2;  // of the field; more where the statement has them
 constexpr int kMostLines = 6;
-constexpr int kFrame = 12;  // around the text
+constexpr int kFrame = 16;  // around the text
 constexpr int kButtonWidth = 76;
 
 }  // namespace
