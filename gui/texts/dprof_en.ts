@@ -52,6 +52,11 @@
     </message>
     <message>
         <location filename="../view/docks/dock.h"/>
+        <source>SQL</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
         <source>Diagnostics</source>
         <translation type="unfinished"></translation>
     </message>
@@ -348,6 +353,7 @@
     </message>
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
+        <location filename="../view/docks/sql_dock.cpp"/>
         <location filename="../view/layout.cpp"/>
         <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/matrix_page.cpp"/>
@@ -375,6 +381,98 @@
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
         <source>No rank has this step.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <location filename="../view/layout.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>{} ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>ranks {}</source>
+        <extracomment>for all but 1, which is: rank {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> · without {}: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> · and without {} more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>first {} of more rows</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>{} row</source>
+        <extracomment>for 1; else: {} rows</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>{} rows</source>
+        <extracomment>for all but 1, which is: {} row</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> of {} rank</source>
+        <extracomment>for 1; else:  of {} ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> of {} ranks</source>
+        <extracomment>for all but 1, which is:  of {} rank</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> · of the statement before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source> · from before the run was read again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>all ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>only {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>remove the track</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>make a track</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>asking… Esc ends it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/sql_dock.cpp"/>
+        <source>One statement, asked of each rank's trace: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -472,13 +570,6 @@
     </message>
     <message>
         <location filename="../view/layout.cpp"/>
-        <location filename="../view/panels.cpp"/>
-        <source>{} ranks</source>
-        <extracomment>for all but 1, which is: {} rank</extracomment>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/layout.cpp"/>
         <source>events not loaded</source>
         <translation type="unfinished"></translation>
     </message>
@@ -557,6 +648,11 @@
     <message>
         <location filename="../view/overlay.cpp"/>
         <source>others waited up to {}, transfer {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>and {} more columns</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1289,6 +1385,16 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/result_track.cpp"/>
+        <source>first {} rows</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/result_track.cpp"/>
+        <source>{} without a time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/saved_view.cpp"/>
         <source>without it the run opens as if it were new</source>
         <translation type="unfinished"></translation>
@@ -1402,6 +1508,21 @@
     <message>
         <location filename="../view/selection.cpp"/>
         <source>a * stands for any letters: name:*all_reduce*</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session_sql.cpp"/>
+        <source>the result has no times to show</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session_sql.cpp"/>
+        <source>name a column start_ns, time_ns or ts, and another duration_ns</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/sql_console.cpp"/>
+        <source>blob, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1601,7 +1722,12 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Copy the listed events</source>
+        <source>Copy the listed events, or the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>%1 rows copied</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1646,7 +1772,7 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Leave the field; clear the selection</source>
+        <source>End the SQL statement; leave the field; clear the selection</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1763,12 +1889,12 @@
     </message>
     <message>
         <location filename="../widgets/go_to.cpp"/>
-        <source>/ search   &gt; command   rank:5   step:42   finding:1</source>
+        <source>/ search   &gt; command   : SQL   rank:5   step:42</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../widgets/go_to.cpp"/>
-        <source>Search, command or selector</source>
+        <source>Search, command, SQL statement or selector</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1854,6 +1980,86 @@
     <message>
         <location filename="../widgets/picture.cpp"/>
         <source>is the folder there, and writable?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Run the SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>In its field: the SQL statement before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>In its field: the SQL statement after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Previous row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Next row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Make a track from the SQL result, or remove it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Remove the selected track made from a SQL result, or all of them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_asking.cpp"/>
+        <source>Begin a SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>SELECT … (Ctrl+Enter runs it, Ctrl+↑ brings back earlier ones)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Cancel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Esc</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Ctrl+Enter</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Cancel the statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Run the statement</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

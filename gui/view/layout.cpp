@@ -219,7 +219,9 @@ class Builder {
             .thread_index = static_cast<int>(thread_index),
             .depths = depths,
             .track = track_of(rank.rank, thread),
-            .label = thread_index < threads ? thread.name : "sql: " + thread.name,
+            .label = thread_index < threads
+                         ? thread.name
+                         : "sql: " + thread.name,  // untranslated: as in its selector
             .note = thread_index < threads ? "" : rank.results[thread_index - threads]->note};
   }
 

@@ -168,7 +168,7 @@ Callout callout_of(const ResultLine& line) {
   for (size_t i = 0; i < std::min(fields.size(), kMost); ++i)
     callout.lines.push_back(fmt::format("{}: {}", fields[i].first, fields[i].second));
   if (fields.size() > kMost)
-    callout.lines.push_back(fmt::format("and {} more columns", fields.size() - kMost));
+    callout.lines.push_back(say("and {} more columns", fields.size() - kMost));
   return callout;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "gui/view/sql_console.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -94,10 +95,10 @@ ResultLanes lanes_of(std::vector<TimedLine> lines, const SqlResult& result,
 std::string note_of(const SqlResult& result, size_t without_time) {
   std::string note;
   if (result.more)
-    note = fmt::format("first {} rows", format_count(static_cast<int64_t>(result.rows.size())));
+    note = say("first {} rows", format_count(static_cast<int64_t>(result.rows.size())));
   if (without_time > 0) {
-    note += fmt::format("{}{} without a time", note.empty() ? "" : ", ",
-                        format_count(static_cast<int64_t>(without_time)));
+    note += note.empty() ? "" : ", ";
+    note += say("{} without a time", format_count(static_cast<int64_t>(without_time)));
   }
   return note;
 }

@@ -7,6 +7,7 @@
 
 #include "gui/view/result_track.h"
 #include "gui/view/session.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -68,8 +69,8 @@ bool Session::next_result_line(int by) {
 Status Session::make_result_track() {
   const SharedSqlResult& result = sql_.result();
   if (result == nullptr || !time_columns(*result)) {
-    return fail(Code::kUsage, "the result has no times to show",
-                "name a column start_ns, time_ns or ts, and another duration_ns");
+    return fail(Code::kUsage, say("the result has no times to show"),
+                say("name a column start_ns, time_ns or ts, and another duration_ns"));
   }
   if (has_result_track()) return Done{};
   const std::string title = free_title(*model_, title_of_statement(sql_.result_text()));

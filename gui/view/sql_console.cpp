@@ -8,6 +8,7 @@
 
 #include "analyzer/report/render/layout.h"
 #include "base/format.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -103,7 +104,7 @@ std::string cell_text(const analyzer::SqlValue& value) {
     return analyzer::printable(cut(*text, kMostShown));
   }
   if (const auto* blob = std::get_if<analyzer::SqlBlob>(&value))
-    return fmt::format("blob, {}", format_bytes(blob->bytes));
+    return say("blob, {}", format_bytes(blob->bytes));
   return "NULL";
 }
 

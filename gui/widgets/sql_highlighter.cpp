@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// untranslated file: SQL
 #include "gui/widgets/sql_highlighter.h"
 
 #include <QRegularExpression>

@@ -10,6 +10,7 @@
 #include "gui/view/columns.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/result_track.h"
+#include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -29,8 +30,9 @@ bool is_number(const analyzer::SqlValue& value) {
 // Ranks in words: "rank 3", "ranks 0, 2, 5", "12 ranks".
 std::string ranks_in_words(const std::vector<int>& ranks) {
   constexpr size_t kMostNamed = 4;
-  if (ranks.size() > kMostNamed) return fmt::format("{} ranks", ranks.size());
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+  if (ranks.size() > kMostNamed) return say("{} ranks", ranks.size());
+  const std::string numbers = fmt::format("{}", fmt::join(ranks, ", "));
+  return say_count(ranks.size(), "rank {}", "ranks {}", numbers);
 }
 
 // Why ranks are not in the result: each reason once, and not too many of them.
@@ -50,21 +52,20 @@ std::string left_out_text(const analyzer::SqlResult& result) {
   }
   std::string text;
   for (const auto& [why, ranks] : reasons)
-    text += fmt::format(" · without {}: {}", ranks_in_words(ranks), analyzer::printable(why));
-  if (others > 0) text += fmt::format(" · and without {} more", others);
+    text += say(" · without {}: {}", ranks_in_words(ranks), analyzer::printable(why));
+  if (others > 0) text += say(" · and without {} more", others);
   return text;
 }
 
 std::string counts_text(const SqlConsole& sql) {
   const analyzer::SqlResult& result = *sql.result();
   const auto rows = static_cast<int64_t>(result.rows.size());
-  std::string text = fmt::format("{} {}", format_count(rows), rows == 1 ? "row" : "rows");
-  if (result.more) text = fmt::format("first {} of more rows", format_count(rows));
-  text +=
-      fmt::format(" of {} {}", result.ranks.size(), result.ranks.size() == 1 ? "rank" : "ranks");
+  std::string text = result.more ? say("first {} of more rows", format_count(rows))
+                                 : say_count(rows, "{} row", "{} rows", format_count(rows));
+  text += say_count(result.ranks.size(), " of {} rank", " of {} ranks", result.ranks.size());
   if (sql.took()) text += fmt::format(" · {}", format_duration(*sql.took()));
-  if (sql.error()) text += " · of the statement before";
-  if (sql.is_stale()) text += " · from before the run was read again";
+  if (sql.error()) text += say(" · of the statement before");
+  if (sql.is_stale()) text += say(" · from before the run was read again");
   return text;
 }
 
@@ -162,16 +163,19 @@ class Painter {
   void paint_title() {
     const std::vector<int>& chosen = session_.selection().ranks;
     const bool all = sql_.ranks() == SqlRanks::kAll || chosen.empty();
-    int x = choice(kMargin, "all ranks", all, [](Session& on) { on.sql().ask_of(SqlRanks::kAll); });
+    int x = choice(kMargin, say("all ranks"), all,
+                   [](Session& on) { on.sql().ask_of(SqlRanks::kAll); });
     if (!chosen.empty()) {
-      x = choice(x, "only " + ranks_in_words(chosen), !all,
+      x = choice(x, say("only {}", ranks_in_words(chosen)), !all,
                  [](Session& on) { on.sql().ask_of(SqlRanks::kChosen); });
     }
     int right = width_ - kMargin;
     if (session_.has_result_track()) {
-      right = track_link(right, "remove the track", [](Session& on) { on.remove_result_track(); });
+      right =
+          track_link(right, say("remove the track"), [](Session& on) { on.remove_result_track(); });
     } else if (sql_.result() && time_columns(*sql_.result())) {
-      right = track_link(right, "make a track", [](Session& on) { (void)on.make_result_track(); });
+      right =
+          track_link(right, say("make a track"), [](Session& on) { (void)on.make_result_track(); });
     }
     const int room = right - x - 20;
     panel_.list.text({x + 10, top_, room, kTitleHeight},
@@ -188,11 +192,12 @@ class Painter {
   }
 
   [[nodiscard]] std::string title() const {
-    if (sql_.is_asking()) return "asking… Esc ends it";
+    if (sql_.is_asking()) return say("asking… Esc ends it");
     if (sql_.result()) return counts_text(sql_) + left_out_text(*sql_.result());
     if (sql_.error()) return {};
-    return "One statement, asked of each rank's trace: SELECT id, start_ns, duration_ns FROM "
-           "host_range ORDER BY duration_ns DESC LIMIT 20";
+    return say("One statement, asked of each rank's trace: {}",
+               "SELECT id, start_ns, duration_ns FROM host_range "  // untranslated: SQL
+               "ORDER BY duration_ns DESC LIMIT 20");               // untranslated: SQL
   }
 
   // The message, and below it the part of the text that it is about with a mark under the place.
