@@ -68,6 +68,12 @@ Callout callout_of(const analyzer::MatchedCollective& collective) {
   return callout;
 }
 
+// Whether a point of the row is scrolled below the rows that stay.
+bool is_covered(const Session& session, const Row& row, int y) {
+  const int fixed = session.layout().fixed_height;
+  return !row.fixed && fixed > 0 && y < fixed;
+}
+
 // A line through the moments at which the ranks arrived, and what the last one cost.
 void draw_arrivals(const Session& session, int width, int height, const TextMeasure& measure,
                    DrawList& list) {
@@ -78,14 +84,15 @@ void draw_arrivals(const Session& session, int width, int height, const TextMeas
   std::vector<Point> points;
   std::optional<Point> last;
   for (const Row& row : session.layout().rows) {
-    if (row.kind != RowKind::kRank || row.pinned) continue;
+    const int y = session.y_of(row) + kBarTop + kBarHeight / 2;
+    if (row.kind != RowKind::kRank || is_covered(session, row, y)) continue;
     const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
     for (const analyzer::CollectiveMember& member : collective.members) {
       const std::optional<TraceNs> arrival = arrival_of(member);
       if (member.rank != rank || !arrival) continue;
-      const Point at{scale.pixel_of(*arrival), row.y - session.scroll() + kBarTop + kBarHeight / 2};
+      const Point at{scale.pixel_of(*arrival), y};
       points.push_back(at);
-      if (collective.last_arriver == rank) last = at;
+      if (collective.last_arriver == rank && !(last && last->y < height)) last = at;
     }
   }
   const bool visible = std::any_of(points.begin(), points.end(), [&](const Point& point) {
@@ -126,21 +133,56 @@ void draw_measured(const Session& session, int height, const TextMeasure& measur
             {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre, .on_fill = true});
 }
 
-// Where the slice is on the screen, if its row is shown.
-std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
+struct ShownSlice {
+  Box box;
+  const Row* row;
+};
+
+// Where the slice is on the screen: in its own row, and in a pinned copy of that.
+std::vector<ShownSlice> shown_slices(const Session& session, const SlicePlace& place) {
+  std::vector<ShownSlice> shown;
+  const Interval span = span_of(session.model(), place);
+  const TimeScale scale = session.scale();
+  const int x0 = scale.pixel_of(span.begin);
+  const int w = std::max(scale.pixel_of(span.end) - x0, 2);
   for (const Row& row : session.layout().rows) {
     if (row.kind != RowKind::kThread || row.rank_index != place.rank_index ||
         row.thread_index != place.thread_index) {
       continue;
     }
-    const Interval span = span_of(session.model(), place);
-    const TimeScale scale = session.scale();
-    const int x0 = scale.pixel_of(span.begin);
-    const int x1 = scale.pixel_of(span.end);
-    return Box{x0, row.y - session.scroll() + depth_top(place.depth), std::max(x1 - x0, 2),
-               kDepthHeight};
+    shown.push_back({{x0, session.y_of(row) + depth_top(place.depth), w, kDepthHeight}, &row});
   }
-  return std::nullopt;
+  return shown;
+}
+
+// One of these places for a line: one in view, if there is one. Of what is covered, the edge that it
+// is behind.
+std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
+  std::optional<Box> box;
+  for (const ShownSlice& shown : shown_slices(session, place)) {
+    box = shown.box;
+    if (is_covered(session, *shown.row, box->y + box->h / 2)) {
+      box->y = session.layout().fixed_height;
+      box->h = 0;
+    } else if (session.is_in_view(*shown.row)) {
+      break;
+    }
+  }
+  return box;
+}
+
+// Frames a slice wherever it can be seen.
+void draw_frame(const Session& session, const SlicePlace& place, int outset, Role role,
+                uint8_t thickness, int width, int height, DrawList& list) {
+  for (const ShownSlice& shown : shown_slices(session, place)) {
+    if (!session.is_in_view(*shown.row)) continue;
+    const Box& box = shown.box;
+    const int fixed = shown.row->fixed ? 0 : session.layout().fixed_height;
+    if (fixed > 0) list.clip({0, fixed, width, height - fixed});
+    list.frame({box.x - outset, box.y - outset, box.w + 2 * outset, box.h + 2 * outset}, role, 0,
+               thickness);
+    if (fixed > 0) list.unclip();
+  }
 }
 
 // From each event of the selected one's flow to the next, also where one is narrower than a pixel.
@@ -199,19 +241,13 @@ DrawList draw_overlay(const Session& session, int width, int height, const TextM
   DrawList list;
   if (session.selection().collective) draw_arrivals(session, width, height, measure, list);
   if (session.selection().slice) {
-    if (const std::optional<Box> box = box_of(session, *session.selection().slice)) {
-      list.frame({box->x - 1, box->y - 1, box->w + 2, box->h + 2}, Role::kText, 0, 2);
-    }
+    draw_frame(session, *session.selection().slice, 1, Role::kText, 2, width, height, list);
   }
   draw_flow(session, list);
   if (session.measured()) draw_measured(session, height, measure, list);
   const std::optional<Hover>& hover = session.hover();
   if (hover && (hover->slice || hover->piece)) {
-    if (hover->slice) {
-      if (const std::optional<Box> box = box_of(session, *hover->slice)) {
-        list.frame(*box, Role::kTextDim);
-      }
-    }
+    if (hover->slice) draw_frame(session, *hover->slice, 0, Role::kTextDim, 1, width, height, list);
     draw_callout(callout_of(session, *hover), hover->at, width, height, measure, list);
   }
   return list;

@@ -90,6 +90,7 @@ void Session::unfold_what_fits() {
 void Session::set_viewport(int width, int height) {
   width_ = std::max(width, 1);
   height_ = std::max(height, 1);
+  fix_pinned();
   keep_scroll_inside();
 }
 

@@ -73,6 +73,12 @@ class Session {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const std::optional<Hover>& hover() const { return hover_; }
   [[nodiscard]] int scroll() const { return scroll_; }
+  // Where a row is in the area that shows rows, and what of the layout is at a height of that area:
+  // pinned rows stay on top, the others scroll below them.
+  [[nodiscard]] int y_of(const Row& row) const { return row.fixed ? row.y : row.y - scroll_; }
+  [[nodiscard]] int layout_y(int y) const { return y < layout_.fixed_height ? y : y + scroll_; }
+  // Whether at least a part of a row can be seen.
+  [[nodiscard]] bool is_in_view(const Row& row) const;
   // Size of the area that shows rows, in pixels.
   void set_viewport(int width, int height);
 
@@ -196,6 +202,7 @@ class Session {
   void set_range(Interval range);
   void remember(bool continuous);
   void relayout();
+  void fix_pinned();
   void forget_all();
   void show_hang();
   void apply_all(const std::vector<std::string>& selectors);

@@ -120,6 +120,29 @@ TEST_F(SessionTest, ClicksSelectSlices) {
   EXPECT_FALSE(session.selection().slice);
 }
 
+TEST_F(SessionTest, PinnedRowsStayWhereTheyAre) {
+  session.pin({"rank:2"});
+  const int fixed = session.layout().fixed_height;
+  ASSERT_EQ(fixed, 2 * kRowHeight);
+  session.scroll_by(40);
+  ASSERT_EQ(session.scroll(), 40);
+  const auto at = [&](int y) { return session.layout().at(session.layout_y(y)); };
+  for (const Row& row : session.layout().rows) {
+    if (!session.is_in_view(row)) continue;
+    const int y = std::max(session.y_of(row), row.fixed ? 0 : fixed);
+    EXPECT_EQ(at(y), &row) << row.track << " is where it is drawn";
+  }
+  EXPECT_TRUE(at(fixed - 1)->pinned);
+  EXPECT_EQ(at(fixed)->track, "rank:0") << "its host's row is scrolled away";
+  const Row* first = session.layout().of_rank(0);
+  session.scroll_by(1000);
+  EXPECT_FALSE(session.is_in_view(*first));
+  session.scroll_to(*first);
+  EXPECT_EQ(session.y_of(*first), fixed) << "not below the pinned ones";
+  session.set_viewport(600, 90);
+  EXPECT_EQ(session.layout().fixed_height, 0) << "half of that is too little";
+}
+
 TEST_F(SessionTest, FoldingTogglesRows) {
   const size_t rows = session.layout().rows.size();
   session.toggle_selected();
@@ -182,6 +205,14 @@ TEST_F(SessionTest, TheStateTellsWhatIsShown) {
   EXPECT_EQ(state["messages"][0], "a message");
   EXPECT_EQ(state["rows"][1]["track"], "rank:0");
   EXPECT_EQ(state["rows"][1]["items"], 18) << "six pieces in each of three steps";
+  session.pin({"rank:2"});
+  session.scroll_by(40);
+  const auto scrolled = nlohmann::json::parse(dump_state(session, 0, {}))["rows"];
+  EXPECT_EQ(scrolled[1]["y"], kRowHeight);
+  EXPECT_EQ(scrolled[1]["fixed"], true);
+  EXPECT_EQ(scrolled[2]["track"], "host:node-a");
+  EXPECT_EQ(scrolled[2]["y"], 2 * kRowHeight - 40);
+  EXPECT_EQ(scrolled[2]["in_view"], false) << "below the pinned rows";
   // Rank 2 in step 1: step, input, forward, optimizer, all_reduce.
   EXPECT_EQ(state["selection"]["events"], 5);
 }

@@ -10,8 +10,17 @@ namespace dprof::view {
 
 void Session::relayout() {
   layout_ = make_layout(*model_, arrangement_);
+  fix_pinned();
   hover_.reset();
   keep_scroll_inside();
+}
+
+// At most half of what is seen stands still.
+void Session::fix_pinned() { layout_.fix_pinned(height_ / 2); }
+
+bool Session::is_in_view(const Row& row) const {
+  const int y = y_of(row);
+  return y + row.height > (row.fixed ? 0 : layout_.fixed_height) && y < height_;
 }
 
 std::vector<size_t> Session::looked_at() const {
@@ -61,7 +70,8 @@ void Session::scroll_by(int pixels) {
 }
 
 void Session::scroll_to(const Row& row) {
-  if (row.y < scroll_) scroll_ = row.y;
+  if (row.fixed) return;
+  scroll_ = std::min(scroll_, row.y - layout_.fixed_height);
   if (row.y + row.height > scroll_ + height_) scroll_ = row.y + row.height - height_;
   keep_scroll_inside();
 }

@@ -29,8 +29,15 @@ Json row_json(const Session& session, const Row& row) {
       count(slices_of(rank.lanes().threads[thread].depths[depth]), rank.lods()[thread][depth]);
     }
   }
-  return {{"track", row.track}, {"y", row.y},       {"height", row.height}, {"items", items},
-          {"folded", folded},   {"note", row.note}, {"closed", row.folded}};
+  return {{"track", row.track},
+          {"y", session.y_of(row)},
+          {"height", row.height},
+          {"fixed", row.fixed},
+          {"in_view", session.is_in_view(row)},
+          {"items", items},
+          {"folded", folded},
+          {"note", row.note},
+          {"closed", row.folded}};
 }
 
 }  // namespace

@@ -24,6 +24,28 @@ bool is_hatched(Category category) {
   return category == Category::kExposedWait || category == Category::kSyncBubble;
 }
 
+// Paints the rows that can be seen with `paint(row, y)`: those that stay, and those that scroll
+// below them, with a line between.
+template <typename Paint>
+void for_rows_in_view(const Session& session, int width, int height, DrawList& list,
+                      const Paint& paint) {
+  const Layout& layout = session.layout();
+  const int fixed = layout.fixed_height;
+  const auto paint_all = [&](bool of_fixed) {
+    for (const Row& row : layout.rows) {
+      const int y = session.y_of(row);
+      const bool seen = y + row.height > (of_fixed ? 0 : fixed) && y < height;
+      if (row.fixed == of_fixed && seen) paint(row, y);
+    }
+  };
+  paint_all(/*of_fixed=*/true);
+  if (fixed > 0) list.clip({0, fixed, width, height - fixed});
+  paint_all(/*of_fixed=*/false);
+  if (fixed == 0) return;
+  list.unclip();
+  list.rect({0, fixed - 1, width, 2}, Role::kTextFaint);
+}
+
 // Leaves a gap to the next slice where there is room for it.
 int painted_width(int width) { return width >= 4 ? width - 1 : std::max(width, 1); }
 
@@ -41,11 +63,8 @@ class RowPainter {
   DrawList paint() && {
     list_.rect({0, 0, width_, height_}, Role::kCanvas);
     if (session_.selection().range) paint_range(*session_.selection().range);
-    for (const Row& row : session_.layout().rows) {
-      const int y = row.y - session_.scroll();
-      if (y + row.height <= 0 || y >= height_) continue;
-      paint_row(row, y);
-    }
+    for_rows_in_view(session_, width_, height_, list_,
+                     [this](const Row& row, int y) { paint_row(row, y); });
     return std::move(list_);
   }
 
@@ -336,11 +355,9 @@ DrawList draw_rows(const Session& session, int width, int height, const TextMeas
 DrawList draw_tracks(const Session& session, int width, int height, const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
-  for (const Row& row : session.layout().rows) {
-    const int y = row.y - session.scroll();
-    if (y + row.height <= 0 || y >= height) continue;
+  for_rows_in_view(session, width, height, list, [&](const Row& row, int y) {
     draw_track(session, row, y, width, measure, list);
-  }
+  });
   return list;
 }
 

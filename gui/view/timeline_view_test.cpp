@@ -29,6 +29,14 @@ void expect_golden(const DrawList& list, const std::string& name) {
   EXPECT_EQ(to_text(list), want.str()) << "golden file " << path;
 }
 
+std::vector<Box> frames_of(const DrawList& list) {
+  std::vector<Box> boxes;
+  for (const Command& command : list.commands()) {
+    if (command.kind == CommandKind::kFrame && command.radius == 0) boxes.push_back(command.box);
+  }
+  return boxes;
+}
+
 class TimelineViewTest : public ::testing::Test {
  protected:
   TimelineViewTest() {
@@ -75,6 +83,41 @@ TEST_F(TimelineViewTest, HoverShowsWhatIsUnderTheMouse) {
   const std::string text = to_text(draw_overlay(session, 600, 200, measure));
   EXPECT_NE(text.find("\"forward\""), std::string::npos) << text;
   EXPECT_NE(text.find("35.0 ms · forward · rank 2, main"), std::string::npos) << text;
+}
+
+TEST_F(TimelineViewTest, PinnedRowsAreDrawnAboveThoseThatScroll) {
+  session.pin({"rank:2"});
+  const auto fixed_part = [&](const DrawList& list) {
+    const std::string text = to_text(list);
+    const size_t clip = text.find("clip 0 50");
+    EXPECT_NE(clip, std::string::npos);
+    return text.substr(0, clip);
+  };
+  const std::string rows = fixed_part(draw_rows(session, 600, 200, measure));
+  const std::string tracks = fixed_part(draw_tracks(session, 240, 200, measure));
+  const std::string before = to_text(draw_rows(session, 600, 200, measure));
+  session.scroll_by(40);
+  EXPECT_EQ(fixed_part(draw_rows(session, 600, 200, measure)), rows);
+  EXPECT_EQ(fixed_part(draw_tracks(session, 240, 200, measure)), tracks);
+  EXPECT_NE(to_text(draw_rows(session, 600, 200, measure)), before) << "the others scroll";
+}
+
+TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
+  session.pin({"rank:2", "rank:2/thread:main"});
+  session.select_event({2, 0, 1, 4});
+  session.scroll_by(10'000);
+  const int pinned_y = session.layout().rows[2].y + depth_top(1);
+  const std::string text = to_text(draw_overlay(session, 600, 200, measure));
+  const Box box = frames_of(draw_overlay(session, 600, 200, measure)).front();
+  EXPECT_EQ(box.y, pinned_y - 1) << text;
+  // The arrivals of those that the pinned rows cover are not drawn above them.
+  const int fixed = session.layout().fixed_height;
+  const DrawList overlay = draw_overlay(session, 600, 200, measure);
+  for (const Command& command : overlay.commands()) {
+    if (command.kind != CommandKind::kPolyline) continue;
+    for (const Point& point : overlay.points_of(command))
+      EXPECT_TRUE(point.y >= fixed || point.y == kRowHeight + kBarTop + kBarHeight / 2) << point.y;
+  }
 }
 
 TEST_F(TimelineViewTest, OnlyVisibleRowsAreDrawn) {

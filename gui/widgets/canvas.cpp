@@ -77,7 +77,7 @@ int Canvas::anchor() const {
 
 view::Hit Canvas::hit_at(QPoint at) const {
   return view::hit_test(session_.model(), session_.layout(), session_.scale(), at.x(),
-                        at.y() - view::kHeaderHeight + session_.scroll());
+                        session_.layout_y(at.y() - view::kHeaderHeight));
 }
 
 void Canvas::resizeEvent(QResizeEvent* event) {
@@ -281,7 +281,7 @@ Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
 void Tracks::mousePressEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
   const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  const view::Row* row = session_.layout().at(session_.layout_y(at.y()));
   if (row == nullptr) return;
   if (row->kind == view::RowKind::kHost ||
       (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
@@ -295,7 +295,7 @@ void Tracks::mousePressEvent(QMouseEvent* event) {
 void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
   const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  const view::Row* row = session_.layout().at(session_.layout_y(at.y()));
   if (row == nullptr || row->kind != view::RowKind::kRank) return;
   session_.toggle(*row);
   emit changed();
