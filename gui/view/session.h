@@ -42,6 +42,13 @@ struct Hover {
   uint32_t folded = 0;
 };
 
+// Where a rank that is dragged would come to stand.
+struct RankDrop {
+  int rank = 0;
+  int by = 0;  // places down (or up, where negative) among those of its host
+  int y = 0;   // between which rows, in the layout
+};
+
 struct ComparedRuns {
   std::string other_name;
   analyzer::RunComparison comparison;
@@ -148,6 +155,11 @@ class Session {
   void show_hidden();
   // Up (by < 0) or down among those of its host.
   void move_rank(int rank, int by);
+  // A rank is held at a height of the rows' area; drop_rank() moves it to where it is held then.
+  void drag_rank(int rank, int y);
+  [[nodiscard]] const std::optional<RankDrop>& rank_drop() const { return rank_drop_; }
+  void drop_rank();
+  void cancel_drag() { rank_drop_.reset(); }
 
   // In the order of their times.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
@@ -203,6 +215,7 @@ class Session {
   void remember(bool continuous);
   void relayout();
   void fix_pinned();
+  [[nodiscard]] std::vector<const Row*> rows_beside(int rank) const;
   void forget_all();
   void show_hang();
   void apply_all(const std::vector<std::string>& selectors);
@@ -227,6 +240,7 @@ class Session {
   Arrangement arrangement_;
   std::vector<Note> notes_;
   std::optional<Interval> measured_;
+  std::optional<RankDrop> rank_drop_;
   std::vector<SlicePlace> flow_;  // empty, or with the event that it was asked for
   SavedView opened_;              // right after opening
   Layout layout_;

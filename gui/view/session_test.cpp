@@ -143,6 +143,29 @@ TEST_F(SessionTest, PinnedRowsStayWhereTheyAre) {
   EXPECT_EQ(session.layout().fixed_height, 0) << "half of that is too little";
 }
 
+TEST_F(SessionTest, ARankIsDraggedToTheNearestGapOfItsHost) {
+  const auto gap = [&](int rank, int y) {
+    session.drag_rank(rank, y);
+    EXPECT_TRUE(session.rank_drop());
+    return session.rank_drop().value_or(RankDrop{});
+  };
+  const int first = session.layout().of_rank(0)->y;
+  const int second = session.layout().of_rank(1)->y;
+  EXPECT_EQ(gap(0, first + 3).by, 0) << "where it is";
+  EXPECT_EQ(gap(0, second + 3).by, 0) << "above the next one, it stays";
+  EXPECT_EQ(gap(0, second + kRowHeight - 3).by, 1);
+  EXPECT_EQ(gap(1, -500).by, -1);
+  EXPECT_EQ(session.rank_drop()->y, first) << "no higher than its host";
+  EXPECT_EQ(gap(0, 5000).y, second + kRowHeight) << "nor lower";
+  EXPECT_EQ(gap(2, first).by, 0) << "the only one of its host";
+  session.drag_rank(9, 0);
+  EXPECT_FALSE(session.rank_drop()) << "there is no such rank";
+  session.drag_rank(0, 5000);
+  session.drop_rank();
+  EXPECT_EQ(session.arrangement().order, (std::vector<int>{1, 0}));
+  EXPECT_FALSE(session.rank_drop());
+}
+
 TEST_F(SessionTest, FoldingTogglesRows) {
   const size_t rows = session.layout().rows.size();
   session.toggle_selected();

@@ -19,6 +19,7 @@ constexpr int kStepLinesFrom = 24;  // pixels between steps
 constexpr int kOverlapStripe = 4;
 constexpr uint8_t kFoldedTint = 70;
 constexpr uint8_t kDeepTint = 64;
+constexpr uint8_t kDraggedTint = 200;
 
 bool is_hatched(Category category) {
   return category == Category::kExposedWait || category == Category::kSyncBubble;
@@ -358,6 +359,23 @@ DrawList draw_tracks(const Session& session, int width, int height, const TextMe
   for_rows_in_view(session, width, height, list, [&](const Row& row, int y) {
     draw_track(session, row, y, width, measure, list);
   });
+  return list;
+}
+
+DrawList draw_rank_drop(const Session& session, int width) {
+  DrawList list;
+  const std::optional<RankDrop>& drop = session.rank_drop();
+  if (!drop) return list;
+  const Layout& layout = session.layout();
+  const auto index = session.model().index_of_rank(drop->rank);
+  const Row* dragged = index ? layout.of_rank(static_cast<int>(*index)) : nullptr;
+  if (dragged != nullptr && session.is_in_view(*dragged))
+    list.rect({0, session.y_of(*dragged), width, dragged->height}, Role::kAccent, {}, kDraggedTint);
+  constexpr int kLeft = 26;  // as far in as the ranks
+  constexpr int kKnob = 3;
+  const int y = std::max(drop->y - session.scroll(), layout.fixed_height);
+  list.rect({kLeft, y - 1, width - kLeft, 2}, Role::kAccent);
+  list.rect({kLeft - kKnob, y - kKnob, 2 * kKnob, 2 * kKnob}, Role::kAccent, {}, 0, kKnob);
   return list;
 }
 

@@ -29,4 +29,7 @@ inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
 [[nodiscard]] DrawList draw_tracks(const Session& session, int width, int height,
                                    const TextMeasure& measure);
 
+// Above it: where a rank that is dragged would come to stand.
+[[nodiscard]] DrawList draw_rank_drop(const Session& session, int width);
+
 }  // namespace dprof::view

@@ -120,6 +120,15 @@ TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
   }
 }
 
+TEST_F(TimelineViewTest, ADraggedRankHasALineWhereItWillStand) {
+  EXPECT_TRUE(draw_rank_drop(session, 240).commands().empty());
+  session.drag_rank(0, 5000);
+  const std::string text = to_text(draw_rank_drop(session, 240));
+  EXPECT_EQ(text,
+            "rect 0 25 240 25 accent\nrect 26 74 214 2 accent\n"
+            "rect 23 72 6 6 accent\n");
+}
+
 TEST_F(TimelineViewTest, OnlyVisibleRowsAreDrawn) {
   session.show_all();
   const size_t all = draw_rows(session, 600, 1000, measure).commands().size();

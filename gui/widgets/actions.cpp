@@ -188,6 +188,7 @@ void MainWindow::add_window_actions() {
              [this] { save_picture(); });
   add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
   add_action(tr("Leave the field; clear the selection"), {Qt::Key_Escape}, [this] {
+    if (tracks_->cancel_drag()) return;
     if (canvas_->hasFocus()) {
       session_.clear_selection();
     } else {

@@ -4,6 +4,7 @@
 #include <QMouseEvent>
 #include <QWheelEvent>
 #include <cmath>
+#include <utility>
 
 #include "gui/view/overview.h"
 #include "gui/view/timeline_view.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr int kDragFrom = 4;  // pixels; less is a click
 constexpr int kWheelNotch = 120;
 constexpr int kFoldMarkWidth = 40;
+constexpr int kEdge = 12;  // of the track list: a drag scrolls there
 
 // The list, moved down below the header.
 view::DrawList below_header(const view::DrawList& rows, int width, int height) {
@@ -275,13 +277,65 @@ Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
           },
           parent),
       session_(session) {
+  set_overlay([&session](int width, int) {
+    return session.is_open() ? view::draw_rank_drop(session, width) : view::DrawList();
+  });
   setAccessibleName(tr("Tracks"));
 }
 
+const view::Row* Tracks::row_at(QPoint at) const {
+  return session_.layout().at(session_.layout_y(at.y()));
+}
+
 void Tracks::mousePressEvent(QMouseEvent* event) {
-  if (!session_.is_open()) return;
+  if (!session_.is_open() || event->button() != Qt::LeftButton) return;
+  pressed_ = event->position().toPoint();
+  dragging_ = false;
+}
+
+// What is held follows the mouse; near the edges the list scrolls along.
+void Tracks::mouseMoveEvent(QMouseEvent* event) {
+  if (!session_.is_open() || !pressed_) return;
   const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(session_.layout_y(at.y()));
+  if (!dragging_) {
+    const view::Row* row = row_at(*pressed_);
+    if (std::abs(at.y() - pressed_->y()) < kDragFrom || row == nullptr || row->pinned ||
+        row->kind != view::RowKind::kRank)
+      return;
+    dragging_ = true;
+    dragged_ = session_.model().ranks[static_cast<size_t>(row->rank_index)].rank;
+  }
+  const int scroll = session_.scroll();
+  if (at.y() < session_.layout().fixed_height + kEdge) session_.scroll_by(-kEdge);
+  if (at.y() > height() - kEdge) session_.scroll_by(kEdge);
+  session_.drag_rank(dragged_, at.y());
+  if (session_.scroll() == scroll) {
+    update_overlay();
+  } else {
+    emit changed();
+  }
+}
+
+void Tracks::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_ || !session_.is_open()) return;
+  const QPoint at = *std::exchange(pressed_, std::nullopt);
+  if (std::exchange(dragging_, false)) {
+    session_.drop_rank();
+  } else {
+    click(at);
+  }
+  emit changed();
+}
+
+bool Tracks::cancel_drag() {
+  pressed_.reset();
+  session_.cancel_drag();
+  update_overlay();
+  return std::exchange(dragging_, false);
+}
+
+void Tracks::click(QPoint at) {
+  const view::Row* row = row_at(at);
   if (row == nullptr) return;
   if (row->kind == view::RowKind::kHost ||
       (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
@@ -289,13 +343,11 @@ void Tracks::mousePressEvent(QMouseEvent* event) {
   } else {
     session_.click({.row = row, .time = session_.selected_range().begin});
   }
-  emit changed();
 }
 
 void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
-  const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(session_.layout_y(at.y()));
+  const view::Row* row = row_at(event->position().toPoint());
   if (row == nullptr || row->kind != view::RowKind::kRank) return;
   session_.toggle(*row);
   emit changed();

@@ -74,23 +74,34 @@ class Overview : public Pane {
   view::Session& session_;
 };
 
-// The list of tracks beside the canvas: a click selects a rank, on its mark folds it.
+// The list of tracks beside the canvas: a click selects a rank, on its mark folds it; a drag moves
+// it among those of its host.
 class Tracks : public Pane {
   Q_OBJECT
 
  public:
   Tracks(view::Session& session, Look& look, QWidget* parent = nullptr);
+  // Lets go of what is dragged, where it was; false = nothing is.
+  bool cancel_drag();
 
  signals:
   void changed();
 
  protected:
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
 
  private:
+  [[nodiscard]] const view::Row* row_at(QPoint at) const;
+  void click(QPoint at);
+
   view::Session& session_;
+  std::optional<QPoint> pressed_;
+  bool dragging_ = false;
+  int dragged_ = 0;  // rank
 };
 
 }  // namespace dprof::widgets

@@ -190,28 +190,6 @@ TEST_F(MainWindowTest, HoverFollowsTheMouse) {
   EXPECT_NE(state()["hover"], nullptr);
 }
 
-TEST_F(MainWindowTest, PinnedRowsAreUnderTheMouseWhereTheyAreSeen) {
-  window.resize(1280, 440);
-  show_small();
-  ASSERT_TRUE(window.select("rank:2", false).ok());
-  key(Qt::Key_P);
-  const view::Session& session = window.session();
-  ASSERT_GT(session.layout().fixed_height, 0);
-  key(Qt::Key_PageDown);
-  ASSERT_GT(session.scroll(), view::kRowHeight);
-  const int bar = view::kHeaderHeight + view::kRowHeight + view::kBarTop + 4;
-  QTest::mouseMove(&window.canvas(), {300, bar});
-  ASSERT_TRUE(session.hover());
-  EXPECT_EQ(session.hover()->rank_index, 2);
-  const view::Row* rank = session.layout().of_rank(1);
-  ASSERT_FALSE(session.is_in_view(*rank)) << "it is scrolled away";
-  window.session().clear_selection();
-  auto* tracks = window.findChild<Tracks*>();
-  ASSERT_NE(tracks, nullptr);
-  QTest::mouseClick(tracks, Qt::LeftButton, {}, {100, view::kRowHeight + 8});
-  EXPECT_EQ(selection().ranks, std::vector<int>{2});
-}
-
 TEST_F(MainWindowTest, LettersInAFieldStayThere) {
   show_small();
   const Interval before = range();
