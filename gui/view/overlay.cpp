@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "gui/view/collective_times.h"
+#include "gui/view/overlay_lines.h"
 #include "gui/view/timeline_view.h"
 
 namespace dprof::view {
@@ -68,52 +68,14 @@ Callout callout_of(const analyzer::MatchedCollective& collective) {
   return callout;
 }
 
-// Whether a point of the row is scrolled below the rows that stay.
-bool is_covered(const Session& session, const Row& row, int y) {
-  const int fixed = session.layout().fixed_height;
-  return !row.fixed && fixed > 0 && y < fixed;
-}
-
-// A line through the moments at which the ranks arrived, and what the last one cost.
-void draw_arrivals(const Session& session, int width, int height, const TextMeasure& measure,
-                   DrawList& list) {
-  const Model& model = session.model();
+// What the last one to arrive cost the others, beside the line through their arrivals.
+void draw_collective(const Session& session, int width, int height, const TextMeasure& measure,
+                     DrawList& list) {
+  const std::optional<Point> at = draw_arrivals(session, width, height, list);
+  if (!at || session.hover()) return;
   const analyzer::MatchedCollective& collective =
-      model.collectives[*session.selection().collective];
-  const TimeScale scale = session.scale();
-  std::vector<Point> points;
-  std::optional<Point> last;
-  for (const Row& row : session.layout().rows) {
-    const int y = session.y_of(row) + kBarTop + kBarHeight / 2;
-    if (row.kind != RowKind::kRank || is_covered(session, row, y)) continue;
-    const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
-    for (const analyzer::CollectiveMember& member : collective.members) {
-      const std::optional<TraceNs> arrival = arrival_of(member);
-      if (member.rank != rank || !arrival) continue;
-      const Point at{scale.pixel_of(*arrival), y};
-      points.push_back(at);
-      if (collective.last_arriver == rank && !(last && last->y < height)) last = at;
-    }
-  }
-  const bool visible = std::any_of(points.begin(), points.end(), [&](const Point& point) {
-    return point.x >= 0 && point.x < width;
-  });
-  if (!visible) return;
-  if (points.size() > 1) list.polyline(points, Role::kProblem, true, 2);
-  for (const Point& point : points) {
-    const bool is_last = last && point.x == last->x && point.y == last->y;
-    const int radius = is_last ? 6 : 3;
-    list.rect({point.x - radius, point.y - radius, 2 * radius, 2 * radius}, Role::kProblem, {}, 0,
-              static_cast<uint8_t>(radius));
-    if (is_last) {
-      list.frame({point.x - radius - 1, point.y - radius - 1, 2 * radius + 2, 2 * radius + 2},
-                 Role::kCanvas, static_cast<uint8_t>(radius + 1));
-    }
-  }
-  if (!session.hover()) {
-    draw_callout(callout_of(collective), last ? *last : points.front(), width, height, measure,
-                 list);
-  }
+      session.model().collectives[*session.selection().collective];
+  draw_callout(callout_of(session.model(), collective), *at, width, height, measure, list);
 }
 
 // A length between two lines.
@@ -133,44 +95,6 @@ void draw_measured(const Session& session, int height, const TextMeasure& measur
             {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre, .on_fill = true});
 }
 
-struct ShownSlice {
-  Box box;
-  const Row* row;
-};
-
-// Where the slice is on the screen: in its own row, and in a pinned copy of that.
-std::vector<ShownSlice> shown_slices(const Session& session, const SlicePlace& place) {
-  std::vector<ShownSlice> shown;
-  const Interval span = span_of(session.model(), place);
-  const TimeScale scale = session.scale();
-  const int x0 = scale.pixel_of(span.begin);
-  const int w = std::max(scale.pixel_of(span.end) - x0, 2);
-  for (const Row& row : session.layout().rows) {
-    if (row.kind != RowKind::kThread || row.rank_index != place.rank_index ||
-        row.thread_index != place.thread_index) {
-      continue;
-    }
-    shown.push_back({{x0, session.y_of(row) + depth_top(place.depth), w, kDepthHeight}, &row});
-  }
-  return shown;
-}
-
-// One of these places for a line: one in view, if there is one. Of what is covered, the edge that it
-// is behind.
-std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
-  std::optional<Box> box;
-  for (const ShownSlice& shown : shown_slices(session, place)) {
-    box = shown.box;
-    if (is_covered(session, *shown.row, box->y + box->h / 2)) {
-      box->y = session.layout().fixed_height;
-      box->h = 0;
-    } else if (session.is_in_view(*shown.row)) {
-      break;
-    }
-  }
-  return box;
-}
-
 // Frames a slice wherever it can be seen.
 void draw_frame(const Session& session, const SlicePlace& place, int outset, Role role,
                 uint8_t thickness, int width, int height, DrawList& list) {
@@ -182,22 +106,6 @@ void draw_frame(const Session& session, const SlicePlace& place, int outset, Rol
     list.frame({box.x - outset, box.y - outset, box.w + 2 * outset, box.h + 2 * outset}, role, 0,
                thickness);
     if (fixed > 0) list.unclip();
-  }
-}
-
-// From each event of the selected one's flow to the next, also where one is narrower than a pixel.
-void draw_flow(const Session& session, DrawList& list) {
-  std::optional<Point> former;
-  for (const SlicePlace& place : session.flow()) {
-    const std::optional<Box> box = box_of(session, place);
-    if (!box) continue;
-    const Point begin{box->x, box->y + box->h / 2};
-    if (former) {
-      const Point points[] = {*former, {begin.x - 8, begin.y}, begin};
-      list.polyline(points, Role::kAccent, false, 2);
-      list.rect({begin.x - 3, begin.y - 3, 6, 6}, Role::kAccent, {}, 0, 3);
-    }
-    former = {std::min(box->x + box->w, box->x + 6), box->y + box->h / 2};
   }
 }
 
@@ -239,11 +147,12 @@ Callout callout_of(const Session& session, const Hover& hover) {
 
 DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
   DrawList list;
-  if (session.selection().collective) draw_arrivals(session, width, height, measure, list);
+  if (session.selection().collective) draw_collective(session, width, height, measure, list);
   if (session.selection().slice) {
     draw_frame(session, *session.selection().slice, 1, Role::kText, 2, width, height, list);
   }
   draw_flow(session, list);
+  draw_messages(session, height, list);
   if (session.measured()) draw_measured(session, height, measure, list);
   const std::optional<Hover>& hover = session.hover();
   if (hover && (hover->slice || hover->piece)) {

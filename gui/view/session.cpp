@@ -51,7 +51,7 @@ void Session::forget_all() {
   events_.forget();
   flame_.forget();
   durations_.forget();
-  flow_.clear();
+  forget_flow();
   hover_.reset();
 }
 

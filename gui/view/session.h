@@ -49,6 +49,15 @@ struct RankDrop {
   int y = 0;   // between which rows, in the layout
 };
 
+inline constexpr size_t kMostInFlow = 20;  // each is looked for among all events
+
+// A message that the selected event is a side of. Its ends have a place where events are loaded.
+struct ShownMessage {
+  uint32_t message = 0;  // into Model::messages
+  std::optional<SlicePlace> send;
+  std::optional<SlicePlace> receive;
+};
+
 struct ComparedRuns {
   std::string other_name;
   analyzer::RunComparison comparison;
@@ -194,10 +203,14 @@ class Session {
   bool next_step(int by);
   // Along the selected collective's members in the order of their arrival.
   bool next_arrival(int by);
-  // What the selected event led to or came from, as it was asked for from the trace.
+  // What the selected event led to or came from, as it was asked for from the trace: of more than
+  // kMostInFlow rows the first. The collective among them is selected, too.
   void show_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
-  // With the selected event, by time; empty = it has none.
+  // With the selected event and the other sides of its messages, by time; empty = it has none.
   [[nodiscard]] std::vector<SlicePlace> flow() const;
+  // Of the flow.
+  [[nodiscard]] std::vector<ShownMessage> messages() const;
+  [[nodiscard]] bool is_flow_cut() const { return is_in_flow() && flow_cut_; }
   // Along the flow of the selected event.
   bool next_in_flow(int by);
   // To a neighbouring slice of the selected one's lane.
@@ -217,6 +230,9 @@ class Session {
   void fix_pinned();
   [[nodiscard]] std::vector<const Row*> rows_beside(int rank) const;
   void forget_all();
+  void forget_flow();
+  void find_message_ends();
+  [[nodiscard]] bool is_in_flow() const;
   void show_hang();
   void apply_all(const std::vector<std::string>& selectors);
   void unfold_what_fits();
@@ -242,6 +258,8 @@ class Session {
   std::optional<Interval> measured_;
   std::optional<RankDrop> rank_drop_;
   std::vector<SlicePlace> flow_;  // empty, or with the event that it was asked for
+  std::vector<ShownMessage> messages_;
+  bool flow_cut_ = false;
   SavedView opened_;              // right after opening
   Layout layout_;
   Selection selection_;

@@ -52,8 +52,9 @@ void Session::take_events(size_t rank_index, SharedEvents events) {
   };
   // Places of slices mean nothing in other events.
   if (selection_.slice && is_of_rank(*selection_.slice)) selection_.slice.reset();
-  if (std::ranges::any_of(flow_, is_of_rank)) flow_.clear();
+  if (std::ranges::any_of(flow_, is_of_rank)) forget_flow();
   model_->ranks[rank_index].events = std::move(events);
+  find_message_ends();
   events_.forget();
   flame_.forget();
   durations_.forget();

@@ -61,6 +61,7 @@ std::string dump_state(const Session& session, int pending,
   out["selection"]["flow"] = Json::array();
   for (const SlicePlace& place : session.flow())
     out["selection"]["flow"].push_back(selector_of(session.model(), place));
+  out["selection"]["flow_cut"] = session.is_flow_cut();
   out["hover"] = nullptr;
   if (session.hover()) out["hover"] = {{"x", session.hover()->at.x}, {"y", session.hover()->at.y}};
   out["messages"] = messages;

@@ -82,7 +82,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&worker_, &Worker::related, this,
           [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
             session_.show_flow(place, rows);
-            canvas_->update_overlay();
+            refresh();
           });
   connect(&worker_, &Worker::compared, this,
           [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
