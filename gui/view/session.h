@@ -186,6 +186,8 @@ class Session {
   void select_finding(size_t index);
   void select_rank(int rank);
   void select_step(int64_t step);
+  // On the timeline the collective that never completed; what hangs in messages, who is missing.
+  void select_hang();
   void select_collective(uint32_t index);
   // Both, with the collective or message that counts most between them.
   void select_pair(analyzer::RankPair pair);
@@ -233,7 +235,7 @@ class Session {
   void forget_flow();
   void find_message_ends();
   [[nodiscard]] bool is_in_flow() const;
-  void show_hang();
+  [[nodiscard]] std::optional<uint32_t> hung_collective() const;
   void apply_all(const std::vector<std::string>& selectors);
   void unfold_what_fits();
   void show_steps_around(int64_t step);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/view/docks/selection_table.h"
+#include "gui/view/hang_banner.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/test_model.h"
 
@@ -275,9 +276,54 @@ TEST_F(SessionTest, AHungRunOpensOnTheCollectiveThatNeverCompleted) {
   ASSERT_TRUE(session.selection().collective);
   EXPECT_EQ(*session.selection().collective, session.model().collectives.size() - 1);
   EXPECT_EQ(session.selection().finding, 0U) << "the finding about it stays chosen";
+  session.show_page(Page::kMatrix);
+  session.clear_selection();
+  session.select_hang();
+  EXPECT_EQ(session.page(), Page::kTimeline);
+  ASSERT_TRUE(session.selection().collective);
+  const auto state = nlohmann::json::parse(dump_state(session, 0, {}));
+  EXPECT_EQ(state["hang"]["culprits"], nlohmann::json::array({2}));
   const Interval hung = *session.selection().range;
   EXPECT_LE(session.range().begin, hung.begin);
   EXPECT_GE(session.range().end, hung.end);
+}
+
+TEST_F(SessionTest, AHangInMessagesSelectsWhoIsMissing) {
+  Model model = test::small_model();
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = "0",
+                                     .function = schema::Function::kRecv};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_EQ(session.selection().finding, 0U) << "there is no collective to open on";
+  session.select_hang();
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(session.range().end, session.whole().end);
+}
+
+TEST_F(SessionTest, ABannerSaysWhatHangs) {
+  const FixedTextMeasure measure;
+  EXPECT_EQ(draw_hang_banner(session, 900, measure).height, 0) << "nothing hangs";
+  Model model = test::small_model();
+  model.collectives.back().complete = false;
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = "0",
+                                     .function = schema::Function::kAllReduce,
+                                     .sequence = 2,
+                                     .reason = "rank 2 sleeps"};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  const Panel banner = draw_hang_banner(session, 900, measure);
+  const std::string text = to_text(banner.list);
+  for (const char* part :
+       {"Hang: all_reduce #2 of 0", "culprit: rank 2", "waiting: ranks 0, 1", "Rank 2 sleeps."})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  ASSERT_EQ(banner.links.size(), 1U);
+  banner.links.front().follow(session);
+  EXPECT_EQ(session.selection().collective, 2U);
 }
 
 }  // namespace

@@ -77,6 +77,10 @@ std::string dump_state(const Session& session, int pending,
   for (const analyzer::Finding& finding : session.model().findings()) {
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
+  out["hang"] = nullptr;
+  if (const auto& hang = session.model().report.hang)
+    out["hang"] = {
+        {"state", hang->state}, {"culprits", hang->culprits}, {"waiting", hang->waiting}};
   out["memory_bytes"] = session.model().memory_bytes();
   return out.dump(2) + "\n";
 }

@@ -116,6 +116,7 @@ void MainWindow::add_selection_actions() {
              [this] { next_along(1); });
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
              [this] { next_along(-1); });
+  add_action(tr("What hangs"), {}, [this] { session_.select_hang(); });
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
              [this] { session_.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},

@@ -9,6 +9,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "gui/view/hang_banner.h"
 #include "gui/view/overview.h"
 #include "gui/view/pages/collectives_page.h"
 #include "gui/view/pages/compare_page.h"
@@ -102,6 +103,7 @@ void MainWindow::build() {
   auto* all = new QWidget(this);
   auto* rows = column(all);
   rows->addWidget(build_top());
+  rows->addWidget(build_hang());
   columns_ = new QSplitter(Qt::Horizontal, all);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
@@ -143,6 +145,17 @@ QWidget* MainWindow::build_top() {
   build_go_to();
   layout->addWidget(go_to_);
   return top_;
+}
+
+QWidget* MainWindow::build_hang() {
+  hang_ = new ScrollPane(look_, [this](int width, int, int) {
+    return view::draw_hang_banner(session_, width, look_.measure());
+  });
+  hang_->setFixedHeight(view::kHangBannerHeight);
+  hang_->setAccessibleName(tr("Hang"));
+  hang_->hide();
+  connect(hang_, &ScrollPane::followed, this, &MainWindow::follow);
+  return hang_;
 }
 
 QWidget* MainWindow::build_left() {
@@ -377,6 +390,8 @@ void MainWindow::show_page(view::Page page) {
 // The page, and the tracks beside the timeline only.
 void MainWindow::place_page() {
   page_tabs_->setVisible(session_.is_open());
+  hang_->setVisible(session_.is_open() && session_.model().report.hang);
+  hang_->refresh();
   if (!session_.is_open()) return;
   const auto page = static_cast<int>(session_.page());
   const QSignalBlocker quiet(page_tabs_);

@@ -87,6 +87,7 @@ class MainWindow : public QMainWindow {
  private:
   void build();
   QWidget* build_top();
+  QWidget* build_hang();
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
@@ -145,6 +146,7 @@ class MainWindow : public QMainWindow {
   view::SavedView kept_;
   std::optional<Interval> noting_;  // what a note is being written about
   Pane* top_ = nullptr;
+  ScrollPane* hang_ = nullptr;  // a banner, where the run hangs
   QLineEdit* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;
   Tracks* tracks_ = nullptr;
