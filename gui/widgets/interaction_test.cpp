@@ -96,5 +96,37 @@ TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
   EXPECT_NE(session.layout().rows.size(), rows);
 }
 
+TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
+  auto* field = window.findChild<QLineEdit*>(QStringLiteral("go_to"));
+  ASSERT_NE(field, nullptr);
+  const auto write_note = [&] {
+    field->setFocus();
+    field->setText(QStringLiteral("note by hand"));
+    QTest::keyClick(field, Qt::Key_Return);
+    return window.session().notes().back().at;
+  };
+  ASSERT_TRUE(window.select("range:10ms..30ms", false).ok());
+  const Interval selected = window.session().selected_range();
+  key(Qt::Key_M);
+  EXPECT_EQ(field->text(), QStringLiteral("note "));
+  QTest::keyClicks(field, "half of it");
+  QTest::keyClick(field, Qt::Key_Escape);
+  EXPECT_EQ(field->text(), QString()) << "it would be about something else";
+  EXPECT_EQ(write_note(), selected);
+
+  key(Qt::Key_M);
+  tracks().setFocus();
+  window.canvas().setFocus();  // left without Esc
+  EXPECT_EQ(write_note(), selected);
+  ASSERT_EQ(window.session().notes().size(), 2U);
+
+  key(Qt::Key_M);
+  QTest::keyClicks(field, "here");
+  QTest::keyClick(field, Qt::Key_Return);
+  EXPECT_EQ(window.session().notes().size(), 3U);
+  const auto is_moment = [](const view::Note& note) { return note.at.empty(); };
+  EXPECT_EQ(std::ranges::count_if(window.session().notes(), is_moment), 1);
+}
+
 }  // namespace
 }  // namespace dprof::widgets

@@ -118,6 +118,7 @@ class MainWindow : public QMainWindow {
   void add_track_actions();
   void next_along(int by);
   void begin_note(Interval at);
+  void leave_note();
   void build_go_to();
   void complete_commands();
   void begin_in_field(const QString& text);
