@@ -90,7 +90,7 @@ TEST_F(SessionFlowTest, WhereTheClocksAgreeLessThanPixelsALineIsABand) {
   open(with_messages(0, 2));
   select("row:0/collective/2");
   EXPECT_EQ(bands(), 0) << "14 us are less than a pixel";
-  EXPECT_THAT(details(), HasSubstr("± 14.0 us"));
+  EXPECT_THAT(details(), HasSubstr("± 14.0 µs"));
   const Interval close{TraceNs{(100 + 50) * kMs}, TraceNs{(100 + 50) * kMs + 200'000}};
   session.show(close);
   EXPECT_GT(bands(), 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "gui/view/pages/grid.h"
 
 namespace dprof::view {
 namespace {
@@ -210,17 +211,6 @@ class RowPainter {
   std::vector<SliceBox> boxes_;
   int labels_ = 0;
 };
-
-// Every how many steps there is room for a number: 1, 2, 5, 10, 20 …
-int64_t label_stride(double step_width, int label_width) {
-  constexpr int64_t kMost = 1'000'000'000;
-  for (int64_t power = 1; power < kMost; power *= 10) {
-    for (const int64_t factor : {1, 2, 5}) {
-      if (static_cast<double>(power * factor) * step_width >= label_width) return power * factor;
-    }
-  }
-  return kMost;
-}
 
 void draw_step_strip(const Session& session, int width, const TextMeasure& measure,
                      DrawList& list) {
