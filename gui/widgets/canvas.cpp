@@ -14,7 +14,6 @@ namespace dprof::widgets {
 namespace {
 
 constexpr int kDragFrom = 4;  // pixels; less is a click
-constexpr int kWheelNotch = 120;
 constexpr int kFoldMarkWidth = 40;
 constexpr int kEdge = 12;  // of the track list: a drag scrolls there
 
@@ -25,24 +24,6 @@ view::DrawList below_header(const view::DrawList& rows, int width, int height) {
   list.append(rows, {0, view::kHeaderHeight});
   list.unclip();
   return list;
-}
-
-int wheel_delta(const QWheelEvent& event) {
-  // Shift or Alt turn the wheel sideways on some platforms.
-  const QPoint angle = event.angleDelta();
-  return angle.y() != 0 ? angle.y() : angle.x();
-}
-
-// One notch zooms by 4 : 5.
-void zoom_by_wheel(view::Session& session, int x, int delta) {
-  const int notches = std::max(std::abs(delta) / kWheelNotch, 1);
-  for (int i = 0; i < notches; ++i) {
-    if (delta > 0) {
-      session.zoom(x, 4, 5);
-    } else {
-      session.zoom(x, 5, 4);
-    }
-  }
 }
 
 }  // namespace
@@ -186,31 +167,15 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Canvas::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  const int delta = wheel_delta(*event);
-  const auto x = static_cast<int>(event->position().x());
-  const QPoint angle = event->angleDelta();
-  if (event->modifiers() == Qt::NoModifier && std::abs(angle.x()) > std::abs(angle.y())) {
-    session_.pan(-angle.x() * width() / (10 * kWheelNotch));  // a trackpad's sideways stroke
-  } else if (event->modifiers().testFlag(Qt::ControlModifier)) {
-    zoom_by_wheel(session_, x, delta);
-  } else if (event->modifiers().testFlag(Qt::ShiftModifier)) {
-    session_.pan(-delta * width() / (10 * kWheelNotch));
-  } else {
-    session_.scroll_by(-delta * view::kRowHeight * 2 / kWheelNotch);
-  }
+  strokes_.follow(*event, session_, width());
   event->accept();
   emit changed();
 }
 
-// Two fingers that part zoom in where they are.
 bool Canvas::event(QEvent* event) {
-  if (event->type() != QEvent::NativeGesture || !session_.is_open()) return Pane::event(event);
-  const auto* gesture = static_cast<QNativeGestureEvent*>(event);
-  if (gesture->gestureType() != Qt::ZoomNativeGesture) return Pane::event(event);
-  constexpr int kParts = 1000;
-  const int by = std::clamp(static_cast<int>(gesture->value() * kParts), -kParts / 2, kParts);
-  if (by == 0) return true;
-  session_.zoom(static_cast<int>(gesture->position().x()), kParts, kParts + by);
+  const std::optional<Pinch> pinch = pinch_of(*event);
+  if (!pinch || !session_.is_open()) return Pane::event(event);
+  zoom_by_pinch(*pinch, session_, static_cast<int>(pinch->at.x()));
   emit changed();
   return true;
 }
@@ -255,13 +220,29 @@ void Overview::mouseMoveEvent(QMouseEvent* event) {
   }
 }
 
+int Overview::canvas_pixel(double x) const {
+  const TraceNs at = view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(x));
+  return session_.scale().pixel_of(at);
+}
+
+// There are no rows here: the wheel zooms.
 void Overview::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  const TraceNs at =
-      view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(event->position().x()));
-  zoom_by_wheel(session_, session_.scale().pixel_of(at), wheel_delta(*event));
+  if (std::abs(event->angleDelta().x()) > std::abs(event->angleDelta().y())) {
+    strokes_.follow(*event, session_, width());
+  } else {
+    zoom_by_wheel(*event, session_, canvas_pixel(event->position().x()));
+  }
   event->accept();
   emit changed();
+}
+
+bool Overview::event(QEvent* event) {
+  const std::optional<Pinch> pinch = pinch_of(*event);
+  if (!pinch || !session_.is_open()) return Pane::event(event);
+  zoom_by_pinch(*pinch, session_, canvas_pixel(pinch->at.x()));
+  emit changed();
+  return true;
 }
 
 Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
@@ -355,7 +336,7 @@ void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Tracks::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  session_.scroll_by(-wheel_delta(*event) * view::kRowHeight * 2 / kWheelNotch);
+  strokes_.scroll(*event, session_);
   event->accept();
   emit changed();
 }

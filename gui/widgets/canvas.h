@@ -8,6 +8,7 @@
 #include "gui/view/accessible.h"
 #include "gui/view/session.h"
 #include "gui/widgets/panes.h"
+#include "gui/widgets/strokes.h"
 
 namespace dprof::widgets {
 
@@ -49,6 +50,7 @@ class Canvas : public Pane {
 
   view::Session& session_;
   std::optional<QPoint> pressed_;
+  Strokes strokes_;
   std::optional<QPoint> panning_;
   bool dragging_ = false;
   bool measuring_ = false;
@@ -67,11 +69,15 @@ class Overview : public Pane {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   void centre_at(int x);
+  // Where on the canvas the moment is that stands here.
+  [[nodiscard]] int canvas_pixel(double x) const;
 
   view::Session& session_;
+  Strokes strokes_;
 };
 
 // The list of tracks beside the canvas: a click selects a rank, on its mark folds it; a drag moves
@@ -102,6 +108,7 @@ class Tracks : public Pane {
   std::optional<QPoint> pressed_;
   bool dragging_ = false;
   int dragged_ = 0;  // rank
+  Strokes strokes_;
 };
 
 }  // namespace dprof::widgets

@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QLineEdit>
+#include <QNativeGestureEvent>
+#include <QPointingDevice>
 #include <QTest>
+#include <QWheelEvent>
+#include <cmath>
 
 #include "gui/view/test_model.h"
 #include "gui/view/timeline_view.h"
@@ -27,6 +32,18 @@ class InteractionTest : public ::testing::Test {
 
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(&window.canvas(), key, modifiers);
+  }
+  static void stroke(QWidget& on, QPoint pixels, QPoint angle,
+                     Qt::ScrollPhase phase = Qt::ScrollUpdate,
+                     Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    const QPointF at(300, 100);
+    QWheelEvent event(at, on.mapToGlobal(at), pixels, angle, Qt::NoButton, modifiers, phase, false);
+    QApplication::sendEvent(&on, &event);
+  }
+  static void pinch(QWidget& on, QPointF at, double by) {
+    QNativeGestureEvent event(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2,
+                              at, at, on.mapToGlobal(at), by, QPointF());
+    QApplication::sendEvent(&on, &event);
   }
   [[nodiscard]] Tracks& tracks() { return *window.findChild<Tracks*>(); }
   [[nodiscard]] const view::Selection& selection() const { return window.session().selection(); }
@@ -126,6 +143,56 @@ TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
   EXPECT_EQ(window.session().notes().size(), 3U);
   const auto is_moment = [](const view::Note& note) { return note.at.empty(); };
   EXPECT_EQ(std::ranges::count_if(window.session().notes(), is_moment), 1);
+}
+
+// As trackpads send them: pixels with phases; `angle` besides, in eighths of a degree.
+TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
+  show(1280, 400);
+  ASSERT_EQ(window.session().scroll(), 0);
+  stroke(window.canvas(), {0, -7}, {0, -14});
+  EXPECT_EQ(window.session().scroll(), 7);
+  stroke(tracks(), {0, 3}, {0, 6});
+  EXPECT_EQ(window.session().scroll(), 4);
+  key(Qt::Key_W);
+  const Interval before = window.session().range();
+  const TraceNs under = window.session().scale().time_of(400);
+  stroke(window.canvas(), {-25, 2}, {-50, 4});
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 375, 1);
+  EXPECT_EQ(window.session().range().length(), before.length());
+  EXPECT_EQ(window.session().scroll(), 4) << "one direction at a time";
+}
+
+// Without phases the pixels are the driver's, and a notch is divided.
+TEST_F(InteractionTest, PartsOfANotchAddUp) {
+  show(1280, 400);
+  for (int i = 0; i < 60; ++i) stroke(window.canvas(), {0, -900}, {0, -1}, Qt::NoScrollPhase);
+  EXPECT_NEAR(window.session().scroll(), view::kRowHeight, 1) << "half a notch";
+  const DurationNs whole = window.session().range().length();
+  for (int i = 0; i < 12; ++i)
+    stroke(window.canvas(), {}, {0, 10}, Qt::NoScrollPhase, Qt::ControlModifier);
+  EXPECT_NEAR(static_cast<double>(window.session().range().length().ns),
+              0.8 * static_cast<double>(whole.ns), 0.001 * static_cast<double>(whole.ns))
+      << "as one notch zooms";
+}
+
+TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
+  const auto length = [&] { return static_cast<double>(window.session().range().length().ns); };
+  const double before = length();
+  const TraceNs under = window.session().scale().time_of(300);
+  pinch(window.canvas(), {300, 150}, 0.25);
+  EXPECT_NEAR(length(), before / 1.25, before * 0.001);
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 300, 1);
+  pinch(window.canvas(), {300, 150}, -0.2);
+  EXPECT_NEAR(length(), before, before * 0.001);
+  for (int i = 0; i < 1000; ++i) pinch(window.canvas(), {300, 150}, 0.0005);
+  EXPECT_NEAR(length(), before / std::pow(1.0005, 1000), before * 0.001) << "slow ones count, too";
+
+  auto* bar = window.findChild<Overview*>();
+  ASSERT_NE(bar, nullptr);
+  window.session().show_all();
+  const double whole = length();
+  pinch(*bar, {200, 20}, 0.5);
+  EXPECT_NEAR(length(), whole / 1.5, whole * 0.001);
 }
 
 }  // namespace
