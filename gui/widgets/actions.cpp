@@ -181,6 +181,8 @@ void MainWindow::add_window_actions() {
   });
   connect(add_action(tr("Open a run"), {QKeySequence::Open}, [] {}), &QAction::triggered, this,
           &MainWindow::choose_run);
+  connect(add_action(tr("Recent runs"), {QKeySequence("Ctrl+Shift+O")}, [] {}), &QAction::triggered,
+          this, &MainWindow::choose_recent);
   connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
           &MainWindow::read_again);
   connect(add_action(tr("Save this view as a file"), {}, [] {}), &QAction::triggered, this,

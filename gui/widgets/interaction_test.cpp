@@ -6,13 +6,18 @@
 #include <QLineEdit>
 #include <QNativeGestureEvent>
 #include <QPointingDevice>
+#include <QSettings>
+#include <QSignalSpy>
 #include <QTest>
+#include <QTreeWidget>
 #include <QWheelEvent>
 #include <cmath>
 
 #include "gui/view/test_model.h"
 #include "gui/view/timeline_view.h"
 #include "gui/widgets/main_window.h"
+#include "tests/support/run_builder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace dprof::widgets {
 namespace {
@@ -193,6 +198,79 @@ TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
   const double whole = length();
   pinch(*bar, {200, 20}, 0.5);
   EXPECT_NEAR(length(), whole / 1.5, whole * 0.001);
+}
+
+// A window as a user has it, whose settings are in a folder of the test's.
+class RecentRunsTest : public ::testing::Test {
+ protected:
+  RecentRunsTest() : look(view::light_theme()) {
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope,
+                       QString::fromStdString(folder.path().string()));
+    QCoreApplication::setOrganizationName(QStringLiteral("test"));
+    for (const char* run : {"first", "second"})
+      EXPECT_TRUE(test_support::write_run(folder.path() / run, {}).ok());
+  }
+  [[nodiscard]] std::unique_ptr<MainWindow> new_window(bool remembers = true) {
+    auto window = std::make_unique<MainWindow>(look);
+    window->resize(1280, 720);
+    if (remembers) window->recall_layout();
+    window->show();
+    return window;
+  }
+  static QTreeWidget& list_of(MainWindow& window) { return *window.findChild<QTreeWidget*>(); }
+  static std::vector<std::string> listed(MainWindow& window) {
+    std::vector<std::string> names;
+    const QTreeWidget& list = list_of(window);
+    for (int i = 0; list.isVisible() && i < list.topLevelItemCount(); ++i)
+      names.push_back(list.topLevelItem(i)->text(0).toStdString());
+    return names;
+  }
+  static std::string opened(MainWindow& window, const std::function<void()>& open) {
+    QSignalSpy settled(&window, &MainWindow::settled);
+    open();
+    EXPECT_TRUE(settled.wait(20'000));
+    return window.session().is_open() ? window.session().model().run.name : "";
+  }
+
+  test_support::TemporaryFolder folder;
+  Look look;
+};
+
+TEST_F(RecentRunsTest, AreListedTheLastFirstAndOpenByKeyOrMouse) {
+  {
+    const auto window = new_window();
+    EXPECT_TRUE(listed(*window).empty());
+    for (const char* run : {"first", "second", "second"})
+      opened(*window, [&] { window->open({folder.path() / run / ""}); });
+  }
+  {
+    const auto window = new_window();
+    QTreeWidget& list = list_of(*window);
+    EXPECT_EQ(listed(*window), (std::vector<std::string>{"second", "first"}));
+    EXPECT_EQ(window->focusWidget(), &list) << "Enter opens the last one";
+    QTest::keyClick(&list, Qt::Key_Down);
+    EXPECT_EQ(opened(*window, [&] { QTest::keyClick(&list, Qt::Key_Return); }), "first");
+    EXPECT_FALSE(list.isVisible());
+  }
+  std::filesystem::remove_all(folder.path() / "first");
+  const auto window = new_window();
+  QTreeWidget& list = list_of(*window);
+  EXPECT_EQ(listed(*window), std::vector<std::string>{"second"}) << "the other one is gone";
+  const QPoint line = list.visualItemRect(list.topLevelItem(0)).center();
+  EXPECT_EQ(opened(*window, [&] { QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, line); }),
+            "second");
+}
+
+TEST_F(RecentRunsTest, AWindowThatRemembersNothingListsNone) {
+  {
+    const auto window = new_window();
+    opened(*window, [&] { window->open({folder.path() / "first"}); });
+  }
+  const auto window = new_window(/*remembers=*/false);
+  EXPECT_TRUE(listed(*window).empty());
+  opened(*window, [&] { window->open({folder.path() / "second"}); });
+  EXPECT_EQ(listed(*new_window()), std::vector<std::string>{"first"});
 }
 
 }  // namespace

@@ -271,6 +271,9 @@ QString Look::style_sheet() const {
     QSplitter::handle:vertical { background: @window; }
     #lower { border-top: 1px solid @border; }
     QAbstractScrollArea { border: 0; }
+    QTreeWidget { background: @canvas; outline: 0; }
+    QTreeWidget::item { background: @canvas; border: 0; padding: 4px 6px; }
+    QTreeWidget::item:hover, QTreeWidget::item:selected { background: @soft; color: @text; }
     QScrollBar:vertical { background: @window; width: 10px; margin: 0; }
     QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 24px;
                                   margin: 2px; }
@@ -289,6 +292,8 @@ QString Look::style_sheet() const {
   set("@field", Role::kField);
   set("@border", Role::kBorder);
   set("@accent", Role::kAccent);
+  set("@canvas", Role::kCanvas);
+  set("@soft", Role::kAccentSoft);
   return sheet;
 }
 

@@ -232,6 +232,7 @@ QWidget* MainWindow::build_centre() {
     return view::draw_message("Opening the run", stage_.toStdString(), share_, width, height,
                               look_.measure());
   });
+  build_recent();
   centre_stack_ = new QStackedWidget;
   centre_stack_->addWidget(centre_);
   centre_stack_->addWidget(message_);
@@ -404,6 +405,7 @@ void MainWindow::refresh() {
   place_page();
   save_view_soon();
   centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
+  place_recent();
   if (session_.is_open()) describe_selection();
   for (Pane* pane :
        {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),

@@ -23,6 +23,8 @@
 #include "gui/widgets/run_watch.h"
 #include "gui/widgets/worker.h"
 
+class QTreeWidget;
+
 namespace dprof::widgets {
 
 class MainWindow : public QMainWindow {
@@ -104,6 +106,10 @@ class MainWindow : public QMainWindow {
   void show_keys();
   void save_picture();
   void choose_run();
+  void build_recent();
+  void place_recent();
+  void list_recent();
+  void choose_recent();
   void recall_view();
   void save_view_soon();
   void save_view();
@@ -158,6 +164,8 @@ class MainWindow : public QMainWindow {
   HeatmapPane* heatmap_ = nullptr;
   std::array<ScrollPane*, view::kPages.size()> page_panes_{};  // nullptr: a pane of its own
   Pane* message_ = nullptr;
+  QTreeWidget* recent_ = nullptr;
+  std::vector<std::vector<std::filesystem::path>> recent_runs_;
   QStackedWidget* centre_stack_ = nullptr;
   QTabBar* right_tabs_ = nullptr;
   QStackedWidget* right_stack_ = nullptr;
