@@ -65,8 +65,8 @@ struct RankModel {
   SummaryLane summary;
   std::unordered_map<int64_t, MemberPlace> collective_of_row;
   std::unordered_map<int64_t, uint32_t> message_of_row;  // into Model::messages
-  std::optional<DurationNs> wait_per_step;  // exposed wait, over steady steps
-  std::optional<DurationNs> own_delay;      // of a named straggler
+  std::optional<DurationNs> wait_per_step;               // exposed wait, over steady steps
+  std::optional<DurationNs> own_delay;                   // of a named straggler
   std::vector<analyzer::OwnDelay> own_delays;
 
   [[nodiscard]] const analyzer::RankLanes& lanes() const { return events->lanes; }

@@ -47,7 +47,7 @@ void draw_callout(const Callout& callout, Point at, int width, int height,
   }
 }
 
-Callout callout_of(const analyzer::MatchedCollective& collective) {
+Callout callout_of(const Model& model, const analyzer::MatchedCollective& collective) {
   Callout callout;
   callout.title = fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence);
   if (collective.bytes) callout.title += fmt::format(" · {}", format_bytes(*collective.bytes));
@@ -65,6 +65,12 @@ Callout callout_of(const analyzer::MatchedCollective& collective) {
   callout.lines.push_back(fmt::format("others waited up to {}, transfer {}",
                                       format_duration({wait_ns}),
                                       format_duration({collective.transfer_ns})));
+  const std::optional<DurationNs> bound = model.clock_bound();
+  if (!collective.last_arriver && bound != DurationNs{0}) {
+    callout.lines.push_back("who came last is not known: " +
+                            (bound ? fmt::format("clocks agree to ± {}", format_duration(*bound))
+                                   : "clock bound unknown"));
+  }
   return callout;
 }
 

@@ -262,7 +262,7 @@ class Session {
   std::vector<SlicePlace> flow_;  // empty, or with the event that it was asked for
   std::vector<ShownMessage> messages_;
   bool flow_cut_ = false;
-  SavedView opened_;              // right after opening
+  SavedView opened_;  // right after opening
   Layout layout_;
   Selection selection_;
   std::optional<Hover> hover_;

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "gui/view/pages/grid.h"
+#include "gui/view/row_marks.h"
 
 namespace dprof::view {
 namespace {
@@ -84,9 +85,11 @@ class RowPainter {
       if (session_.selection().has_rank(rank.rank)) {
         list_.rect({0, y, width_, row.height}, Role::kAccentSoft);
       }
+      draw_losses(session_, row, y, list_);
       paint_summary(rank, y + kBarTop);
     } else {
       list_.rect({0, y + 1, width_, row.height - 2}, Role::kLaneBackground);
+      draw_losses(session_, row, y, list_);
       const auto thread = static_cast<size_t>(row.thread_index);
       for (int depth = 0; depth < row.depths; ++depth) {
         const int top = y + depth_top(depth);
@@ -95,6 +98,7 @@ class RowPainter {
       }
     }
     paint_step_lines(rank, y, row.height);
+    draw_row_marks(session_, row, y, width_, measure_, list_);
   }
 
   void paint_summary(const RankModel& rank, int y) {
@@ -130,8 +134,11 @@ class RowPainter {
         tag.row = lane.row[box.slice];
       }
       const Box place{box.x0, y, painted_width(box.x1 - box.x0), kDepthHeight};
+      const TraceNs end{lane.start_ns[box.slice] + lane.duration_ns[box.slice]};
+      const bool unfinished = box.count == 1 && is_unfinished(rank.lanes(), end);
       if (collectives) {
         paint_collective(rank, lane, box, place, tag);
+        if (unfinished) fade_out(place);
         continue;
       }
       const auto role = role_of(static_cast<Category>(lane.phase[box.slice]));
@@ -141,6 +148,20 @@ class RowPainter {
       if (box.count == 1) {
         paint_label(place, rank.lanes().names[static_cast<size_t>(lane.name[box.slice])], role);
       }
+      if (unfinished) fade_out(place);
+    }
+  }
+
+  // Nothing ended it: where its trace ends is no end of its own.
+  void fade_out(const Box& place) {
+    constexpr int kParts = 8;
+    constexpr int kPart = 5;
+    const int from = std::max(place.x, place.x + place.w - kParts * kPart);
+    for (int x = place.x + place.w; x > from; x -= kPart) {
+      const int left = std::max(x - kPart, from);
+      const int shines = 255 * (place.x + place.w - x) / (kParts * kPart);
+      list_.rect({left, place.y, x - left, place.h}, Role::kLaneBackground, {},
+                 static_cast<uint8_t>(shines));
     }
   }
 
