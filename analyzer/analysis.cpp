@@ -324,6 +324,7 @@ class Analyst {
       pieces_[d] = {};
       analysis_.ranks.push_back(std::move(rank));
     }
+    analysis_.clocks = std::move(static_cast<RankClocks&>(alignment_));
     if (!options_.pieces) return;
     analysis_.collectives = matched_collectives(digests_, matching_);
     analysis_.messages = matched_messages(digests_, matching_);

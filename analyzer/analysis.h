@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/align/clock_map.h"
+#include "analyzer/align/rank_clocks.h"
 #include "analyzer/breakdown/gpu_rows.h"
 #include "analyzer/digest/level_curve.h"
 #include "analyzer/report/report.h"
@@ -100,6 +101,7 @@ struct RankAnalysis {
 struct Analysis {
   Report report;
   std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
+  RankClocks clocks;                // in that order, too
   std::vector<MatchedCollective> collectives;
   std::vector<MatchedMessage> messages;  // by their begin
   bool damaged = false;  // run.damaged, or a trace proved unreadable while it was read: exit code 3

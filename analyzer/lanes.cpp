@@ -175,8 +175,8 @@ class Loader {
   }
 
   Status load() {
-    for (const auto& read :
-         {&Loader::read_ranges, &Loader::read_collectives, &Loader::read_activities}) {
+    for (const auto& read : {&Loader::read_ranges, &Loader::read_collectives,
+                             &Loader::read_activities, &Loader::read_losses}) {
       const Status status = (this->*read)();
       if (!status.ok()) return fail(status.error());
     }
@@ -204,6 +204,19 @@ class Loader {
     last_ns_ = std::max(last_ns_, slice.end_ns);
     lanes_.open_slices += slice.open ? 1 : 0;
     track.slices.push_back(slice);
+  }
+
+  Status read_losses() {
+    const Status read = reader_.for_each<schema::LossRow>([&](const schema::LossRow& row) {
+      if (!row.first_ns || !is_lost({.reason = row.reason})) return;
+      const TraceNs begin{on_axis(*row.first_ns)};
+      const TraceNs end{on_axis(row.last_ns.value_or(*row.first_ns))};
+      lanes_.losses.push_back(
+          {{begin, std::max(begin, end)}, row.thread_id, row.reason, row.count});
+    });
+    std::ranges::stable_sort(lanes_.losses, {},
+                             [](const LossSpan& loss) { return loss.span.begin; });
+    return read;
   }
 
   Status read_ranges() {

@@ -36,12 +36,21 @@ struct ThreadLanes {
   std::vector<Lane> depths;  // 0 = outermost; of a stream what overlaps lies below
 };
 
+// Where records are missing, and how many. Losses without times are in the report alone.
+struct LossSpan {
+  Interval span;
+  std::optional<int64_t> thread_id;  // nullopt = of none, or of any
+  schema::LossReason reason{};
+  int64_t count = 0;
+};
+
 struct RankLanes {
   int rank = 0;
   Interval span;  // first to last event
   std::vector<std::string> names;
   std::vector<ThreadLanes> threads;  // main first, then autograd, streams, communication, others
   int64_t open_slices = 0;
+  std::vector<LossSpan> losses;  // by begin
 };
 
 // Of a slice that ends there: nothing ended it, it is drawn to the end of its trace, and has no

@@ -47,6 +47,33 @@ RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows) {
   return lanes_of(path);
 }
 
+TEST(LoadLanes, TellsWhereRecordsAreMissing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "rank-00000.dprof";
+  Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::create(path);
+  ASSERT_TRUE(writer.ok());
+  const auto add = [&](schema::LossReason reason, std::optional<int64_t> first) {
+    EXPECT_TRUE((*writer)
+                    ->append(schema::LossRow{.thread_id = 1,
+                                             .reason = reason,
+                                             .count = 12,
+                                             .first_ns = first,
+                                             .last_ns = first ? std::optional(*first + 40) : first})
+                    .ok());
+  };
+  add(schema::LossReason::kRingFull, 500);
+  add(schema::LossReason::kArenaFull, std::nullopt);  // nobody knows when
+  add(schema::LossReason::kSkippedRow, 100);          // an importer had no use for it
+  add(schema::LossReason::kRingFull, 200);
+  ASSERT_TRUE((*writer)->finish().ok());
+  const RankLanes lanes = lanes_of(path);
+  ASSERT_EQ(lanes.losses.size(), 2U);
+  EXPECT_EQ(lanes.losses[0].span, (Interval{TraceNs{200}, TraceNs{240}}));
+  EXPECT_EQ(lanes.losses[1].span.begin, TraceNs{500});
+  EXPECT_EQ(lanes.losses[1].thread_id, 1);
+  EXPECT_EQ(lanes.losses[1].count, 12);
+}
+
 size_t slices_in(const ThreadLanes& thread) {
   size_t count = 0;
   for (const Lane& lane : thread.depths) count += lane.start_ns.size();

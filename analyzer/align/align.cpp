@@ -371,21 +371,6 @@ class Aligner {
 
 }  // namespace
 
-std::optional<int64_t> Alignment::bound_between(size_t digest, TraceNs at, size_t other,
-                                                TraceNs other_at) const {
-  int64_t recorders = 0;
-  if (!clock_of.empty()) {
-    const bool one_clock = clock_of[digest] == clock_of[other];
-    if (one_clock && recorder_of[digest] == recorder_of[other]) return 0;
-    recorders = recorder_bound_ns[digest] + recorder_bound_ns[other];
-    if (one_clock) return recorders;
-  }
-  const std::optional<int64_t> mine = maps[digest].bound_on_axis(at);
-  const std::optional<int64_t> theirs = maps[other].bound_on_axis(other_at);
-  if (!mine || !theirs) return std::nullopt;
-  return *mine + *theirs + recorders;
-}
-
 std::vector<ClockWitness> clock_witnesses(std::span<const TraceFile> traces) {
   std::vector<ClockWitness> witnesses;
   for (const TraceFile& trace : traces) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/clock_map.h"
+#include "analyzer/align/rank_clocks.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
 #include "analyzer/report/report.h"
@@ -19,22 +19,11 @@
 
 namespace dprof::analyzer {
 
-struct Alignment {
-  Clock clock;                 // for the report
-  std::vector<ClockMap> maps;  // by digest: from its times before put_on_axis to the axis
-  bool aligned = true;         // every digest has a bound: times can be compared across ranks
+// By digest.
+struct Alignment : RankClocks {
+  Clock clock;          // for the report
+  bool aligned = true;  // every digest has a bound: times can be compared across ranks
   std::vector<Diagnostic> diagnostics;
-
-  // Which clock each digest has; empty = one each. Where a clock has several recorders, which of
-  // them and how well that is tied to the others.
-  std::vector<size_t> clock_of;
-  std::vector<int64_t> recorder_of;
-  std::vector<int64_t> recorder_bound_ns;
-
-  // What a difference of times of two ranks can be wrong by; nullopt = unknown, 0 = they have one
-  // clock. The times are on the axis.
-  [[nodiscard]] std::optional<int64_t> bound_between(size_t digest, TraceNs at, size_t other,
-                                                     TraceNs other_at) const;
 };
 
 // What is known of a clock beyond the digests: the evidence of traces that are not analysed.

@@ -358,6 +358,7 @@
         <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
         <source>rank {}</source>
         <translation type="unfinished"></translation>
     </message>
@@ -542,6 +543,35 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/hang_banner.cpp"/>
+        <source>Hang: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/hang_banner.cpp"/>
+        <source>culprit: rank {}</source>
+        <extracomment>for 1; else: culprits: ranks {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/hang_banner.cpp"/>
+        <source>culprits: ranks {}</source>
+        <extracomment>for all but 1, which is: culprit: rank {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/hang_banner.cpp"/>
+        <source>waiting: rank {}</source>
+        <extracomment>for 1; else: waiting: ranks {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/hang_banner.cpp"/>
+        <source>waiting: ranks {}</source>
+        <extracomment>for all but 1, which is: waiting: rank {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/layout.cpp"/>
         <source>{} hidden</source>
         <translation type="unfinished"></translation>
@@ -585,6 +615,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/layout.cpp"/>
+        <source>{} of {} stay in view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/memory_track.cpp"/>
         <source>memory of device {}</source>
         <translation type="unfinished"></translation>
@@ -621,7 +656,7 @@
     </message>
     <message>
         <location filename="../view/model.cpp"/>
-        <location filename="../widgets/main_window.cpp"/>
+        <location filename="../widgets/opening.cpp"/>
         <source>opening</source>
         <translation type="unfinished"></translation>
     </message>
@@ -648,6 +683,16 @@
     <message>
         <location filename="../view/overlay.cpp"/>
         <source>others waited up to {}, transfer {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>who came last is not known: clocks agree to ± {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
+        <source>who came last is not known: clock bound unknown</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1295,6 +1340,46 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
+        <source>a rank that is not known</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>, the other side was not recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>, one side never began</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>, clock bound unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>, clocks agree to ± {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>message</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>related</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>first {} of more events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
         <source>Nothing else above 1 % of a step.</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1392,6 +1477,33 @@
     <message>
         <location filename="../view/result_track.cpp"/>
         <source>{} without a time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/row_marks.cpp"/>
+        <source>{} record lost: {}</source>
+        <extracomment>for 1; else: {} records lost: {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/row_marks.cpp"/>
+        <source>{} records lost: {}</source>
+        <extracomment>for all but 1, which is: {} record lost: {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/row_marks.cpp"/>
+        <source>recording broke off</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/row_marks.cpp"/>
+        <source>process killed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/row_marks.cpp"/>
+        <source>process killed, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1632,6 +1744,11 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
+        <source>What hangs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
         <source>Next on the lane</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1748,6 +1865,12 @@
     <message>
         <location filename="../widgets/actions.cpp"/>
         <source>Open a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <location filename="../widgets/opening.cpp"/>
+        <source>Recent runs</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1871,6 +1994,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../widgets/context_menu.cpp"/>
+        <source>All events of this name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../widgets/event_loading.cpp"/>
         <source>loading rank %1</source>
         <translation type="unfinished"></translation>
@@ -1924,6 +2052,11 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
+        <source>Hang</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
         <source>TRACKS</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1964,7 +2097,42 @@
     </message>
     <message>
         <location filename="../widgets/opening.cpp"/>
+        <source>%1 and %2 more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening.cpp"/>
+        <source>no run was opened before that is still there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening.cpp"/>
         <source>The folder of a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/pane_focus.cpp"/>
+        <source>Next part of the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/pane_focus.cpp"/>
+        <source>Previous part of the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/pane_focus.cpp"/>
+        <source>Full screen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/pane_focus.cpp"/>
+        <source>On the timeline: the event around this one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/pane_focus.cpp"/>
+        <source>On the timeline: the first event within this one</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

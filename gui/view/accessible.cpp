@@ -53,7 +53,13 @@ std::string value_of_rank(const RankModel& rank, Interval range) {
 
 AccessibleRow accessible_row(const Session& session, size_t index, int width) {
   const Row& row = session.layout().rows[index];
-  AccessibleRow out{.name = row.label, .box = {0, row.y - session.scroll(), width, row.height}};
+  const int y = session.y_of(row);
+  AccessibleRow out{
+      .name = row.label, .box = {0, y, width, row.height}, .in_view = session.is_in_view(row)};
+  if (out.in_view && !row.fixed) {  // the rest lies below those that stay
+    out.box.y = std::max(y, session.layout().fixed_height);
+    out.box.h = y + row.height - out.box.y;
+  }
   if (row.rank_index < 0) return out;
   const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {

@@ -11,7 +11,8 @@ namespace dprof::view {
 
 struct AccessibleRow {
   std::string name;  // "rank 3, stream 7"
-  Box box;           // in the rows' area, as it is scrolled
+  Box box;           // in the rows' area, what can be seen of it; as it is scrolled
+  bool in_view = false;
   bool selected = false;
 };
 

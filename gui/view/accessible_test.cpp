@@ -39,5 +39,20 @@ TEST(AccessibleRows, SayWhatIsSeen) {
   EXPECT_EQ(row("rank:2").box.w, 1000);
 }
 
+TEST(AccessibleRows, ArePlacedWhereTheyAreSeen) {
+  Session session;
+  session.open(test::shared_small_model());
+  session.set_viewport(1000, 120);
+  session.pin({"rank:1"});
+  session.scroll_by(kRowHeight + 10);
+  const int fixed = session.layout().fixed_height;
+  const AccessibleRow pinned = accessible_row(session, 1, 1000);
+  EXPECT_TRUE(pinned.in_view);
+  EXPECT_EQ(pinned.box, (Box{0, kRowHeight, 1000, kRowHeight}));
+  EXPECT_FALSE(accessible_row(session, 2, 1000).in_view) << "the host";
+  const AccessibleRow cut = accessible_row(session, 3, 1000);
+  EXPECT_EQ(cut.box, (Box{0, fixed, 1000, kRowHeight - 10})) << "the rest is covered";
+}
+
 }  // namespace
 }  // namespace dprof::view

@@ -14,6 +14,8 @@
 namespace dprof::view {
 namespace {
 
+constexpr std::string_view kPinnedTrack = "pinned";  // of the heading
+
 std::string lower(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -99,7 +101,7 @@ class Builder {
     if (layout_.rows.empty()) {
       push({.kind = RowKind::kGroup,
             .height = kRowHeight,
-            .track = "pinned",
+            .track = std::string(kPinnedTrack),
             .label = say("pinned")});
     }
     row.pinned = true;
@@ -255,6 +257,20 @@ std::string track_of(int rank, const MemoryTrack& memory) {
 bool track_matches(std::string_view pattern, std::string_view track) {
   return std::ranges::count(pattern, '/') == std::ranges::count(track, '/') &&
          name_matches(pattern, track);
+}
+
+void Layout::fix_pinned(int most) {
+  fixed_height = 0;
+  if (rows.empty() || rows.front().track != kPinnedTrack) return;
+  const auto first = rows.begin() + 1;
+  const auto end = std::find_if(first, rows.end(), [](const Row& row) { return !row.pinned; });
+  auto scrolling =
+      std::find_if(first, end, [&](const Row& row) { return row.y + row.height > most; });
+  rows.front().note =
+      scrolling == end ? "" : say("{} of {} stay in view", scrolling - first, end - first);
+  if (scrolling == first) scrolling = rows.begin();  // then the heading scrolls, too
+  for (auto row = rows.begin(); row != end; ++row) row->fixed = row < scrolling;
+  if (scrolling != rows.begin()) fixed_height = (scrolling - 1)->y + (scrolling - 1)->height;
 }
 
 const Row* Layout::at(int y) const {

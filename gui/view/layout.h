@@ -27,6 +27,7 @@ struct Row {
   std::string note;
   bool problem = false;  // the note tells of a culprit
   bool pinned = false;   // a copy, above all others
+  bool fixed = false;    // stays where it is while others scroll
 };
 
 // How the user arranged the tracks. Tracks are named by their selectors, so that an arrangement
@@ -44,7 +45,11 @@ struct Arrangement {
 struct Layout {
   std::vector<Row> rows;
   int height = 0;
+  int fixed_height = 0;  // of the rows that stay in view: the first ones
 
+  // Keeps the pinned rows in view, as many whole ones as `most` pixels hold; the heading says so
+  // where that is not all of them.
+  void fix_pinned(int most);
   // Row at a height; nullptr below the last one. O(log rows).
   [[nodiscard]] const Row* at(int y) const;
   // Not a pinned one.

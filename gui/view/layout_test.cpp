@@ -43,6 +43,30 @@ TEST(Layout, PinnedTracksComeFirstWhetherTheirRankIsFoldedOrNot) {
   EXPECT_FALSE(layout.of_rank(2)->pinned);
 }
 
+TEST(Layout, PinnedRowsStayInViewAsManyAsFit) {
+  const Model model = test::small_model();
+  Arrangement arrangement;
+  arrangement.pinned = {"rank:2", "rank:*/thread:main"};
+  Layout layout = make_layout(model, arrangement);
+  const auto fixed = [&] { return std::ranges::count(layout.rows, true, &Row::fixed); };
+  layout.fix_pinned(400);
+  EXPECT_EQ(fixed(), 5) << "the heading and four rows";
+  EXPECT_EQ(layout.fixed_height, layout.rows[5].y);
+  EXPECT_EQ(layout.rows[0].note, "");
+  layout.fix_pinned(layout.rows[3].y + 5);
+  EXPECT_EQ(fixed(), 3) << "a row is not cut";
+  EXPECT_EQ(layout.fixed_height, layout.rows[3].y);
+  EXPECT_EQ(layout.rows[0].note, "2 of 4 stay in view");
+  layout.fix_pinned(kRowHeight + 5);
+  EXPECT_EQ(fixed(), 0) << "a heading alone says nothing";
+  EXPECT_EQ(layout.fixed_height, 0);
+  EXPECT_EQ(layout.rows[0].note, "0 of 4 stay in view");
+  arrangement.pinned.clear();
+  layout = make_layout(model, arrangement);
+  layout.fix_pinned(400);
+  EXPECT_EQ(fixed(), 0);
+}
+
 TEST(Layout, HiddenTracksAreCountedAndPinnedOnesAreNotHidden) {
   const Model model = test::small_model();
   Arrangement arrangement;

@@ -201,6 +201,15 @@ std::optional<DurationNs> Model::clock_bound() const {
   return widest;
 }
 
+std::optional<DurationNs> Model::clock_bound(int rank, TraceNs at, int other,
+                                             TraceNs other_at) const {
+  const std::optional<size_t> one = index_of_rank(rank);
+  const std::optional<size_t> two = index_of_rank(other);
+  if (!one || !two || clocks.maps.size() != ranks.size()) return std::nullopt;
+  const std::optional<int64_t> bound = clocks.bound_between(*one, at, *two, other_at);
+  return bound ? std::optional(DurationNs{*bound}) : std::nullopt;
+}
+
 Slices slices_of(const analyzer::Lane& lane) {
   return {lane.start_ns, lane.duration_ns, lane.phase};
 }
@@ -210,6 +219,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
   Model model;
   model.collectives = std::move(analysis.collectives);
   model.messages = std::move(analysis.messages);
+  model.clocks = std::move(analysis.clocks);
   model.matrices = analyzer::rank_matrices(model.collectives, model.messages);
   for (size_t i = 0; i < analysis.ranks.size(); ++i) {
     RankModel rank{.rank = analysis.ranks[i].rank};
@@ -232,6 +242,12 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     for (uint32_t m = 0; m < members.size(); ++m) {
       const std::optional<size_t> index = model.index_of_rank(members[m].rank);
       if (index) model.ranks[*index].collective_of_row[members[m].row] = {c, m};
+    }
+  }
+  for (uint32_t m = 0; m < model.messages.size(); ++m) {
+    for (const auto& side : {model.messages[m].send, model.messages[m].receive}) {
+      const auto index = side ? model.index_of_rank(side->rank) : std::nullopt;
+      if (index) model.ranks[*index].message_of_row[side->row] = m;
     }
   }
   model.steps = steps_over(model.ranks);

@@ -74,8 +74,9 @@ struct RankModel {
   std::vector<analyzer::Piece> pieces;
   SummaryLane summary;
   std::unordered_map<int64_t, MemberPlace> collective_of_row;
-  std::optional<DurationNs> wait_per_step;  // exposed wait, over steady steps
-  std::optional<DurationNs> own_delay;      // of a named straggler
+  std::unordered_map<int64_t, uint32_t> message_of_row;  // into Model::messages
+  std::optional<DurationNs> wait_per_step;               // exposed wait, over steady steps
+  std::optional<DurationNs> own_delay;                   // of a named straggler
   std::vector<analyzer::OwnDelay> own_delays;
   std::vector<MemoryTrack> memory;
 
@@ -92,6 +93,7 @@ struct Model {
   std::vector<analyzer::MatchedCollective> collectives;
   std::vector<analyzer::MatchedMessage> messages;
   std::vector<analyzer::CommunicatorMatrix> matrices;  // of both, by communicator
+  analyzer::RankClocks clocks;                         // in the order of `ranks`
   std::vector<RankModel> ranks;                        // by rank
   Interval span;                                       // first to last event of all ranks
   // Windows of the steps over all ranks: earliest begin to latest end.
@@ -109,6 +111,9 @@ struct Model {
   [[nodiscard]] int64_t lost() const;
   // The widest of the hosts' bounds; nullopt = not known for each.
   [[nodiscard]] std::optional<DurationNs> clock_bound() const;
+  // What a difference of moments of two ranks can be wrong by; nullopt = unknown.
+  [[nodiscard]] std::optional<DurationNs> clock_bound(int rank, TraceNs at, int other,
+                                                      TraceNs other_at) const;
 };
 
 [[nodiscard]] Slices slices_of(const analyzer::Lane& lane);

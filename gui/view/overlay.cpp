@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "gui/view/collective_times.h"
+#include "gui/view/overlay_lines.h"
 #include "gui/view/result_track.h"
 #include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
@@ -49,7 +49,7 @@ void draw_callout(const Callout& callout, Point at, int width, int height,
   }
 }
 
-Callout callout_of(const analyzer::MatchedCollective& collective) {
+Callout callout_of(const Model& model, const analyzer::MatchedCollective& collective) {
   Callout callout;
   callout.title = fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence);
   if (collective.bytes) callout.title += fmt::format(" · {}", format_bytes(*collective.bytes));
@@ -66,48 +66,23 @@ Callout callout_of(const analyzer::MatchedCollective& collective) {
   }
   callout.lines.push_back(say("others waited up to {}, transfer {}", format_duration({wait_ns}),
                               format_duration({collective.transfer_ns})));
+  const std::optional<DurationNs> bound = model.clock_bound();
+  if (!collective.last_arriver && bound != DurationNs{0}) {
+    callout.lines.push_back(
+        bound ? say("who came last is not known: clocks agree to ± {}", format_duration(*bound))
+              : say("who came last is not known: clock bound unknown"));
+  }
   return callout;
 }
 
-// A line through the moments at which the ranks arrived, and what the last one cost.
-void draw_arrivals(const Session& session, int width, int height, const TextMeasure& measure,
-                   DrawList& list) {
-  const Model& model = session.model();
+// What the last one to arrive cost the others, beside the line through their arrivals.
+void draw_collective(const Session& session, int width, int height, const TextMeasure& measure,
+                     DrawList& list) {
+  const std::optional<Point> at = draw_arrivals(session, width, height, list);
+  if (!at || session.hover()) return;
   const analyzer::MatchedCollective& collective =
-      model.collectives[*session.selection().collective];
-  const TimeScale scale = session.scale();
-  std::vector<Point> points;
-  std::optional<Point> last;
-  for (const Row& row : session.layout().rows) {
-    if (row.kind != RowKind::kRank || row.pinned) continue;
-    const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
-    for (const analyzer::CollectiveMember& member : collective.members) {
-      const std::optional<TraceNs> arrival = arrival_of(member);
-      if (member.rank != rank || !arrival) continue;
-      const Point at{scale.pixel_of(*arrival), row.y - session.scroll() + kBarTop + kBarHeight / 2};
-      points.push_back(at);
-      if (collective.last_arriver == rank) last = at;
-    }
-  }
-  const bool visible = std::any_of(points.begin(), points.end(), [&](const Point& point) {
-    return point.x >= 0 && point.x < width;
-  });
-  if (!visible) return;
-  if (points.size() > 1) list.polyline(points, Role::kProblem, true, 2);
-  for (const Point& point : points) {
-    const bool is_last = last && point.x == last->x && point.y == last->y;
-    const int radius = is_last ? 6 : 3;
-    list.rect({point.x - radius, point.y - radius, 2 * radius, 2 * radius}, Role::kProblem, {}, 0,
-              static_cast<uint8_t>(radius));
-    if (is_last) {
-      list.frame({point.x - radius - 1, point.y - radius - 1, 2 * radius + 2, 2 * radius + 2},
-                 Role::kCanvas, static_cast<uint8_t>(radius + 1));
-    }
-  }
-  if (!session.hover()) {
-    draw_callout(callout_of(collective), last ? *last : points.front(), width, height, measure,
-                 list);
-  }
+      session.model().collectives[*session.selection().collective];
+  draw_callout(callout_of(session.model(), collective), *at, width, height, measure, list);
 }
 
 // A length between two lines.
@@ -127,36 +102,17 @@ void draw_measured(const Session& session, int height, const TextMeasure& measur
             {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre, .on_fill = true});
 }
 
-// Where the slice is on the screen, if its row is shown.
-std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
-  for (const Row& row : session.layout().rows) {
-    if (row.kind != RowKind::kThread || row.rank_index != place.rank_index ||
-        row.thread_index != place.thread_index) {
-      continue;
-    }
-    const Interval span = span_of(session.model(), place);
-    const TimeScale scale = session.scale();
-    const int x0 = scale.pixel_of(span.begin);
-    const int x1 = scale.pixel_of(span.end);
-    return Box{x0, row.y - session.scroll() + depth_top(place.depth), std::max(x1 - x0, 2),
-               kDepthHeight};
-  }
-  return std::nullopt;
-}
-
-// From each event of the selected one's flow to the next, also where one is narrower than a pixel.
-void draw_flow(const Session& session, DrawList& list) {
-  std::optional<Point> former;
-  for (const SlicePlace& place : session.flow()) {
-    const std::optional<Box> box = box_of(session, place);
-    if (!box) continue;
-    const Point begin{box->x, box->y + box->h / 2};
-    if (former) {
-      const Point points[] = {*former, {begin.x - 8, begin.y}, begin};
-      list.polyline(points, Role::kAccent, false, 2);
-      list.rect({begin.x - 3, begin.y - 3, 6, 6}, Role::kAccent, {}, 0, 3);
-    }
-    former = {std::min(box->x + box->w, box->x + 6), box->y + box->h / 2};
+// Frames a slice wherever it can be seen.
+void draw_frame(const Session& session, const SlicePlace& place, int outset, Role role,
+                uint8_t thickness, int width, int height, DrawList& list) {
+  for (const ShownSlice& shown : shown_slices(session, place)) {
+    if (!session.is_in_view(*shown.row)) continue;
+    const Box& box = shown.box;
+    const int fixed = shown.row->fixed ? 0 : session.layout().fixed_height;
+    if (fixed > 0) list.clip({0, fixed, width, height - fixed});
+    list.frame({box.x - outset, box.y - outset, box.w + 2 * outset, box.h + 2 * outset}, role, 0,
+               thickness);
+    if (fixed > 0) list.unclip();
   }
 }
 
@@ -223,24 +179,19 @@ Callout callout_of_memory(const Session& session, const Hover& hover) {
 
 DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
   DrawList list;
-  if (session.selection().collective) draw_arrivals(session, width, height, measure, list);
+  if (session.selection().collective) draw_collective(session, width, height, measure, list);
   if (session.selection().slice) {
-    if (const std::optional<Box> box = box_of(session, *session.selection().slice)) {
-      list.frame({box->x - 1, box->y - 1, box->w + 2, box->h + 2}, Role::kText, 0, 2);
-    }
+    draw_frame(session, *session.selection().slice, 1, Role::kText, 2, width, height, list);
   }
   draw_flow(session, list);
+  draw_messages(session, height, list);
   if (session.measured()) draw_measured(session, height, measure, list);
   const std::optional<Hover>& hover = session.hover();
   if (hover && hover->memory >= 0) {
     draw_callout(callout_of_memory(session, *hover), hover->at, width, height, measure, list);
   }
   if (hover && (hover->slice || hover->piece)) {
-    if (hover->slice) {
-      if (const std::optional<Box> box = box_of(session, *hover->slice)) {
-        list.frame(*box, Role::kTextDim);
-      }
-    }
+    if (hover->slice) draw_frame(session, *hover->slice, 0, Role::kTextDim, 1, width, height, list);
     draw_callout(callout_of(session, *hover), hover->at, width, height, measure, list);
   }
   return list;

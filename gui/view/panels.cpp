@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/format.h"
+#include "gui/view/collective_times.h"
 #include "gui/view/texts.h"
 
 namespace dprof::view {
@@ -154,6 +155,38 @@ Fields fields_of_selection(const Session& session) {
   return fields;
 }
 
+std::string rank_or_unknown(const std::optional<int>& rank) {
+  return rank ? say("rank {}", *rank) : say("a rank that is not known");
+}
+
+std::string message_text(const Model& model, const analyzer::MatchedMessage& message) {
+  std::string text =
+      fmt::format("{} → {}", rank_or_unknown(message.from), rank_or_unknown(message.to));
+  if (message.bytes) text += fmt::format(", {}", format_bytes(*message.bytes));
+  if (!message.send || !message.receive) return text + say(", the other side was not recorded");
+  const std::optional<TraceNs> sent = arrival_of(*message.send);
+  const std::optional<TraceNs> received = arrival_of(*message.receive);
+  if (!sent || !received) return text + say(", one side never began");
+  const auto bound = model.clock_bound(message.send->rank, *sent, message.receive->rank, *received);
+  if (!bound) return text + say(", clock bound unknown");
+  if (bound->ns > 0) text += say(", clocks agree to ± {}", format_duration(*bound));
+  return text;
+}
+
+// What the selected event led to or came from.
+Fields fields_of_flow(const Session& session) {
+  Fields fields;
+  for (const ShownMessage& shown : session.messages())
+    fields.emplace_back(say("message"),
+                        message_text(session.model(), session.model().messages[shown.message]));
+  if (session.is_flow_cut()) {
+    fields.emplace_back(say("related"), say("first {} of more events", kMostInFlow));
+  } else if (const size_t events = session.flow().size(); events > 1) {
+    fields.emplace_back(say("related"), say_count(events - 1, "{} event", "{} events", events - 1));
+  }
+  return fields;
+}
+
 // Texts side by side, with a gap; right-aligned ones end at `x`.
 int text_at(int x, int height, std::string text, TextStyle style, const TextMeasure& measure,
             DrawList& list) {
@@ -194,7 +227,8 @@ FindingsPanel draw_findings(const Session& session, int width, int height,
 Panel draw_details(const Session& session, const Fields& fields, int width, int height,
                    const TextMeasure& measure) {
   constexpr int kKeyWidth = 118;
-  const Fields shown = fields.empty() ? fields_of_selection(session) : fields;
+  Fields shown = fields.empty() ? fields_of_selection(session) : fields;
+  for (auto& field : fields_of_flow(session)) shown.push_back(std::move(field));
   DrawList body;
   int y = 8;
   for (const auto& [key, value] : shown) {

@@ -39,7 +39,7 @@ void Session::open(std::shared_ptr<const Model> model) {
     select_step(*step);
   }
   unfold_what_fits();
-  show_hang();
+  if (hung_collective()) select_hang();  // a hung run opens there
   scroll_ = 0;
   back_.clear();
   opened_ = saved_view();
@@ -51,26 +51,37 @@ void Session::forget_all() {
   collective_lines_.reset();
   pairs_.forget();
   forget_events();
-  flow_.clear();
+  forget_flow();
   hover_.reset();
 }
 
-// A hung run opens on the collective that never completed.
-void Session::show_hang() {
-  if (!model_->report.hang) return;
-  const analyzer::Hang& hang = *model_->report.hang;
+std::optional<uint32_t> Session::hung_collective() const {
   std::optional<uint32_t> hung;
+  if (!model_->report.hang) return hung;
+  const analyzer::Hang& hang = *model_->report.hang;
   for (uint32_t c = 0; c < model_->collectives.size(); ++c) {
     const analyzer::MatchedCollective& one = model_->collectives[c];
     const bool same = one.communicator == hang.communicator && one.function == hang.function &&
                       (!hang.sequence || one.sequence == *hang.sequence);
     if (same && !one.complete) hung = c;
   }
-  if (!hung) return;
-  const std::optional<size_t> finding = selection_.finding;
+  return hung;
+}
+
+void Session::select_hang() {
+  if (!model_->report.hang) return;
   page_ = Page::kTimeline;
-  select_collective(*hung);
-  selection_.finding = finding;
+  if (const std::optional<uint32_t> hung = hung_collective()) {
+    const std::optional<size_t> finding = selection_.finding;
+    select_collective(*hung);
+    selection_.finding = finding;
+    return;
+  }
+  const analyzer::Hang& hang = *model_->report.hang;
+  selection_ = {};
+  selection_.ranks = hang.culprits.empty() ? hang.waiting : hang.culprits;
+  unfold_selected();
+  go_to_end();
 }
 
 // A small run shows all its threads, a large one those of the ranks that its finding names.
@@ -90,6 +101,7 @@ void Session::unfold_what_fits() {
 void Session::set_viewport(int width, int height) {
   width_ = std::max(width, 1);
   height_ = std::max(height, 1);
+  fix_pinned();
   keep_scroll_inside();
 }
 

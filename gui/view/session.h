@@ -46,6 +46,22 @@ struct Hover {
   int memory = -1;  // into RankModel::memory
 };
 
+// Where a rank that is dragged would come to stand.
+struct RankDrop {
+  int rank = 0;
+  int by = 0;  // places down (or up, where negative) among those of its host
+  int y = 0;   // between which rows, in the layout
+};
+
+inline constexpr size_t kMostInFlow = 20;  // each is looked for among all events
+
+// A message that the selected event is a side of. Its ends have a place where events are loaded.
+struct ShownMessage {
+  uint32_t message = 0;  // into Model::messages
+  std::optional<SlicePlace> send;
+  std::optional<SlicePlace> receive;
+};
+
 struct ComparedRuns {
   std::string other_name;
   analyzer::RunComparison comparison;
@@ -77,6 +93,12 @@ class Session {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const std::optional<Hover>& hover() const { return hover_; }
   [[nodiscard]] int scroll() const { return scroll_; }
+  // Where a row is in the area that shows rows, and what of the layout is at a height of that area:
+  // pinned rows stay on top, the others scroll below them.
+  [[nodiscard]] int y_of(const Row& row) const { return row.fixed ? row.y : row.y - scroll_; }
+  [[nodiscard]] int layout_y(int y) const { return y < layout_.fixed_height ? y : y + scroll_; }
+  // Whether at least a part of a row can be seen.
+  [[nodiscard]] bool is_in_view(const Row& row) const;
   // Size of the area that shows rows, in pixels.
   void set_viewport(int width, int height);
 
@@ -172,6 +194,11 @@ class Session {
   void show_hidden();
   // Up (by < 0) or down among those of its host.
   void move_rank(int rank, int by);
+  // A rank is held at a height of the rows' area; drop_rank() moves it to where it is held then.
+  void drag_rank(int rank, int y);
+  [[nodiscard]] const std::optional<RankDrop>& rank_drop() const { return rank_drop_; }
+  void drop_rank();
+  void cancel_drag() { rank_drop_.reset(); }
 
   // In the order of their times.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
@@ -189,6 +216,8 @@ class Session {
   void select_finding(size_t index);
   void select_rank(int rank);
   void select_step(int64_t step);
+  // On the timeline the collective that never completed; what hangs in messages, who is missing.
+  void select_hang();
   void select_collective(uint32_t index);
   // Both, with the collective or message that counts most between them.
   void select_pair(analyzer::RankPair pair);
@@ -206,14 +235,20 @@ class Session {
   bool next_step(int by);
   // Along the selected collective's members in the order of their arrival.
   bool next_arrival(int by);
-  // What the selected event led to or came from, as it was asked for from the trace.
+  // What the selected event led to or came from, as it was asked for from the trace: of more than
+  // kMostInFlow rows the first. The collective among them is selected, too.
   void show_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
-  // With the selected event, by time; empty = it has none.
+  // With the selected event and the other sides of its messages, by time; empty = it has none.
   [[nodiscard]] std::vector<SlicePlace> flow() const;
+  // Of the flow.
+  [[nodiscard]] std::vector<ShownMessage> messages() const;
+  [[nodiscard]] bool is_flow_cut() const { return is_in_flow() && flow_cut_; }
   // Along the flow of the selected event.
   bool next_in_flow(int by);
   // To a neighbouring slice of the selected one's lane.
   bool next_slice(int by);
+  // To the event around the selected one (by < 0), or the first one within it.
+  bool next_depth(int by);
   // To the next event whose name matches, from the selected one or the visible range on.
   bool next_named(std::string_view pattern, int by);
 
@@ -226,6 +261,8 @@ class Session {
   void set_range(Interval range);
   void remember(bool continuous);
   void relayout();
+  void fix_pinned();
+  [[nodiscard]] std::vector<const Row*> rows_beside(int rank) const;
   void forget_all();
   void forget_events();
   [[nodiscard]] bool is_quick(const EventQuery& query) const;
@@ -233,7 +270,10 @@ class Session {
   template <typename Key, typename Value>
   Count begin_count(Counted<Key, Value> Session::*into,
                     Value (*make)(const RunEvents& events, const Key& key));
-  void show_hang();
+  void forget_flow();
+  void find_message_ends();
+  [[nodiscard]] bool is_in_flow() const;
+  [[nodiscard]] std::optional<uint32_t> hung_collective() const;
   void apply_all(const std::vector<std::string>& selectors);
   void remove_results(const std::function<bool(const ResultLanes&)>& matches);
   void take_over_results(const Model& former);
@@ -258,8 +298,11 @@ class Session {
   Arrangement arrangement_;
   std::vector<Note> notes_;
   std::optional<Interval> measured_;
+  std::optional<RankDrop> rank_drop_;
   std::vector<SlicePlace> flow_;  // empty, or with the event that it was asked for
-  SavedView opened_;              // right after opening
+  std::vector<ShownMessage> messages_;
+  bool flow_cut_ = false;
+  SavedView opened_;  // right after opening
   Layout layout_;
   Selection selection_;
   std::optional<Hover> hover_;

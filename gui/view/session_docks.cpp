@@ -120,31 +120,6 @@ void Session::select_event(const SlicePlace& place) {
   show_slice();
 }
 
-void Session::show_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows) {
-  flow_ = {of};
-  for (const analyzer::RelatedRow& row : rows) {
-    if (const auto place = place_of_row(*model_, rank_of(*model_, of).rank, row.table, row.row))
-      flow_.push_back(*place);
-  }
-  std::ranges::stable_sort(flow_, {},
-                           [&](const SlicePlace& place) { return span_of(*model_, place).begin; });
-}
-
-std::vector<SlicePlace> Session::flow() const {
-  const bool selected =
-      selection_.slice && std::ranges::find(flow_, *selection_.slice) != flow_.end();
-  return selected && flow_.size() > 1 ? flow_ : std::vector<SlicePlace>();
-}
-
-bool Session::next_in_flow(int by) {
-  const std::vector<SlicePlace> all = flow();
-  if (all.empty()) return false;
-  const auto at = std::ranges::find(all, *selection_.slice) - all.begin() + by;
-  if (at < 0 || at >= static_cast<ptrdiff_t>(all.size())) return false;
-  select_event(all[static_cast<size_t>(at)]);
-  return true;
-}
-
 bool Session::next_named(std::string_view pattern, int by) {
   const auto found = dprof::view::next_named(*model_, pattern, selection_.slice,
                                              by > 0 ? range_.begin : range_.end, by);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "analyzer/lane_walk.h"
 #include "gui/view/collective_times.h"
 #include "gui/view/session.h"
 
@@ -320,6 +321,28 @@ bool Session::next_slice(int by) {
   selection_.slice = place;
   show_slice();
   return true;
+}
+
+bool Session::next_depth(int by) {
+  if (!selection_.slice) return false;
+  SlicePlace place = *selection_.slice;
+  const Interval own = span_of(*model_, place);
+  place.depth += by;
+  const auto depths = static_cast<int>(thread_of(*model_, *selection_.slice).depths.size());
+  if (place.depth < 0 || place.depth >= depths) return false;
+  const analyzer::Lane& lane = lane_of(*model_, place);
+  const analyzer::SliceRange range = analyzer::slices_in(lane, own);
+  for (size_t i = range.first; i < range.end; ++i) {
+    place.slice = static_cast<uint32_t>(i);
+    const Interval other = span_of(*model_, place);
+    const Interval outer = by < 0 ? other : own;
+    const Interval inner = by < 0 ? own : other;
+    if (inner.begin < outer.begin || inner.end > outer.end) continue;
+    selection_.slice = place;
+    show_slice();
+    return true;
+  }
+  return false;
 }
 
 Interval Session::selected_range() const {

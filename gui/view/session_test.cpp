@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/view/docks/selection_table.h"
+#include "gui/view/hang_banner.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/test_model.h"
 
@@ -120,6 +121,52 @@ TEST_F(SessionTest, ClicksSelectSlices) {
   EXPECT_FALSE(session.selection().slice);
 }
 
+TEST_F(SessionTest, PinnedRowsStayWhereTheyAre) {
+  session.pin({"rank:2"});
+  const int fixed = session.layout().fixed_height;
+  ASSERT_EQ(fixed, 2 * kRowHeight);
+  session.scroll_by(40);
+  ASSERT_EQ(session.scroll(), 40);
+  const auto at = [&](int y) { return session.layout().at(session.layout_y(y)); };
+  for (const Row& row : session.layout().rows) {
+    if (!session.is_in_view(row)) continue;
+    const int y = std::max(session.y_of(row), row.fixed ? 0 : fixed);
+    EXPECT_EQ(at(y), &row) << row.track << " is where it is drawn";
+  }
+  EXPECT_TRUE(at(fixed - 1)->pinned);
+  EXPECT_EQ(at(fixed)->track, "rank:0") << "its host's row is scrolled away";
+  const Row* first = session.layout().of_rank(0);
+  session.scroll_by(1000);
+  EXPECT_FALSE(session.is_in_view(*first));
+  session.scroll_to(*first);
+  EXPECT_EQ(session.y_of(*first), fixed) << "not below the pinned ones";
+  session.set_viewport(600, 90);
+  EXPECT_EQ(session.layout().fixed_height, 0) << "half of that is too little";
+}
+
+TEST_F(SessionTest, ARankIsDraggedToTheNearestGapOfItsHost) {
+  const auto gap = [&](int rank, int y) {
+    session.drag_rank(rank, y);
+    EXPECT_TRUE(session.rank_drop());
+    return session.rank_drop().value_or(RankDrop{});
+  };
+  const int first = session.layout().of_rank(0)->y;
+  const int second = session.layout().of_rank(1)->y;
+  EXPECT_EQ(gap(0, first + 3).by, 0) << "where it is";
+  EXPECT_EQ(gap(0, second + 3).by, 0) << "above the next one, it stays";
+  EXPECT_EQ(gap(0, second + kRowHeight - 3).by, 1);
+  EXPECT_EQ(gap(1, -500).by, -1);
+  EXPECT_EQ(session.rank_drop()->y, first) << "no higher than its host";
+  EXPECT_EQ(gap(0, 5000).y, second + kRowHeight) << "nor lower";
+  EXPECT_EQ(gap(2, first).by, 0) << "the only one of its host";
+  session.drag_rank(9, 0);
+  EXPECT_FALSE(session.rank_drop()) << "there is no such rank";
+  session.drag_rank(0, 5000);
+  session.drop_rank();
+  EXPECT_EQ(session.arrangement().order, (std::vector<int>{1, 0}));
+  EXPECT_FALSE(session.rank_drop());
+}
+
 TEST_F(SessionTest, FoldingTogglesRows) {
   const size_t rows = session.layout().rows.size();
   session.toggle_selected();
@@ -182,6 +229,14 @@ TEST_F(SessionTest, TheStateTellsWhatIsShown) {
   EXPECT_EQ(state["messages"][0], "a message");
   EXPECT_EQ(state["rows"][1]["track"], "rank:0");
   EXPECT_EQ(state["rows"][1]["items"], 18) << "six pieces in each of three steps";
+  session.pin({"rank:2"});
+  session.scroll_by(40);
+  const auto scrolled = nlohmann::json::parse(dump_state(session, 0, {}))["rows"];
+  EXPECT_EQ(scrolled[1]["y"], kRowHeight);
+  EXPECT_EQ(scrolled[1]["fixed"], true);
+  EXPECT_EQ(scrolled[2]["track"], "host:node-a");
+  EXPECT_EQ(scrolled[2]["y"], 2 * kRowHeight - 40);
+  EXPECT_EQ(scrolled[2]["in_view"], false) << "below the pinned rows";
   // Rank 2 in step 1: step, input, forward, optimizer, all_reduce.
   EXPECT_EQ(state["selection"]["events"], 5);
 }
@@ -221,9 +276,54 @@ TEST_F(SessionTest, AHungRunOpensOnTheCollectiveThatNeverCompleted) {
   ASSERT_TRUE(session.selection().collective);
   EXPECT_EQ(*session.selection().collective, session.model().collectives.size() - 1);
   EXPECT_EQ(session.selection().finding, 0U) << "the finding about it stays chosen";
+  session.show_page(Page::kMatrix);
+  session.clear_selection();
+  session.select_hang();
+  EXPECT_EQ(session.page(), Page::kTimeline);
+  ASSERT_TRUE(session.selection().collective);
+  const auto state = nlohmann::json::parse(dump_state(session, 0, {}));
+  EXPECT_EQ(state["hang"]["culprits"], nlohmann::json::array({2}));
   const Interval hung = *session.selection().range;
   EXPECT_LE(session.range().begin, hung.begin);
   EXPECT_GE(session.range().end, hung.end);
+}
+
+TEST_F(SessionTest, AHangInMessagesSelectsWhoIsMissing) {
+  Model model = test::small_model();
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = "0",
+                                     .function = schema::Function::kRecv};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_EQ(session.selection().finding, 0U) << "there is no collective to open on";
+  session.select_hang();
+  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(session.range().end, session.whole().end);
+}
+
+TEST_F(SessionTest, ABannerSaysWhatHangs) {
+  const FixedTextMeasure measure;
+  EXPECT_EQ(draw_hang_banner(session, 900, measure).height, 0) << "nothing hangs";
+  Model model = test::small_model();
+  model.collectives.back().complete = false;
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = "0",
+                                     .function = schema::Function::kAllReduce,
+                                     .sequence = 2,
+                                     .reason = "rank 2 sleeps"};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.clear_selection();
+  const Panel banner = draw_hang_banner(session, 900, measure);
+  const std::string text = to_text(banner.list);
+  for (const char* part :
+       {"Hang: all_reduce #2 of 0", "culprit: rank 2", "waiting: ranks 0, 1", "Rank 2 sleeps."})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  ASSERT_EQ(banner.links.size(), 1U);
+  banner.links.front().follow(session);
+  EXPECT_EQ(session.selection().collective, 2U);
 }
 
 }  // namespace

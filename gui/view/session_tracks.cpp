@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "gui/view/session.h"
 
@@ -10,8 +12,18 @@ namespace dprof::view {
 
 void Session::relayout() {
   layout_ = make_layout(*model_, arrangement_);
+  fix_pinned();
   hover_.reset();
+  rank_drop_.reset();
   keep_scroll_inside();
+}
+
+// At most half of what is seen stands still.
+void Session::fix_pinned() { layout_.fix_pinned(height_ / 2); }
+
+bool Session::is_in_view(const Row& row) const {
+  const int y = y_of(row);
+  return y + row.height > (row.fixed ? 0 : layout_.fixed_height) && y < height_;
 }
 
 std::vector<size_t> Session::looked_at() const {
@@ -47,8 +59,9 @@ void Session::take_events(size_t rank_index, SharedEvents events) {
     selection_.slice->thread_index = result + after;
     if (result < 0) selection_.slice.reset();
   }
-  if (std::ranges::any_of(flow_, is_of_rank)) flow_.clear();
+  if (std::ranges::any_of(flow_, is_of_rank)) forget_flow();
   model_->ranks[rank_index].events = std::move(events);
+  find_message_ends();
   forget_events();
   relayout();
 }
@@ -66,7 +79,8 @@ void Session::scroll_by(int pixels) {
 }
 
 void Session::scroll_to(const Row& row) {
-  if (row.y < scroll_) scroll_ = row.y;
+  if (row.fixed) return;
+  scroll_ = std::min(scroll_, row.y - layout_.fixed_height);
   if (row.y + row.height > scroll_ + height_) scroll_ = row.y + row.height - height_;
   keep_scroll_inside();
 }
@@ -143,16 +157,23 @@ void Session::show_hidden() {
   relayout();
 }
 
-void Session::move_rank(int rank, int by) {
-  // In the order in which the ranks of its host stand now.
-  std::vector<int> order;
+// Rank rows of a rank's host, in the order in which they stand.
+std::vector<const Row*> Session::rows_beside(int rank) const {
+  std::vector<const Row*> rows;
   const RankModel* moved = model_->rank(rank);
-  if (moved == nullptr) return;
+  if (moved == nullptr) return rows;
   for (const Row& row : layout_.rows) {
     if (row.kind != RowKind::kRank || row.pinned) continue;
-    const RankModel& one = model_->ranks[static_cast<size_t>(row.rank_index)];
-    if (one.host == moved->host) order.push_back(one.rank);
+    if (model_->ranks[static_cast<size_t>(row.rank_index)].host == moved->host)
+      rows.push_back(&row);
   }
+  return rows;
+}
+
+void Session::move_rank(int rank, int by) {
+  std::vector<int> order;
+  for (const Row* row : rows_beside(rank))
+    order.push_back(model_->ranks[static_cast<size_t>(row->rank_index)].rank);
   const auto at = std::ranges::find(order, rank);
   if (at == order.end()) return;
   const auto from = static_cast<int>(at - order.begin());
@@ -164,6 +185,33 @@ void Session::move_rank(int rank, int by) {
   }
   arrangement_.order = std::move(order);
   relayout();
+}
+
+void Session::drag_rank(int rank, int y) {
+  rank_drop_.reset();
+  const std::vector<const Row*> rows = rows_beside(rank);
+  const auto dragged = std::ranges::find(rows, fmt::format("rank:{}", rank), &Row::track);
+  if (dragged == rows.end()) return;
+  // Above each of them, or below all that belongs to the last one.
+  std::vector<int> gaps;
+  for (const Row* row : rows) gaps.push_back(row->y);
+  const std::string within = rows.back()->track + "/";
+  int end = rows.back()->y + rows.back()->height;
+  for (const Row& row : layout_.rows) {
+    if (!row.pinned && row.track.starts_with(within)) end = row.y + row.height;
+  }
+  gaps.push_back(end);
+  const int held = layout_y(y);
+  const auto nearest =
+      std::ranges::min_element(gaps, {}, [&](int gap) { return std::abs(gap - held); });
+  const auto from = static_cast<int>(dragged - rows.begin());
+  const auto to = static_cast<int>(nearest - gaps.begin());
+  rank_drop_ = RankDrop{.rank = rank, .by = to > from ? to - from - 1 : to - from, .y = *nearest};
+}
+
+void Session::drop_rank() {
+  const std::optional<RankDrop> drop = std::exchange(rank_drop_, std::nullopt);
+  if (drop) move_rank(drop->rank, drop->by);
 }
 
 }  // namespace dprof::view

@@ -29,8 +29,15 @@ Json row_json(const Session& session, const Row& row) {
     for (size_t depth = 0; depth < lanes.lods.size(); ++depth)
       count(slices_of(lanes.thread.depths[depth]), lanes.lods[depth]);
   }
-  return {{"track", row.track}, {"y", row.y},       {"height", row.height}, {"items", items},
-          {"folded", folded},   {"note", row.note}, {"closed", row.folded}};
+  return {{"track", row.track},
+          {"y", session.y_of(row)},
+          {"height", row.height},
+          {"fixed", row.fixed},
+          {"in_view", session.is_in_view(row)},
+          {"items", items},
+          {"folded", folded},
+          {"note", row.note},
+          {"closed", row.folded}};
 }
 
 Json value_json(const analyzer::SqlValue& value) {
@@ -87,6 +94,7 @@ std::string dump_state(const Session& session, int pending,
   out["selection"]["flow"] = Json::array();
   for (const SlicePlace& place : session.flow())
     out["selection"]["flow"].push_back(selector_of(session.model(), place));
+  out["selection"]["flow_cut"] = session.is_flow_cut();
   out["hover"] = nullptr;
   if (session.hover()) out["hover"] = {{"x", session.hover()->at.x}, {"y", session.hover()->at.y}};
   out["messages"] = messages;
@@ -103,6 +111,10 @@ std::string dump_state(const Session& session, int pending,
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
   out["sql"] = sql_json(session);
+  out["hang"] = nullptr;
+  if (const auto& hang = session.model().report.hang)
+    out["hang"] = {
+        {"state", hang->state}, {"culprits", hang->culprits}, {"waiting", hang->waiting}};
   out["memory_bytes"] = session.model().memory_bytes();
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

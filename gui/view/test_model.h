@@ -127,6 +127,13 @@ inline Model small_model() {
     analysis.ranks.push_back(std::move(of));
     lanes.push_back(std::move(lane));
   }
+  analysis.clocks = {
+      .maps = {{},
+               {},
+               analyzer::ClockMap(std::vector<analyzer::ClockMap::Knot>{{TraceNs{0}, 0, 14'000}})},
+      .clock_of = {0, 0, 1},
+      .recorder_of = {0, 0, 0},
+      .recorder_bound_ns = {0, 0, 0}};
   for (int64_t step = 0; step < kSteps; ++step) {
     analysis.collectives.push_back({.communicator = "0",
                                     .function = schema::Function::kAllReduce,

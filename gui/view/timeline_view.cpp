@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "gui/view/pages/grid.h"
+#include "gui/view/row_marks.h"
 #include "gui/view/texts.h"
 
 namespace dprof::view {
@@ -20,9 +22,32 @@ constexpr int kStepLinesFrom = 24;  // pixels between steps
 constexpr int kOverlapStripe = 4;
 constexpr uint8_t kFoldedTint = 70;
 constexpr uint8_t kDeepTint = 64;
+constexpr uint8_t kDraggedTint = 200;
 
 bool is_hatched(Category category) {
   return category == Category::kExposedWait || category == Category::kSyncBubble;
+}
+
+// Paints the rows that can be seen with `paint(row, y)`: those that stay, and those that scroll
+// below them, with a line between.
+template <typename Paint>
+void for_rows_in_view(const Session& session, int width, int height, DrawList& list,
+                      const Paint& paint) {
+  const Layout& layout = session.layout();
+  const int fixed = layout.fixed_height;
+  const auto paint_all = [&](bool of_fixed) {
+    for (const Row& row : layout.rows) {
+      const int y = session.y_of(row);
+      const bool seen = y + row.height > (of_fixed ? 0 : fixed) && y < height;
+      if (row.fixed == of_fixed && seen) paint(row, y);
+    }
+  };
+  paint_all(/*of_fixed=*/true);
+  if (fixed > 0) list.clip({0, fixed, width, height - fixed});
+  paint_all(/*of_fixed=*/false);
+  if (fixed == 0) return;
+  list.unclip();
+  list.rect({0, fixed - 1, width, 2}, Role::kTextFaint);
 }
 
 // Leaves a gap to the next slice where there is room for it.
@@ -42,11 +67,8 @@ class RowPainter {
   DrawList paint() && {
     list_.rect({0, 0, width_, height_}, Role::kCanvas);
     if (session_.selection().range) paint_range(*session_.selection().range);
-    for (const Row& row : session_.layout().rows) {
-      const int y = row.y - session_.scroll();
-      if (y + row.height <= 0 || y >= height_) continue;
-      paint_row(row, y);
-    }
+    for_rows_in_view(session_, width_, height_, list_,
+                     [this](const Row& row, int y) { paint_row(row, y); });
     return std::move(list_);
   }
 
@@ -64,11 +86,13 @@ class RowPainter {
       if (session_.selection().has_rank(rank.rank)) {
         list_.rect({0, y, width_, row.height}, Role::kAccentSoft);
       }
+      draw_losses(session_, row, y, list_);
       paint_summary(rank, y + kBarTop);
     } else if (row.kind == RowKind::kMemory) {
       paint_memory(rank.memory[static_cast<size_t>(row.memory_index)], y);
     } else {
       list_.rect({0, y + 1, width_, row.height - 2}, Role::kLaneBackground);
+      draw_losses(session_, row, y, list_);
       const auto thread = static_cast<size_t>(row.thread_index);
       for (int depth = 0; depth < row.depths; ++depth) {
         const int top = y + depth_top(depth);
@@ -77,6 +101,7 @@ class RowPainter {
       }
     }
     paint_step_lines(rank, y, row.height);
+    draw_row_marks(session_, row, y, width_, measure_, list_);
   }
 
   void paint_summary(const RankModel& rank, int y) {
@@ -119,8 +144,11 @@ class RowPainter {
         tag.row = lane.row[box.slice];
       }
       const Box place{box.x0, y, painted_width(box.x1 - box.x0), kDepthHeight};
+      const TraceNs end{lane.start_ns[box.slice] + lane.duration_ns[box.slice]};
+      const bool unfinished = box.count == 1 && is_unfinished(rank.lanes(), end);
       if (collectives) {
         paint_collective(rank, lane, box, place, tag);
+        if (unfinished) fade_out(place);
         continue;
       }
       const auto role = role_of(static_cast<Category>(lane.phase[box.slice]));
@@ -130,6 +158,20 @@ class RowPainter {
       if (box.count == 1) {
         paint_label(place, row.names[static_cast<size_t>(lane.name[box.slice])], role);
       }
+      if (unfinished) fade_out(place);
+    }
+  }
+
+  // Nothing ended it: where its trace ends is no end of its own.
+  void fade_out(const Box& place) {
+    constexpr int kParts = 8;
+    constexpr int kPart = 5;
+    const int from = std::max(place.x, place.x + place.w - kParts * kPart);
+    for (int x = place.x + place.w; x > from; x -= kPart) {
+      const int left = std::max(x - kPart, from);
+      const int shines = 255 * (place.x + place.w - x) / (kParts * kPart);
+      list_.rect({left, place.y, x - left, place.h}, Role::kLaneBackground, {},
+                 static_cast<uint8_t>(shines));
     }
   }
 
@@ -200,17 +242,6 @@ class RowPainter {
   std::vector<SliceBox> boxes_;
   int labels_ = 0;
 };
-
-// Every how many steps there is room for a number: 1, 2, 5, 10, 20 …
-int64_t label_stride(double step_width, int label_width) {
-  constexpr int64_t kMost = 1'000'000'000;
-  for (int64_t power = 1; power < kMost; power *= 10) {
-    for (const int64_t factor : {1, 2, 5}) {
-      if (static_cast<double>(power * factor) * step_width >= label_width) return power * factor;
-    }
-  }
-  return kMost;
-}
 
 void draw_step_strip(const Session& session, int width, const TextMeasure& measure,
                      DrawList& list) {
@@ -346,11 +377,26 @@ DrawList draw_rows(const Session& session, int width, int height, const TextMeas
 DrawList draw_tracks(const Session& session, int width, int height, const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
-  for (const Row& row : session.layout().rows) {
-    const int y = row.y - session.scroll();
-    if (y + row.height <= 0 || y >= height) continue;
+  for_rows_in_view(session, width, height, list, [&](const Row& row, int y) {
     draw_track(session, row, y, width, measure, list);
-  }
+  });
+  return list;
+}
+
+DrawList draw_rank_drop(const Session& session, int width) {
+  DrawList list;
+  const std::optional<RankDrop>& drop = session.rank_drop();
+  if (!drop) return list;
+  const Layout& layout = session.layout();
+  const auto index = session.model().index_of_rank(drop->rank);
+  const Row* dragged = index ? layout.of_rank(static_cast<int>(*index)) : nullptr;
+  if (dragged != nullptr && session.is_in_view(*dragged))
+    list.rect({0, session.y_of(*dragged), width, dragged->height}, Role::kAccent, {}, kDraggedTint);
+  constexpr int kLeft = 26;  // as far in as the ranks
+  constexpr int kKnob = 3;
+  const int y = std::max(drop->y - session.scroll(), layout.fixed_height);
+  list.rect({kLeft, y - 1, width - kLeft, 2}, Role::kAccent);
+  list.rect({kLeft - kKnob, y - kKnob, 2 * kKnob, 2 * kKnob}, Role::kAccent, {}, 0, kKnob);
   return list;
 }
 

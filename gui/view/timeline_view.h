@@ -18,7 +18,7 @@ inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
 // Ruler with the clock bound, and the numbers of steps. `width` × kHeaderHeight.
 [[nodiscard]] DrawList draw_header(const Session& session, int width, const TextMeasure& measure);
 
-// The rows, scrolled. Coordinates begin at the first row's top left.
+// The rows, scrolled below the pinned ones. Coordinates begin at the area's top left.
 [[nodiscard]] DrawList draw_rows(const Session& session, int width, int height,
                                  const TextMeasure& measure);
 
@@ -28,5 +28,8 @@ inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
 // The track list: names and notes, aligned with the rows.
 [[nodiscard]] DrawList draw_tracks(const Session& session, int width, int height,
                                    const TextMeasure& measure);
+
+// Above it: where a rank that is dragged would come to stand.
+[[nodiscard]] DrawList draw_rank_drop(const Session& session, int width);
 
 }  // namespace dprof::view

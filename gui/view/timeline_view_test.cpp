@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "gui/view/overview.h"
@@ -27,6 +28,14 @@ void expect_golden(const DrawList& list, const std::string& name) {
   std::stringstream want;
   want << file.rdbuf();
   EXPECT_EQ(to_text(list), want.str()) << "golden file " << path;
+}
+
+std::vector<Box> frames_of(const DrawList& list) {
+  std::vector<Box> boxes;
+  for (const Command& command : list.commands()) {
+    if (command.kind == CommandKind::kFrame && command.radius == 0) boxes.push_back(command.box);
+  }
+  return boxes;
 }
 
 class TimelineViewTest : public ::testing::Test {
@@ -75,6 +84,112 @@ TEST_F(TimelineViewTest, HoverShowsWhatIsUnderTheMouse) {
   const std::string text = to_text(draw_overlay(session, 600, 200, measure));
   EXPECT_NE(text.find("\"forward\""), std::string::npos) << text;
   EXPECT_NE(text.find("35.0 ms · forward · rank 2, main"), std::string::npos) << text;
+}
+
+TEST_F(TimelineViewTest, PinnedRowsAreDrawnAboveThoseThatScroll) {
+  session.pin({"rank:2"});
+  const auto fixed_part = [&](const DrawList& list) {
+    const std::string text = to_text(list);
+    const size_t clip = text.find("clip 0 50");
+    EXPECT_NE(clip, std::string::npos);
+    return text.substr(0, clip);
+  };
+  const std::string rows = fixed_part(draw_rows(session, 600, 200, measure));
+  const std::string tracks = fixed_part(draw_tracks(session, 240, 200, measure));
+  const std::string before = to_text(draw_rows(session, 600, 200, measure));
+  session.scroll_by(40);
+  EXPECT_EQ(fixed_part(draw_rows(session, 600, 200, measure)), rows);
+  EXPECT_EQ(fixed_part(draw_tracks(session, 240, 200, measure)), tracks);
+  EXPECT_NE(to_text(draw_rows(session, 600, 200, measure)), before) << "the others scroll";
+}
+
+TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
+  session.pin({"rank:2", "rank:2/thread:main"});
+  session.select_event({2, 0, 1, 4});
+  session.scroll_by(10'000);
+  const int pinned_y = session.layout().rows[2].y + depth_top(1);
+  const std::string text = to_text(draw_overlay(session, 600, 200, measure));
+  const Box box = frames_of(draw_overlay(session, 600, 200, measure)).front();
+  EXPECT_EQ(box.y, pinned_y - 1) << text;
+  // The arrivals of those that the pinned rows cover are not drawn above them.
+  const int fixed = session.layout().fixed_height;
+  const DrawList overlay = draw_overlay(session, 600, 200, measure);
+  for (const Command& command : overlay.commands()) {
+    if (command.kind != CommandKind::kPolyline) continue;
+    for (const Point& point : overlay.points_of(command))
+      EXPECT_TRUE(point.y >= fixed || point.y == kRowHeight + kBarTop + kBarHeight / 2) << point.y;
+  }
+}
+
+TEST_F(TimelineViewTest, ADraggedRankHasALineWhereItWillStand) {
+  EXPECT_TRUE(draw_rank_drop(session, 240).commands().empty());
+  session.drag_rank(0, 5000);
+  const std::string text = to_text(draw_rank_drop(session, 240));
+  EXPECT_EQ(text,
+            "rect 0 25 240 25 accent\nrect 26 74 214 2 accent\n"
+            "rect 23 72 6 6 accent\n");
+}
+
+class RowMarksTest : public TimelineViewTest {
+ protected:
+  // With what is done to rank 2's lanes and trace.
+  void open(const std::function<void(analyzer::RankLanes&, analyzer::TraceFile&)>& change) {
+    Model model = test::small_model();
+    analyzer::RankLanes lanes = model.ranks[2].lanes();
+    change(lanes, model.run.traces[2]);
+    model.ranks[2].events = std::make_shared<const RankEvents>(std::move(lanes));
+    session.open(std::make_shared<const Model>(std::move(model)));
+    session.show_all();
+  }
+  [[nodiscard]] int64_t drawn(CommandKind kind, Role role, std::string_view track) const {
+    const Row& row = *std::ranges::find(session.layout().rows, track, &Row::track);
+    const int y = session.y_of(row);
+    const DrawList list = draw_rows(session, 600, 400, measure);
+    return std::ranges::count_if(list.commands(), [&](const Command& command) {
+      return command.kind == kind && command.role == role && command.box.y >= y &&
+             command.box.y < y + row.height;
+    });
+  }
+  [[nodiscard]] std::string rows() const { return to_text(draw_rows(session, 600, 400, measure)); }
+};
+
+TEST_F(RowMarksTest, LostRecordsAreHatchedWhereTheirTimeIsKnown) {
+  open([](analyzer::RankLanes& lanes, analyzer::TraceFile&) {
+    lanes.losses = {{.span = {TraceNs{20 * test::kMs}, TraceNs{190 * test::kMs}},
+                     .thread_id = 1,
+                     .reason = schema::LossReason::kRingFull,
+                     .count = 1204}};
+  });
+  EXPECT_NE(rows().find("1,204 records lost: ring full"), std::string::npos);
+  EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:main"), 1);
+  EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:gloo_worker"), 0);
+  EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0) << "its thread is shown";
+  session.toggle_selected();
+  EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 1) << "it is folded away";
+  session.show({TraceNs{200 * test::kMs}, TraceNs{250 * test::kMs}});
+  EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0);
+}
+
+TEST_F(RowMarksTest, AKilledProcessHasAnEndMark) {
+  open([](analyzer::RankLanes&, analyzer::TraceFile&) {});
+  EXPECT_EQ(drawn(CommandKind::kRect, Role::kProblem, "rank:2/thread:main"), 0);
+  open([](analyzer::RankLanes&, analyzer::TraceFile& trace) {
+    trace.ended = "process_killed";
+    trace.exit_status = "signal:9";
+  });
+  EXPECT_NE(rows().find("process killed, signal:9"), std::string::npos);
+  EXPECT_EQ(drawn(CommandKind::kRect, Role::kProblem, "rank:2/thread:main"), 1);
+  EXPECT_EQ(drawn(CommandKind::kRect, Role::kProblem, "rank:0"), 0);
+}
+
+TEST_F(RowMarksTest, WhatNothingEndedFadesOut) {
+  const auto backgrounds = [&] {
+    return drawn(CommandKind::kRect, Role::kLaneBackground, "rank:2/thread:main");
+  };
+  open([](analyzer::RankLanes&, analyzer::TraceFile&) {});
+  EXPECT_EQ(backgrounds(), 1);
+  open([](analyzer::RankLanes& lanes, analyzer::TraceFile&) { lanes.open_slices = 1; });
+  EXPECT_GT(backgrounds(), 8);
 }
 
 TEST_F(TimelineViewTest, OnlyVisibleRowsAreDrawn) {

@@ -48,8 +48,7 @@ class AccessibleRow final : public QAccessibleInterface {
     }
     const view::AccessibleRow row = canvas_.accessible_row(index_);
     state.selected = row.selected;
-    state.offscreen =
-        row.box.y + row.box.h <= 0 || row.box.y >= canvas_.height() - view::kHeaderHeight;
+    state.offscreen = !row.in_view;
     return state;
   }
 
@@ -85,7 +84,8 @@ class AccessibleCanvas final : public QAccessibleWidget {
   }
   [[nodiscard]] QAccessibleInterface* childAt(int x, int y) const override {
     for (int i = 0; i < childCount(); ++i) {
-      if (child(i)->rect().contains(x, y)) return child(i);
+      const bool seen = canvas_.accessible_row(static_cast<size_t>(i)).in_view;
+      if (seen && child(i)->rect().contains(x, y)) return child(i);
     }
     return nullptr;
   }

@@ -70,6 +70,7 @@ void MainWindow::add_actions() {
   add_track_actions();
   add_sql_actions();
   add_window_actions();
+  add_focus_actions();
   complete_commands();
 }
 
@@ -87,10 +88,10 @@ void MainWindow::add_view_actions() {
   add_action(tr("Page down"), {Qt::Key_PageDown}, [=, this] { session_.scroll_by(page()); });
   add_action(tr("Start of the run"), {Qt::Key_Home}, [this] { session_.go_to_start(); });
   add_action(tr("End of the run"), {Qt::Key_End}, [this] { session_.go_to_end(); });
-  add_action(tr("Bring the selection into view; again: fit it"), {Qt::Key_F},
-             [this] { session_.focus(); });
-  add_action(tr("Selection becomes the range"), {Qt::Key_R},
-             [this] { session_.select_range(session_.selected_range()); });
+  about_selection_ << add_action(tr("Bring the selection into view; again: fit it"), {Qt::Key_F},
+                                 [this] { session_.focus(); });
+  about_selection_ << add_action(tr("Selection becomes the range"), {Qt::Key_R},
+                                 [this] { session_.select_range(session_.selected_range()); });
   add_action(tr("Back in the history of zoom"), {Qt::Key_Backspace, QKeySequence("Alt+Left")},
              [this] { session_.back(); });
   add_action(tr("Forward in the history of zoom"), {QKeySequence("Alt+Right")},
@@ -119,6 +120,7 @@ void MainWindow::add_selection_actions() {
              [this] { next_along(1); });
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
              [this] { next_along(-1); });
+  add_action(tr("What hangs"), {}, [this] { session_.select_hang(); });
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
              [this] { session_.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
@@ -126,17 +128,18 @@ void MainWindow::add_selection_actions() {
 }
 
 void MainWindow::add_track_actions() {
-  add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
-             [this] { session_.toggle_selected(); });
-  add_action(tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P},
-             [this] { session_.pin(session_.selected_tracks()); });
-  add_action(tr("Pin or unpin the like of the selected track on all ranks"),
-             {QKeySequence("Shift+P")}, [this] {
-               if (const std::string pattern = session_.pattern_of_selected(); !pattern.empty())
-                 session_.pin({pattern});
-             });
-  add_action(tr("Hide the selected tracks"), {Qt::Key_H},
-             [this] { session_.hide(session_.selected_tracks()); });
+  about_selection_ << add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
+                                 [this] { session_.toggle_selected(); });
+  about_selection_ << add_action(tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P},
+                                 [this] { session_.pin(session_.selected_tracks()); });
+  about_selection_ << add_action(tr("Pin or unpin the like of the selected track on all ranks"),
+                                 {QKeySequence("Shift+P")}, [this] {
+                                   if (const std::string pattern = session_.pattern_of_selected();
+                                       !pattern.empty())
+                                     session_.pin({pattern});
+                                 });
+  about_selection_ << add_action(tr("Hide the selected tracks"), {Qt::Key_H},
+                                 [this] { session_.hide(session_.selected_tracks()); });
   add_action(tr("Show the hidden tracks"), {QKeySequence("Shift+H")},
              [this] { session_.show_hidden(); });
   for (const int by : {-1, 1}) {
@@ -149,8 +152,9 @@ void MainWindow::add_track_actions() {
     const TraceNs at = session_.scale().time_of(canvas_->anchor());
     begin_note({at, at});
   });
-  add_action(tr("Write a note on the selected range"), {QKeySequence("Shift+M")},
-             [this] { begin_note(session_.selected_range()); });
+  about_selection_ << add_action(tr("Write a note on the selected range"),
+                                 {QKeySequence("Shift+M")},
+                                 [this] { begin_note(session_.selected_range()); });
 }
 
 void MainWindow::add_window_actions() {
@@ -184,14 +188,17 @@ void MainWindow::add_window_actions() {
     set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
   });
   add_action(tr("Save the listed events as CSV"), {}, [this] { save_events(); });
-  add_action(tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
-    QStringList selectors;
-    for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
-      selectors << to_qstring(one);
-    QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
-  });
+  about_selection_ << add_action(
+      tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
+        QStringList selectors;
+        for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
+          selectors << to_qstring(one);
+        QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
+      });
   connect(add_action(tr("Open a run"), {QKeySequence::Open}, [] {}), &QAction::triggered, this,
           &MainWindow::choose_run);
+  connect(add_action(tr("Recent runs"), {QKeySequence("Ctrl+Shift+O")}, [] {}), &QAction::triggered,
+          this, &MainWindow::choose_recent);
   connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
           &MainWindow::read_again);
   connect(add_action(tr("Save this view as a file"), {}, [] {}), &QAction::triggered, this,
@@ -201,6 +208,7 @@ void MainWindow::add_window_actions() {
   add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
   add_action(tr("End the SQL statement; leave the field; clear the selection"), {Qt::Key_Escape},
              [this] {
+               if (tracks_->cancel_drag()) return;
                if (session_.sql().is_asking()) {
                  cancel_sql();
                } else if (canvas_->hasFocus()) {

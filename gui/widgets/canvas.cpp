@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/widgets/canvas.h"
 
+#include <QContextMenuEvent>
 #include <QMouseEvent>
 #include <QWheelEvent>
 #include <cmath>
+#include <utility>
 
 #include "gui/view/overview.h"
 #include "gui/view/timeline_view.h"
@@ -13,8 +15,8 @@ namespace dprof::widgets {
 namespace {
 
 constexpr int kDragFrom = 4;  // pixels; less is a click
-constexpr int kWheelNotch = 120;
 constexpr int kFoldMarkWidth = 40;
+constexpr int kEdge = 12;  // of the track list: a drag scrolls there
 
 // The list, moved down below the header.
 view::DrawList below_header(const view::DrawList& rows, int width, int height) {
@@ -23,24 +25,6 @@ view::DrawList below_header(const view::DrawList& rows, int width, int height) {
   list.append(rows, {0, view::kHeaderHeight});
   list.unclip();
   return list;
-}
-
-int wheel_delta(const QWheelEvent& event) {
-  // Shift or Alt turn the wheel sideways on some platforms.
-  const QPoint angle = event.angleDelta();
-  return angle.y() != 0 ? angle.y() : angle.x();
-}
-
-// One notch zooms by 4 : 5.
-void zoom_by_wheel(view::Session& session, int x, int delta) {
-  const int notches = std::max(std::abs(delta) / kWheelNotch, 1);
-  for (int i = 0; i < notches; ++i) {
-    if (delta > 0) {
-      session.zoom(x, 4, 5);
-    } else {
-      session.zoom(x, 5, 4);
-    }
-  }
 }
 
 }  // namespace
@@ -77,7 +61,23 @@ int Canvas::anchor() const {
 
 view::Hit Canvas::hit_at(QPoint at) const {
   return view::hit_test(session_.model(), session_.layout(), session_.scale(), at.x(),
-                        at.y() - view::kHeaderHeight + session_.scroll());
+                        session_.layout_y(at.y() - view::kHeaderHeight));
+}
+
+// What is under the mouse is selected first; a range that it lies in stays.
+void Canvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (!session_.is_open()) return;
+  const bool by_mouse = event->reason() == QContextMenuEvent::Mouse;
+  if (by_mouse && event->pos().y() >= view::kHeaderHeight) {
+    const view::Hit hit = hit_at(event->pos());
+    const std::optional<Interval>& range = session_.selection().range;
+    const bool in_range = range && range->begin <= hit.time && hit.time < range->end;
+    if (hit.row != nullptr && !in_range) {
+      session_.click(hit);
+      emit changed();
+    }
+  }
+  emit menu_wanted(event->globalPos());
 }
 
 void Canvas::resizeEvent(QResizeEvent* event) {
@@ -185,31 +185,15 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Canvas::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  const int delta = wheel_delta(*event);
-  const auto x = static_cast<int>(event->position().x());
-  const QPoint angle = event->angleDelta();
-  if (event->modifiers() == Qt::NoModifier && std::abs(angle.x()) > std::abs(angle.y())) {
-    session_.pan(-angle.x() * width() / (10 * kWheelNotch));  // a trackpad's sideways stroke
-  } else if (event->modifiers().testFlag(Qt::ControlModifier)) {
-    zoom_by_wheel(session_, x, delta);
-  } else if (event->modifiers().testFlag(Qt::ShiftModifier)) {
-    session_.pan(-delta * width() / (10 * kWheelNotch));
-  } else {
-    session_.scroll_by(-delta * view::kRowHeight * 2 / kWheelNotch);
-  }
+  strokes_.follow(*event, session_, width());
   event->accept();
   emit changed();
 }
 
-// Two fingers that part zoom in where they are.
 bool Canvas::event(QEvent* event) {
-  if (event->type() != QEvent::NativeGesture || !session_.is_open()) return Pane::event(event);
-  const auto* gesture = static_cast<QNativeGestureEvent*>(event);
-  if (gesture->gestureType() != Qt::ZoomNativeGesture) return Pane::event(event);
-  constexpr int kParts = 1000;
-  const int by = std::clamp(static_cast<int>(gesture->value() * kParts), -kParts / 2, kParts);
-  if (by == 0) return true;
-  session_.zoom(static_cast<int>(gesture->position().x()), kParts, kParts + by);
+  const std::optional<Pinch> pinch = pinch_of(*event);
+  if (!pinch || !session_.is_open()) return Pane::event(event);
+  zoom_by_pinch(*pinch, session_, static_cast<int>(pinch->at.x()));
   emit changed();
   return true;
 }
@@ -254,13 +238,29 @@ void Overview::mouseMoveEvent(QMouseEvent* event) {
   }
 }
 
+int Overview::canvas_pixel(double x) const {
+  const TraceNs at = view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(x));
+  return session_.scale().pixel_of(at);
+}
+
+// There are no rows here: the wheel zooms.
 void Overview::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  const TraceNs at =
-      view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(event->position().x()));
-  zoom_by_wheel(session_, session_.scale().pixel_of(at), wheel_delta(*event));
+  if (std::abs(event->angleDelta().x()) > std::abs(event->angleDelta().y())) {
+    strokes_.follow(*event, session_, width());
+  } else {
+    zoom_by_wheel(*event, session_, canvas_pixel(event->position().x()));
+  }
   event->accept();
   emit changed();
+}
+
+bool Overview::event(QEvent* event) {
+  const std::optional<Pinch> pinch = pinch_of(*event);
+  if (!pinch || !session_.is_open()) return Pane::event(event);
+  zoom_by_pinch(*pinch, session_, canvas_pixel(pinch->at.x()));
+  emit changed();
+  return true;
 }
 
 Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
@@ -276,13 +276,65 @@ Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
           },
           parent),
       session_(session) {
+  set_overlay([&session](int width, int) {
+    return session.is_open() ? view::draw_rank_drop(session, width) : view::DrawList();
+  });
   setAccessibleName(tr("Tracks"));
 }
 
+const view::Row* Tracks::row_at(QPoint at) const {
+  return session_.layout().at(session_.layout_y(at.y()));
+}
+
 void Tracks::mousePressEvent(QMouseEvent* event) {
-  if (!session_.is_open()) return;
+  if (!session_.is_open() || event->button() != Qt::LeftButton) return;
+  pressed_ = event->position().toPoint();
+  dragging_ = false;
+}
+
+// What is held follows the mouse; near the edges the list scrolls along.
+void Tracks::mouseMoveEvent(QMouseEvent* event) {
+  if (!session_.is_open() || !pressed_) return;
   const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  if (!dragging_) {
+    const view::Row* row = row_at(*pressed_);
+    if (std::abs(at.y() - pressed_->y()) < kDragFrom || row == nullptr || row->pinned ||
+        row->kind != view::RowKind::kRank)
+      return;
+    dragging_ = true;
+    dragged_ = session_.model().ranks[static_cast<size_t>(row->rank_index)].rank;
+  }
+  const int scroll = session_.scroll();
+  if (at.y() < session_.layout().fixed_height + kEdge) session_.scroll_by(-kEdge);
+  if (at.y() > height() - kEdge) session_.scroll_by(kEdge);
+  session_.drag_rank(dragged_, at.y());
+  if (session_.scroll() == scroll) {
+    update_overlay();
+  } else {
+    emit changed();
+  }
+}
+
+void Tracks::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_ || !session_.is_open()) return;
+  const QPoint at = *std::exchange(pressed_, std::nullopt);
+  if (std::exchange(dragging_, false)) {
+    session_.drop_rank();
+  } else {
+    click(at);
+  }
+  emit changed();
+}
+
+bool Tracks::cancel_drag() {
+  pressed_.reset();
+  session_.cancel_drag();
+  update_overlay();
+  return std::exchange(dragging_, false);
+}
+
+void Tracks::click(QPoint at) {
+  const view::Row* row = row_at(at);
   if (row == nullptr) return;
   if (row->kind == view::RowKind::kHost ||
       (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
@@ -290,13 +342,22 @@ void Tracks::mousePressEvent(QMouseEvent* event) {
   } else {
     session_.click({.row = row, .time = session_.selected_range().begin});
   }
-  emit changed();
+}
+
+void Tracks::contextMenuEvent(QContextMenuEvent* event) {
+  if (!session_.is_open()) return;
+  const bool by_mouse = event->reason() == QContextMenuEvent::Mouse;
+  const view::Row* row = by_mouse ? row_at(event->pos()) : nullptr;
+  if (row != nullptr && row->rank_index >= 0) {
+    session_.click({.row = row, .time = session_.selected_range().begin});
+    emit changed();
+  }
+  emit menu_wanted(event->globalPos());
 }
 
 void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
-  const QPoint at = event->position().toPoint();
-  const view::Row* row = session_.layout().at(at.y() + session_.scroll());
+  const view::Row* row = row_at(event->position().toPoint());
   if (row == nullptr || row->kind != view::RowKind::kRank) return;
   session_.toggle(*row);
   emit changed();
@@ -304,7 +365,7 @@ void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Tracks::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  session_.scroll_by(-wheel_delta(*event) * view::kRowHeight * 2 / kWheelNotch);
+  strokes_.scroll(*event, session_);
   event->accept();
   emit changed();
 }

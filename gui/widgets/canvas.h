@@ -8,6 +8,7 @@
 #include "gui/view/accessible.h"
 #include "gui/view/session.h"
 #include "gui/widgets/panes.h"
+#include "gui/widgets/strokes.h"
 
 namespace dprof::widgets {
 
@@ -30,10 +31,12 @@ class Canvas : public Pane {
   }
 
  signals:
-  void changed();        // the session has changed
-  void hover_changed();  // only what is under the mouse
+  void changed();                   // the session has changed
+  void hover_changed();             // only what is under the mouse
+  void menu_wanted(QPoint global);  // of what is selected
 
  protected:
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
@@ -49,6 +52,7 @@ class Canvas : public Pane {
 
   view::Session& session_;
   std::optional<QPoint> pressed_;
+  Strokes strokes_;
   std::optional<QPoint> panning_;
   bool dragging_ = false;
   bool measuring_ = false;
@@ -67,30 +71,48 @@ class Overview : public Pane {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   void centre_at(int x);
+  // Where on the canvas the moment is that stands here.
+  [[nodiscard]] int canvas_pixel(double x) const;
 
   view::Session& session_;
+  Strokes strokes_;
 };
 
-// The list of tracks beside the canvas: a click selects a rank, on its mark folds it.
+// The list of tracks beside the canvas: a click selects a rank, on its mark folds it; a drag moves
+// it among those of its host.
 class Tracks : public Pane {
   Q_OBJECT
 
  public:
   Tracks(view::Session& session, Look& look, QWidget* parent = nullptr);
+  // Lets go of what is dragged, where it was; false = nothing is.
+  bool cancel_drag();
 
  signals:
   void changed();
+  void menu_wanted(QPoint global);
 
  protected:
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
 
  private:
+  [[nodiscard]] const view::Row* row_at(QPoint at) const;
+  void click(QPoint at);
+
   view::Session& session_;
+  std::optional<QPoint> pressed_;
+  bool dragging_ = false;
+  int dragged_ = 0;  // rank
+  Strokes strokes_;
 };
 
 }  // namespace dprof::widgets

@@ -9,11 +9,13 @@
 #include "base/format.h"
 #include "gui/view/texts.h"
 #include "gui/widgets/main_window.h"
+#include "gui/widgets/recent_runs.h"
 
 namespace dprof::widgets {
 
 void MainWindow::open_model(std::shared_ptr<const view::Model> model) {
   show_model(std::move(model));
+  if (remembers_) remember_run(paths_);
   settling_ = true;
   loads_events_ = true;
   load_events();

@@ -28,6 +28,11 @@ void MainWindow::build_go_to() {
   go_to_->setFont(look_.font(view::Font::kSmall));
   go_to_->setAccessibleName(tr("Search, command, SQL statement or selector"));
   connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
+  // What a note was begun on is forgotten where the field is left for another part of the window;
+  // not where another window comes before this one.
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget* from, QWidget* to) {
+    if (from == go_to_ && to != nullptr) leave_note();
+  });
 }
 
 // Of the commands, while the text is one; made when all actions are there.
@@ -52,6 +57,12 @@ void MainWindow::begin_in_field(const QString& text) {
 void MainWindow::begin_note(Interval at) {
   noting_ = at;
   begin_in_field(kNote);
+}
+
+void MainWindow::leave_note() {
+  if (!noting_) return;
+  noting_.reset();
+  if (go_to_->text().startsWith(kNote)) go_to_->clear();
 }
 
 void MainWindow::go_to() {

@@ -279,6 +279,9 @@ QString Look::style_sheet() const {
     QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 5px;
                      padding: 1px 5px; selection-background-color: @accent; }
     QPlainTextEdit:focus { border: 1px solid @accent; }
+    QTreeWidget { background: @canvas; outline: 0; }
+    QTreeWidget::item { background: @canvas; border: 0; padding: 4px 6px; }
+    QTreeWidget::item:hover, QTreeWidget::item:selected { background: @soft; color: @text; }
     QScrollBar:vertical { background: @window; width: 10px; margin: 0; }
     QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 24px;
                                   margin: 2px; }
@@ -297,6 +300,8 @@ QString Look::style_sheet() const {
   set("@field", Role::kField);
   set("@border", Role::kBorder);
   set("@accent", Role::kAccent);
+  set("@canvas", Role::kCanvas);
+  set("@soft", Role::kAccentSoft);
   return sheet;
 }
 

@@ -9,6 +9,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "gui/view/hang_banner.h"
 #include "gui/view/overview.h"
 #include "gui/view/pages/collectives_page.h"
 #include "gui/view/pages/compare_page.h"
@@ -84,7 +85,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&worker_, &Worker::related, this,
           [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
             session_.show_flow(place, rows);
-            canvas_->update_overlay();
+            refresh();
           });
   connect(&worker_, &Worker::compared, this,
           [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
@@ -113,6 +114,7 @@ void MainWindow::build() {
   auto* all = new QWidget(this);
   auto* rows = column(all);
   rows->addWidget(build_top());
+  rows->addWidget(build_hang());
   columns_ = new QSplitter(Qt::Horizontal, all);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
@@ -158,6 +160,17 @@ QWidget* MainWindow::build_top() {
   return top_;
 }
 
+QWidget* MainWindow::build_hang() {
+  hang_ = new ScrollPane(look_, [this](int width, int, int) {
+    return view::draw_hang_banner(session_, width, look_.measure());
+  });
+  hang_->setFixedHeight(view::kHangBannerHeight);
+  hang_->setAccessibleName(tr("Hang"));
+  hang_->hide();
+  connect(hang_, &ScrollPane::followed, this, &MainWindow::follow);
+  return hang_;
+}
+
 QWidget* MainWindow::build_left() {
   auto* left = new QWidget;
   auto* rows = column(left);
@@ -183,6 +196,7 @@ QWidget* MainWindow::build_left() {
   rows->addWidget(head);
   tracks_ = new Tracks(session_, look_);
   connect(tracks_, &Tracks::changed, this, &MainWindow::refresh);
+  connect(tracks_, &Tracks::menu_wanted, this, &MainWindow::show_menu_at);
   rows->addWidget(tracks_, 1);
   left->setMinimumWidth(160);
   return left;
@@ -195,6 +209,7 @@ QWidget* MainWindow::build_centre() {
   canvas_ = new Canvas(session_, look_);
   connect(overview_, &Overview::changed, this, &MainWindow::refresh);
   connect(canvas_, &Canvas::changed, this, &MainWindow::refresh);
+  connect(canvas_, &Canvas::menu_wanted, this, &MainWindow::show_menu_at);
   connect(canvas_, &Canvas::hover_changed, canvas_, &Pane::update_overlay);
   rows->addWidget(overview_);
   rows->addWidget(canvas_, 1);
@@ -233,6 +248,7 @@ QWidget* MainWindow::build_centre() {
     return view::draw_message(view::say("Opening the run"), stage_.toStdString(), share_, width,
                               height, look_.measure());
   });
+  build_recent();
   centre_stack_ = new QStackedWidget;
   centre_stack_->addWidget(centre_);
   centre_stack_->addWidget(message_);
@@ -335,27 +351,6 @@ void MainWindow::arrange() {
   centre_->setSizes({below - bottom - 1, bottom});
 }
 
-void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
-  save_view();
-  renewing_ = false;
-  error_.reset();
-  stage_ = tr("opening");
-  share_ = 0;
-  options.cache = true;  // opened again, it is there at once
-  paths_ = paths;
-  options_ = options;
-  worker_.open(std::move(paths), std::move(options), {});
-  refresh();
-}
-
-void MainWindow::compare_with(std::vector<std::filesystem::path> paths,
-                              analyzer::AnalysisOptions options) {
-  if (!session_.is_open()) return;
-  compare_error_.reset();
-  options.cache = true;
-  worker_.compare(session_.shared_model(), std::move(paths), std::move(options));
-}
-
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
@@ -395,6 +390,8 @@ void MainWindow::show_page(view::Page page) {
 // The page, and the tracks beside the timeline only.
 void MainWindow::place_page() {
   page_tabs_->setVisible(session_.is_open());
+  hang_->setVisible(session_.is_open() && session_.model().report.hang);
+  hang_->refresh();
   if (!session_.is_open()) return;
   const auto page = static_cast<int>(session_.page());
   const QSignalBlocker quiet(page_tabs_);
@@ -407,6 +404,7 @@ void MainWindow::refresh() {
   place_page();
   save_view_soon();
   centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
+  place_recent();
   if (session_.is_open()) describe_selection();
   for (Pane* pane :
        {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),

@@ -23,6 +23,8 @@
 #include "gui/widgets/run_watch.h"
 #include "gui/widgets/worker.h"
 
+class QTreeWidget;
+
 namespace dprof::widgets {
 
 class MainWindow : public QMainWindow {
@@ -89,6 +91,7 @@ class MainWindow : public QMainWindow {
  private:
   void build();
   QWidget* build_top();
+  QWidget* build_hang();
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
@@ -106,6 +109,10 @@ class MainWindow : public QMainWindow {
   void save_picture();
   void save_events();
   void choose_run();
+  void build_recent();
+  void place_recent();
+  void list_recent();
+  void choose_recent();
   void recall_view();
   void save_view_soon();
   void save_view();
@@ -118,6 +125,9 @@ class MainWindow : public QMainWindow {
                    const Result<view::SharedEvents>& events);
   void settle();
   void add_track_actions();
+  void add_focus_actions();
+  void focus_pane(int by);
+  void show_menu_at(QPoint global);
   void add_sql_actions();
   void connect_sql();
   void ask_traces();
@@ -126,6 +136,7 @@ class MainWindow : public QMainWindow {
   void toggle_result_track();
   void next_along(int by);
   void begin_note(Interval at);
+  void leave_note();
   void build_go_to();
   void complete_commands();
   void begin_in_field(const QString& text);
@@ -139,6 +150,7 @@ class MainWindow : public QMainWindow {
 
   Look& look_;
   view::Session session_;
+  QList<QAction*> about_selection_;  // commands, for its menu
   Worker worker_;
   Worker sql_worker_;  // of its own, so that a long statement keeps nothing else waiting
   RunWatch watch_;
@@ -155,6 +167,7 @@ class MainWindow : public QMainWindow {
   view::SavedView kept_;
   std::optional<Interval> noting_;  // what a note is being written about
   Pane* top_ = nullptr;
+  ScrollPane* hang_ = nullptr;  // a banner, where the run hangs
   QLineEdit* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;
   Tracks* tracks_ = nullptr;
@@ -165,6 +178,8 @@ class MainWindow : public QMainWindow {
   HeatmapPane* heatmap_ = nullptr;
   std::array<ScrollPane*, view::kPages.size()> page_panes_{};  // nullptr: a pane of its own
   Pane* message_ = nullptr;
+  QTreeWidget* recent_ = nullptr;
+  std::vector<std::vector<std::filesystem::path>> recent_runs_;
   QStackedWidget* centre_stack_ = nullptr;
   QTabBar* right_tabs_ = nullptr;
   QStackedWidget* right_stack_ = nullptr;

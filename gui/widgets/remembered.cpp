@@ -20,6 +20,7 @@ constexpr auto kCentreKey = "window/centre";
 
 void MainWindow::recall_layout() {
   remembers_ = true;
+  list_recent();
   const QSettings settings;
   if (settings.value(kVersionKey).toInt() != kVersion) return;
   restoreGeometry(settings.value(kGeometryKey).toByteArray());

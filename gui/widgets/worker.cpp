@@ -143,9 +143,9 @@ void Worker::relate(analyzer::TraceFile trace, view::SlicePlace place, std::stri
   const uint64_t generation = describe_generation_;
   start([this, generation, trace = std::move(trace), place, table = std::move(table),
          row]() -> std::function<void()> {
-    constexpr size_t kMost = 20;  // each is looked for among all events
+    // One more than is shown: whether there are more is to be said.
     Result<std::vector<analyzer::RelatedRow>> rows =
-        analyzer::related_rows(trace, table, row, kMost);
+        analyzer::related_rows(trace, table, row, view::kMostInFlow + 1);
     if (!rows.ok()) return [] {};  // describe() says why
     return [this, generation, place, rows = *std::move(rows)] {
       if (generation == describe_generation_) emit related(place, rows);

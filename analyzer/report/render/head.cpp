@@ -106,10 +106,7 @@ std::string recording_text(const Report& report, const Painter& paint) {
 
 // Where the trace ended before a reason was found.
 std::string where_it_hangs(const Hang& hang) {
-  const std::string where =
-      fmt::format("{}{} of {}", word_of(hang.function),
-                  hang.sequence ? fmt::format(" #{}", *hang.sequence) : "",
-                  hang.communicator.empty() ? "an unnamed group" : hang.communicator);
+  const std::string where = hung_operation(hang);
   std::string sentence = hang.waiting.empty()
                              ? fmt::format("Nobody finished {}.", where)
                              : fmt::format("{} waited in {} when the trace ended.",
@@ -164,15 +161,23 @@ std::string head_section(const Report& report, const TextOptions& options, const
   return text;
 }
 
+std::string hung_operation(const Hang& hang) {
+  return fmt::format("{}{} of {}", word_of(hang.function),
+                     hang.sequence ? fmt::format(" #{}", *hang.sequence) : "",
+                     hang.communicator.empty() ? "an unnamed group" : hang.communicator);
+}
+
+std::string hang_sentence(const Hang& hang) {
+  if (hang.reason.empty()) return where_it_hangs(hang);
+  return capitalised(hang.reason) + (hang.reason.ends_with('.') ? "" : ".");
+}
+
 std::string hang_section(const Report& report, const TextOptions& options, const Painter& paint) {
   if (!report.hang) return {};
   const Hang& hang = *report.hang;
   const auto width = static_cast<size_t>(options.width);
-  const std::string sentence =
-      hang.reason.empty() ? where_it_hangs(hang)
-                          : capitalised(hang.reason) + (hang.reason.ends_with('.') ? "" : ".");
   return fmt::format("{}   {}\n", paint(Style::kBad, "HANG"), hang.state) +
-         paragraph_of("  ", printable(sentence), 2, width, paint, Style::kPlain) +
+         paragraph_of("  ", printable(hang_sentence(hang)), 2, width, paint, Style::kPlain) +
          hung_ranks(hang, width, paint);
 }
 

@@ -242,30 +242,24 @@ class Painter {
                 waits ? say("waits ↓ for →") : say("from ↓ to →"),
                 {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
-    int free_x = 0;
-    int free_y = 0;
-    for (size_t r = 0; r < count; ++r) {
-      const std::string number = std::to_string(map_.ranks[r]);
-      const bool chosen = session_.selection().has_rank(map_.ranks[r]);
-      const TextStyle style{.role = chosen ? Role::kAccent : Role::kTextDim,
-                            .font = chosen ? Font::kBold : Font::kSmall,
-                            .align = Align::kCentre};
-      const int x = box_.x + position_of(r, count, box_.w);
-      const int next_x = box_.x + position_of(r + 1, count, box_.w);
-      const int needed = measure_.width(number, style.font) + 8;
-      const int middle = (x + next_x) / 2;
-      if (middle - needed / 2 >= free_x && middle + needed / 2 <= box_.x + box_.w + needed / 2) {
-        list().text({middle - needed / 2, box_.y - kAxisHeight, needed, kAxisHeight}, number,
-                    style);
-        free_x = middle + needed / 2;
-      }
-      const int y = box_.y + position_of(r, count, box_.h);
-      const int high = std::max(box_.y + position_of(r + 1, count, box_.h) - y, kLabelled);
-      if (y >= free_y && y + high <= box_.y + box_.h + 4) {
-        list().text({kMargin, y, kLabelWidth - 10, high}, say("rank {}", number),
-                    {.role = style.role, .font = style.font, .align = Align::kRight});
-        free_y = y + high;
-      }
+    const auto chosen = [&](size_t r) { return session_.selection().has_rank(map_.ranks[r]); };
+    const auto style_of = [&](size_t r, Align align) {
+      return TextStyle{.role = chosen(r) ? Role::kAccent : Role::kTextDim,
+                       .font = chosen(r) ? Font::kBold : Font::kSmall,
+                       .align = align};
+    };
+    const int needed = measure_.width(std::to_string(map_.ranks.back()), Font::kBold) + 8;
+    for (const size_t r : labelled_places(count, box_.w, needed, chosen)) {
+      const int middle =
+          box_.x + (position_of(r, count, box_.w) + position_of(r + 1, count, box_.w)) / 2;
+      list().text({middle - needed / 2, box_.y - kAxisHeight, needed, kAxisHeight},
+                  std::to_string(map_.ranks[r]), style_of(r, Align::kCentre));
+    }
+    for (const size_t r : labelled_places(count, box_.h, kLabelled, chosen)) {
+      const int middle =
+          box_.y + (position_of(r, count, box_.h) + position_of(r + 1, count, box_.h)) / 2;
+      list().text({kMargin, middle - kLabelled / 2, kLabelWidth - 10, kLabelled},
+                  say("rank {}", map_.ranks[r]), style_of(r, Align::kRight));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gui/view/pages/grid.h"
 #include "gui/view/test_model.h"
 
 namespace dprof::view {
@@ -117,6 +118,19 @@ TEST_F(MatrixPageTest, AThousandRanksAreOneImage) {
   const auto levels = drawn.list.levels_of(*image);
   EXPECT_EQ(*std::ranges::max_element(levels), 255) << "the highest pair is never hidden";
   EXPECT_THAT(to_text(drawn.list), HasSubstr("200 of 20,000 pairs are listed"));
+}
+
+TEST(LabelledPlaces, StandAtAnEvenStrideAndLeaveTheWantedOnesRoom) {
+  const auto none = [](size_t) { return false; };
+  EXPECT_THAT(labelled_places(4, 400, 20, none), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(labelled_places(64, 640, 24, none),
+              ElementsAre(0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60));
+  EXPECT_THAT(labelled_places(1000, 500, 24, none).size(), 20U) << "every 50th";
+  const auto one = [](size_t place) { return place == 21; };
+  EXPECT_THAT(labelled_places(64, 640, 24, one),
+              ElementsAre(0, 5, 10, 15, 21, 25, 30, 35, 40, 45, 50, 55, 60));
+  const auto all = [](size_t) { return true; };
+  EXPECT_THAT(labelled_places(64, 640, 24, all).size(), 22U) << "no two overlap";
 }
 
 }  // namespace

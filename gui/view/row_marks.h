@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row tells of its own recording: records that are missing, and an end that was none.
+#pragma once
+
+#include "gui/view/draw_list.h"
+#include "gui/view/session.h"
+
+namespace dprof::view {
+
+// Below the row's slices: hatched where records are missing. `y`: of the row on the screen.
+void draw_losses(const Session& session, const Row& row, int y, DrawList& list);
+
+// Above them: how many, where there is room for words, and where the process was killed or the
+// recording broke off.
+void draw_row_marks(const Session& session, const Row& row, int y, int width,
+                    const TextMeasure& measure, DrawList& list);
+
+}  // namespace dprof::view

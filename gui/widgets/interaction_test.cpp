@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mouse, trackpad and keys on the window, as a user has them.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QLineEdit>
+#include <QMenu>
+#include <QNativeGestureEvent>
+#include <QPointingDevice>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTest>
+#include <QTreeWidget>
+#include <QWheelEvent>
+#include <cmath>
+#include <set>
+
+#include "gui/view/test_model.h"
+#include "gui/view/timeline_view.h"
+#include "gui/widgets/main_window.h"
+#include "tests/support/run_builder.h"
+#include "tests/support/temporary_folder.h"
+
+namespace dprof::widgets {
+namespace {
+
+class InteractionTest : public ::testing::Test {
+ protected:
+  InteractionTest() : look(view::light_theme()), window(look) { show(1280, 720); }
+
+  void show(int width, int height) {
+    window.resize(width, height);
+    window.show();
+    window.activateWindow();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
+    window.show_model(view::test::shared_small_model());
+    QCoreApplication::processEvents();
+  }
+
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QTest::keyClick(&window.canvas(), key, modifiers);
+  }
+  static void stroke(QWidget& on, QPoint pixels, QPoint angle,
+                     Qt::ScrollPhase phase = Qt::ScrollUpdate,
+                     Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    const QPointF at(300, 100);
+    QWheelEvent event(at, on.mapToGlobal(at), pixels, angle, Qt::NoButton, modifiers, phase, false);
+    QApplication::sendEvent(&on, &event);
+  }
+  static void pinch(QWidget& on, QPointF at, double by) {
+    QNativeGestureEvent event(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2,
+                              at, at, on.mapToGlobal(at), by, QPointF());
+    QApplication::sendEvent(&on, &event);
+  }
+  [[nodiscard]] Tracks& tracks() { return *window.findChild<Tracks*>(); }
+  [[nodiscard]] const view::Selection& selection() const { return window.session().selection(); }
+
+  Look look;
+  MainWindow window;
+};
+
+TEST_F(InteractionTest, PinnedRowsAreUnderTheMouseWhereTheyAreSeen) {
+  show(1280, 440);
+  ASSERT_TRUE(window.select("rank:2", false).ok());
+  key(Qt::Key_P);
+  const view::Session& session = window.session();
+  ASSERT_GT(session.layout().fixed_height, 0);
+  key(Qt::Key_PageDown);
+  ASSERT_GT(session.scroll(), view::kRowHeight);
+  const int bar = view::kHeaderHeight + view::kRowHeight + view::kBarTop + 4;
+  QTest::mouseMove(&window.canvas(), {310, bar});
+  ASSERT_TRUE(session.hover());
+  EXPECT_EQ(session.hover()->rank_index, 2);
+  const view::Row* rank = session.layout().of_rank(1);
+  ASSERT_FALSE(session.is_in_view(*rank)) << "it is scrolled away";
+  window.session().clear_selection();
+  QTest::mouseClick(&tracks(), Qt::LeftButton, {}, {100, view::kRowHeight + 8});
+  EXPECT_EQ(selection().ranks, std::vector<int>{2});
+}
+
+TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
+  const view::Session& session = window.session();
+  const auto shown = [&] {
+    std::vector<int> ranks;
+    for (const view::Row& row : session.layout().rows) {
+      if (row.kind == view::RowKind::kRank)
+        ranks.push_back(session.model().ranks[static_cast<size_t>(row.rank_index)].rank);
+    }
+    return ranks;
+  };
+  const auto middle = [&](int rank_index) {
+    const view::Row* row = session.layout().of_rank(rank_index);
+    return QPoint(100, session.y_of(*row) + row->height / 2);
+  };
+  ASSERT_EQ(shown(), (std::vector<int>{0, 1, 2}));
+  const QPoint end = middle(2);  // of another host: rank 0 comes to stand last on its own
+  QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
+  QTest::mouseMove(&tracks(), end);
+  ASSERT_TRUE(session.rank_drop());
+  EXPECT_EQ(session.rank_drop()->by, 1);
+  EXPECT_EQ(shown(), (std::vector<int>{0, 1, 2})) << "it is moved when it is let go";
+  QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, end);
+  EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
+  EXPECT_FALSE(session.rank_drop());
+
+  // Esc lets go of it where it was.
+  QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
+  QTest::mouseMove(&tracks(), middle(1));
+  ASSERT_TRUE(session.rank_drop());
+  key(Qt::Key_Escape);
+  QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, middle(1));
+  EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
+
+  // A click selects, and folds on the mark.
+  QTest::mouseClick(&tracks(), Qt::LeftButton, {}, middle(1));
+  EXPECT_EQ(selection().ranks, std::vector<int>{1});
+  EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
+  const size_t rows = session.layout().rows.size();
+  QTest::mouseClick(&tracks(), Qt::LeftButton, {}, QPoint(28, middle(0).y()));
+  EXPECT_NE(session.layout().rows.size(), rows);
+}
+
+TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
+  auto* field = window.findChild<QLineEdit*>(QStringLiteral("go_to"));
+  ASSERT_NE(field, nullptr);
+  const auto write_note = [&] {
+    field->setFocus();
+    field->setText(QStringLiteral("note by hand"));
+    QTest::keyClick(field, Qt::Key_Return);
+    return window.session().notes().back().at;
+  };
+  ASSERT_TRUE(window.select("range:10ms..30ms", false).ok());
+  const Interval selected = window.session().selected_range();
+  key(Qt::Key_M);
+  EXPECT_EQ(field->text(), QStringLiteral("note "));
+  QTest::keyClicks(field, "half of it");
+  QTest::keyClick(field, Qt::Key_Escape);
+  EXPECT_EQ(field->text(), QString()) << "it would be about something else";
+  EXPECT_EQ(write_note(), selected);
+
+  key(Qt::Key_M);
+  tracks().setFocus();
+  window.canvas().setFocus();  // left without Esc
+  EXPECT_EQ(write_note(), selected);
+  ASSERT_EQ(window.session().notes().size(), 2U);
+
+  key(Qt::Key_M);
+  QTest::keyClicks(field, "here");
+  QTest::keyClick(field, Qt::Key_Return);
+  EXPECT_EQ(window.session().notes().size(), 3U);
+  const auto is_moment = [](const view::Note& note) { return note.at.empty(); };
+  EXPECT_EQ(std::ranges::count_if(window.session().notes(), is_moment), 1);
+}
+
+// As trackpads send them: pixels with phases; `angle` besides, in eighths of a degree.
+TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
+  show(1280, 400);
+  ASSERT_EQ(window.session().scroll(), 0);
+  stroke(window.canvas(), {0, -7}, {0, -14});
+  EXPECT_EQ(window.session().scroll(), 7);
+  stroke(tracks(), {0, 3}, {0, 6});
+  EXPECT_EQ(window.session().scroll(), 4);
+  key(Qt::Key_W);
+  const Interval before = window.session().range();
+  const TraceNs under = window.session().scale().time_of(400);
+  stroke(window.canvas(), {-25, 2}, {-50, 4});
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 375, 1);
+  EXPECT_EQ(window.session().range().length(), before.length());
+  EXPECT_EQ(window.session().scroll(), 4) << "one direction at a time";
+}
+
+// Without phases the pixels are the driver's, and a notch is divided.
+TEST_F(InteractionTest, PartsOfANotchAddUp) {
+  show(1280, 400);
+  for (int i = 0; i < 60; ++i) stroke(window.canvas(), {0, -900}, {0, -1}, Qt::NoScrollPhase);
+  EXPECT_NEAR(window.session().scroll(), view::kRowHeight, 1) << "half a notch";
+  const DurationNs whole = window.session().range().length();
+  for (int i = 0; i < 12; ++i)
+    stroke(window.canvas(), {}, {0, 10}, Qt::NoScrollPhase, Qt::ControlModifier);
+  EXPECT_NEAR(static_cast<double>(window.session().range().length().ns),
+              0.8 * static_cast<double>(whole.ns), 0.001 * static_cast<double>(whole.ns))
+      << "as one notch zooms";
+}
+
+TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
+  const auto length = [&] { return static_cast<double>(window.session().range().length().ns); };
+  const double before = length();
+  const TraceNs under = window.session().scale().time_of(300);
+  pinch(window.canvas(), {300, 150}, 0.25);
+  EXPECT_NEAR(length(), before / 1.25, before * 0.001);
+  EXPECT_NEAR(window.session().scale().pixel_of(under), 300, 1);
+  pinch(window.canvas(), {300, 150}, -0.2);
+  EXPECT_NEAR(length(), before, before * 0.001);
+  for (int i = 0; i < 1000; ++i) pinch(window.canvas(), {300, 150}, 0.0005);
+  EXPECT_NEAR(length(), before / std::pow(1.0005, 1000), before * 0.001) << "slow ones count, too";
+
+  auto* bar = window.findChild<Overview*>();
+  ASSERT_NE(bar, nullptr);
+  window.session().show_all();
+  const double whole = length();
+  pinch(*bar, {200, 20}, 0.5);
+  EXPECT_NEAR(length(), whole / 1.5, whole * 0.001);
+}
+
+// A window as a user has it, whose settings are in a folder of the test's.
+class RecentRunsTest : public ::testing::Test {
+ protected:
+  RecentRunsTest() : look(view::light_theme()) {
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope,
+                       QString::fromStdString(folder.path().string()));
+    QCoreApplication::setOrganizationName(QStringLiteral("test"));
+    for (const char* run : {"first", "second"})
+      EXPECT_TRUE(test_support::write_run(folder.path() / run, {}).ok());
+  }
+  [[nodiscard]] std::unique_ptr<MainWindow> new_window(bool remembers = true) {
+    auto window = std::make_unique<MainWindow>(look);
+    window->resize(1280, 720);
+    if (remembers) window->recall_layout();
+    window->show();
+    return window;
+  }
+  static QTreeWidget& list_of(MainWindow& window) { return *window.findChild<QTreeWidget*>(); }
+  static std::vector<std::string> listed(MainWindow& window) {
+    std::vector<std::string> names;
+    const QTreeWidget& list = list_of(window);
+    for (int i = 0; list.isVisible() && i < list.topLevelItemCount(); ++i)
+      names.push_back(list.topLevelItem(i)->text(0).toStdString());
+    return names;
+  }
+  static std::string opened(MainWindow& window, const std::function<void()>& open) {
+    QSignalSpy settled(&window, &MainWindow::settled);
+    open();
+    EXPECT_TRUE(settled.wait(20'000));
+    return window.session().is_open() ? window.session().model().run.name : "";
+  }
+
+  test_support::TemporaryFolder folder;
+  Look look;
+};
+
+TEST_F(RecentRunsTest, AreListedTheLastFirstAndOpenByKeyOrMouse) {
+  {
+    const auto window = new_window();
+    EXPECT_TRUE(listed(*window).empty());
+    for (const char* run : {"first", "second", "second"})
+      opened(*window, [&] { window->open({folder.path() / run / ""}); });
+  }
+  {
+    const auto window = new_window();
+    QTreeWidget& list = list_of(*window);
+    EXPECT_EQ(listed(*window), (std::vector<std::string>{"second", "first"}));
+    EXPECT_EQ(window->focusWidget(), &list) << "Enter opens the last one";
+    QTest::keyClick(&list, Qt::Key_Down);
+    EXPECT_EQ(opened(*window, [&] { QTest::keyClick(&list, Qt::Key_Return); }), "first");
+    EXPECT_FALSE(list.isVisible());
+  }
+  std::filesystem::remove_all(folder.path() / "first");
+  const auto window = new_window();
+  QTreeWidget& list = list_of(*window);
+  EXPECT_EQ(listed(*window), std::vector<std::string>{"second"}) << "the other one is gone";
+  const QPoint line = list.visualItemRect(list.topLevelItem(0)).center();
+  EXPECT_EQ(opened(*window, [&] { QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, line); }),
+            "second");
+}
+
+TEST_F(RecentRunsTest, AWindowThatRemembersNothingListsNone) {
+  {
+    const auto window = new_window();
+    opened(*window, [&] { window->open({folder.path() / "first"}); });
+  }
+  const auto window = new_window(/*remembers=*/false);
+  EXPECT_TRUE(listed(*window).empty());
+  opened(*window, [&] { window->open({folder.path() / "second"}); });
+  EXPECT_EQ(listed(*new_window()), std::vector<std::string>{"first"});
+}
+
+TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
+  const auto menu_at = [&](QWidget& on, QPoint at) {
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, on.mapToGlobal(at));
+    QApplication::sendEvent(&on, &event);
+    return on.window()->findChild<QMenu*>();
+  };
+  const view::Row& rank = *window.session().layout().of_rank(1);
+  QMenu* menu = menu_at(tracks(), {80, window.session().y_of(rank) + view::kHeaderHeight + 8});
+  ASSERT_NE(menu, nullptr);
+  EXPECT_EQ(selection().ranks, std::vector<int>{1});
+  QAction* pin = nullptr;
+  for (QAction* action : menu->actions()) {
+    if (action->shortcut() == QKeySequence(Qt::Key_P)) pin = action;
+  }
+  ASSERT_NE(pin, nullptr);
+  pin->trigger();
+  EXPECT_EQ(window.session().arrangement().pinned, std::vector<std::string>{"rank:1"});
+  menu->close();
+}
+
+TEST_F(InteractionTest, ARangeStaysUnderARightClickInIt) {
+  window.session().select_range(window.session().range());
+  const QPoint at(300, view::kHeaderHeight + 60);
+  QContextMenuEvent event(QContextMenuEvent::Mouse, at, window.canvas().mapToGlobal(at));
+  QApplication::sendEvent(&window.canvas(), &event);
+  EXPECT_TRUE(selection().range);
+  ASSERT_NE(window.findChild<QMenu*>(), nullptr);
+  window.findChild<QMenu*>()->close();
+}
+
+TEST_F(InteractionTest, F6GoesRoundTheWindow) {
+  window.canvas().setFocus();
+  const QWidget* first = QApplication::focusWidget();
+  std::vector<QWidget*> seen;
+  for (int i = 0; i < 4; ++i) {
+    window.press(QStringLiteral("F6"));
+    seen.push_back(QApplication::focusWidget());
+  }
+  EXPECT_EQ(seen.back(), first);
+  EXPECT_EQ(std::set<QWidget*>(seen.begin(), seen.end()).size(), 4U);
+  window.press(QStringLiteral("Shift+F6"));
+  EXPECT_EQ(QApplication::focusWidget(), seen[2]);
+}
+
+TEST_F(InteractionTest, ControlAndArrowsGoOutAndIn) {
+  ASSERT_TRUE(window.select("row:0/host_range/3", false).ok());  // forward, within the first step
+  key(Qt::Key_Up, Qt::ControlModifier);
+  ASSERT_TRUE(selection().slice);
+  EXPECT_EQ(name_of(window.session().model(), *selection().slice), "step");
+  key(Qt::Key_Down, Qt::ControlModifier);
+  EXPECT_EQ(name_of(window.session().model(), *selection().slice), "input");
+  key(Qt::Key_Down, Qt::ControlModifier);
+  EXPECT_EQ(name_of(window.session().model(), *selection().slice), "input") << "nothing in it";
+}
+
+TEST_F(InteractionTest, F11FillsTheScreenAndBack) {
+  window.press(QStringLiteral("F11"));
+  EXPECT_TRUE(window.isFullScreen());
+  window.press(QStringLiteral("F11"));
+  EXPECT_FALSE(window.isFullScreen());
+}
+
+}  // namespace
+}  // namespace dprof::widgets
