@@ -363,6 +363,14 @@ TEST(AnalysisTest, ClocksOfTwoHostsDoNotMatterForTheVerdict) {
   ASSERT_TRUE(far.bound_ns);
   EXPECT_LE(std::abs(far.offset_ns - 10 * kNsPerSecond), *far.bound_ns);
   EXPECT_EQ(analysis.report.clock->violations, 0);
+  // The ranks' clocks are handed on: two of one host agree, two of different ones to the bound.
+  const size_t last = analysis.ranks.size() - 1;
+  const TraceNs at = analysis.ranks[0].steps.front().window.begin;
+  EXPECT_EQ(analysis.clocks.bound_between(0, at, 1, at), 0);
+  const auto bound = analysis.clocks.bound_between(0, at, last, at);
+  ASSERT_TRUE(bound);
+  EXPECT_GT(*bound, 0);
+  EXPECT_LE(*bound, *far.bound_ns);
 }
 
 TEST(AnalysisTest, LossesAreSaid) {

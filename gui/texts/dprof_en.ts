@@ -727,6 +727,11 @@
     </message>
     <message>
         <location filename="../view/overlay.cpp"/>
+        <source>around here {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/overlay.cpp"/>
         <source>not known here</source>
         <translation type="unfinished"></translation>
     </message>

@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "gui/view/overlay_lines.h"
 #include "gui/view/result_track.h"
+#include "gui/view/row_marks.h"
 #include "gui/view/texts.h"
 #include "gui/view/timeline_view.h"
 
@@ -159,6 +160,8 @@ Callout callout_of(const Session& session, const Hover& hover) {
     callout.lines.push_back(
         say("the longest of {} here: zoom in to tell them apart", format_count(hover.folded)));
   }
+  for (const std::string& words : losses_at(session, hover))
+    callout.lines.push_back(say("around here {}", words));
   return callout;
 }
 

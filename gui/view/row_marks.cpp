@@ -78,7 +78,10 @@ void draw_end(const Session& session, const Row& row, int y, int width, const Te
 
 void draw_losses(const Session& session, const Row& row, int y, DrawList& list) {
   for_losses(session, row, [&](const analyzer::LossSpan&, int x0, int x1) {
-    list.hatch({x0, y + 1, x1 - x0, row.height - 2}, Role::kProblem);
+    const bool is_rank = row.kind == RowKind::kRank;
+    const int top = is_rank ? kBarTop + kBarHeight : 1;
+    const int bottom = is_rank ? row.height : row.height - 1;
+    list.hatch({x0, y + top, x1 - x0, bottom - top}, Role::kProblem);
   });
 }
 
@@ -87,12 +90,24 @@ void draw_row_marks(const Session& session, const Row& row, int y, int width,
   if (row.kind != RowKind::kRank && row.kind != RowKind::kThread) return;
   for_losses(session, row, [&](const analyzer::LossSpan& loss, int x0, int x1) {
     const std::string words = words_of(loss);
-    const int left = std::max(x0, 0) + 2;
     const int needed = measure.width(words, Font::kSmall) + 2 * kChipPadding;
-    if (std::min(x1, width) - left >= needed)
-      draw_chip({left, y + row.height - kChipHeight - 2}, words, measure, list);
+    if (x0 >= 0 && std::min(x1, width) - x0 >= needed)
+      draw_chip({x0, y + row.height - kChipHeight - 2}, words, measure, list);
   });
   draw_end(session, row, y, width, measure, list);
+}
+
+std::vector<std::string> losses_at(const Session& session, const Hover& hover) {
+  const RankModel& rank = session.model().ranks[static_cast<size_t>(hover.rank_index)];
+  const TraceNs time = session.scale().time_of(hover.at.x);
+  std::vector<std::string> words;
+  for (const analyzer::LossSpan& loss : rank.lanes().losses) {
+    if (time < loss.span.begin || time > loss.span.end) continue;
+    const bool other_thread = hover.slice && loss.thread_id &&
+                              *loss.thread_id != thread_of(session.model(), *hover.slice).thread_id;
+    if (!other_thread) words.push_back(words_of(loss));
+  }
+  return words;
 }
 
 }  // namespace dprof::view

@@ -161,11 +161,21 @@ TEST_F(RowMarksTest, LostRecordsAreHatchedWhereTheirTimeIsKnown) {
                      .count = 1204}};
   });
   EXPECT_NE(rows().find("1,204 records lost: ring full"), std::string::npos);
+  const auto hovered = [&](SlicePlace place) {
+    const int x = session.scale().pixel_of(TraceNs{100 * test::kMs});
+    session.set_hover(Hover{.at = {x, 50}, .slice = place, .rank_index = place.rank_index});
+    return to_text(draw_overlay(session, 600, 400, measure));
+  };
+  EXPECT_NE(hovered({2, 0, 0, 1}).find("around here 1,204 records lost"), std::string::npos);
+  EXPECT_EQ(hovered({2, 1, 0, 1}).find("records lost"), std::string::npos) << "another thread";
+  EXPECT_EQ(hovered({0, 0, 0, 1}).find("records lost"), std::string::npos) << "another rank";
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:main"), 1);
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:gloo_worker"), 0);
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0) << "its thread is shown";
   session.toggle_selected();
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 1) << "it is folded away";
+  session.show({TraceNs{50 * test::kMs}, TraceNs{150 * test::kMs}});
+  EXPECT_EQ(rows().find("records lost"), std::string::npos) << "no words over the rows between";
   session.show({TraceNs{200 * test::kMs}, TraceNs{250 * test::kMs}});
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0);
 }

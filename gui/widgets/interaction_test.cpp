@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QNativeGestureEvent>
+#include <QPainter>
 #include <QPointingDevice>
 #include <QSettings>
 #include <QSignalSpy>
@@ -203,6 +204,41 @@ TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
   EXPECT_NEAR(length(), whole / 1.5, whole * 0.001);
 }
 
+TEST_F(InteractionTest, AHungRunHasABannerThatLeadsToIt) {
+  auto* banner = window.findChild<ScrollPane*>(QStringLiteral("hang"));
+  ASSERT_NE(banner, nullptr);
+  EXPECT_FALSE(banner->isVisible()) << "this run is none";
+  view::Model model = view::test::small_model();
+  model.collectives.back().complete = false;
+  model.report.hang = analyzer::Hang{.state = "waiting",
+                                     .culprits = {2},
+                                     .waiting = {0, 1},
+                                     .communicator = model.collectives.back().communicator,
+                                     .function = model.collectives.back().function,
+                                     .sequence = model.collectives.back().sequence};
+  window.show_model(std::make_shared<const view::Model>(std::move(model)));
+  window.session().clear_selection();
+  key(Qt::Key_5, Qt::ControlModifier);
+  EXPECT_TRUE(banner->isVisible());
+  QTest::mouseClick(banner->viewport(), Qt::LeftButton, {}, QPoint(200, 20));
+  EXPECT_EQ(selection().collective, window.session().model().collectives.size() - 1);
+  EXPECT_EQ(window.session().page(), view::Page::kTimeline);
+}
+
+// A role without a brush would hide what is hatched with it.
+TEST_F(InteractionTest, EveryRoleCanBeHatched) {
+  for (size_t role = 0; role < view::kRoles; ++role) {
+    view::DrawList list;
+    list.hatch({0, 0, 12, 12}, static_cast<view::Role>(role));
+    QImage picture(12, 12, QImage::Format_ARGB32_Premultiplied);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    look.play(list, painter);
+    painter.end();
+    EXPECT_NE(picture.pixelColor(6, 6).alpha(), 0) << view::word_of(static_cast<view::Role>(role));
+  }
+}
+
 // A window as a user has it, whose settings are in a folder of the test's.
 class RecentRunsTest : public ::testing::Test {
  protected:
@@ -263,6 +299,11 @@ TEST_F(RecentRunsTest, AreListedTheLastFirstAndOpenByKeyOrMouse) {
   const QPoint line = list.visualItemRect(list.topLevelItem(0)).center();
   EXPECT_EQ(opened(*window, [&] { QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, line); }),
             "second");
+  ASSERT_TRUE(window->press(QStringLiteral("Ctrl+Shift+O")));
+  const auto* menu = window->findChild<QMenu*>();
+  ASSERT_NE(menu, nullptr);
+  ASSERT_EQ(menu->actions().size(), 1);
+  EXPECT_EQ(opened(*window, [&] { menu->actions().front()->trigger(); }), "second");
 }
 
 TEST_F(RecentRunsTest, AWindowThatRemembersNothingListsNone) {

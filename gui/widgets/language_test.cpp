@@ -384,7 +384,9 @@ void walk(MainWindow& window, Reader& reader) {
   session.show_dock(view::Dock::kFlame);
   for (const char* name : {"name:*", ""}) {
     session.clear_selection();
-    if (*name != 0) EXPECT_TRUE(window.select(name, false).ok());
+    if (*name != 0) {
+      EXPECT_TRUE(window.select(name, false).ok());
+    }
     for (size_t o = 0; o < view::kFlameOrders.size(); ++o) {
       session.show_flame_order(static_cast<view::FlameOrder>(o));
       reader.picture();

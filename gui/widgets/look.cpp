@@ -126,9 +126,9 @@ QColor Look::colour(Role role) const { return to_colour(theme_->of(role)); }
 void Look::make_brushes() {
   constexpr int kGroundShare = 34;
   const view::Rgb canvas = theme_->of(Role::kCanvas);
-  for (const auto category : {analyzer::Category::kExposedWait, analyzer::Category::kSyncBubble}) {
-    const view::Rgb stripe = theme_->of(view::role_of(category));
-    hatches_[static_cast<size_t>(category)] =
+  for (size_t role = 0; role < view::kRoles; ++role) {
+    const view::Rgb stripe = theme_->of(static_cast<Role>(role));
+    hatches_[role] =
         hatch_brush(to_colour(stripe), to_colour(view::mixed(canvas, stripe, kGroundShare)));
   }
 }

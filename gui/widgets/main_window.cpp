@@ -165,6 +165,7 @@ QWidget* MainWindow::build_hang() {
     return view::draw_hang_banner(session_, width, look_.measure());
   });
   hang_->setFixedHeight(view::kHangBannerHeight);
+  hang_->setObjectName(QStringLiteral("hang"));
   hang_->setAccessibleName(tr("Hang"));
   hang_->hide();
   connect(hang_, &ScrollPane::followed, this, &MainWindow::follow);

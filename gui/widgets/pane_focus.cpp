@@ -5,6 +5,7 @@
 #include <array>
 
 #include "gui/widgets/main_window.h"
+#include "gui/widgets/sql_pane.h"
 
 namespace dprof::widgets {
 
