@@ -324,7 +324,7 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
     return on.window()->findChild<QMenu*>();
   };
   const view::Row& rank = *window.session().layout().of_rank(1);
-  QMenu* menu = menu_at(tracks(), {80, window.session().y_of(rank) + view::kHeaderHeight + 8});
+  QMenu* menu = menu_at(tracks(), {80, window.session().y_of(rank) + 8});
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(selection().ranks, std::vector<int>{1});
   QAction* pin = nullptr;

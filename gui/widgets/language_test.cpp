@@ -312,13 +312,27 @@ class Reader {
   }
 
   void read(QString text) {
-    // The analyser's words, units, and the name of the program.
-    static const char* const kEnglish[] = {"all_reduce", "exposed wait", "exposed transfer",
-                                           "input wait", "overlapped",   "optimizer",
-                                           "forward",    "backward",     "parameters",
-                                           "dprof",      "ns",           "µs",
-                                           "ms",         "kB",           "MB",
-                                           "GB",         "ppm"};
+    // The analyser's words, units, SQL, and the name of the program.
+    static const char* const kEnglish[] = {
+        "SELECT id, start_ns, duration_ns FROM host_range ORDER "
+        "BY duration_ns DESC LIMIT 20",
+        "all_reduce",
+        "exposed wait",
+        "exposed transfer",
+        "input wait",
+        "overlapped",
+        "optimizer",
+        "forward",
+        "backward",
+        "parameters",
+        "dprof",
+        "ns",
+        "µs",
+        "ms",
+        "kB",
+        "MB",
+        "GB",
+        "ppm"};
     for (const char* known : kEnglish) {
       text.remove(
           QRegularExpression("(?<![A-Za-z])" + QRegularExpression::escape(known) + "(?![A-Za-z])"));
