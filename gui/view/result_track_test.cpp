@@ -264,5 +264,31 @@ TEST_F(ResultTrackTest, ALineShowsTheRowThatItNamesElseItsTime) {
   EXPECT_TRUE(session.selection().range) << "no such row: its time";
 }
 
+// A result is no thread: what was lost of one with the same number is not missing in it.
+TEST_F(ResultTrackTest, LossesOfThreadsAreNotMarkedOnIt) {
+  Model model = test::small_model();
+  analyzer::RankLanes lanes = model.ranks[0].lanes();
+  lanes.losses = {{.span = {TraceNs{20 * kMs}, TraceNs{190 * kMs}},
+                   .thread_id = 1,
+                   .reason = schema::LossReason::kRingFull,
+                   .count = 7}};
+  model.ranks[0].events = std::make_shared<const RankEvents>(std::move(lanes));
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.show_all();
+  const auto hatched = [&] {
+    int count = 0;
+    const DrawList list = draw_rows(session, 1000, 1000, measure);
+    for (const Command& command : list.commands())
+      count += command.kind == CommandKind::kHatch && command.role == Role::kProblem ? 1 : 0;
+    return count;
+  };
+  const int before = hatched();
+  EXPECT_GT(before, 0);
+  take(some_result());
+  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_FALSE(track_rows().empty());
+  EXPECT_EQ(hatched(), before);
+}
+
 }  // namespace
 }  // namespace dprof::view

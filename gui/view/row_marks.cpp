@@ -17,8 +17,10 @@ constexpr int kChipPadding = 6;
 // On its thread's row; of no known thread, or of threads that are folded away, on the rank's.
 bool is_shown_on(const analyzer::LossSpan& loss, const RankModel& rank, const Row& row) {
   if (row.kind == RowKind::kRank) return row.folded || !loss.thread_id;
-  const analyzer::ThreadLanes& thread = rank.lanes().threads[static_cast<size_t>(row.thread_index)];
-  return thread.table != "gpu_activity" && thread.thread_id == loss.thread_id;
+  const analyzer::ThreadLanes& thread =
+      rank.row_lanes(static_cast<size_t>(row.thread_index)).thread;
+  return thread.table != "gpu_activity" && thread.table != kResultTable &&
+         thread.thread_id == loss.thread_id;
 }
 
 template <typename Draw>
