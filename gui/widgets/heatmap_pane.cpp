@@ -2,6 +2,7 @@
 #include "gui/widgets/heatmap_pane.h"
 
 #include <QMouseEvent>
+#include <utility>
 
 namespace dprof::widgets {
 namespace {
@@ -19,7 +20,7 @@ HeatmapPane::HeatmapPane(view::Session& session, Look& look, QWidget* parent)
           [this, &look](int width, int height) {
             if (!session_.is_open()) return view::DrawList();
             page_ = view::draw_heatmap(session_, width, height, look.measure());
-            return page_.list;
+            return std::move(page_.list);
           },
           parent),
       session_(session) {

@@ -199,11 +199,14 @@ class Painter {
   void fill_line(std::pair<size_t, size_t> rows, std::span<const std::pair<size_t, size_t>> columns,
                  Out out) const {
     const size_t steps = matrix_.steps.size();
+    std::vector<uint8_t> cells(steps);  // over the rows, step by step
+    for (size_t r = rows.first; r < rows.second; ++r) {
+      const uint8_t* row = matrix_.levels.data() + r * steps;
+      for (size_t s = 0; s < steps; ++s) cells[s] = std::max(cells[s], row[s]);
+    }
     for (const auto& [first, end] : columns) {
       uint8_t most = 0;
-      for (size_t r = rows.first; r < rows.second; ++r) {
-        for (size_t s = first; s < end; ++s) most = std::max(most, matrix_.levels[r * steps + s]);
-      }
+      for (size_t s = first; s < end; ++s) most = std::max(most, cells[s]);
       *out++ = most;
     }
   }
