@@ -17,7 +17,10 @@ using analyzer::LevelCurve;
 using analyzer::LevelPoint;
 using analyzer::MemoryCurve;
 
-constexpr uint8_t kPaleTint = 120;
+// An area that is always there must not be louder than events.
+constexpr uint8_t kAreaTint = 140;
+constexpr uint8_t kBandTint = 195;
+constexpr int kEdge = 2;
 
 bool is_like(const MemoryCurve& a, const MemoryCurve& b) {
   return (a.device >= 0) == (b.device >= 0) && (a.source == analyzer::MemorySource::kResident) ==
@@ -56,8 +59,9 @@ class ColumnPainter {
       list_.rect({area_.x + from_, area_.y + area_.h - above, until - from_, above - below},
                  role_of(analyzer::Category::kAllocator), {}, tint);
     };
-    rect(column_.low, 0, 0);
-    rect(column_.high, column_.low, kPaleTint);
+    rect(column_.low, 0, kAreaTint);
+    rect(column_.high, column_.low, kBandTint);
+    rect(column_.high, std::max(column_.high - kEdge, 0), 0);
     if (column_.reserved > 0) {
       list_.rect({area_.x + from_, area_.y + area_.h - column_.reserved, until - from_, 1},
                  Role::kTextDim);

@@ -43,8 +43,8 @@ struct HeldMemory {
 // "12.1 GB to 12.3 GB allocated, 14.0 GB reserved".
 [[nodiscard]] std::string held_text(const analyzer::MemoryCurve& curve, const HeldMemory& held);
 
-// Solid up to the least of each column of pixels, paler up to the most; what was reserved as a
-// line. `area` is as wide as the scale; `full` bytes are its height.
+// An area up to the least of each column of pixels, paler up to the most with an edge on top; what
+// was reserved as a thin line. `area` is as wide as the scale; `full` bytes are its height.
 void draw_held(const analyzer::LevelCurve& levels, const TimeScale& scale, Box area, int64_t full,
                DrawList& list);
 
