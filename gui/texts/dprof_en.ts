@@ -1910,6 +1910,11 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
+        <source>The manual of this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
         <source>Save what is seen</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1951,41 +1956,6 @@
     <message>
         <location filename="../widgets/actions.cpp"/>
         <source>Views (*.json)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Keys</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Zoom in, out at the mouse (with Shift: faster)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Earlier, later (with Shift: faster)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Ctrl+wheel</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Zoom at the mouse; Shift+wheel: earlier, later</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>drag</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Select a range; with the middle button: move; with Shift: measure</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2056,6 +2026,56 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>%1 is the key of: %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Press other keys in a field to bind them to its command.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Zoom in, out at the mouse (with Shift: faster)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Earlier, later (with Shift: faster)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Ctrl+wheel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Zoom at the mouse; Shift+wheel: earlier, later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>drag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>Select a range; with the middle button: move; with Shift: measure</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/keys.cpp"/>
+        <source>All keys as they were</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../widgets/main_window.cpp"/>
         <source>Hang</source>
         <translation type="unfinished"></translation>
@@ -2098,6 +2118,11 @@
     <message>
         <location filename="../widgets/main_window.cpp"/>
         <source>DETAILS</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/manual.cpp"/>
+        <source>Manual</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

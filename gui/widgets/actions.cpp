@@ -3,13 +3,9 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QDialog>
 #include <QFileDialog>
-#include <QGridLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QSaveFile>
-#include <QScrollArea>
 #include <array>
 
 #include "gui/view/docks/table_dock.h"
@@ -45,6 +41,7 @@ QAction* MainWindow::add_action(const QString& text, const QList<QKeySequence>& 
                                 std::function<void()> run) {
   auto* action = new QAction(text, this);
   action->setShortcuts(keys);
+  action->setProperty("made_with", QKeySequence::listToString(keys, QKeySequence::PortableText));
   action->setShortcutContext(Qt::WindowShortcut);
   connect(action, &QAction::triggered, this, [this, run = std::move(run)] {
     if (!session_.is_open()) return;
@@ -217,7 +214,9 @@ void MainWindow::add_window_actions() {
                  canvas_->setFocus();
                }
              });
-  add_action(tr("All keys"), {Qt::Key_Question, Qt::Key_F1}, [this] { show_keys(); });
+  add_action(tr("All keys"), {Qt::Key_Question}, [this] { show_keys(); });
+  connect(add_action(tr("The manual of this view"), {Qt::Key_F1}, [] {}), &QAction::triggered, this,
+          &MainWindow::show_manual);
 }
 
 bool MainWindow::press(const QString& keys) {
@@ -296,35 +295,6 @@ void MainWindow::save_view_as() {
   view.notes.clear();  // they are about this run
   const Status written = view::write_view(path.toStdString(), view);
   set_message(written.ok() ? tr("saved %1").arg(path) : to_qstring(written.error().what));
-}
-
-void MainWindow::show_keys() {
-  auto* dialog = new QDialog(this);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(tr("Keys"));
-  auto* grid = new QGridLayout(dialog);
-  grid->setHorizontalSpacing(24);
-  grid->setContentsMargins(24, 18, 24, 18);
-  int row = 0;
-  const auto add = [&](const QString& keys, const QString& text) {
-    auto* key_label = new QLabel(keys, dialog);
-    key_label->setFont(look_.font(view::Font::kMono));
-    grid->addWidget(key_label, row, 0);
-    grid->addWidget(new QLabel(text, dialog), row, 1);
-    ++row;
-  };
-  add(QStringLiteral("W  S"), tr("Zoom in, out at the mouse (with Shift: faster)"));
-  add(QStringLiteral("A  D"), tr("Earlier, later (with Shift: faster)"));
-  const QList<QAction*> all = actions();
-  for (const QAction* action : all) {
-    QStringList keys;
-    const QList<QKeySequence> shortcuts = action->shortcuts();
-    for (const QKeySequence& key : shortcuts) keys << key.toString(QKeySequence::NativeText);
-    add(keys.join(QStringLiteral("  ")), action->text());
-  }
-  add(tr("Ctrl+wheel"), tr("Zoom at the mouse; Shift+wheel: earlier, later"));
-  add(tr("drag"), tr("Select a range; with the middle button: move; with Shift: measure"));
-  dialog->show();
 }
 
 }  // namespace dprof::widgets

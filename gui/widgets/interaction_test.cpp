@@ -4,6 +4,8 @@
 
 #include <QApplication>
 #include <QContextMenuEvent>
+#include <QDialog>
+#include <QKeySequenceEdit>
 #include <QLineEdit>
 #include <QMenu>
 #include <QNativeGestureEvent>
@@ -12,6 +14,9 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QTest>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QWheelEvent>
 #include <cmath>
@@ -377,6 +382,61 @@ TEST_F(InteractionTest, F11FillsTheScreenAndBack) {
   EXPECT_TRUE(window.isFullScreen());
   window.press(QStringLiteral("F11"));
   EXPECT_FALSE(window.isFullScreen());
+}
+
+TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
+  const test_support::TemporaryFolder folder;
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope,
+                     QString::fromStdString(folder.path().string()));
+  window.recall_layout();
+  const auto field_of = [&](const QString& command) {
+    window.press(QStringLiteral("?"));
+    QKeySequenceEdit* found = nullptr;
+    for (auto* field : window.findChildren<QKeySequenceEdit*>()) {
+      if (field->accessibleName() == command) found = field;
+    }
+    return found;
+  };
+  QKeySequenceEdit* whole = field_of(QStringLiteral("The whole run"));
+  ASSERT_NE(whole, nullptr);
+  // One that another command has is refused, and said.
+  whole->setKeySequence(QKeySequence("N"));
+  emit whole->editingFinished();
+  EXPECT_EQ(whole->keySequence(), QKeySequence("0"));
+  EXPECT_NE(window.state().find("N is the key of"), std::string::npos);
+  whole->setKeySequence(QKeySequence("Ctrl+Alt+Q"));
+  emit whole->editingFinished();
+  EXPECT_FALSE(window.press(QStringLiteral("0")));
+
+  MainWindow tomorrow(look);
+  tomorrow.show_model(view::test::shared_small_model());
+  tomorrow.recall_layout();
+  tomorrow.session().show({TraceNs{0}, TraceNs{1000}});
+  EXPECT_TRUE(tomorrow.press(QStringLiteral("Ctrl+Alt+Q")));
+  EXPECT_EQ(tomorrow.session().range(), tomorrow.session().whole());
+
+  auto* reset = whole->window()->findChild<QToolButton*>();
+  ASSERT_NE(reset, nullptr);
+  reset->click();
+  EXPECT_TRUE(window.press(QStringLiteral("0")));
+  MainWindow later(look);
+  later.recall_layout();
+  EXPECT_FALSE(later.press(QStringLiteral("Ctrl+Alt+Q")));
+}
+
+TEST_F(InteractionTest, TheManualOpensAtWhatIsShown) {
+  for (const auto& [page, section] :
+       {std::pair(view::Page::kMemory, "Memory"), std::pair(view::Page::kHeatmap, "Ranks × steps"),
+        std::pair(view::Page::kTimeline, "What is where")}) {
+    window.show_page(page);
+    window.press(QStringLiteral("F1"));
+    auto* dialog = window.findChild<QDialog*>(QStringLiteral("manual"));
+    ASSERT_NE(dialog, nullptr);
+    const auto* text = dialog->findChild<QTextBrowser*>();
+    EXPECT_EQ(text->textCursor().block().text(), QString::fromUtf8(section));
+    delete dialog;
+  }
 }
 
 }  // namespace

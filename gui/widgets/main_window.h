@@ -106,6 +106,12 @@ class MainWindow : public QMainWindow {
   QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
                       std::function<void()> run);
   void show_keys();
+  void recall_keys();
+  void reset_keys();
+  bool bind(QAction& action, const QKeySequence& keys);
+  QWidget* key_field(QAction& action, QWidget* parent);
+  void show_manual();
+  [[nodiscard]] QString manual_section() const;
   void save_picture();
   void save_events();
   void choose_run();

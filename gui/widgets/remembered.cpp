@@ -21,6 +21,7 @@ constexpr auto kCentreKey = "window/centre";
 void MainWindow::recall_layout() {
   remembers_ = true;
   list_recent();
+  recall_keys();
   const QSettings settings;
   if (settings.value(kVersionKey).toInt() != kVersion) return;
   restoreGeometry(settings.value(kGeometryKey).toByteArray());

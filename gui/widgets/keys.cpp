@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of all commands: shown, and bound anew by the user.
+#include <QAction>
+#include <QDialog>
+#include <QGridLayout>
+#include <QKeySequenceEdit>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSettings>
+#include <QToolButton>
+
+#include "gui/widgets/main_window.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr auto kGroup = "keys";
+constexpr QSize kSize(760, 720);
+
+// A command is known by the keys that it was made with: they are the same in every language.
+QString id_of(const QAction& action) { return action.property("made_with").toString(); }
+
+QString text_of(const QList<QKeySequence>& keys, QKeySequence::SequenceFormat format) {
+  return QKeySequence::listToString(keys, format);
+}
+
+}  // namespace
+
+void MainWindow::recall_keys() {
+  QSettings settings;
+  settings.beginGroup(kGroup);
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    const QString id = id_of(*action);
+    if (!id.isEmpty() && settings.contains(id))
+      action->setShortcuts(QKeySequence::listFromString(settings.value(id).toString()));
+  }
+}
+
+// False: another command has them.
+bool MainWindow::bind(QAction& action, const QKeySequence& keys) {
+  const QList<QAction*> all = actions();
+  for (const QAction* other : all) {
+    const bool everywhere = other->shortcutContext() == Qt::WindowShortcut ||
+                            action.shortcutContext() == Qt::WindowShortcut;
+    if (other == &action || !everywhere || keys.isEmpty() || !other->shortcuts().contains(keys))
+      continue;
+    set_message(
+        tr("%1 is the key of: %2").arg(keys.toString(QKeySequence::NativeText), other->text()));
+    return false;
+  }
+  action.setShortcuts(keys.isEmpty() ? QList<QKeySequence>() : QList<QKeySequence>{keys});
+  if (remembers_) {
+    QSettings settings;
+    settings.beginGroup(kGroup);
+    settings.setValue(id_of(action), text_of(action.shortcuts(), QKeySequence::PortableText));
+  }
+  return true;
+}
+
+void MainWindow::reset_keys() {
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) action->setShortcuts(QKeySequence::listFromString(id_of(*action)));
+  if (!remembers_) return;
+  QSettings settings;
+  settings.remove(kGroup);
+}
+
+void MainWindow::show_keys() {
+  auto* dialog = new QDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Keys"));
+  dialog->resize(kSize);
+  auto* rows = new QGridLayout(dialog);
+  rows->setContentsMargins(0, 0, 0, 0);
+  auto* area = new QScrollArea(dialog);
+  area->setWidgetResizable(true);
+  auto* content = new QWidget;
+  area->setWidget(content);
+  rows->addWidget(area);
+  auto* grid = new QGridLayout(content);
+  grid->setHorizontalSpacing(24);
+  grid->setContentsMargins(24, 18, 24, 18);
+  const auto add = [&](QWidget* keys, const QString& text) {
+    const int row = grid->rowCount();
+    keys->setFont(look_.font(view::Font::kMono));
+    grid->addWidget(keys, row, 0);
+    grid->addWidget(new QLabel(text, content), row, 1);
+  };
+  const auto label = [&](const QString& keys) { return new QLabel(keys, content); };
+  grid->addWidget(
+      new QLabel(tr("Press other keys in a field to bind them to its command."), content), 0, 0, 1,
+      2);
+  add(label(QStringLiteral("W  S")),
+      tr("Zoom in, out at the mouse (with Shift: faster)"));  // untranslated: keys
+  add(label(QStringLiteral("A  D")),
+      tr("Earlier, later (with Shift: faster)"));  // untranslated: keys
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    if (id_of(*action).isEmpty()) {
+      add(label({}), action->text());
+      continue;
+    }
+    add(key_field(*action, content), action->text());
+  }
+  add(label(tr("Ctrl+wheel")), tr("Zoom at the mouse; Shift+wheel: earlier, later"));
+  add(label(tr("drag")), tr("Select a range; with the middle button: move; with Shift: measure"));
+  auto* reset = new QToolButton(content);
+  reset->setText(tr("All keys as they were"));
+  connect(reset, &QToolButton::clicked, dialog, [this, dialog] {
+    // A field that loses the keyboard would bind once more what stands in it.
+    const QList<QKeySequenceEdit*> fields = dialog->findChildren<QKeySequenceEdit*>();
+    for (QKeySequenceEdit* field : fields) field->blockSignals(true);
+    reset_keys();
+    dialog->close();
+  });
+  grid->addWidget(reset, grid->rowCount(), 0, 1, 2);
+  dialog->show();
+}
+
+// Of several keys the first one can be changed; the others go with it.
+QWidget* MainWindow::key_field(QAction& action, QWidget* parent) {
+  auto* field = new QKeySequenceEdit(action.shortcut(), parent);
+  field->setToolTip(text_of(action.shortcuts(), QKeySequence::NativeText));
+  field->setAccessibleName(action.text());
+  connect(field, &QKeySequenceEdit::editingFinished, this, [this, field, of = &action] {
+    if (field->keySequence() == of->shortcut()) return;
+    if (!bind(*of, field->keySequence())) field->setKeySequence(of->shortcut());
+  });
+  return field;
+}
+
+}  // namespace dprof::widgets

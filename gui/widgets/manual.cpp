@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manual, open at what it says of the page or dock that has the keyboard.
+#include <QAbstractTextDocumentLayout>
+#include <QApplication>
+#include <QDialog>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QVBoxLayout>
+
+#include "gui/widgets/main_window.h"
+#include "gui/widgets/manual_text.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr QSize kSize(860, 900);
+
+QTextBlock heading(const QTextDocument& document, const QString& title) {
+  QTextBlock block = document.begin();
+  while (block.isValid() && (block.blockFormat().headingLevel() == 0 || block.text() != title))
+    block = block.next();
+  return block;
+}
+
+}  // namespace
+
+// As the headings of docs/gui.md are; the manual is English.
+QString MainWindow::manual_section() const {
+  if (docks_->isAncestorOf(QApplication::focusWidget()))
+    return session_.dock() == view::Dock::kSql
+               ? QStringLiteral("SQL")
+               : QStringLiteral("The docks");  // untranslated: a heading
+  if (session_.page() == view::Page::kTimeline)
+    return QStringLiteral("What is where");  // untranslated: a heading
+  return to_qstring(view::info_of(session_.page()).title);
+}
+
+void MainWindow::show_manual() {
+  auto* dialog = new QDialog(this);
+  dialog->setObjectName(QStringLiteral("manual"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Manual"));
+  dialog->resize(kSize);
+  auto* rows = new QVBoxLayout(dialog);
+  rows->setContentsMargins(0, 0, 0, 0);
+  auto* text = new QTextBrowser(dialog);
+  text->setFont(look_.font(view::Font::kBody));
+  text->setOpenExternalLinks(true);
+  text->document()->setDocumentMargin(24);
+  text->setMarkdown(to_qstring(manual_text()));
+  rows->addWidget(text);
+  const QString section = manual_section();
+  dialog->show();
+  const QTextBlock block = heading(*text->document(), section);
+  if (!block.isValid()) return;
+  const QRectF place = text->document()->documentLayout()->blockBoundingRect(block);
+  text->verticalScrollBar()->setValue(static_cast<int>(place.top()));
+  text->setTextCursor(QTextCursor(block));
+}
+
+}  // namespace dprof::widgets
