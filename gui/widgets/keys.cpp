@@ -16,6 +16,7 @@ namespace {
 
 constexpr auto kGroup = "keys";
 constexpr QSize kSize(760, 720);
+constexpr int kFieldWidth = 190;
 
 // A command is known by the keys that it was made with: they are the same in every language.
 QString id_of(const QAction& action) { return action.property("made_with").toString(); }
@@ -123,6 +124,7 @@ QWidget* MainWindow::key_field(QAction& action, QWidget* parent) {
   auto* field = new QKeySequenceEdit(action.shortcut(), parent);
   field->setToolTip(text_of(action.shortcuts(), QKeySequence::NativeText));
   field->setAccessibleName(action.text());
+  field->setFixedWidth(kFieldWidth);
   connect(field, &QKeySequenceEdit::editingFinished, this, [this, field, of = &action] {
     if (field->keySequence() == of->shortcut()) return;
     if (!bind(*of, field->keySequence())) field->setKeySequence(of->shortcut());

@@ -6,6 +6,7 @@
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextTable>
 #include <QVBoxLayout>
 
 #include "gui/widgets/main_window.h"
@@ -21,6 +22,31 @@ QTextBlock heading(const QTextDocument& document, const QString& title) {
   while (block.isValid() && (block.blockFormat().headingLevel() == 0 || block.text() != title))
     block = block.next();
   return block;
+}
+
+// Markdown says nothing of distances.
+void space_out(QTextDocument& document) {
+  constexpr qreal kAboveHeading = 20;
+  constexpr qreal kAboveText = 7;
+  constexpr qreal kInCells = 4;
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    QTextCursor cursor(block);
+    if (cursor.currentTable() != nullptr) continue;
+    QTextBlockFormat format = block.blockFormat();
+    format.setTopMargin(format.headingLevel() > 0 ? kAboveHeading : kAboveText);
+    cursor.setBlockFormat(format);
+  }
+  const QList<QTextFrame*> frames = document.rootFrame()->childFrames();
+  for (QTextFrame* frame : frames) {
+    auto* table = qobject_cast<QTextTable*>(frame);
+    if (table == nullptr) continue;
+    QTextTableFormat format = table->format();
+    format.setCellPadding(kInCells);
+    format.setCellSpacing(0);
+    format.setBorderCollapse(true);
+    format.setTopMargin(kAboveText);
+    table->setFormat(format);
+  }
 }
 
 }  // namespace
@@ -49,6 +75,7 @@ void MainWindow::show_manual() {
   text->setOpenExternalLinks(true);
   text->document()->setDocumentMargin(24);
   text->setMarkdown(to_qstring(manual_text()));
+  space_out(*text->document());
   rows->addWidget(text);
   const QString section = manual_section();
   dialog->show();
