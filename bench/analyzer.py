@@ -254,7 +254,7 @@ def kineto_import(bench):
         def theirs():
             return float(bench.run(python, "-c", script, files).split()[-1])
         measures = {"ours": ours, "theirs": theirs}
-        found = paired.rounds(2 if bench.quick else 5, list(measures), lambda which: measures[which]())
+        found = paired.rounds(2 if bench.quick else 9, list(measures), lambda which: measures[which]())
         ratios = [b / a for a, b in zip(found["ours"], found["theirs"])]
     except NotMeasured as reason:
         not_measured(bench, [(name, "≥ 25 × HTA's load")], reason)

@@ -7,7 +7,7 @@
 namespace dprof::view {
 namespace {
 
-constexpr int64_t kAtOnce = 100'000;  // events that a frame has time for
+constexpr int64_t kAtOnce = 20'000;  // events that a frame has time for
 
 FlameTree flame_for(const RunEvents& events, const std::pair<EventQuery, FlameOrder>& asked) {
   const bool nobody = asked.second == FlameOrder::kSandwich && asked.first.name.empty();
