@@ -28,6 +28,7 @@ constexpr char kPageSize[] = "PRAGMA page_size = 16384;";
 constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 // A reader's lock would let a commit fail: no reader is let in.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
+constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;";
 constexpr char kSetUp[] =
     "PRAGMA synchronous = OFF;"
     "PRAGMA wal_autocheckpoint = 2000;"
@@ -263,8 +264,10 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   }
   Result<Database> database = Database::open(path, Database::Mode::kCreate);
   if (!database.ok()) return fail(database.error());
-  const std::string set_up = fmt::format(
-      "{}{}{}", kPageSize, journal == Journal::kRollback ? kRollback : kWriteAhead, kSetUp);
+  const char* const mode = journal == Journal::kWriteAhead ? kWriteAhead
+                           : journal == Journal::kRollback ? kRollback
+                                                           : kNoJournal;
+  const std::string set_up = fmt::format("{}{}{}", kPageSize, mode, kSetUp);
   for (const std::string& sql : {set_up, create_tables()}) {
     if (const Status done = database->execute(sql); !done.ok()) return fail(done.error());
   }

@@ -26,8 +26,9 @@ namespace dprof::schema {
 class TraceWriter {
  public:
   // kRollback needs no memory that processes share, which network file systems do not have; nobody
-  // can read the trace before it is finished then.
-  enum class Journal : uint8_t { kWriteAhead, kRollback };
+  // can read the trace before it is finished then. kNone is the quickest: nobody can read it
+  // either, and a file of which a write has failed, or whose writer died, is of no use to anybody.
+  enum class Journal : uint8_t { kWriteAhead, kRollback, kNone };
 
   // Refuses a path that exists.
   static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path,

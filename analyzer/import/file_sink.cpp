@@ -38,8 +38,9 @@ Result<TraceSink*> FileSink::open_trace() {
   const fs::path path =
       impl_->place.folder / fmt::format("{}-{}.dprof", impl_->place.name, impl_->made.size() + 1);
   auto sink = std::make_unique<TraceSink::Impl>(impl_->place.folder);
+  // What fails is removed with its folder.
   Result<std::unique_ptr<schema::TraceWriter>> writer =
-      schema::TraceWriter::create(path, schema::TraceWriter::Journal::kRollback);
+      schema::TraceWriter::create(path, schema::TraceWriter::Journal::kNone);
   if (!writer.ok()) return fail(writer.error());
   sink->writer = *std::move(writer);
   sink->path = impl_->path;

@@ -30,7 +30,7 @@ void MainWindow::build_go_to() {
   connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);
   // What a note was begun on is forgotten where the field is left for another part of the window;
   // not where another window comes before this one.
-  connect(qApp, &QApplication::focusChanged, this, [this](QWidget* from, QWidget* to) {
+  connect(qApp, &QApplication::focusChanged, &alive_, [this](QWidget* from, QWidget* to) {
     if (from == go_to_ && to != nullptr) leave_note();
   });
 }

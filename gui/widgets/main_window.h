@@ -161,6 +161,8 @@ class MainWindow : public QMainWindow {
   Worker sql_worker_;  // of its own, so that a long statement keeps nothing else waiting
   RunWatch watch_;
   QTimer save_pause_;
+  QObject
+      alive_;  // for what the application says: it still speaks while a base of this is destroyed
   QElapsedTimer renewed_;
   bool renewing_ = false;
   view::EventBudget event_budget_;
