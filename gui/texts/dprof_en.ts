@@ -1638,6 +1638,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/session_sql.cpp"/>
+        <source>older</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/sql_console.cpp"/>
         <source>blob, {}</source>
         <translation type="unfinished"></translation>

@@ -22,13 +22,12 @@ class Counted {
     return kept_->second;
   }
 
-  // What is kept, if only of a former question; nothing = an empty value.
-  const Value& soon(Key key) {
-    if (is_kept(key)) {
-      wanted_.reset();
-    } else {
-      wanted_ = std::move(key);
-    }
+  // Made now if it is quick, which is asked only where it is not kept. Else wanted, and what is
+  // kept of a former question; nothing = an empty value.
+  template <typename IsQuick, typename Make>
+  const Value& soon(Key key, const IsQuick& is_quick, const Make& make) {
+    if (is_kept(key) || is_quick()) return now(std::move(key), make);
+    wanted_ = std::move(key);
     static const Value kNothing{};
     return kept_ ? kept_->second : kNothing;
   }

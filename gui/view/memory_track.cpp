@@ -23,8 +23,7 @@ constexpr uint8_t kBandTint = 195;
 constexpr int kEdge = 2;
 
 bool is_like(const MemoryCurve& a, const MemoryCurve& b) {
-  return (a.device >= 0) == (b.device >= 0) && (a.source == analyzer::MemorySource::kResident) ==
-                                                   (b.source == analyzer::MemorySource::kResident);
+  return (a.device >= 0) == (b.device >= 0) && is_resident(a) == is_resident(b);
 }
 
 void widen(std::optional<HeldMemory>& held, int64_t low, int64_t high, int64_t reserved) {
@@ -105,13 +104,12 @@ MemoryTrack::MemoryTrack(MemoryCurve of) : curve(std::move(of)) {
 
 std::string title_of(const MemoryCurve& curve) {
   if (curve.device >= 0) return say("memory of device {}", curve.device);
-  return curve.source == analyzer::MemorySource::kResident ? say("resident memory")
-                                                           : say("memory of the host");
+  return is_resident(curve) ? say("resident memory") : say("memory of the host");
 }
 
 std::string word_of(const MemoryCurve& curve) {
   if (curve.device >= 0) return fmt::format("device:{}/memory", curve.device);
-  return curve.source == analyzer::MemorySource::kResident ? "resident" : "memory";
+  return is_resident(curve) ? "resident" : "memory";
 }
 
 int64_t memory_scale(const Model& model, const MemoryCurve& like) {
@@ -142,7 +140,7 @@ std::optional<HeldMemory> held_in(const LevelCurve& levels, Interval span) {
 std::string held_text(const MemoryCurve& curve, const HeldMemory& held) {
   std::string level = format_bytes(held.high);
   if (held.low < held.high) level = say("{} to {}", format_bytes(held.low), level);
-  if (curve.source == analyzer::MemorySource::kResident) return say("{} resident", level);
+  if (is_resident(curve)) return say("{} resident", level);
   if (!held.reserved) return say("{} allocated", level);
   return say("{} allocated, {} reserved", level, format_bytes(*held.reserved));
 }

@@ -24,6 +24,11 @@ struct MemoryTrack {
   bool changes = false;  // else a row of it would say nothing
 };
 
+// Not what an allocator said: a host may have both.
+[[nodiscard]] inline bool is_resident(const analyzer::MemoryCurve& curve) {
+  return curve.source == analyzer::MemorySource::kResident;
+}
+
 // "memory of device 0", "memory of the host", "resident memory".
 [[nodiscard]] std::string title_of(const analyzer::MemoryCurve& curve);
 // Its part of a track's selector: "device:0/memory", "memory", "resident".

@@ -29,7 +29,9 @@ bool Session::is_quick(const EventQuery& query) const {
 
 const EventList& Session::events() const {
   const EventQuery query = event_query();
-  return is_quick(query) ? events_now() : events_.soon(query);
+  return events_.soon(
+      query, [&] { return is_quick(query); },
+      [&](const EventQuery& asked) { return list_events(events_of(*model_), asked); });
 }
 
 const EventList& Session::events_now() const {
@@ -43,11 +45,9 @@ const FlameTree& Session::flame() const {
   // A stack is known by all its names.
   query.name = flame_order_ == FlameOrder::kSandwich ? histogram_name() : std::string();
   query.order = EventOrder::kByTime;
-  const bool quick = is_quick(query);
-  FlameQuery key(std::move(query), flame_order_);
-  if (!quick) return flame_.soon(std::move(key));
-  return flame_.now(std::move(key),
-                    [&](const FlameQuery& asked) { return flame_for(events_of(*model_), asked); });
+  return flame_.soon(
+      FlameQuery(query, flame_order_), [&] { return is_quick(query); },
+      [&](const FlameQuery& asked) { return flame_for(events_of(*model_), asked); });
 }
 
 std::string Session::histogram_name() const {
@@ -63,9 +63,9 @@ const Durations& Session::durations() const {
   const EventQuery query = durations_query();
   EventQuery of_all = query;
   of_all.ranks.clear();
-  if (!query.name.empty() && !is_quick(of_all)) return durations_.soon(query);
-  return durations_.now(
-      query, [&](const EventQuery& asked) { return durations_for(events_of(*model_), asked); });
+  return durations_.soon(
+      query, [&] { return query.name.empty() || is_quick(of_all); },
+      [&](const EventQuery& asked) { return durations_for(events_of(*model_), asked); });
 }
 
 bool Session::is_counting() const {

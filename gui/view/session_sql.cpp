@@ -123,10 +123,10 @@ void Session::take_over_results(const Model& former) {
     const RankModel* before = former.rank(rank.rank);
     if (before == nullptr) continue;
     for (const SharedResultLanes& lanes : before->results) {
-      constexpr std::string_view kOlder = "older";
+      const std::string older = say("older");
       ResultLanes old = *lanes;
-      if (!old.note.starts_with(kOlder))
-        old.note = fmt::format("{}{}{}", kOlder, old.note.empty() ? "" : ", ", old.note);
+      if (!old.note.starts_with(older))
+        old.note = older + (old.note.empty() ? "" : ", ") + old.note;
       rank.results.push_back(std::make_shared<const ResultLanes>(std::move(old)));
     }
   }

@@ -172,8 +172,7 @@ class Painter {
     const RankModel* model = session_.model().rank(rank);
     if (model == nullptr) return nullptr;
     const auto of = std::ranges::find_if(model->memory, [&](const MemoryTrack& track) {
-      const bool is_resident = track.curve.source == analyzer::MemorySource::kResident;
-      return track.curve.device == device && is_resident == resident;
+      return track.curve.device == device && is_resident(track.curve) == resident;
     });
     return of == model->memory.end() ? nullptr : &*of;
   }
