@@ -66,6 +66,16 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Findings</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/dock.h"/>
+        <source>Details</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/docks/event_list.h"/>
         <location filename="../view/pages/collective_lines.h"/>
         <source>by time</source>
@@ -1839,12 +1849,17 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Findings</source>
+        <source>Show or hide the tracks</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Details</source>
+        <source>Take the dock out of the window, or put it back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Close the dock</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1976,6 +1991,24 @@
     <message>
         <location filename="../widgets/context_menu.cpp"/>
         <source>All events of this name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/dock_title.cpp"/>
+        <location filename="../widgets/docks.cpp"/>
+        <source>Take out of the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/dock_title.cpp"/>
+        <location filename="../widgets/docks.cpp"/>
+        <source>Close</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/dock_title.cpp"/>
+        <location filename="../widgets/docks.cpp"/>
+        <source>Put back into the window</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2113,16 +2146,6 @@
     <message>
         <location filename="../widgets/main_window.cpp"/>
         <source>Opening the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>FINDINGS</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>DETAILS</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

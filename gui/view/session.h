@@ -132,8 +132,8 @@ class Session {
   void show_pairs(PairChoice choice) { pair_choice_ = std::move(choice); }
   [[nodiscard]] const PairMap& pairs() const;
 
-  // The docks below the page: which is shown, and what they show of the selection. Made when it is
-  // first asked for, and again when the selection has changed: O(events selected).
+  // The docks around the page: which was shown last, and what they show of the selection. Made when
+  // it is first asked for, and again when the selection has changed: O(events selected).
   [[nodiscard]] Dock dock() const { return dock_; }
   void show_dock(Dock dock) { dock_ = dock; }
   [[nodiscard]] EventOrder event_order() const { return event_order_; }
@@ -152,8 +152,8 @@ class Session {
   // Docks of many events show what they showed before, until it is counted elsewhere what they are
   // to show: a frame does not wait for it.
   void defer_counting() { defers_counting_ = true; }
-  // Whether the dock shows an answer to a former question.
-  [[nodiscard]] bool is_counting() const;
+  // Whether a dock shows an answer to a former question.
+  [[nodiscard]] bool is_counting(Dock dock) const;
   // To be called on any thread; what it returns, here.
   using Count = std::function<std::function<void(Session&)>()>;
   // What is to be counted now; nullopt = nothing, or the former is not done yet.

@@ -68,8 +68,8 @@ const Durations& Session::durations() const {
       [&](const EventQuery& asked) { return durations_for(events_of(*model_), asked); });
 }
 
-bool Session::is_counting() const {
-  switch (dock_) {
+bool Session::is_counting(Dock dock) const {
+  switch (dock) {
     case Dock::kTable:
       return events_.wanted().has_value();
     case Dock::kFlame:

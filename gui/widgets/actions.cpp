@@ -38,10 +38,11 @@ bool is_key(const QKeyEvent& event, PhysicalKey key) {
 
 // Most commands are about an open run, and do nothing without one.
 QAction* MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys,
-                                std::function<void()> run) {
+                                std::function<void()> run, const char* word) {
   auto* action = new QAction(text, this);
   action->setShortcuts(keys);
   action->setProperty("made_with", QKeySequence::listToString(keys, QKeySequence::PortableText));
+  action->setProperty("word", QString::fromLatin1(word));
   action->setShortcutContext(Qt::WindowShortcut);
   connect(action, &QAction::triggered, this, [this, run = std::move(run)] {
     if (!session_.is_open()) return;
@@ -106,10 +107,10 @@ void MainWindow::next_along(int by) {
 
 void MainWindow::add_selection_actions() {
   add_action(tr("Next finding"), {Qt::Key_N}, [this] {
-    if (session_.next_finding(1)) right_tabs_->setCurrentIndex(0);
+    if (session_.next_finding(1)) docks_->offer(view::Dock::kFindings);
   });
   add_action(tr("Previous finding"), {QKeySequence("Shift+N")}, [this] {
-    if (session_.next_finding(-1)) right_tabs_->setCurrentIndex(0);
+    if (session_.next_finding(-1)) docks_->offer(view::Dock::kFindings);
   });
   add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.next_step(1); });
   add_action(tr("Previous step"), {QKeySequence("Shift+T")}, [this] { session_.next_step(-1); });
@@ -117,7 +118,8 @@ void MainWindow::add_selection_actions() {
              [this] { next_along(1); });
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
              [this] { next_along(-1); });
-  add_action(tr("What hangs"), {}, [this] { session_.select_hang(); });
+  add_action(
+      tr("What hangs"), {}, [this] { session_.select_hang(); }, "hang");
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
              [this] { session_.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
@@ -166,13 +168,18 @@ void MainWindow::add_window_actions() {
                {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
                [this, p] { session_.show_page(static_cast<view::Page>(p)); });
   }
-  add_action(tr("Findings"), {QKeySequence("Alt+2")}, [this] { right_tabs_->setCurrentIndex(0); });
-  add_action(tr("Details"), {QKeySequence("Alt+3")}, [this] { right_tabs_->setCurrentIndex(1); });
+  add_action(tr("Show or hide the tracks"), {QKeySequence("Alt+1")},
+             [this] { tracks_closed_ = !tracks_closed_; });
   for (size_t d = 0; d < view::kDocks.size(); ++d) {
     add_action(to_qstring(view::translated(view::kDocks[d].title)),
                {QKeySequence(to_qstring(view::kDocks[d].key))},
                [this, d] { show_dock(static_cast<view::Dock>(d)); });
   }
+  add_action(
+      tr("Take the dock out of the window, or put it back"), {},
+      [this] { docks_->move_out_or_back(session_.dock()); }, "move-dock");
+  add_action(
+      tr("Close the dock"), {}, [this] { docks_->put_away(session_.dock()); }, "close-dock");
   add_action(tr("Copy the listed events, or the SQL result"), {QKeySequence::Copy}, [this] {
     if (session_.dock() == view::Dock::kSql && session_.sql().result()) {
       QApplication::clipboard()->setText(
@@ -184,7 +191,8 @@ void MainWindow::add_window_actions() {
     const view::EventList& events = session_.events();
     set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
   });
-  add_action(tr("Save the listed events as CSV"), {}, [this] { save_events(); });
+  add_action(
+      tr("Save the listed events as CSV"), {}, [this] { save_events(); }, "save-events");
   about_selection_ << add_action(
       tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
         QStringList selectors;
@@ -198,11 +206,13 @@ void MainWindow::add_window_actions() {
           this, &MainWindow::choose_recent);
   connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
           &MainWindow::read_again);
-  connect(add_action(tr("Save this view as a file"), {}, [] {}), &QAction::triggered, this,
-          &MainWindow::save_view_as);
+  connect(add_action(
+              tr("Save this view as a file"), {}, [] {}, "save-view"),
+          &QAction::triggered, this, &MainWindow::save_view_as);
   add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
              [this] { save_picture(); });
-  add_action(tr("Reset the layout"), {}, [this] { reset_layout(); });
+  add_action(
+      tr("Reset the layout"), {}, [this] { reset_layout(); }, "reset-layout");
   add_action(tr("End the SQL statement; leave the field; clear the selection"), {Qt::Key_Escape},
              [this] {
                if (tracks_->cancel_drag()) return;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/widgets/docks.h"
 
-#include <QSignalBlocker>
-#include <QVBoxLayout>
+#include <QApplication>
+#include <QChildEvent>
+#include <QMenu>
+#include <QScopedValueRollback>
+#include <algorithm>
 
 #include "gui/view/docks/flame_dock.h"
 #include "gui/view/docks/histogram_dock.h"
@@ -12,61 +15,229 @@
 #include "gui/view/docks/table_dock.h"
 #include "gui/view/panels.h"
 #include "gui/view/texts.h"
+#include "gui/widgets/dock_title.h"
 #include "gui/widgets/sql_pane.h"
 
 namespace dprof::widgets {
+namespace {
 
-Docks::Docks(view::Session& session, Look& look, QWidget* parent)
-    : QWidget(parent), session_(session), look_(look) {
-  setObjectName(QStringLiteral("lower"));
-  setAttribute(Qt::WA_StyledBackground);
-  auto* rows = new QVBoxLayout(this);
-  rows->setContentsMargins(0, 1, 0, 0);
-  rows->setSpacing(0);
-  tabs_ = make_tabs(look_);
-  stack_ = new QStackedWidget;
-  for (size_t d = 0; d < view::kDocks.size(); ++d) {
-    const auto dock = static_cast<view::Dock>(d);
-    const QString title = to_qstring(view::translated(view::kDocks[d].title));
-    tabs_->addTab(title.toUpper());
-    auto* pane = new ScrollPane(
-        look_,
-        [this, dock](int width, int height, int top) {
-          view::Panel panel = draw(dock, width, height, top);
-          emit drawn();
-          return panel;
-        },
-        ScrollPane::Drawn::kInView);
-    pane->setAccessibleName(title);
-    connect(pane, &ScrollPane::followed, this, &Docks::followed);
-    panes_.push_back(pane);
-    if (dock == view::Dock::kSql) {
-      sql_ = new SqlPane(session_, look_, pane);
-      stack_->addWidget(sql_);
-    } else {
-      stack_->addWidget(pane);
-    }
-  }
-  connect(tabs_, &QTabBar::currentChanged, this, [this](int dock) {
-    session_.show_dock(static_cast<view::Dock>(dock));
+constexpr int kStateVersion = 1;  // of saveState(); another one is ignored
+constexpr int kWideRight = 376;
+constexpr int kNarrowRight = 296;
+constexpr int kWide = 1500;         // a window that has room for the wide one
+constexpr int kRoomOnRight = 1366;  // below that nothing stands on the right
+constexpr int kLeastWidth = 220;
+constexpr QPoint kOutOfPlace(-40, -80);  // so that one sees that it is a window
+constexpr int kAroundPage = 70;          // top bar and status line
+
+}  // namespace
+
+Docks::Docks(view::Session& session, Look& look, QWidget* page, QWidget* parent)
+    : QMainWindow(parent), session_(session), look_(look) {
+  setWindowFlags(Qt::Widget);
+  setObjectName(QStringLiteral("docks"));
+  setDockOptions(AllowNestedDocks | AllowTabbedDocks | GroupedDragging);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  setCorner(Qt::TopRightCorner, Qt::RightDockWidgetArea);
+  setCentralWidget(page);
+  look_again_.setSingleShot(true);
+  look_again_.setInterval(0);
+  connect(&look_again_, &QTimer::timeout, this, &Docks::look_again);
+  for (size_t d = 0; d < view::kDocks.size(); ++d) add(static_cast<view::Dock>(d));
+  place_all(false);
+  by_hand_ = true;
+  // Of docks that stand side by side the one with the keyboard is in use.
+  connect(qApp, &QApplication::focusChanged, &alive_, [this](QWidget*, QWidget* to) {
+    const auto dock = dock_with(to);
+    if (!dock) return;
+    brought_ = *dock;
+    session_.show_dock(*dock);
+  });
+}
+
+void Docks::add(view::Dock dock) {
+  const view::DockInfo& info = view::info_of(dock);
+  const QString title = to_qstring(view::translated(info.title));
+  Place& place = of(dock);
+  place.frame = new QDockWidget(title.toUpper(), this);  // the text of its tab
+  place.frame->setObjectName(to_qstring(info.word));
+  place.title = new DockTitle(look_, title, place.frame);
+  place.frame->setTitleBarWidget(place.title);
+  const auto drawn_when =
+      dock == view::Dock::kFindings ? ScrollPane::Drawn::kWhole : ScrollPane::Drawn::kInView;
+  place.pane = new ScrollPane(
+      look_,
+      [this, dock](int width, int height, int top) {
+        view::Panel panel = draw(dock, width, height, top);
+        emit drawn();
+        return panel;
+      },
+      drawn_when);
+  place.pane->setAccessibleName(title);
+  connect(place.pane, &ScrollPane::followed, this, &Docks::followed);
+  QWidget* content = place.pane;
+  if (dock == view::Dock::kSql) content = sql_ = new SqlPane(session_, look_, place.pane);
+  content->setMinimumWidth(kLeastWidth);
+  place.frame->setWidget(content);
+
+  connect(place.title, &DockTitle::move_wanted, this, [this, dock] { move_out_or_back(dock); });
+  connect(place.title, &DockTitle::close_wanted, this, [this, dock] { put_away(dock); });
+  const auto moved = [this] {
+    if (by_hand_) moved_by_hand_ = true;
+    look_again_.start();
+  };
+  connect(place.frame, &QDockWidget::topLevelChanged, this, [this, dock, moved](bool out) {
+    moved();
+    if (out) field_of(dock).setFocus();  // once its own window has the keyboard
+  });
+  connect(place.frame, &QDockWidget::dockLocationChanged, this, moved);
+  connect(place.frame, &QDockWidget::visibilityChanged, &look_again_, qOverload<>(&QTimer::start));
+  if (dock != view::Dock::kFindings) return;
+  connect(place.pane, &ScrollPane::clicked, this, [this](int x, int y) {
+    const auto card = std::ranges::find_if(
+        cards_, [&](const view::Box& candidate) { return candidate.contains(x, y); });
+    if (card == cards_.end()) return;
+    session_.select_finding(static_cast<size_t>(card - cards_.begin()));
     emit changed();
   });
-  rows->addWidget(tabs_);
-  rows->addWidget(stack_, 1);
+}
+
+void Docks::place_all(bool narrow) {
+  const QScopedValueRollback quiet(by_hand_, false);
+  QDockWidget* below = nullptr;
+  QDockWidget* right = nullptr;
+  for (size_t d = 0; d < view::kDocks.size(); ++d) {
+    QDockWidget* frame = places_[d].frame;
+    const bool on_right = view::kDocks[d].side == view::DockSide::kRight && !narrow;
+    QDockWidget*& beside = on_right ? right : below;
+    frame->setFloating(false);
+    addDockWidget(on_right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea, frame);
+    if (beside != nullptr) tabifyDockWidget(beside, frame);
+    frame->show();
+    beside = frame;
+  }
+  if (!narrow) of(view::Dock::kFindings).frame->raise();
+  of(session_.dock()).frame->raise();
+  narrow_ = narrow;
+}
+
+void Docks::arrange(QSize window) {
+  if (moved_by_hand_) return;
+  const bool narrow = window.width() < kRoomOnRight;
+  if (narrow_ != narrow) place_all(narrow);
+  const QScopedValueRollback quiet(by_hand_, false);
+  const int below = (window.height() - kAroundPage) * 63 / 200;  // ten lines of the table at 1080
+  if (!narrow) {
+    resizeDocks({of(view::Dock::kFindings).frame},
+                {window.width() < kWide ? kNarrowRight : kWideRight}, Qt::Horizontal);
+  }
+  resizeDocks({of(view::Dock::kSelection).frame}, {below}, Qt::Vertical);
+}
+
+void Docks::reset(QSize window) {
+  moved_by_hand_ = false;
+  narrow_.reset();
+  arrange(window);
+}
+
+QByteArray Docks::state() const { return moved_by_hand_ ? saveState(kStateVersion) : QByteArray(); }
+
+void Docks::recall(const QByteArray& state) {
+  const QScopedValueRollback quiet(by_hand_, false);
+  moved_by_hand_ = !state.isEmpty() && restoreState(state, kStateVersion);
+}
+
+bool Docks::is_seen(view::Dock dock) const {
+  // A tab behind others is kept out of the window's rectangle.
+  return !of(dock).frame->visibleRegion().isEmpty();
+}
+
+std::optional<view::Dock> Docks::dock_with(const QWidget* widget) const {
+  const auto place = std::ranges::find_if(places_, [&](const Place& candidate) {
+    return widget != nullptr && candidate.frame->isAncestorOf(widget);
+  });
+  if (place == places_.end()) return std::nullopt;
+  return static_cast<view::Dock>(place - places_.begin());
+}
+
+QWidget& Docks::field_of(view::Dock dock) {
+  return dock == view::Dock::kSql ? static_cast<QWidget&>(sql_->field()) : pane(dock);
+}
+
+void Docks::bring(view::Dock dock) {
+  const QScopedValueRollback quiet(by_hand_, false);
+  QDockWidget* frame = of(dock).frame;
+  frame->widget()->setEnabled(true);
+  frame->show();
+  frame->raise();
+  look_again_.start();
+}
+
+void Docks::offer(view::Dock dock) {
+  QDockWidget* frame = of(dock).frame;
+  const QList<QDockWidget*> beside = tabifiedDockWidgets(frame);
+  if (frame->isHidden() || beside.contains(of(session_.dock()).frame)) return;
+  bring(dock);
+}
+
+void Docks::move_out_or_back(view::Dock dock) {
+  QDockWidget* frame = of(dock).frame;
+  frame->setFloating(!frame->isFloating());
+  if (frame->isFloating()) frame->move(frame->pos() + kOutOfPlace);
+  session_.show_dock(dock);
+  bring(dock);
+  emit changed();
+}
+
+void Docks::put_away(view::Dock dock) {
+  moved_by_hand_ = true;
+  of(dock).frame->hide();
+  look_again_.start();
+}
+
+void Docks::look_again() {
+  // QMainWindow has its own opinion each time it takes them up.
+  const QList<QTabBar*> all_tabs = findChildren<QTabBar*>(Qt::FindDirectChildrenOnly);
+  for (QTabBar* tabs : all_tabs) tabs->setDrawBase(false);
+  for (Place& place : places_) {
+    const QList<QDockWidget*> beside = tabifiedDockWidgets(place.frame);
+    const bool alone = std::ranges::all_of(
+        beside, [](const QDockWidget* other) { return other->isHidden() || other->isFloating(); });
+    const bool floating = place.frame->isFloating();
+    place.title->show_title(alone || floating, floating);
+    const int border = floating ? 1 : 0;  // of the frame's colour
+    place.frame->setContentsMargins(border, border, border, border);
+    const bool seen = !place.frame->visibleRegion().isEmpty();
+    // Tab does not walk through what nobody sees.
+    place.frame->widget()->setEnabled(seen);
+    if (seen && !place.seen) place.pane->refresh();
+    place.seen = seen;
+  }
 }
 
 void Docks::refresh() {
-  const auto shown = static_cast<int>(session_.dock());
-  const QSignalBlocker quiet(tabs_);
-  tabs_->setCurrentIndex(shown);
-  stack_->setCurrentIndex(shown);
-  if (session_.dock() == view::Dock::kSql) sql_->refresh();
-  pane(session_.dock()).refresh();
+  if (session_.is_open() && brought_ != session_.dock()) {
+    brought_ = session_.dock();
+    bring(*brought_);
+  }
+  sql_->refresh();
+  for (size_t d = 0; d < places_.size(); ++d) {
+    if (is_seen(static_cast<view::Dock>(d))) places_[d].pane->refresh();
+  }
+  const std::optional<size_t> finding =
+      session_.is_open() ? session_.selection().finding : std::nullopt;
+  if (finding && *finding < cards_.size()) pane(view::Dock::kFindings).reveal(cards_[*finding]);
 }
 
-view::Panel Docks::draw(view::Dock dock, int width, int height, int top) const {
-  // A pane that is not shown is resized, too.
-  if (!session_.is_open() || dock != session_.dock()) return {};
+void Docks::describe(const view::Fields& fields) {
+  fields_ = fields;
+  if (is_seen(view::Dock::kDetails)) pane(view::Dock::kDetails).refresh();
+}
+
+view::Panel Docks::draw(view::Dock dock, int width, int height, int top) {
+  // A pane that nobody sees is resized, too.
+  if (!session_.is_open() || !is_seen(dock)) return {};
   const view::TextMeasure& measure = look_.measure();
   switch (dock) {
     case view::Dock::kSelection:
@@ -83,8 +254,87 @@ view::Panel Docks::draw(view::Dock dock, int width, int height, int top) const {
       return view::draw_diagnostics(session_, width, height, measure);
     case view::Dock::kInfo:
       return view::draw_info_dock(session_, width, height, measure);
+    case view::Dock::kFindings: {
+      view::FindingsPanel drawn = view::draw_findings(session_, width, height, measure);
+      cards_ = std::move(drawn.cards);
+      return std::move(drawn.panel);
+    }
+    case view::Dock::kDetails:
+      return view::draw_details(session_, fields_, width, height, measure);
   }
   return {};
+}
+
+bool Docks::event(QEvent* event) {
+  if (event->type() == QEvent::ChildPolished) {
+    auto* tabs = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child());
+    if (tabs != nullptr) dress(*tabs);
+  }
+  // The lines between the docks have no widget of their own.
+  if (event->type() == QEvent::MouseButtonRelease) moved_by_hand_ = true;
+  return QMainWindow::event(event);
+}
+
+// The tabs are made by QMainWindow where docks share a place.
+void Docks::dress(QTabBar& tabs) {
+  dress_tabs(tabs, look_);
+  tabs.setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(&tabs, &QTabBar::customContextMenuRequested, this, [this, of = &tabs](QPoint at) {
+    if (const auto dock = dock_of_tab(*of, of->tabAt(at))) show_menu(*dock, of->mapToGlobal(at));
+  });
+  connect(&tabs, &QTabBar::tabBarDoubleClicked, this, [this, of = &tabs](int tab) {
+    if (const auto dock = dock_of_tab(*of, tab)) move_out_or_back(*dock);
+  });
+  const auto use = [this, of = &tabs](int tab) {
+    const auto dock = dock_of_tab(*of, tab);
+    if (!dock) return;
+    brought_ = *dock;
+    session_.show_dock(*dock);
+    emit changed();
+  };
+  connect(&tabs, &QTabBar::tabBarClicked, this, use);
+  connect(&tabs, &QTabBar::currentChanged, this, [use, of = &tabs](int tab) {
+    if (of->hasFocus()) use(tab);
+  });
+}
+
+std::optional<view::Dock> Docks::dock_of_tab(const QTabBar& tabs, int tab) const {
+  const auto place = std::ranges::find_if(places_, [&](const Place& candidate) {
+    return tab >= 0 && candidate.frame->windowTitle() == tabs.tabText(tab);
+  });
+  if (place == places_.end()) return std::nullopt;
+  return static_cast<view::Dock>(place - places_.begin());
+}
+
+void Docks::show_menu(view::Dock dock, QPoint global) {
+  QMenu* menu = createPopupMenu();
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  QAction* first = menu->actions().value(0);
+  auto* out = new QAction(
+      is_floating(dock) ? tr("Put back into the window") : tr("Take out of the window"), menu);
+  connect(out, &QAction::triggered, this, [this, dock] { move_out_or_back(dock); });
+  auto* away = new QAction(tr("Close"), menu);
+  connect(away, &QAction::triggered, this, [this, dock] { put_away(dock); });
+  menu->insertActions(first, {out, away});
+  menu->insertSeparator(first);
+  menu->popup(global);
+}
+
+QMenu* Docks::createPopupMenu() {
+  auto* menu = new QMenu(this);
+  menu->setFont(look_.font(view::Font::kBody));
+  for (size_t d = 0; d < places_.size(); ++d) {
+    const auto dock = static_cast<view::Dock>(d);
+    QAction* action = menu->addAction(to_qstring(view::translated(view::kDocks[d].title)));
+    action->setCheckable(true);
+    action->setChecked(!places_[d].frame->isHidden());
+    connect(action, &QAction::toggled, this, [this, dock](bool shown) {
+      if (!shown) return put_away(dock);
+      moved_by_hand_ = true;
+      bring(dock);
+    });
+  }
+  return menu;
 }
 
 }  // namespace dprof::widgets

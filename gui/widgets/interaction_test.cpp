@@ -353,6 +353,7 @@ TEST_F(InteractionTest, ARangeStaysUnderARightClickInIt) {
 }
 
 TEST_F(InteractionTest, F6GoesRoundTheWindow) {
+  show(1400, 720);
   window.canvas().setFocus();
   const QWidget* first = QApplication::focusWidget();
   std::vector<QWidget*> seen;
@@ -408,6 +409,10 @@ TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
   whole->setKeySequence(QKeySequence("Ctrl+Alt+Q"));
   emit whole->editingFinished();
   EXPECT_FALSE(window.press(QStringLiteral("0")));
+  QKeySequenceEdit* hangs = field_of(QStringLiteral("What hangs"));
+  ASSERT_NE(hangs, nullptr) << "a command that has no key";
+  hangs->setKeySequence(QKeySequence("Ctrl+Alt+H"));
+  emit hangs->editingFinished();
 
   MainWindow tomorrow(look);
   tomorrow.show_model(view::test::shared_small_model());
@@ -415,6 +420,7 @@ TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
   tomorrow.session().show({TraceNs{0}, TraceNs{1000}});
   EXPECT_TRUE(tomorrow.press(QStringLiteral("Ctrl+Alt+Q")));
   EXPECT_EQ(tomorrow.session().range(), tomorrow.session().whole());
+  EXPECT_TRUE(tomorrow.press(QStringLiteral("Ctrl+Alt+H")));
 
   auto* reset = whole->window()->findChild<QToolButton*>();
   ASSERT_NE(reset, nullptr);
@@ -423,6 +429,7 @@ TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
   MainWindow later(look);
   later.recall_layout();
   EXPECT_FALSE(later.press(QStringLiteral("Ctrl+Alt+Q")));
+  EXPECT_FALSE(later.press(QStringLiteral("Ctrl+Alt+H")));
 }
 
 TEST_F(InteractionTest, TheManualOpensAtWhatIsShown) {

@@ -18,8 +18,14 @@ constexpr auto kGroup = "keys";
 constexpr QSize kSize(760, 720);
 constexpr int kFieldWidth = 190;
 
-// A command is known by the keys that it was made with: they are the same in every language.
-QString id_of(const QAction& action) { return action.property("made_with").toString(); }
+QString first_keys_of(const QAction& action) { return action.property("made_with").toString(); }
+
+// A command is known by the keys that it was made with, else by its word: they are the same in
+// every language.
+QString id_of(const QAction& action) {
+  const QString keys = first_keys_of(action);
+  return keys.isEmpty() ? action.property("word").toString() : keys;
+}
 
 QString text_of(const QList<QKeySequence>& keys, QKeySequence::SequenceFormat format) {
   return QKeySequence::listToString(keys, format);
@@ -33,7 +39,7 @@ void MainWindow::recall_keys() {
   const QList<QAction*> all = actions();
   for (QAction* action : all) {
     const QString id = id_of(*action);
-    if (!id.isEmpty() && settings.contains(id))
+    if (settings.contains(id))
       action->setShortcuts(QKeySequence::listFromString(settings.value(id).toString()));
   }
 }
@@ -61,7 +67,8 @@ bool MainWindow::bind(QAction& action, const QKeySequence& keys) {
 
 void MainWindow::reset_keys() {
   const QList<QAction*> all = actions();
-  for (QAction* action : all) action->setShortcuts(QKeySequence::listFromString(id_of(*action)));
+  for (QAction* action : all)
+    action->setShortcuts(QKeySequence::listFromString(first_keys_of(*action)));
   if (!remembers_) return;
   QSettings settings;
   settings.remove(kGroup);
@@ -97,13 +104,7 @@ void MainWindow::show_keys() {
   add(label(QStringLiteral("A  D")),
       tr("Earlier, later (with Shift: faster)"));  // untranslated: keys
   const QList<QAction*> all = actions();
-  for (QAction* action : all) {
-    if (id_of(*action).isEmpty()) {
-      add(label({}), action->text());
-      continue;
-    }
-    add(key_field(*action, content), action->text());
-  }
+  for (QAction* action : all) add(key_field(*action, content), action->text());
   add(label(tr("Ctrl+wheel")), tr("Zoom at the mouse; Shift+wheel: earlier, later"));
   add(label(tr("drag")), tr("Select a range; with the middle button: move; with Shift: measure"));
   auto* reset = new QToolButton(content);

@@ -295,7 +295,8 @@ class Reader {
     }
     const QList<QWidget*> widgets = window_.findChildren<QWidget*>();
     for (const QWidget* widget : widgets) {
-      const bool is_qts_own = qobject_cast<QTabBar*>(widget->parentWidget()) != nullptr;
+      const bool is_qts_own = qobject_cast<QTabBar*>(widget->parentWidget()) != nullptr ||
+                              qobject_cast<QDockWidget*>(widget->parentWidget()) != nullptr;
       if (!is_qts_own) read(widget->accessibleName());
     }
     const QList<QLineEdit*> fields = window_.findChildren<QLineEdit*>();

@@ -274,7 +274,20 @@ QString Look::style_sheet() const {
     QTabBar::tab:hover { color: @text; }
     QSplitter::handle:horizontal { background: @border; }
     QSplitter::handle:vertical { background: @window; }
-    #lower { border-top: 1px solid @border; }
+    #docks::separator { background: @window; width: 5px; height: 5px; }
+    #docks::separator:horizontal { border-top: 1px solid @border; }
+    #docks::separator:vertical { border-left: 1px solid @border; }
+    #docks::separator:hover { border-color: @accent; }
+    #docks > QTabBar::tab { margin: 0 12px 9px 12px; }
+    QDockWidget { background: @border; }
+    #dock_title QLabel { color: @dim; }
+    #dock_title QToolButton { background: @window; border: 0; padding: 3px 7px; color: @dim; }
+    #dock_title QToolButton:hover, #dock_title QToolButton:focus { color: @text;
+                                                                  background: @soft; }
+    QMenu { background: @field; border: 1px solid @border; padding: 4px; }
+    QMenu::item { background: @field; padding: 5px 22px 5px 26px; }
+    QMenu::item:selected { background: @soft; color: @text; }
+    QMenu::separator { background: @border; height: 1px; margin: 4px 8px; }
     QAbstractScrollArea { border: 0; }
     QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 5px;
                      padding: 1px 5px; selection-background-color: @accent; }

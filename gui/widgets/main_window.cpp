@@ -27,8 +27,7 @@ namespace {
 constexpr int kTopHeight = 45;
 constexpr int kStatusHeight = 25;
 constexpr int kLeftWidth = 240;
-constexpr int kRightWidth = 380;
-constexpr int kNarrowRightWidth = 300;
+constexpr int kNarrowLeftWidth = 200;
 constexpr int kNarrow = 1500;
 
 QVBoxLayout* column(QWidget* parent) {
@@ -78,10 +77,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     refresh();
     emit settled();
   });
-  connect(&worker_, &Worker::described, this, [this](const view::Fields& fields) {
-    fields_ = fields;
-    details_->refresh();
-  });
+  connect(&worker_, &Worker::described, docks_, &Docks::describe);
   connect(&worker_, &Worker::related, this,
           [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
             session_.show_flow(place, rows);
@@ -115,18 +111,19 @@ void MainWindow::build() {
   auto* rows = column(all);
   rows->addWidget(build_top());
   rows->addWidget(build_hang());
-  columns_ = new QSplitter(Qt::Horizontal, all);
+  columns_ = new QSplitter(Qt::Horizontal);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
   columns_->addWidget(build_left());
   columns_->addWidget(build_centre());
-  columns_->addWidget(build_right());
   columns_->setStretchFactor(0, 0);
   columns_->setStretchFactor(1, 1);
-  columns_->setStretchFactor(2, 0);
-  rows->addWidget(columns_, 1);
-  for (QSplitter* splitter : {columns_, centre_})
-    connect(splitter, &QSplitter::splitterMoved, this, [this] { moved_by_hand_ = true; });
+  connect(columns_, &QSplitter::splitterMoved, this, [this] { moved_by_hand_ = true; });
+  all_of_run_ = new QStackedWidget(all);
+  all_of_run_->addWidget(columns_);
+  all_of_run_->addWidget(build_message());
+  all_of_run_->setCurrentWidget(message_);
+  rows->addWidget(all_of_run_, 1);
   status_ = new Pane(look_, [this](int width, int height) {
     std::string pending = message_text_.toStdString();
     if (!sql_stage_.isEmpty()) pending = sql_stage_.toStdString() + "…";
@@ -223,18 +220,13 @@ QWidget* MainWindow::build_centre() {
   pages_->insertWidget(static_cast<int>(view::Page::kTimeline), upper);
   pages_->insertWidget(static_cast<int>(view::Page::kHeatmap), heatmap_);
 
-  docks_ = new Docks(session_, look_);
+  docks_ = new Docks(session_, look_, pages_);
   connect(docks_, &Docks::changed, this, &MainWindow::refresh);
   connect(docks_, &Docks::followed, this, &MainWindow::follow);
+  return docks_;
+}
 
-  centre_ = new QSplitter(Qt::Vertical);
-  centre_->setHandleWidth(1);
-  centre_->setChildrenCollapsible(false);
-  centre_->addWidget(pages_);
-  centre_->addWidget(docks_);
-  centre_->setStretchFactor(0, 1);
-  centre_->setStretchFactor(1, 0);
-
+QWidget* MainWindow::build_message() {
   message_ = new Pane(look_, [this](int width, int height) {
     if (error_) {
       return view::draw_message(error_->what, error_->hint, std::nullopt, width, height,
@@ -250,11 +242,7 @@ QWidget* MainWindow::build_centre() {
                               height, look_.measure());
   });
   build_recent();
-  centre_stack_ = new QStackedWidget;
-  centre_stack_->addWidget(centre_);
-  centre_stack_->addWidget(message_);
-  centre_stack_->setCurrentWidget(message_);
-  return centre_stack_;
+  return message_;
 }
 
 void MainWindow::build_pages() {
@@ -300,56 +288,17 @@ void MainWindow::follow(const view::Link& link, bool twice) {
   if (twice && link.shows) show_page(view::Page::kTimeline);
 }
 
-QWidget* MainWindow::build_right() {
-  auto* right = new QWidget;
-  auto* rows = column(right);
-  right_tabs_ = make_tabs(look_);
-  right_tabs_->addTab(tr("FINDINGS"));
-  right_tabs_->addTab(tr("DETAILS"));
-  rows->addWidget(right_tabs_);
-  right_stack_ = new QStackedWidget;
-  findings_ = new ScrollPane(look_, [this](int width, int height, int) {
-    if (!session_.is_open()) return view::Panel();
-    view::FindingsPanel drawn = view::draw_findings(session_, width, height, look_.measure());
-    cards_ = std::move(drawn.cards);
-    return std::move(drawn.panel);
-  });
-  connect(findings_, &ScrollPane::clicked, this, [this](int x, int y) {
-    for (size_t i = 0; i < cards_.size(); ++i) {
-      if (!cards_[i].contains(x, y)) continue;
-      session_.select_finding(i);
-      refresh();
-      return;
-    }
-  });
-  details_ = new ScrollPane(look_, [this](int width, int height, int) {
-    if (!session_.is_open()) return view::Panel();
-    return view::draw_details(session_, fields_, width, height, look_.measure());
-  });
-  right_stack_->addWidget(findings_);
-  right_stack_->addWidget(details_);
-  connect(right_tabs_, &QTabBar::currentChanged, right_stack_, &QStackedWidget::setCurrentIndex);
-  rows->addWidget(right_stack_, 1);
-  right->setMinimumWidth(220);
-  return right;
-}
-
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   arrange();
 }
 
-// The sizes of the picture in the design, until the user has moved something; on small screens the
-// side panes give way first.
+// The sizes of the picture in the design, until the user has moved something.
 void MainWindow::arrange() {
-  const int right = width() < kNarrow ? kNarrowRightWidth : kRightWidth;
-  const int left = width() < kNarrow ? 200 : kLeftWidth;
+  const int left = width() < kNarrow ? kNarrowLeftWidth : kLeftWidth;
   filter_->setGeometry(12, 34, left - 24, 26);
-  if (moved_by_hand_) return;
-  columns_->setSizes({left, width() - left - right - 2, right});
-  const int below = height() - kTopHeight - kStatusHeight;
-  const int bottom = below * 63 / 200;  // ten lines of the table at 1080
-  centre_->setSizes({below - bottom - 1, bottom});
+  if (!moved_by_hand_) columns_->setSizes({left, width() - left - 1});
+  docks_->arrange(size());
 }
 
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
@@ -364,7 +313,7 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   loading_events_ = false;
   missing_events_ = 0;
   failed_events_.clear();
-  centre_stack_->setCurrentWidget(centre_);
+  all_of_run_->setCurrentWidget(columns_);
   session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
   session_.open(std::move(model));
   watch_.watch(session_.model().run);
@@ -398,13 +347,17 @@ void MainWindow::place_page() {
   const QSignalBlocker quiet(page_tabs_);
   page_tabs_->setCurrentIndex(page);
   pages_->setCurrentIndex(page);
-  columns_->widget(0)->setVisible(session_.page() == view::Page::kTimeline);
+  place_tracks();
+}
+
+void MainWindow::place_tracks() {
+  columns_->widget(0)->setVisible(session_.page() == view::Page::kTimeline && !tracks_closed_);
 }
 
 void MainWindow::refresh() {
   place_page();
   save_view_soon();
-  centre_stack_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(centre_) : message_);
+  all_of_run_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(columns_) : message_);
   place_recent();
   if (session_.is_open()) describe_selection();
   for (Pane* pane :
@@ -412,13 +365,9 @@ void MainWindow::refresh() {
         static_cast<Pane*>(canvas_), static_cast<Pane*>(heatmap_), message_, status_}) {
     pane->refresh();
   }
-  for (ScrollPane* pane : {findings_, details_}) pane->refresh();
   docks_->refresh();
   // Of the pages only the one that is shown: a frame of the timeline pays for no other.
   if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) page->refresh();
-  const std::optional<size_t> finding =
-      session_.is_open() ? session_.selection().finding : std::nullopt;
-  if (finding && *finding < cards_.size()) findings_->reveal(cards_[*finding]);
   load_events();
 }
 
@@ -426,13 +375,13 @@ void MainWindow::describe_selection() {
   const std::optional<view::SlicePlace>& place = session_.selection().slice;
   if (place == described_) return;
   described_ = place;
-  fields_.clear();
+  docks_->describe({});
   worker_.forget_description();
   if (!place) return;
   const view::Model& model = session_.model();
   if (const auto line = view::result_line_of(model, *place)) {
-    fields_ = view::fields_of_line(*line);
-    right_tabs_->setCurrentIndex(1);
+    docks_->describe(view::fields_of_line(*line));
+    docks_->offer(view::Dock::kDetails);
     return;
   }
   const view::RankModel& rank = view::rank_of(model, *place);
@@ -444,7 +393,7 @@ void MainWindow::describe_selection() {
     const std::vector<view::SlicePlace> flow = session_.flow();
     if (flow.empty()) worker_.relate(trace, *place, table, row);
   }
-  right_tabs_->setCurrentIndex(1);
+  docks_->offer(view::Dock::kDetails);
 }
 
 view::DrawList MainWindow::draw_list() const {

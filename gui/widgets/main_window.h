@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window: top bar, tracks, time bar and timeline, findings and details, the selection's table,
-// status bar. It passes events to the session and refreshes what changed.
+// The window: top bar, tracks, the page and its docks, status bar. It passes events to the session
+// and refreshes what changed.
 #pragma once
 
 #include <QElapsedTimer>
@@ -95,7 +95,7 @@ class MainWindow : public QMainWindow {
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
-  QWidget* build_right();
+  QWidget* build_message();
   // What a page that scrolls shows; empty for one that is not in view.
   [[nodiscard]] view::Panel draw_page(view::Page page, int width, int height, int top) const;
   void follow(const view::Link& link, bool twice);
@@ -103,8 +103,9 @@ class MainWindow : public QMainWindow {
   void add_view_actions();
   void add_selection_actions();
   void add_window_actions();
+  // A command without keys needs a word by which the keys that it is bound to are remembered.
   QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
-                      std::function<void()> run);
+                      std::function<void()> run, const char* word = "");
   void show_keys();
   void recall_keys();
   void reset_keys();
@@ -151,6 +152,7 @@ class MainWindow : public QMainWindow {
   void describe_selection();
   void arrange();
   void place_page();
+  void place_tracks();
   void zoom(bool in, int anchor);
   void set_message(const QString& text);
 
@@ -188,19 +190,13 @@ class MainWindow : public QMainWindow {
   Pane* message_ = nullptr;
   QTreeWidget* recent_ = nullptr;
   std::vector<std::vector<std::filesystem::path>> recent_runs_;
-  QStackedWidget* centre_stack_ = nullptr;
-  QTabBar* right_tabs_ = nullptr;
-  QStackedWidget* right_stack_ = nullptr;
-  ScrollPane* findings_ = nullptr;
-  ScrollPane* details_ = nullptr;
+  QStackedWidget* all_of_run_ = nullptr;  // or what is said where none is open
   Docks* docks_ = nullptr;
   Pane* status_ = nullptr;
-  QSplitter* columns_ = nullptr;
-  QSplitter* centre_ = nullptr;
-  bool moved_by_hand_ = false;  // the splitters
+  QSplitter* columns_ = nullptr;  // tracks, and the page with its docks
+  bool moved_by_hand_ = false;    // the tracks' width
+  bool tracks_closed_ = false;
   bool remembers_ = false;
-  std::vector<view::Box> cards_;
-  view::Fields fields_;
   std::optional<view::SlicePlace> described_;
   std::optional<Error> error_;
   std::optional<Error> compare_error_;

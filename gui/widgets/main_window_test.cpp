@@ -12,7 +12,6 @@
 #include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
-#include <QSplitter>
 #include <QStyleFactory>
 #include <QTest>
 #include <QWheelEvent>
@@ -280,7 +279,7 @@ TEST_F(MainWindowTest, DocksByKeyAndTheirLinksByMouse) {
     const QKeySequence keys(to_qstring(dock.key));
     key(keys[0].key(), keys[0].keyboardModifiers());
     EXPECT_EQ(state()["dock"], std::string(dock.word));
-    EXPECT_TRUE(window.docks().pane(*view::dock_of(dock.word)).isVisible()) << dock.word;
+    EXPECT_TRUE(window.docks().is_seen(*view::dock_of(dock.word))) << dock.word;
     EXPECT_FALSE(window.grab().isNull());
   }
   key(Qt::Key_5, Qt::AltModifier);
@@ -291,35 +290,6 @@ TEST_F(MainWindowTest, DocksByKeyAndTheirLinksByMouse) {
   key(Qt::Key_1, Qt::ControlModifier);
   QTest::mouseDClick(table, Qt::LeftButton, {}, QPoint(60, 34 + 22 + 10));
   EXPECT_EQ(state()["page"], "timeline") << "what is double-clicked is shown there";
-}
-
-TEST_F(MainWindowTest, TheLayoutIsRememberedWhereItWasMoved) {
-  const test_support::TemporaryFolder folder;
-  QSettings::setDefaultFormat(QSettings::IniFormat);
-  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope,
-                     QString::fromStdString(folder.path().string()));
-  QCoreApplication::setOrganizationName(QStringLiteral("test"));
-  show_small();
-  const auto heights = [](MainWindow& of) { return std::pair(of.docks().height(), of.height()); };
-  window.recall_layout();
-  auto* splitter = qobject_cast<QSplitter*>(window.docks().parentWidget());
-  ASSERT_NE(splitter, nullptr);
-  splitter->setSizes({300, 300});
-  emit splitter->splitterMoved(300, 1);
-  window.resize(1300, 730);
-  QCoreApplication::processEvents();
-  const auto moved = heights(window);
-  window.close();
-
-  MainWindow again(look);
-  again.recall_layout();
-  again.show_model(view::test::shared_small_model());
-  again.show();
-  QCoreApplication::processEvents();
-  EXPECT_EQ(heights(again), moved);
-  again.reset_layout();
-  QCoreApplication::processEvents();
-  EXPECT_NE(heights(again), moved);
 }
 
 TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {
@@ -407,10 +377,10 @@ TEST_F(MainWindowTest, ADockOfManyEventsIsCountedBesideTheFrames) {
   window.session().clear_selection();
   window.session().show_dock(view::Dock::kTable);
   window.refresh();
-  EXPECT_TRUE(window.session().is_counting());
+  EXPECT_TRUE(window.session().is_counting(view::Dock::kTable));
   EXPECT_GT(window.pending(), 0);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.pending() == 0; }, 20'000));
-  EXPECT_FALSE(window.session().is_counting());
+  EXPECT_FALSE(window.session().is_counting(view::Dock::kTable));
   EXPECT_EQ(window.session().events().events.size(), view::kMostListed);
 }
 

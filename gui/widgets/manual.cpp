@@ -53,10 +53,9 @@ void space_out(QTextDocument& document) {
 
 // As the headings of docs/gui.md are; the manual is English.
 QString MainWindow::manual_section() const {
-  if (docks_->isAncestorOf(QApplication::focusWidget()))
-    return session_.dock() == view::Dock::kSql
-               ? QStringLiteral("SQL")
-               : QStringLiteral("The docks");  // untranslated: a heading
+  if (const auto dock = docks_->dock_with(QApplication::focusWidget()))
+    return *dock == view::Dock::kSql ? QStringLiteral("SQL")
+                                     : QStringLiteral("The docks");  // untranslated: a heading
   if (session_.page() == view::Page::kTimeline)
     return QStringLiteral("What is where");  // untranslated: a heading
   return to_qstring(view::info_of(session_.page()).title);

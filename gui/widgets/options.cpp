@@ -107,8 +107,7 @@ std::string view_words() {
   std::string words;
   for (const view::PageInfo& page : view::kPages) words += fmt::format("{}, ", page.word);
   for (const view::DockInfo& dock : view::kDocks) words += fmt::format("{}, ", dock.word);
-  words.resize(words.size() - 2);
-  return words;
+  return words + "tracks";
 }
 
 std::string read_view(const std::string& text, Options& options) {

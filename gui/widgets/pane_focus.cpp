@@ -2,22 +2,23 @@
 // Which part of the window has the keyboard: F6 goes round, and the window fills the screen.
 #include <QAction>
 #include <QApplication>
-#include <array>
 
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/sql_pane.h"
 
 namespace dprof::widgets {
 
-// In the order in which they are read: tracks, page, findings or details, dock.
+// In the order in which they are read: tracks, page, the docks that are seen.
 void MainWindow::focus_pane(int by) {
   const auto page = static_cast<size_t>(session_.page());
   QWidget* of_page = canvas_;
   if (session_.page() == view::Page::kHeatmap) of_page = heatmap_;
   if (page_panes_[page] != nullptr) of_page = page_panes_[page];
-  QWidget* of_dock = &docks_->pane(session_.dock());
-  if (session_.dock() == view::Dock::kSql) of_dock = &docks_->sql().field();
-  const std::array<QWidget*, 4> panes = {filter_, of_page, right_stack_->currentWidget(), of_dock};
+  std::vector<QWidget*> panes = {filter_, of_page};
+  for (size_t d = 0; d < view::kDocks.size(); ++d) {
+    const auto dock = static_cast<view::Dock>(d);
+    if (docks_->is_seen(dock)) panes.push_back(&docks_->field_of(dock));
+  }
   const QWidget* const now = QApplication::focusWidget();
   const auto count = static_cast<int>(panes.size());
   int at = by > 0 ? -1 : count;
@@ -30,6 +31,7 @@ void MainWindow::focus_pane(int by) {
     at = (at + by + count) % count;
     QWidget* pane = panes[static_cast<size_t>(at)];
     if (!pane->isVisible()) continue;
+    pane->activateWindow();  // a dock may have one of its own
     pane->setFocus(Qt::TabFocusReason);
     return;
   }

@@ -61,11 +61,15 @@ QString to_qstring(std::string_view text) {
 QTabBar* make_tabs(Look& look) {
   constexpr int kTabsHeight = 38;
   auto* tabs = new QTabBar;
-  tabs->setFont(look.font(view::Font::kHeading));
-  tabs->setDrawBase(false);
-  tabs->setExpanding(false);
+  dress_tabs(*tabs, look);
   tabs->setFixedHeight(kTabsHeight);
   return tabs;
+}
+
+void dress_tabs(QTabBar& tabs, Look& look) {
+  tabs.setFont(look.font(view::Font::kHeading));
+  tabs.setDrawBase(false);
+  tabs.setExpanding(false);
 }
 
 ScrollPane::ScrollPane(Look& look, Draw draw, Drawn drawn, QWidget* parent)

@@ -44,6 +44,7 @@ class Pane : public QWidget {
 
 // Tabs as the window has them; titles are added by the caller.
 [[nodiscard]] QTabBar* make_tabs(Look& look);
+void dress_tabs(QTabBar& tabs, Look& look);
 
 // Content that may be higher or wider than the pane.
 class ScrollPane : public QAbstractScrollArea {

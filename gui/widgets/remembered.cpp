@@ -9,12 +9,13 @@
 namespace dprof::widgets {
 namespace {
 
-constexpr int kVersion = 1;  // of what is remembered; another one is ignored
+constexpr int kVersion = 2;  // of what is remembered; another one is ignored
 
 constexpr auto kVersionKey = "window/version";
 constexpr auto kGeometryKey = "window/geometry";
 constexpr auto kColumnsKey = "window/columns";
-constexpr auto kCentreKey = "window/centre";
+constexpr auto kDocksKey = "window/docks";
+constexpr auto kTracksClosedKey = "window/tracks_closed";
 
 }  // namespace
 
@@ -25,14 +26,15 @@ void MainWindow::recall_layout() {
   const QSettings settings;
   if (settings.value(kVersionKey).toInt() != kVersion) return;
   restoreGeometry(settings.value(kGeometryKey).toByteArray());
-  const QByteArray columns = settings.value(kColumnsKey).toByteArray();
-  const QByteArray centre = settings.value(kCentreKey).toByteArray();
-  if (columns.isEmpty() || centre.isEmpty()) return;
-  moved_by_hand_ = columns_->restoreState(columns) && centre_->restoreState(centre);
+  tracks_closed_ = settings.value(kTracksClosedKey).toBool();
+  moved_by_hand_ = columns_->restoreState(settings.value(kColumnsKey).toByteArray());
+  docks_->recall(settings.value(kDocksKey).toByteArray());
 }
 
 void MainWindow::reset_layout() {
   moved_by_hand_ = false;
+  tracks_closed_ = false;
+  docks_->reset(size());
   arrange();
 }
 
@@ -43,7 +45,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(kVersionKey, kVersion);
     settings.setValue(kGeometryKey, saveGeometry());
     settings.setValue(kColumnsKey, moved_by_hand_ ? columns_->saveState() : QByteArray());
-    settings.setValue(kCentreKey, moved_by_hand_ ? centre_->saveState() : QByteArray());
+    settings.setValue(kDocksKey, docks_->state());
+    settings.setValue(kTracksClosedKey, tracks_closed_);
   }
   QMainWindow::closeEvent(event);
 }

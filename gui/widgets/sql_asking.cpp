@@ -50,6 +50,7 @@ void MainWindow::cancel_sql() {
 void MainWindow::show_dock(view::Dock dock) {
   const bool leaves_field = docks_->sql().field().hasFocus();
   session_.show_dock(dock);
+  docks_->bring(dock);
   docks_->refresh();
   if (dock == view::Dock::kSql) {
     docks_->sql().field().setFocus();
@@ -94,8 +95,9 @@ void MainWindow::add_sql_actions() {
   }
   add_action(tr("Make a track from the SQL result, or remove it"), {QKeySequence("Ctrl+Shift+T")},
              [this] { toggle_result_track(); });
-  add_action(tr("Remove the selected track made from a SQL result, or all of them"), {},
-             [this] { session_.remove_result_tracks(); });
+  add_action(
+      tr("Remove the selected track made from a SQL result, or all of them"), {},
+      [this] { session_.remove_result_tracks(); }, "remove-tracks");
   add_action(tr("Begin a SQL statement"), {Qt::Key_Colon},
              [this] { begin_in_field(QStringLiteral(":")); });
 }

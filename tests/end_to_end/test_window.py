@@ -60,6 +60,18 @@ class Window(EndToEnd):
         begin, end = self.view().get("range_ns", [0, 0])
         return end - begin
 
+    def test_a_dock_is_dragged_out_of_the_window(self):
+        tab = (393, 629)  # of the dock Flame
+        self.xdo("mousemove", *tab, "mousedown", 1)
+        for part in range(1, 9):
+            self.xdo("mousemove", tab[0] + part * 25, tab[1] - part * 30)
+        self.xdo("mouseup", 1)
+        [out] = self.wait_for(lambda: self.xdo("search", "--onlyvisible", "--name", "^FLAME$").split(), "a window of its own")
+        self.wait_for(lambda: self.view().get("dock") == "flame", "it is the dock in use")
+        # The window's keys work there, too.
+        self.xdo("windowfocus", "--sync", out, "key", "ctrl+5")
+        self.wait_for(lambda: self.view()["page"] == "matrix", "Ctrl+5 shows the fifth page")
+
     def test_keys_and_mouse(self):
         # Looking alone writes nothing; keys of one letter belong to the timeline.
         self.assertFalse(self.view_file.exists())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The docks below the page, one of which is shown at a time: each tells more about the selection.
+// The docks around the page: each tells more about the run or the selection.
 #pragma once
 
 #include <array>
@@ -11,21 +11,36 @@
 
 namespace dprof::view {
 
-enum class Dock : uint8_t { kSelection, kTable, kFlame, kHistogram, kSql, kDiagnostics, kInfo };
+enum class Dock : uint8_t {
+  kSelection,
+  kTable,
+  kFlame,
+  kHistogram,
+  kSql,
+  kDiagnostics,
+  kInfo,
+  kFindings,
+  kDetails
+};
+
+enum class DockSide : uint8_t { kBelow, kRight };
 
 struct DockInfo {
   std::string_view word;   // in --view and the dumped state
-  std::string_view title;  // of its key's action
+  std::string_view title;  // of its tab and of its key's action
   std::string_view key;
+  DockSide side;  // of the page, until somebody moves it
 };
-inline constexpr std::array<DockInfo, 7> kDocks = {{
-    {"selection", english("Selection"), "Alt+4"},
-    {"table", english("Table"), "Alt+5"},
-    {"flame", english("Flame"), "Alt+6"},
-    {"histogram", english("Histogram"), "Alt+7"},
-    {"sql", english("SQL"), "Alt+8"},
-    {"diagnostics", english("Diagnostics"), "Alt+9"},
-    {"info", english("Info"), "Alt+0"},
+inline constexpr std::array<DockInfo, 9> kDocks = {{
+    {"selection", english("Selection"), "Alt+4", DockSide::kBelow},
+    {"table", english("Table"), "Alt+5", DockSide::kBelow},
+    {"flame", english("Flame"), "Alt+6", DockSide::kBelow},
+    {"histogram", english("Histogram"), "Alt+7", DockSide::kBelow},
+    {"sql", english("SQL"), "Alt+8", DockSide::kBelow},
+    {"diagnostics", english("Diagnostics"), "Alt+9", DockSide::kBelow},
+    {"info", english("Info"), "Alt+0", DockSide::kBelow},
+    {"findings", english("Findings"), "Alt+2", DockSide::kRight},
+    {"details", english("Details"), "Alt+3", DockSide::kRight},
 }};
 
 [[nodiscard]] constexpr const DockInfo& info_of(Dock dock) {

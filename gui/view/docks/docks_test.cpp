@@ -350,10 +350,10 @@ class CountingTest : public DocksTest {
 TEST_F(CountingTest, IsSaidAndThenDone) {
   session.show_dock(Dock::kTable);
   EXPECT_THAT(to_text(table().list), HasSubstr("counting"));
-  EXPECT_TRUE(session.is_counting());
+  EXPECT_TRUE(session.is_counting(Dock::kTable));
   EXPECT_THAT(names(), ElementsAre());
   count();
-  EXPECT_FALSE(session.is_counting());
+  EXPECT_FALSE(session.is_counting(Dock::kTable));
   EXPECT_THAT(to_text(table().list), HasSubstr("250,045 events, the first 10,000"));
   EXPECT_FALSE(session.next_count());
 
@@ -390,10 +390,10 @@ TEST_F(CountingTest, OnlyTheLastQuestionCountsAndOneAtATime) {
   (void)table();
   EXPECT_FALSE(session.next_count());
   (*first)()(session);
-  EXPECT_TRUE(session.is_counting());
+  EXPECT_TRUE(session.is_counting(Dock::kTable));
   EXPECT_EQ(table().links.empty(), false) << "the former answer is shown meanwhile";
   count();
-  EXPECT_FALSE(session.is_counting());
+  EXPECT_FALSE(session.is_counting(Dock::kTable));
 }
 
 TEST_F(CountingTest, WhatCountsEventsThatAreGoneIsDropped) {

@@ -84,7 +84,7 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
   }
   const size_t chosen = session.selection().ranks.size();
   std::string title = range_title(session, chosen == 0 ? session.model().ranks.size() : chosen);
-  const bool counting = session.is_counting();
+  const bool counting = session.is_counting(Dock::kFlame);
   if (counting) title += say(" · counting …");
   if (!tree.nodes.empty() && tree.nodes.front().total_ns > 0) {
     if (!counting) {
@@ -96,7 +96,8 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
     list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar}, nothing_text(session),
               {.role = Role::kTextDim});
   }
-  list.text({x + 14, 0, width - x - 14, kTitleHeight - 2}, std::move(title),
+  const int room = width - x - 2 * kMargin;
+  list.text({x + 14, 0, room, kTitleHeight - 2}, elided(title, room, Font::kBody, measure),
             {.role = Role::kTextDim});
   return panel;
 }

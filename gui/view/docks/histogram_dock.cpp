@@ -47,7 +47,8 @@ class Painter {
               elided(title(), width_ - 2 * kMargin, Font::kBody, measure_),
               {.role = Role::kTextDim});
     // The former bars may be another name's.
-    if (durations_.buckets.empty() || session_.is_counting()) return std::move(panel_);
+    if (durations_.buckets.empty() || session_.is_counting(Dock::kHistogram))
+      return std::move(panel_);
     paint_table();
     const int room = width_ - 2 * kMargin - width_of(kColumns) - kGap;
     constexpr int kLeastRoom = 120;
@@ -67,7 +68,7 @@ class Painter {
       return say(
           "Choose an event, a node of the flame, or search for a name: its durations, over all "
           "ranks, are shown here.");
-    if (session_.is_counting()) return name + say(": counting …");
+    if (session_.is_counting(Dock::kHistogram)) return name + say(": counting …");
     const std::string missing = without_events(session_.model());
     if (durations_.buckets.empty()) return say("{}: no event in this range{}", name, missing);
     const RankDurations& all = durations_.all;

@@ -45,7 +45,7 @@ std::array<std::string, kColumns.size()> cells_of(const Model& model, const Slic
 
 // How many there are, and why not all of them are listed.
 std::string count_text(const Session& session, const EventList& list) {
-  if (session.is_counting()) return say("counting …");
+  if (session.is_counting(Dock::kTable)) return say("counting …");
   const EventQuery query = session.event_query();
   const auto listed = static_cast<int64_t>(list.events.size());
   std::string text = say_count(list.count, "{} event", "{} events", format_count(list.count));

@@ -42,6 +42,7 @@ inline constexpr std::array<PageInfo, 7> kPages = {{
   for (size_t p = 0; p < kPages.size(); ++p) {
     if (kPages[p].word == word) return static_cast<Page>(p);
   }
+  if (word == "tracks") return Page::kTimeline;  // they stand beside it
   return std::nullopt;
 }
 
