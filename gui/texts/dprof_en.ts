@@ -87,6 +87,17 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/docks/event_list.h"/>
+        <source>by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/event_list.h"/>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>by rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/docks/flame.h"/>
         <source>top-down</source>
         <translation type="unfinished"></translation>
@@ -183,6 +194,11 @@
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
         <source>{} · {} events on {} ranks · median {} · 95 % below {} · longest {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/histogram_dock.cpp"/>
+        <source> · chosen {} to {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -540,6 +556,11 @@
     <message>
         <location filename="../view/docks/table_dock.cpp"/>
         <source> named {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/table_dock.cpp"/>
+        <source> of {} to {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -927,11 +948,6 @@
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
         <source>Ranks were not compared with each other; the diagnostics say why.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/heatmap_page.cpp"/>
-        <source>by rank</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1554,7 +1570,7 @@
     </message>
     <message>
         <location filename="../view/selection.cpp"/>
-        <source>selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN</source>
+        <source>selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN, duration:T..T</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1658,6 +1674,16 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/timeline_view.cpp"/>
+        <source>No rank, host or thread matches “{}”.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline_view.cpp"/>
+        <source>Empty the filter above the tracks, or go back: Backspace.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../widgets/actions.cpp"/>
         <source>Zoom in</source>
         <translation type="unfinished"></translation>
@@ -1724,12 +1750,12 @@
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Back in the history of zoom</source>
+        <source>Back to the range, page or filter before</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../widgets/actions.cpp"/>
-        <source>Forward in the history of zoom</source>
+        <source>Forward to the range, page or filter after</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

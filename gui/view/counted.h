@@ -35,6 +35,9 @@ class Counted {
   // The question that what is shown does not answer.
   [[nodiscard]] const std::optional<Key>& wanted() const { return wanted_; }
 
+  // The question that what is shown answers; nullptr = none yet.
+  [[nodiscard]] const Key* kept() const { return kept_ ? &kept_->first : nullptr; }
+
   void give(Key key, Value value) {
     if (wanted_ == key) wanted_.reset();
     kept_.emplace(std::move(key), std::move(value));

@@ -117,6 +117,35 @@ void draw_frame(const Session& session, const SlicePlace& place, int outset, Rol
   }
 }
 
+// Frames the events of the chosen name.
+void draw_named(const Session& session, int width, int height, DrawList& list) {
+  constexpr int kLeastFrame = 4;  // narrower ones are filled
+  const TimeScale scale = session.scale();
+  for (const LaneMarks& lane : session.named_marks()) {
+    for (const Row& row : session.layout().rows) {
+      if (row.kind != RowKind::kThread || row.rank_index != lane.lane.rank_index ||
+          row.thread_index != lane.lane.thread_index || !session.is_in_view(row)) {
+        continue;
+      }
+      const int y = session.y_of(row) + depth_top(lane.lane.depth);
+      const int fixed = row.fixed ? 0 : session.layout().fixed_height;
+      list.clip({0, fixed, width, height - fixed});
+      for (const Interval& mark : lane.marks) {
+        if (mark.end < session.range().begin || mark.begin > session.range().end) continue;
+        const int x = std::max(scale.pixel_of(mark.begin), -kLeastFrame);
+        const int end = std::min(scale.pixel_of(mark.end), width + kLeastFrame);
+        const Box box{x, y, std::max(end - x, 1), kDepthHeight};
+        if (box.w < kLeastFrame) {
+          list.rect(box, Role::kText);
+        } else {
+          list.frame(box, Role::kText, 0, 1);
+        }
+      }
+      list.unclip();
+    }
+  }
+}
+
 // A line of a result: its first columns.
 Callout callout_of(const ResultLine& line) {
   constexpr size_t kMost = 8;
@@ -182,6 +211,7 @@ Callout callout_of_memory(const Session& session, const Hover& hover) {
 
 DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
   DrawList list;
+  draw_named(session, width, height, list);
   if (session.selection().collective) draw_collective(session, width, height, measure, list);
   if (session.selection().slice) {
     draw_frame(session, *session.selection().slice, 1, Role::kText, 2, width, height, list);

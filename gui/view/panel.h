@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,18 @@ struct Link {
   bool shows = false;  // something that the timeline has: a double click goes there
 };
 
+// An area in which a drag chooses a part, from left to right: `choose` takes two x of the content.
+struct Brush {
+  Box area;
+  std::function<void(Session& session, int from, int to)> choose;
+};
+
 struct Panel {
   DrawList list;
   int height = 0;  // of the content
   int width = 0;   // of the content; 0 = as wide as the panel
   std::vector<Link> links;
+  std::optional<Brush> brush;
 };
 
 }  // namespace dprof::view

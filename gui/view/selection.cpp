@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kGrammar = english(
     "selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, "
     "row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), "
-    "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN");
+    "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN, duration:T..T");
 
 Failure bad_selector(std::string_view text) {
   return fail(Code::kUsage, say("'{}' is no selector", text), std::string(translated(kGrammar)));
@@ -202,6 +202,13 @@ Result<Selector> parse_selector(std::string_view text) {
     if (!begin || !end || *end <= *begin) return bad_selector(text);
     selector.range = {*begin, *end};
     number = 0;
+  } else if (kind == "duration") {
+    selector.kind = SelectorKind::kDuration;
+    const std::optional<TraceNs> from = read_moment(take(rest, ".."));
+    const std::optional<TraceNs> to = read_moment(rest);
+    if (!from || !to || *to < *from || from->ns < 0) return bad_selector(text);
+    selector.durations = {from->ns, to->ns};
+    number = 0;
   }
   if (!number) return bad_selector(text);
   selector.number = *number;
@@ -252,6 +259,9 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
       }
       selection.name = selector.table;
       return Done{};
+    case SelectorKind::kDuration:
+      selection.durations = selector.durations;
+      return Done{};
   }
   return Done{};
 }
@@ -273,6 +283,10 @@ std::vector<std::string> selectors_of(const Model& model, const Selection& selec
     out.push_back(selector_of(model, *selection.slice));
   }
   if (!selection.name.empty()) out.push_back("name:" + selection.name);
+  if (selection.durations) {
+    out.push_back(fmt::format("duration:{}ns..{}ns", selection.durations->from_ns,
+                              selection.durations->to_ns));
+  }
   if (!selection.track.empty()) out.push_back(selection.track);
   if (!selection.finding && !selection.slice) {
     for (const int rank : selection.ranks) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selectors: texts that name a thing in a run (`rank:5`, `rank:5/stream:7`, `step:42`,
 // `steps:40..60`, `finding:1`, `row:5/host_range/81234`, `range:41.2s..41.3s`,
-// `collective:0x9f3a/all_reduce/1187`, `name:ncclDevKernel_*`), and what they select.
+// `collective:0x9f3a/all_reduce/1187`, `name:ncclDevKernel_*`, `duration:1ms..2ms`), and what they
+// select.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "gui/view/hit_test.h"
 #include "gui/view/model.h"
+#include "gui/view/slice_place.h"
 
 namespace dprof::view {
 
@@ -21,9 +23,10 @@ struct Selection {
   std::optional<Interval> range;     // chosen by hand
   std::optional<size_t> collective;  // index into Model::collectives
   std::optional<SlicePlace> slice;
-  std::vector<int> ranks;  // that the selection is about
-  std::string name;        // pattern of events' names; "" = none chosen
-  std::string track;       // of a thread or stream, as Row::track; "" = none chosen
+  std::vector<int> ranks;                  // that the selection is about
+  std::string name;                        // pattern of events' names; "" = none chosen
+  std::optional<DurationRange> durations;  // of the events with that name
+  std::string track;                       // of a thread or stream, as Row::track; "" = none chosen
 
   [[nodiscard]] bool has_rank(int rank) const;
 };
@@ -37,7 +40,8 @@ enum class SelectorKind : uint8_t {
   kRow,
   kRange,
   kCollective,
-  kName
+  kName,
+  kDuration
 };
 
 struct Selector {
@@ -48,6 +52,7 @@ struct Selector {
   std::string table;  // or a collective's function, or a pattern of names, or a track
   std::string communicator;
   Interval range;
+  DurationRange durations;
 };
 
 // Reads a selector's text; says what the grammar is when it cannot.

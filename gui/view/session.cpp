@@ -41,6 +41,7 @@ void Session::open(std::shared_ptr<const Model> model) {
   unfold_what_fits();
   if (hung_collective()) select_hang();  // a hung run opens there
   scroll_ = 0;
+  scroll_to_selected();
   back_.clear();
   opened_ = saved_view();
 }
@@ -113,46 +114,60 @@ void Session::set_range(Interval range) {
   hover_.reset();
 }
 
-void Session::remember(bool continuous) {
-  if (!(continuous && zooming_)) {
-    back_.push_back(range_);
+void Session::remember(Moving moving) {
+  if (moving == Moving::kNo || moving != moving_) {
+    back_.push_back(looked());
     if (back_.size() > kHistory) back_.erase(back_.begin());
     forward_.clear();
   }
-  zooming_ = continuous;
+  moving_ = moving;
+}
+
+void Session::look_at(const Looked& looked) {
+  moving_ = Moving::kNo;
+  page_ = looked.page;
+  if (arrangement_.filter != looked.filter) {
+    arrangement_.filter = looked.filter;
+    relayout();
+  }
+  set_range(looked.range);
+}
+
+void Session::show_page(Page page) {
+  if (page == page_) return;
+  remember(Moving::kNo);
+  page_ = page;
 }
 
 void Session::zoom(int pixel, int numerator, int denominator) {
-  remember(true);
+  remember(Moving::kZoom);
   set_range(zoomed(scale(), pixel, numerator, denominator, whole()));
 }
 
 void Session::pan(int pixels) {
-  remember(true);
+  remember(Moving::kZoom);
   set_range(panned(scale(), pixels, whole()));
 }
 
 void Session::show(Interval range) {
-  remember(false);
+  remember(Moving::kNo);
   set_range(range);
 }
 
 void Session::back() {
   if (back_.empty()) return;
-  forward_.push_back(range_);
-  const Interval range = back_.back();
+  forward_.push_back(looked());
+  const Looked before = back_.back();
   back_.pop_back();
-  zooming_ = false;
-  set_range(range);
+  look_at(before);
 }
 
 void Session::forward() {
   if (forward_.empty()) return;
-  back_.push_back(range_);
-  const Interval range = forward_.back();
+  back_.push_back(looked());
+  const Looked after = forward_.back();
   forward_.pop_back();
-  zooming_ = false;
-  set_range(range);
+  look_at(after);
 }
 
 void Session::show_metric(Metric metric) {

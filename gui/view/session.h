@@ -26,6 +26,7 @@
 #include "gui/view/kept.h"
 #include "gui/view/layout.h"
 #include "gui/view/model.h"
+#include "gui/view/named_marks.h"
 #include "gui/view/pages/collective_lines.h"
 #include "gui/view/pages/page.h"
 #include "gui/view/pages/pair_map.h"
@@ -107,6 +108,8 @@ class Session {
   void pan(int pixels);
   void show(Interval range);
   void show_all() { show(whole()); }
+  // To the range, page and filter before; consecutive zooms and pans are one step, so are changes
+  // of the filter.
   void back();
   void forward();
   // Brings what is selected into view; if it is in view already, fits it.
@@ -117,7 +120,7 @@ class Session {
 
   // Which page is shown, and what Ranks × steps shows.
   [[nodiscard]] Page page() const { return page_; }
-  void show_page(Page page) { page_ = page; }
+  void show_page(Page page);
   void show_metric(Metric metric);
   void show_order(RankOrder order);
   [[nodiscard]] RankOrder rank_order() const { return order_; }
@@ -148,6 +151,10 @@ class Session {
   [[nodiscard]] std::string histogram_name() const;
   // Over the whole run, unless a range was chosen by hand.
   [[nodiscard]] const Durations& durations() const;
+
+  // Where the events of the chosen name and durations are, of the ranks whose threads are shown.
+  // Empty where none is chosen.
+  [[nodiscard]] const NamedMarks& named_marks() const;
 
   // Docks of many events show what they showed before, until it is counted elsewhere what they are
   // to show: a frame does not wait for it.
@@ -227,7 +234,10 @@ class Session {
   // What else is selected stays, so that a list of events does not change below the mouse.
   void select_event(const SlicePlace& place);
   // All events whose name matches a pattern; "" = no longer any.
-  void select_name(std::string pattern) { selection_.name = std::move(pattern); }
+  void select_name(std::string pattern);
+  // Of the events that the histogram is about those that take so long; nullopt = no matter how
+  // long.
+  void select_durations(std::optional<DurationRange> durations);
   void clear_selection();
   void click(const Hit& hit);
   // False if there is none in that direction.
@@ -258,8 +268,17 @@ class Session {
   [[nodiscard]] Interval selected_range() const;
 
  private:
+  // What the history leads back to.
+  struct Looked {
+    Interval range;
+    Page page;
+    std::string filter;
+  };
+  enum class Moving : uint8_t { kNo, kZoom, kFilter };
   void set_range(Interval range);
-  void remember(bool continuous);
+  void remember(Moving moving);
+  void look_at(const Looked& looked);
+  [[nodiscard]] Looked looked() const { return {range_, page_, arrangement_.filter}; }
   void relayout();
   void fix_pinned();
   [[nodiscard]] std::vector<const Row*> rows_beside(int rank) const;
@@ -282,7 +301,8 @@ class Session {
   // The finding stays chosen while one of its own ranks is.
   void choose_rank(int rank);
   void unfold_selected();  // its ranks, and scrolls to them
-  void show_slice();       // the selected one, where it is out of view
+  void scroll_to_selected();
+  void show_slice();  // the selected one, where it is out of view
   void choose_collective(int64_t step);
   [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;
   [[nodiscard]] std::optional<Interval> extent_of_selection() const;
@@ -306,8 +326,8 @@ class Session {
   Layout layout_;
   Selection selection_;
   std::optional<Hover> hover_;
-  std::vector<Interval> back_;
-  std::vector<Interval> forward_;
+  std::vector<Looked> back_;
+  std::vector<Looked> forward_;
   Page page_ = Page::kTimeline;
   Metric metric_ = Metric::kOwnDelay;
   RankOrder order_ = RankOrder::kByRank;
@@ -324,10 +344,11 @@ class Session {
   mutable Counted<EventQuery, EventList> events_;
   mutable Counted<FlameQuery, FlameTree> flame_;
   mutable Counted<EventQuery, Durations> durations_;
+  mutable Counted<MarkQuery, NamedMarks> marks_;
   bool defers_counting_ = false;
   bool counts_ = false;       // a count is under way
   uint64_t counts_from_ = 0;  // raised whenever counts under way have become worthless
-  bool zooming_ = false;      // consecutive zooms and pans are one step of history
+  Moving moving_ = Moving::kNo;
 };
 
 }  // namespace dprof::view

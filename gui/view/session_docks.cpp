@@ -20,7 +20,7 @@ Durations durations_for(const RunEvents& events, const EventQuery& query) {
 }  // namespace
 
 EventQuery Session::event_query() const {
-  return {selection_.ranks, selected_range(), selection_.name, event_order_};
+  return {selection_.ranks, selected_range(), selection_.name, selection_.durations, event_order_};
 }
 
 bool Session::is_quick(const EventQuery& query) const {
@@ -44,6 +44,7 @@ const FlameTree& Session::flame() const {
   EventQuery query = event_query();
   // A stack is known by all its names.
   query.name = flame_order_ == FlameOrder::kSandwich ? histogram_name() : std::string();
+  query.durations.reset();
   query.order = EventOrder::kByTime;
   return flame_.soon(
       FlameQuery(query, flame_order_), [&] { return is_quick(query); },
@@ -56,7 +57,7 @@ std::string Session::histogram_name() const {
 }
 
 EventQuery Session::durations_query() const {
-  return {selection_.ranks, selection_.range.value_or(model_->span), histogram_name()};
+  return {selection_.ranks, selection_.range.value_or(model_->span), histogram_name(), {}};
 }
 
 const Durations& Session::durations() const {
@@ -66,6 +67,28 @@ const Durations& Session::durations() const {
   return durations_.soon(
       query, [&] { return query.name.empty() || is_quick(of_all); },
       [&](const EventQuery& asked) { return durations_for(events_of(*model_), asked); });
+}
+
+const NamedMarks& Session::named_marks() const {
+  static const NamedMarks kNone;
+  if (selection_.name.empty()) return kNone;
+  MarkQuery query{{{}, range_, selection_.name, selection_.durations},
+                  {range_.length().ns / width_}};
+  std::vector<int>& ranks = query.events.ranks;
+  for (const Row& row : layout_.rows) {
+    if (row.kind != RowKind::kThread) continue;
+    const int rank = model_->ranks[static_cast<size_t>(row.rank_index)].rank;
+    if (ranks.empty() || ranks.back() != rank) ranks.push_back(rank);
+  }
+  if (ranks.empty()) return kNone;
+  const NamedMarks& marks = marks_.soon(
+      query, [&] { return is_quick(query.events); },
+      [&](const MarkQuery& asked) { return marks_of(events_of(*model_), asked); });
+  // The former may be another name's.
+  const MarkQuery* shown = marks_.kept();
+  const bool same = shown != nullptr && shown->events.name == query.events.name &&
+                    shown->events.durations == query.events.durations;
+  return same ? marks : kNone;
 }
 
 bool Session::is_counting(Dock dock) const {
@@ -101,6 +124,7 @@ std::optional<Session::Count> Session::next_count() {
   if (events_.wanted()) return begin_count(&Session::events_, &list_events);
   if (flame_.wanted()) return begin_count(&Session::flame_, &flame_for);
   if (durations_.wanted()) return begin_count(&Session::durations_, &durations_for);
+  if (marks_.wanted()) return begin_count(&Session::marks_, &marks_of);
   return std::nullopt;
 }
 
@@ -108,8 +132,19 @@ void Session::forget_events() {
   events_.forget();
   flame_.forget();
   durations_.forget();
+  marks_.forget();
   ++counts_from_;
   counts_ = false;
+}
+
+void Session::select_name(std::string pattern) {
+  if (pattern != selection_.name) selection_.durations.reset();
+  selection_.name = std::move(pattern);
+}
+
+void Session::select_durations(std::optional<DurationRange> durations) {
+  if (durations) selection_.name = histogram_name();
+  selection_.durations = durations;
 }
 
 void Session::select_event(const SlicePlace& place) {
@@ -124,9 +159,10 @@ bool Session::next_named(std::string_view pattern, int by) {
   const auto found = dprof::view::next_named(*model_, pattern, selection_.slice,
                                              by > 0 ? range_.begin : range_.end, by);
   if (!found) return false;
-  const std::string kept = selection_.name;
+  const Selection kept = selection_;
   choose_rank(rank_of(*model_, *found).rank);
-  selection_.name = kept;
+  selection_.name = kept.name;
+  selection_.durations = kept.durations;
   selection_.slice = found;
   unfold_selected();
   show_slice();

@@ -186,6 +186,8 @@ void Session::clear_selection() { selection_ = {}; }
 Status Session::select(std::string_view text, bool keep) {
   const Result<Selector> selector = parse_selector(text);
   if (!selector.ok()) return fail(selector.error());
+  // How long events take says nothing without what they are.
+  keep = keep || selector->kind == SelectorKind::kDuration;
   Selection chosen = keep ? selection_ : Selection{};
   const Status applied = apply(*model_, *selector, chosen);
   if (!applied.ok()) return applied;
@@ -206,6 +208,7 @@ Status Session::select(std::string_view text, bool keep) {
     case SelectorKind::kRow:
     case SelectorKind::kCollective:
     case SelectorKind::kName:
+    case SelectorKind::kDuration:
       break;
   }
   selection_ = chosen;
@@ -220,10 +223,22 @@ Status Session::select(std::string_view text, bool keep) {
 void Session::unfold_selected() {
   for (const int rank : selection_.ranks) arrangement_.unfolded_ranks.insert(rank);
   relayout();
+  scroll_to_selected();
+}
+
+// To its ranks, and of the last one to as many of its rows as there is room for.
+void Session::scroll_to_selected() {
   for (const int rank : selection_.ranks) {
     const auto index = model_->index_of_rank(rank);
     const Row* row = index ? layout_.of_rank(static_cast<int>(*index)) : nullptr;
-    if (row != nullptr) scroll_to(*row);
+    if (row == nullptr) continue;
+    Row block = *row;
+    for (const Row* next = row + 1; next != layout_.rows.data() + layout_.rows.size(); ++next) {
+      if (next->rank_index != row->rank_index) break;
+      block.height = next->y + next->height - row->y;
+    }
+    block.height = std::min(block.height, height_ - layout_.fixed_height);
+    scroll_to(block);
   }
 }
 

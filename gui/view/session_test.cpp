@@ -67,6 +67,37 @@ TEST_F(SessionTest, BackUndoesZoomsAsOne) {
   EXPECT_EQ(session.range(), zoomed);
 }
 
+TEST_F(SessionTest, OpensWhereTheCulpritIsSeenWithItsThreads) {
+  Session low;
+  low.set_viewport(600, 160);
+  low.open(test::shared_small_model());
+  ASSERT_EQ(low.selection().ranks, std::vector<int>{2});
+  for (const Row& row : low.layout().rows) {
+    EXPECT_TRUE(row.rank_index != 2 || low.is_in_view(row)) << row.track;
+  }
+}
+
+TEST_F(SessionTest, BackAndForwardGoThroughPagesAndFilters) {
+  const Interval before = session.range();
+  session.set_filter("g");
+  session.set_filter("gl");
+  session.show_page(Page::kMemory);
+  session.show_page(Page::kMemory);
+  session.zoom(300, 1, 2);
+  session.back();
+  EXPECT_EQ(session.range(), before);
+  EXPECT_EQ(session.page(), Page::kMemory);
+  session.back();
+  EXPECT_EQ(session.page(), Page::kTimeline);
+  EXPECT_EQ(session.arrangement().filter, "gl");
+  session.back();
+  EXPECT_EQ(session.arrangement().filter, "") << "letters of one word are one step";
+  session.forward();
+  session.forward();
+  EXPECT_EQ(session.arrangement().filter, "gl");
+  EXPECT_EQ(session.page(), Page::kMemory);
+}
+
 TEST_F(SessionTest, FocusShowsAndThenFits) {
   ASSERT_TRUE(session.select("row:0/host_range/3").ok());
   session.show({TraceNs{200 * kMs}, TraceNs{300 * kMs}});

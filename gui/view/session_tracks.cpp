@@ -109,6 +109,8 @@ void Session::toggle_selected() {
 }
 
 void Session::set_filter(std::string filter) {
+  if (filter == arrangement_.filter) return;
+  remember(Moving::kFilter);
   arrangement_.filter = std::move(filter);
   relayout();
 }

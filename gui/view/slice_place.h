@@ -22,6 +22,14 @@ struct SlicePlace {
 [[nodiscard]] const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] const std::string& name_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] Interval span_of(const Model& model, const SlicePlace& place);
+// Of how long an event is, both ends included.
+struct DurationRange {
+  int64_t from_ns = 0;
+  int64_t to_ns = 0;
+  [[nodiscard]] bool contains(int64_t ns) const { return ns >= from_ns && ns <= to_ns; }
+  friend bool operator==(const DurationRange&, const DurationRange&) = default;
+};
+
 // "row:5/host_range/81234"; of a result's line the row that it names, else its time.
 [[nodiscard]] std::string selector_of(const Model& model, const SlicePlace& place);
 

@@ -371,7 +371,23 @@ DrawList draw_header(const Session& session, int width, const TextMeasure& measu
 }
 
 DrawList draw_rows(const Session& session, int width, int height, const TextMeasure& measure) {
-  return RowPainter(session, width, height, measure).paint();
+  DrawList list = RowPainter(session, width, height, measure).paint();
+  const std::string& filter = session.arrangement().filter;
+  const bool found = std::ranges::any_of(session.layout().rows,
+                                         [](const Row& row) { return row.kind == RowKind::kHost; });
+  if (filter.empty() || found) return list;
+  constexpr int kMargin = 26;
+  constexpr int kLine = 22;
+  const int y = session.layout().height + kMargin;
+  const int room = width - 2 * kMargin;
+  list.text(
+      {kMargin, y, room, kLine},
+      elided(say("No rank, host or thread matches “{}”.", filter), room, Font::kBold, measure),
+      {.font = Font::kBold});
+  list.text({kMargin, y + kLine, room, kLine},
+            say("Empty the filter above the tracks, or go back: Backspace."),
+            {.role = Role::kTextDim});
+  return list;
 }
 
 DrawList draw_tracks(const Session& session, int width, int height, const TextMeasure& measure) {

@@ -53,6 +53,15 @@ TEST_F(TimelineViewTest, Rows) { expect_golden(draw_rows(session, 600, 200, meas
 TEST_F(TimelineViewTest, Overlay) {
   expect_golden(draw_overlay(session, 600, 200, measure), "overlay");
 }
+TEST_F(TimelineViewTest, AFilterThatMatchesNothingIsNamed) {
+  session.set_filter("no such thing");
+  const std::string rows = to_text(draw_rows(session, 600, 200, measure));
+  EXPECT_NE(rows.find("“no such thing”"), std::string::npos);
+  EXPECT_NE(rows.find("Backspace"), std::string::npos);
+  session.back();
+  EXPECT_EQ(to_text(draw_rows(session, 600, 200, measure)).find("matches"), std::string::npos);
+}
+
 TEST_F(TimelineViewTest, Tracks) {
   expect_golden(draw_tracks(session, 240, 200, measure), "tracks");
 }

@@ -90,9 +90,9 @@ void MainWindow::add_view_actions() {
                                  [this] { session_.focus(); });
   about_selection_ << add_action(tr("Selection becomes the range"), {Qt::Key_R},
                                  [this] { session_.select_range(session_.selected_range()); });
-  add_action(tr("Back in the history of zoom"), {Qt::Key_Backspace, QKeySequence("Alt+Left")},
-             [this] { session_.back(); });
-  add_action(tr("Forward in the history of zoom"), {QKeySequence("Alt+Right")},
+  add_action(tr("Back to the range, page or filter before"),
+             {Qt::Key_Backspace, QKeySequence("Alt+Left")}, [this] { session_.back(); });
+  add_action(tr("Forward to the range, page or filter after"), {QKeySequence("Alt+Right")},
              [this] { session_.forward(); });
 }
 
@@ -269,6 +269,18 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     } else {
       session_.pan((earlier ? -1 : 1) * canvas_->width() / kPanPart);
     }
+  }
+  refresh();
+}
+
+// The buttons at the side of a mouse, on every page.
+void MainWindow::mousePressEvent(QMouseEvent* event) {
+  const bool back = event->button() == Qt::BackButton;
+  if (!session_.is_open() || (!back && event->button() != Qt::ForwardButton)) return;
+  if (back) {
+    session_.back();
+  } else {
+    session_.forward();
   }
   refresh();
 }

@@ -96,12 +96,8 @@ void Canvas::mousePressEvent(QMouseEvent* event) {
     session_.measure(std::nullopt);
   } else if (event->button() == Qt::MiddleButton) {
     panning_ = at;
-  } else if (event->button() == Qt::BackButton) {
-    session_.back();
-    emit changed();
-  } else if (event->button() == Qt::ForwardButton) {
-    session_.forward();
-    emit changed();
+  } else {
+    event->ignore();  // the window's
   }
 }
 

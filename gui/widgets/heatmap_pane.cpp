@@ -43,6 +43,7 @@ bool HeatmapPane::choose(view::Point at) {
 
 void HeatmapPane::mousePressEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
+  if (event->button() != Qt::LeftButton) return event->ignore();
   const view::Point at = point_of(*event);
   for (const view::HeatmapChoice& choice : page_.choices) {
     if (!choice.box.contains(at.x, at.y)) continue;

@@ -162,7 +162,7 @@ TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
 // As trackpads send them: pixels with phases; `angle` besides, in eighths of a degree.
 TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
   show(1280, 400);
-  ASSERT_EQ(window.session().scroll(), 0);
+  window.session().scroll_by(-1000);
   stroke(window.canvas(), {0, -7}, {0, -14});
   EXPECT_EQ(window.session().scroll(), 7);
   stroke(tracks(), {0, 3}, {0, 6});
@@ -179,6 +179,7 @@ TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
 // Without phases the pixels are the driver's, and a notch is divided.
 TEST_F(InteractionTest, PartsOfANotchAddUp) {
   show(1280, 400);
+  window.session().scroll_by(-1000);
   for (int i = 0; i < 60; ++i) stroke(window.canvas(), {0, -900}, {0, -1}, Qt::NoScrollPhase);
   EXPECT_NEAR(window.session().scroll(), view::kRowHeight, 1) << "half a notch";
   const DurationNs whole = window.session().range().length();
@@ -376,6 +377,44 @@ TEST_F(InteractionTest, ControlAndArrowsGoOutAndIn) {
   EXPECT_EQ(name_of(window.session().model(), *selection().slice), "input");
   key(Qt::Key_Down, Qt::ControlModifier);
   EXPECT_EQ(name_of(window.session().model(), *selection().slice), "input") << "nothing in it";
+}
+
+TEST_F(InteractionTest, ADragOverTheHistogramMarksTheEventsOfThatLength) {
+  ASSERT_TRUE(window.select("rank:2", false).ok());
+  ASSERT_TRUE(window.select("name:input", true).ok());
+  window.press(QStringLiteral("Alt+7"));
+  QCoreApplication::processEvents();
+  QWidget* bars = window.docks().pane(view::Dock::kHistogram).viewport();
+  const QPixmap before = window.canvas().grab();
+  QTest::mousePress(bars, Qt::LeftButton, {}, QPoint(100, 60));
+  QTest::mouseMove(bars, QPoint(250, 60));
+  QTest::mouseRelease(bars, Qt::LeftButton, {}, QPoint(250, 60));
+  ASSERT_TRUE(selection().durations);
+  EXPECT_GT(selection().durations->from_ns, 10 * view::test::kMs);
+  EXPECT_FALSE(selection().slice) << "a drag is no click";
+  EXPECT_NE(window.canvas().grab().toImage(), before.toImage());
+  // A click chooses the longest event of a bar.
+  QTest::mouseClick(bars, Qt::LeftButton, {}, QPoint(14, 60));
+  EXPECT_TRUE(selection().slice);
+}
+
+TEST_F(InteractionTest, TheMousesSideButtonsGoBackAndForward) {
+  window.press(QStringLiteral("Ctrl+6"));
+  auto* filter = window.findChild<QLineEdit*>(QStringLiteral("filter"));
+  ASSERT_NE(filter, nullptr);
+  filter->setText(QStringLiteral("rank 1"));
+  const auto side = [&](QWidget& on, Qt::MouseButton button) {
+    QTest::mouseClick(&on, button, {}, QPoint(30, 60));
+  };
+  side(*window.page_pane(view::Page::kMemory).viewport(), Qt::BackButton);
+  EXPECT_TRUE(filter->text().isEmpty());
+  EXPECT_EQ(window.session().page(), view::Page::kMemory);
+  side(*window.page_pane(view::Page::kMemory).viewport(), Qt::BackButton);
+  EXPECT_EQ(window.session().page(), view::Page::kTimeline);
+  side(window.canvas(), Qt::ForwardButton);
+  EXPECT_EQ(window.session().page(), view::Page::kMemory);
+  side(window.heatmap(), Qt::ForwardButton);
+  EXPECT_EQ(filter->text(), QStringLiteral("rank 1"));
 }
 
 TEST_F(InteractionTest, F11FillsTheScreenAndBack) {

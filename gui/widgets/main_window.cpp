@@ -94,13 +94,12 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
     stage_.clear();
     set_message(to_qstring(error.what));
   });
-  connect(docks_, &Docks::drawn, this, [this] {
-    if (std::optional<view::Session::Count> job = session_.next_count())
-      worker_.count(*std::move(job));
-  });
+  connect(docks_, &Docks::drawn, this, &MainWindow::count_next);
   connect(&worker_, &Worker::counted, this, [this](const auto& take) {
     take(session_);
     docks_->refresh();
+    canvas_->update_overlay();
+    count_next();
   });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
   connect_sql();
@@ -182,6 +181,7 @@ QWidget* MainWindow::build_left() {
   // As high as time bar and header, so that tracks and rows line up.
   head->setFixedHeight(view::kOverviewHeight + view::kHeaderHeight);
   filter_ = new QLineEdit(head);
+  filter_->setObjectName(QStringLiteral("filter"));
   filter_->setPlaceholderText(tr("filter by rank, host, thread"));
   filter_->setFont(look_.font(view::Font::kSmall));
   filter_->setGeometry(12, 34, kLeftWidth - 24, 26);
@@ -351,6 +351,12 @@ void MainWindow::place_page() {
 }
 
 void MainWindow::place_tracks() {
+  // It may come from a kept view, or from the history.
+  const QString filter = to_qstring(session_.arrangement().filter);
+  if (filter_->text().trimmed() != filter) {
+    const QSignalBlocker quiet(filter_);
+    filter_->setText(filter);
+  }
   columns_->widget(0)->setVisible(session_.page() == view::Page::kTimeline && !tracks_closed_);
 }
 
@@ -368,7 +374,16 @@ void MainWindow::refresh() {
   docks_->refresh();
   // Of the pages only the one that is shown: a frame of the timeline pays for no other.
   if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) page->refresh();
+  count_next();
   load_events();
+}
+
+// What docks and timeline need to know, and no frame has time for.
+void MainWindow::count_next() {
+  if (!session_.is_open()) return;
+  if (session_.page() == view::Page::kTimeline) (void)session_.named_marks();
+  if (std::optional<view::Session::Count> job = session_.next_count())
+    worker_.count(*std::move(job));
 }
 
 void MainWindow::describe_selection() {

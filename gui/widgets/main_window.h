@@ -83,6 +83,7 @@ class MainWindow : public QMainWindow {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -149,6 +150,7 @@ class MainWindow : public QMainWindow {
   void begin_in_field(const QString& text);
   void go_to();
   void run_command(const QString& text);
+  void count_next();
   void describe_selection();
   void arrange();
   void place_page();

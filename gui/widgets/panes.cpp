@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/widgets/panes.h"
 
+#include <QApplication>
 #include <QMouseEvent>
 #include <QPaintEngine>
 #include <QPainter>
@@ -117,21 +118,49 @@ void ScrollPane::scrollContentsBy(int, int) {
   viewport()->update();
 }
 
+QPoint ScrollPane::in_content(const QMouseEvent& event) const {
+  return event.position().toPoint() +
+         QPoint(horizontalScrollBar()->value(), verticalScrollBar()->value());
+}
+
 void ScrollPane::mouseDoubleClickEvent(QMouseEvent* event) {
-  follow(event->position().toPoint(), true);
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  follow(in_content(*event), true);
 }
 
 void ScrollPane::mousePressEvent(QMouseEvent* event) {
-  const QPoint at = event->position().toPoint();
-  emit clicked(at.x() + horizontalScrollBar()->value(), at.y() + verticalScrollBar()->value());
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  const QPoint at = in_content(*event);
+  emit clicked(at.x(), at.y());
+  if (panel_.brush && panel_.brush->area.contains(at.x(), at.y())) {
+    brush_ = panel_.brush;
+    pressed_ = at.x();
+    return;  // a click only once it is no drag
+  }
   follow(at, false);
 }
 
+void ScrollPane::mouseMoveEvent(QMouseEvent* event) {
+  const int x = in_content(*event).x();
+  if (!brush_ || (!dragged_ && std::abs(x - pressed_) < QApplication::startDragDistance())) return;
+  dragged_ = true;
+  const auto [from, to] = std::minmax(pressed_, x);
+  emit followed({.follow = [choose = brush_->choose, from = from,
+                            to = to](view::Session& session) { choose(session, from, to); }},
+                false);
+}
+
+void ScrollPane::mouseReleaseEvent(QMouseEvent* event) {
+  const bool clicked = brush_ && !dragged_;
+  brush_.reset();
+  dragged_ = false;
+  if (clicked) follow(in_content(*event), false);
+}
+
 void ScrollPane::follow(QPoint at, bool twice) {
-  const int x = at.x() + horizontalScrollBar()->value();
-  const int y = at.y() + verticalScrollBar()->value();
-  const auto link = std::ranges::find_if(
-      panel_.links, [&](const view::Link& candidate) { return candidate.box.contains(x, y); });
+  const auto link = std::ranges::find_if(panel_.links, [&](const view::Link& candidate) {
+    return candidate.box.contains(at.x(), at.y());
+  });
   if (link == panel_.links.end()) return;
   const view::Link copy = *link;  // following it draws the panel anew
   emit followed(copy, twice);

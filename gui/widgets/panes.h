@@ -68,17 +68,23 @@ class ScrollPane : public QAbstractScrollArea {
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void scrollContentsBy(int dx, int dy) override;
 
  private:
   void redraw();
   void follow(QPoint at, bool twice);
+  [[nodiscard]] QPoint in_content(const QMouseEvent& event) const;
 
   Look& look_;
   Draw draw_;
   Drawn drawn_;
   view::Panel panel_;
+  std::optional<view::Brush> brush_;  // while it is dragged
+  int pressed_ = 0;                   // x in the content
+  bool dragged_ = false;
 };
 
 }  // namespace dprof::widgets

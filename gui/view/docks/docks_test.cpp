@@ -266,6 +266,78 @@ TEST_F(DocksTest, ABarOfTheHistogramSelectsItsLongestEvent) {
   EXPECT_EQ(session.selection().name, "input") << "the histogram stays";
 }
 
+TEST_F(DocksTest, ADragOverTheBarsChoosesDurations) {
+  select("name:input");
+  const Panel panel = draw_histogram_dock(session, kWidth, kHeight, measure);
+  ASSERT_TRUE(panel.brush);
+  const Box area = panel.brush->area;
+  panel.brush->choose(session, area.x + area.w / 2, area.x + area.w + 50);
+  const auto& buckets = session.durations().buckets;
+  EXPECT_EQ(session.selection().durations, (DurationRange{buckets[32].from_ns, 40 * kMs}));
+  EXPECT_EQ(session.events().count, 3);
+  EXPECT_EQ(session.durations().all.count, 9) << "the histogram still shows all";
+  const std::string drawn = to_text(draw_histogram_dock(session, kWidth, kHeight, measure).list);
+  EXPECT_THAT(drawn, HasSubstr("chosen 20.0 ms to 40.0 ms"));
+  EXPECT_THAT(to_text(draw_table_dock(session, kWidth, kHeight, 0, measure).list),
+              HasSubstr("3 events named input of 20.0 ms to 40.0 ms"));
+  // A bar's bounds choose what the bar counts.
+  panel.brush->choose(session, area.x, area.x);
+  EXPECT_EQ(session.events().count, buckets.front().count);
+  session.select_name("forward");
+  EXPECT_FALSE(session.selection().durations) << "they were input's";
+}
+
+TEST_F(DocksTest, DurationsAreASelector) {
+  select("name:input");
+  ASSERT_TRUE(session.select("duration:15ms..40ms").ok());
+  EXPECT_EQ(session.selection().name, "input");
+  EXPECT_THAT(selectors_of(session.model(), session.selection()),
+              ::testing::Contains("duration:15000000ns..40000000ns"));
+  EXPECT_EQ(session.events().count, 3);
+  for (const char* wrong : {"duration:", "duration:1ms", "duration:2ms..1ms", "duration:-1ms..2ms"})
+    EXPECT_FALSE(session.select(wrong).ok()) << wrong;
+}
+
+TEST_F(DocksTest, NamedEventsAreMarkedOnTheirLanes) {
+  EXPECT_TRUE(session.named_marks().empty());
+  session.toggle(*session.layout().of_rank(0));
+  select("name:input");
+  session.show_all();
+  const NamedMarks& all = session.named_marks();
+  ASSERT_EQ(all.size(), 2U) << "of ranks whose threads are shown";
+  EXPECT_EQ(all[0].marks.size(), 3U);
+  EXPECT_EQ(all[1].lane.depth, 1);
+  EXPECT_EQ(all[1].marks[0], (Interval{TraceNs{0}, TraceNs{40 * kMs}}));
+  session.select_durations(DurationRange{15 * kMs, 40 * kMs});
+  ASSERT_EQ(session.named_marks().size(), 1U);
+  EXPECT_EQ(session.named_marks()[0].lane.rank_index, 2);
+  // Too close to be told apart.
+  session.select_durations({});
+  session.select_name("*p*");
+  session.set_viewport(2, 600);
+  session.show_all();
+  for (const LaneMarks& lane : session.named_marks()) EXPECT_EQ(lane.marks.size(), 1U);
+}
+
+TEST_F(DocksTest, TheTableIsSortedByItsHeads) {
+  select("rank:1");
+  select("rank:0", true);
+  select("range:0ms..100ms", true);
+  const Panel table = draw_table_dock(session, kWidth, kHeight, 0, measure);
+  ASSERT_TRUE(click(table, 20, 40));  // the head of the names
+  EXPECT_EQ(session.event_order(), EventOrder::kByName);
+  const std::vector<std::string> sorted = names();
+  EXPECT_TRUE(std::ranges::is_sorted(sorted));
+  EXPECT_GT(sorted.size(), 5U);
+  session.show_event_order(EventOrder::kByRank);
+  int last = 0;
+  for (const SlicePlace& place : session.events().events) {
+    EXPECT_GE(place.rank_index, last);
+    last = place.rank_index;
+  }
+  EXPECT_EQ(last, 1);
+}
+
 TEST_F(DocksTest, EqualDurationsAreOneBar) {
   select("name:forward");
   ASSERT_EQ(session.durations().buckets.size(), 1U);

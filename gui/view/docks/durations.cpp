@@ -47,12 +47,11 @@ void add_buckets(const std::vector<Event>& events, const std::vector<uint8_t>& c
                        ? most->ns
                        : std::llround(std::exp(low + width * static_cast<double>(b + 1)));
   }
+  // By the bounds as they are told, rounded: so a bar holds exactly what its bounds select.
   for (const Event& event : events) {
-    const double place =
-        width > 0 ? (std::log(static_cast<double>(std::max<int64_t>(event.ns, 1))) - low) / width
-                  : 0;
-    DurationBucket& bucket =
-        durations.buckets[std::min(static_cast<size_t>(std::max(place, 0.0)), count - 1)];
+    const auto after =
+        std::ranges::upper_bound(durations.buckets, event.ns, {}, &DurationBucket::from_ns);
+    DurationBucket& bucket = *(after - 1);
     const bool first = bucket.count == 0;
     ++bucket.count;
     bucket.of_chosen += chosen[static_cast<size_t>(event.place.rank_index)];

@@ -62,11 +62,48 @@ void each_lane(const analyzer::RankLanes& lanes, int rank_index, const Each& eac
   }
 }
 
-// What events are sorted by. The longest come first; those without a duration come last.
-int64_t key_of(const analyzer::RankLanes& lanes, EventOrder order, Interval span) {
-  if (order == EventOrder::kByTime) return span.begin.ns;
-  return is_unfinished(lanes, span.end) ? 1 : -span.length().ns;
-}
+// What events are sorted by. The longest come first; those without a duration come last. What is
+// equal stays in the order of ranks, threads and time.
+class Keys {
+ public:
+  Keys(const RunEvents& events, EventOrder order) : events_(events), order_(order) {
+    if (order != EventOrder::kByName) return;
+    std::vector<std::string_view> all;
+    for (const LoadedRank& rank : events)
+      all.insert(all.end(), rank.events->lanes.names.begin(), rank.events->lanes.names.end());
+    std::ranges::sort(all);
+    for (const LoadedRank& rank : events) {
+      std::vector<int64_t>& places = names_.emplace_back();
+      for (const std::string& name : rank.events->lanes.names)
+        places.push_back(std::ranges::lower_bound(all, name) - all.begin());
+    }
+  }
+
+  [[nodiscard]] int64_t of(const SlicePlace& place, Interval span) const {
+    const auto rank = static_cast<size_t>(place.rank_index);
+    const analyzer::RankLanes& lanes = events_[rank].events->lanes;
+    switch (order_) {
+      case EventOrder::kByTime:
+        return span.begin.ns;
+      case EventOrder::kByDuration:
+        return is_unfinished(lanes, span.end) ? 1 : -span.length().ns;
+      case EventOrder::kByName: {
+        const analyzer::ThreadLanes& thread =
+            lanes.threads[static_cast<size_t>(place.thread_index)];
+        const analyzer::Lane& lane = thread.depths[static_cast<size_t>(place.depth)];
+        return names_[rank][static_cast<size_t>(lane.name[place.slice])];
+      }
+      case EventOrder::kByRank:
+        return events_[rank].rank;
+    }
+    return 0;
+  }
+
+ private:
+  const RunEvents& events_;
+  EventOrder order_;
+  std::vector<std::vector<int64_t>> names_;  // by rank and name: its place among all names
+};
 
 }  // namespace
 
@@ -87,7 +124,12 @@ void each_event(const RunEvents& events, const EventQuery& query,
         if (!matches.empty() && matches[static_cast<size_t>(lane.name[i])] == 0) continue;
         place.slice = static_cast<uint32_t>(i);
         const TraceNs begin{lane.start_ns[i]};
-        each(place, {begin, begin + DurationNs{lane.duration_ns[i]}});
+        const Interval span{begin, begin + DurationNs{lane.duration_ns[i]}};
+        if (query.durations &&
+            (!query.durations->contains(lane.duration_ns[i]) || is_unfinished(lanes, span.end))) {
+          continue;
+        }
+        each(place, span);
       }
     });
   }
@@ -109,10 +151,10 @@ int64_t count_events(const RunEvents& events, const EventQuery& query) {
 EventList list_events(const RunEvents& events, const EventQuery& query) {
   EventList list;
   FirstEvents first_events;
+  const Keys keys(events, query.order);
   each_event(events, query, [&](const SlicePlace& place, Interval span) {
-    const auto rank = static_cast<size_t>(place.rank_index);
     ++list.count;
-    first_events.offer(key_of(events[rank].events->lanes, query.order, span), place);
+    first_events.offer(keys.of(place, span), place);
   });
   list.events = std::move(first_events).sorted();
   return list;

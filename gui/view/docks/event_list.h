@@ -15,15 +15,16 @@
 
 namespace dprof::view {
 
-enum class EventOrder : uint8_t { kByTime, kByDuration };
-inline constexpr std::array<std::string_view, 2> kEventOrders = {english("by time"),
-                                                                 english("longest first")};
+enum class EventOrder : uint8_t { kByTime, kByDuration, kByName, kByRank };
+inline constexpr std::array<std::string_view, 4> kEventOrders = {
+    english("by time"), english("longest first"), english("by name"), english("by rank")};
 
 // What events are asked for.
 struct EventQuery {
   std::vector<int> ranks;  // empty = all
   Interval range;          // that they touch
   std::string name;        // pattern (names.h); "" = any
+  std::optional<DurationRange> durations;
   EventOrder order = EventOrder::kByTime;
   [[nodiscard]] bool asks_for(int rank) const;
   friend bool operator==(const EventQuery&, const EventQuery&) = default;
@@ -43,7 +44,7 @@ void each_event(const RunEvents& events, const EventQuery& query,
 // How many there are of any name. O(lanes * log events).
 [[nodiscard]] int64_t count_events(const RunEvents& events, const EventQuery& query);
 
-// O(events in the range).
+// O(events in the range + names log names).
 [[nodiscard]] EventList list_events(const RunEvents& events, const EventQuery& query);
 
 // Walks the events whose names match, of all ranks in the order of their beginnings: the next one

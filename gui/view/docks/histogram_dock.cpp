@@ -76,14 +76,48 @@ class Painter {
         say("{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
             format_count(all.count), durations_.by_rank.size(), format_duration({all.median_ns}),
             format_duration({all.p95_ns}), format_duration({all.longest_ns}));
+    if (const std::optional<DurationRange>& chosen = session_.selection().durations)
+      text += say(" · chosen {} to {}", format_duration({chosen->from_ns}),
+                  format_duration({chosen->to_ns}));
     if (durations_.unfinished > 0)
       text += say(" · {} unfinished left out", format_count(durations_.unfinished));
     return text + missing;
   }
 
+  // The bars of the durations that are chosen: [first, end).
+  [[nodiscard]] std::pair<int, int> chosen_bars(DurationRange chosen) const {
+    const auto& buckets = durations_.buckets;
+    const auto first =
+        std::ranges::lower_bound(buckets, chosen.from_ns, {}, &DurationBucket::from_ns);
+    const auto end = std::ranges::upper_bound(buckets, chosen.to_ns, {}, &DurationBucket::from_ns);
+    return {static_cast<int>(first - buckets.begin()), static_cast<int>(end - buckets.begin())};
+  }
+
+  // A drag over the bars chooses what they count.
+  void add_brush(Box area) {
+    panel_.brush = Brush{area, [area, buckets = durations_.buckets](Session& on, int from, int to) {
+                           const auto count = static_cast<int>(buckets.size());
+                           const auto bar = [&](int x) {
+                             const int at = (x - area.x) * count / std::max(area.w, 1);
+                             return static_cast<size_t>(std::clamp(at, 0, count - 1));
+                           };
+                           const DurationBucket& last = buckets[bar(to)];
+                           const bool open = bar(to) + 1 < buckets.size();
+                           on.select_durations(DurationRange{buckets[bar(from)].from_ns,
+                                                             last.to_ns - (open ? 1 : 0)});
+                         }};
+  }
+
   void paint_bars(Box area) {
     DrawList& list = panel_.list;
     const auto& buckets = durations_.buckets;
+    if (const std::optional<DurationRange>& chosen = session_.selection().durations) {
+      const auto [first, end] = chosen_bars(*chosen);
+      const auto bars = static_cast<int>(buckets.size());
+      const int left = area.x + first * area.w / bars;
+      list.rect({left, area.y, area.x + end * area.w / bars - left, area.h}, Role::kAccentSoft);
+    }
+    add_brush(area);
     const int64_t most = std::ranges::max(buckets, {}, &DurationBucket::count).count;
     const auto count = static_cast<int>(buckets.size());
     const auto height_of = [&](int64_t events) {

@@ -22,6 +22,11 @@ constexpr int kTitleHeight = 34;
 constexpr int kHeadHeight = 22;
 constexpr int kTop = kTitleHeight + kHeadHeight;  // above the lines, and always in view
 
+// By position: what a click on a column's head sorts by.
+constexpr std::array<std::optional<EventOrder>, 6> kOrderOf = {
+    EventOrder::kByName, EventOrder::kByTime, EventOrder::kByDuration,
+    EventOrder::kByRank, std::nullopt,        std::nullopt};
+
 constexpr std::array<Column, 6> kColumns = {{
     {english("name"), 420, false},
     {english("begins"), 130, true},
@@ -50,6 +55,9 @@ std::string count_text(const Session& session, const EventList& list) {
   const auto listed = static_cast<int64_t>(list.events.size());
   std::string text = say_count(list.count, "{} event", "{} events", format_count(list.count));
   if (!query.name.empty()) text += say(" named {}", query.name);
+  if (query.durations)
+    text += say(" of {} to {}", format_duration({query.durations->from_ns}),
+                format_duration({query.durations->to_ns}));
   if (listed < list.count)
     text += say(", the first {} of them; a shorter range shows all", format_count(listed));
   return text;
@@ -93,6 +101,14 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
             range_title(session, ranks_of(session)) + " · " + count_text(session, events),
             {.role = Role::kTextDim});
   draw_heads(kColumns, {kMargin, top + kTitleHeight}, kHeadHeight, list);
+  x = kMargin;
+  for (size_t c = 0; c < kColumns.size(); ++c) {
+    if (const std::optional<EventOrder> order = kOrderOf[c]) {
+      panel.links.push_back({{x, top + kTitleHeight, kColumns[c].width, kHeadHeight},
+                             [order](Session& on) { on.show_event_order(*order); }});
+    }
+    x += kColumns[c].width;
+  }
   list.line({kMargin, top + kTop - 1}, {panel.width - kMargin, top + kTop - 1}, Role::kBorder);
   return panel;
 }
