@@ -115,17 +115,22 @@ TEST(MemoryCurves, TheMostIsThePeakOfTheReport) {
 
 TEST(MemoryCurves, ReadingsMakeACurveWithThePeaksThatTheyTell) {
   MemoryDigest memory;
-  memory.devices = {
-      {.device = 0,
-       .readings = {{.at = TraceNs{10}, .allocated = 5, .reserved = 9},
-                    {.at = TraceNs{20}, .allocated = 6, .reserved = 9, .peak_allocated = 8},
-                    {.at = TraceNs{30}, .allocated = {}, .reserved = 9}}}};
+  memory.devices = {{.device = 0,
+                     .readings = {{.at = TraceNs{10}, .allocated = 5, .reserved = 9},
+                                  {.at = TraceNs{20},
+                                   .allocated = 6,
+                                   .reserved = 9,
+                                   .peak_allocated = 8,
+                                   .peak_reserved = 11},
+                                  {.at = TraceNs{30}, .allocated = {}, .reserved = 9}}}};
   const std::vector<MemoryCurve> curves = memory_curves(memory);
   ASSERT_EQ(curves.size(), 1U);
   EXPECT_EQ(curves[0].source, MemorySource::kStepSamples);
   ASSERT_EQ(curves[0].levels.points.size(), 2U);
   EXPECT_EQ(curves[0].levels.points[0].high, 8);
+  EXPECT_EQ(curves[0].levels.points[0].reserved, 11);
   EXPECT_EQ(curves[0].levels.points[1].high, 6);
+  EXPECT_EQ(curves[0].levels.points[1].reserved, 9);
   EXPECT_EQ(curves[0].levels.end, TraceNs{20});
 }
 

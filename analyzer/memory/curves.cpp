@@ -3,20 +3,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace dprof::analyzer {
 namespace {
 
-// Between two readings nothing is known but the peak that the later one tells of.
+// The most of what is known and what a peak tells; an unknown level stays so.
+int64_t raised(int64_t level, std::optional<int64_t> peak) {
+  return level == kUnknownLevel || !peak ? level : std::max(level, *peak);
+}
+
+// Between two readings nothing is known but the peaks that the later one tells of.
 LevelCurve levels_of(const std::vector<MemoryReading>& readings) {
   LevelCurve curve{.cell_ns = std::numeric_limits<int64_t>::max(), .points = {}, .end = {}};
   for (const MemoryReading& reading : readings) {
     if (!reading.allocated) continue;
     const int64_t level = *reading.allocated;
-    if (!curve.points.empty() && reading.peak_allocated) {
+    if (!curve.points.empty()) {
       LevelPoint& before = curve.points.back();
-      before.high = std::max(before.high, *reading.peak_allocated);
+      before.high = raised(before.high, reading.peak_allocated);
+      before.reserved = raised(before.reserved, reading.peak_reserved);
     }
     curve.points.push_back({.begin = reading.at,
                             .low = level,

@@ -173,6 +173,7 @@
     </message>
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
         <source>in all</source>
         <translation type="unfinished"></translation>
     </message>
@@ -827,12 +828,42 @@
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
+        <source>number</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>most often last</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
         <source>No collective was recorded; the diagnostics say which source was off.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
+        <source>, {} never completed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>rank {}, {} of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
         <source>never completed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>by kind</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>{} kinds, the dearest first; times are medians, in all the sum of longest waits and transfers</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1816,6 +1847,11 @@
     <message>
         <location filename="../widgets/actions.cpp"/>
         <source>Pin or unpin the like of the selected track on all ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/actions.cpp"/>
+        <source>Pin or unpin the ranks of the selected collective's communicator</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -19,6 +19,8 @@ void Session::open(std::shared_ptr<const Model> model) {
   forget_all();
   pair_choice_ = {};
   collective_order_ = CollectiveOrder::kByTime;
+  collective_kind_.reset();
+  collectives_grouped_ = false;
   const bool compared = std::ranges::any_of(
       model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
   metric_ = compared ? Metric::kOwnDelay : Metric::kStepTime;
@@ -50,6 +52,7 @@ void Session::open(std::shared_ptr<const Model> model) {
 void Session::forget_all() {
   matrix_.reset();
   collective_lines_.reset();
+  collective_groups_.reset();
   pairs_.forget();
   forget_events();
   forget_flow();
@@ -182,12 +185,31 @@ void Session::show_order(RankOrder order) {
 
 void Session::show_collective_order(CollectiveOrder order) {
   collective_order_ = order;
+  collectives_grouped_ = false;
+  collective_lines_.reset();
+}
+
+void Session::show_collective_kind(std::optional<CollectiveKind> kind) {
+  collective_kind_ = std::move(kind);
+  collectives_grouped_ = false;
+  collective_lines_.reset();
+}
+
+void Session::group_collectives() {
+  collective_kind_.reset();
+  collectives_grouped_ = true;
   collective_lines_.reset();
 }
 
 const std::vector<uint32_t>& Session::collective_lines() const {
-  if (!collective_lines_) collective_lines_ = sorted_collectives(*model_, collective_order_);
+  if (!collective_lines_)
+    collective_lines_ = sorted_collectives(*model_, collective_order_, collective_kind_);
   return *collective_lines_;
+}
+
+const std::vector<CollectiveGroup>& Session::collective_groups() const {
+  if (!collective_groups_) collective_groups_ = view::collective_groups(*model_);
+  return *collective_groups_;
 }
 
 const PairMap& Session::pairs() const {

@@ -130,6 +130,15 @@ class Session {
   [[nodiscard]] const std::vector<uint32_t>& collective_lines() const;
   [[nodiscard]] CollectiveOrder collective_order() const { return collective_order_; }
   void show_collective_order(CollectiveOrder order);
+  // Of one kind only; nullopt = all.
+  [[nodiscard]] const std::optional<CollectiveKind>& collective_kind() const {
+    return collective_kind_;
+  }
+  void show_collective_kind(std::optional<CollectiveKind> kind);
+  // Or one line for each kind. Made likewise.
+  [[nodiscard]] bool are_collectives_grouped() const { return collectives_grouped_; }
+  void group_collectives();
+  [[nodiscard]] const std::vector<CollectiveGroup>& collective_groups() const;
   // What Matrix shows. Made likewise: O(pairs log pairs).
   [[nodiscard]] const PairChoice& pair_choice() const { return pair_choice_; }
   void show_pairs(PairChoice choice) { pair_choice_ = std::move(choice); }
@@ -195,6 +204,8 @@ class Session {
   [[nodiscard]] std::vector<std::string> selected_tracks() const;
   // The like of it on all ranks: "rank:*/stream:7".
   [[nodiscard]] std::string pattern_of_selected() const;
+  // The ranks of the selected collective's communicator.
+  [[nodiscard]] std::vector<std::string> tracks_of_communicator() const;
   // Tracks that match are shown on top, too; pinning all the same ones again unpins them.
   void pin(const std::vector<std::string>& patterns);
   void hide(const std::vector<std::string>& tracks);
@@ -333,6 +344,9 @@ class Session {
   RankOrder order_ = RankOrder::kByRank;
   mutable std::optional<StepMatrix> matrix_;
   CollectiveOrder collective_order_ = CollectiveOrder::kByTime;
+  std::optional<CollectiveKind> collective_kind_;
+  bool collectives_grouped_ = false;
+  mutable std::optional<std::vector<CollectiveGroup>> collective_groups_;
   mutable std::optional<std::vector<uint32_t>> collective_lines_;
   PairChoice pair_choice_;
   mutable Kept<PairChoice, PairMap> pairs_;

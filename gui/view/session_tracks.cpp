@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "gui/view/session.h"
@@ -113,6 +114,19 @@ void Session::set_filter(std::string filter) {
   remember(Moving::kFilter);
   arrangement_.filter = std::move(filter);
   relayout();
+}
+
+std::vector<std::string> Session::tracks_of_communicator() const {
+  std::vector<std::string> tracks;
+  if (!selection_.collective) return tracks;
+  const std::string& communicator = model_->collectives[*selection_.collective].communicator;
+  std::set<int> ranks;
+  for (const analyzer::MatchedCollective& one : model_->collectives) {
+    if (one.communicator != communicator) continue;
+    for (const analyzer::CollectiveMember& member : one.members) ranks.insert(member.rank);
+  }
+  for (const int rank : ranks) tracks.push_back(fmt::format("rank:{}", rank));
+  return tracks;
 }
 
 std::vector<std::string> Session::selected_tracks() const {

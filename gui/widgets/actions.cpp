@@ -137,6 +137,13 @@ void MainWindow::add_track_actions() {
                                        !pattern.empty())
                                      session_.pin({pattern});
                                  });
+  about_selection_ << add_action(
+      tr("Pin or unpin the ranks of the selected collective's communicator"), {},
+      [this] {
+        if (const auto tracks = session_.tracks_of_communicator(); !tracks.empty())
+          session_.pin(tracks);
+      },
+      "pin-communicator");
   about_selection_ << add_action(tr("Hide the selected tracks"), {Qt::Key_H},
                                  [this] { session_.hide(session_.selected_tracks()); });
   add_action(tr("Show the hidden tracks"), {QKeySequence("Shift+H")},

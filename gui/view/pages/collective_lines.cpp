@@ -14,7 +14,8 @@ std::optional<DurationNs> arrival_spread(const analyzer::MatchedCollective& coll
   return *arrival_of(*members.back()) - *arrival_of(*members.front());
 }
 
-std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder order) {
+std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder order,
+                                         const std::optional<CollectiveKind>& kind) {
   std::vector<int64_t> keys;
   for (const analyzer::MatchedCollective& one : model.collectives) {
     switch (order) {
@@ -34,6 +35,10 @@ std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder ord
   }
   std::vector<uint32_t> sorted(model.collectives.size());
   std::iota(sorted.begin(), sorted.end(), 0U);
+  if (kind) {
+    std::erase_if(sorted,
+                  [&](uint32_t index) { return kind_of(model.collectives[index]) != *kind; });
+  }
   std::ranges::stable_sort(sorted, {}, [&](uint32_t index) {
     return std::pair(model.collectives[index].complete, keys[index]);
   });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gui/view/model.h"
+#include "gui/view/pages/collective_groups.h"
 #include "gui/view/texts.h"
 
 namespace dprof::view {
@@ -18,9 +19,10 @@ inline constexpr std::array<std::string_view, 4> kCollectiveOrders = {
     english("by time"), english("longest wait first"), english("longest transfer first"),
     english("largest first")};
 
-// Positions in Model::collectives; what never completed stands before everything else.
-// O(n log n).
-[[nodiscard]] std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder order);
+// Positions in Model::collectives, of one kind or of all; what never completed stands before
+// everything else. O(n log n).
+[[nodiscard]] std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder order,
+                                                       const std::optional<CollectiveKind>& kind);
 
 // From the first arrival to the last one; nullopt = fewer than two members came.
 [[nodiscard]] std::optional<DurationNs> arrival_spread(

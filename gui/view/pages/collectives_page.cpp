@@ -37,6 +37,24 @@ constexpr std::array<Column, 10> kColumns = {{
     {english("transfer"), 180, true},
 }};
 
+// Of a group. Times are medians over its collectives.
+constexpr std::array<Column, 10> kGroupColumns = {{
+    {english("collective"), 160, false},
+    {english("communicator"), 130, false},
+    {english("bytes"), 100, true},
+    {english("number"), 170, true},
+    {english("ranks"), 60, true},
+    {english("arrivals over"), 110, true},
+    {english("most often last"), 170, true},
+    {english("longest wait"), 110, true},
+    {english("transfer"), 180, true},
+    {english("in all"), 110, true},
+}};
+
+std::string bytes_text(std::optional<int64_t> bytes) {
+  return bytes ? format_bytes(*bytes) : std::string("–");
+}
+
 std::optional<int64_t> step_of(const Model& model, TraceNs at) {
   const auto after = std::ranges::upper_bound(
       model.steps, at, {}, [](const analyzer::StepWindow& step) { return step.window.begin; });
@@ -46,12 +64,10 @@ std::optional<int64_t> step_of(const Model& model, TraceNs at) {
 }
 
 // How fast data moved, as nccl-tests counts; "" = not known.
-std::string bandwidth_text(const analyzer::MatchedCollective& collective) {
-  if (!collective.complete || !collective.bytes) return {};
-  const size_t ranks = collective.members.size();
+std::string bandwidth_text(const CollectiveKind& kind, size_t ranks, int64_t transfer_ns) {
+  if (!kind.bytes) return {};
   const auto bandwidth = analyzer::bandwidth_of(
-      collective.function, analyzer::size_of(collective.function, *collective.bytes, ranks), ranks,
-      collective.transfer_ns);
+      kind.function, analyzer::size_of(kind.function, *kind.bytes, ranks), ranks, transfer_ns);
   return bandwidth ? fmt::format(" · {}/s", format_bytes(std::llround(bandwidth->busbw)))
                    : std::string();
 }
@@ -68,8 +84,8 @@ class Painter {
         measure_(measure) {}
 
   Panel paint() && {
-    panel_.width = std::max(width_, 2 * kMargin + width_of(kColumns));
-    panel_.height = kTop + static_cast<int>(lines_.size()) * kLineHeight + kMargin;
+    panel_.width = std::max(width_, 2 * kMargin + width_of(columns()));
+    panel_.height = kTop + static_cast<int>(line_count()) * kLineHeight + kMargin;
     panel_.list.rect({0, top_, panel_.width, height_}, Role::kCanvas);
     paint_lines();
     paint_head();
@@ -78,17 +94,58 @@ class Painter {
 
  private:
   [[nodiscard]] DrawList& list() { return panel_.list; }
+  [[nodiscard]] bool grouped() const { return session_.are_collectives_grouped(); }
+  [[nodiscard]] std::span<const Column> columns() const {
+    return grouped() ? kGroupColumns : kColumns;
+  }
+  [[nodiscard]] size_t line_count() const {
+    return grouped() ? session_.collective_groups().size() : lines_.size();
+  }
 
   void paint_lines() {
-    if (lines_.empty()) {
+    if (line_count() == 0) {
       list().text({kMargin, top_ + kTop + 10, width_ - 2 * kMargin, kLineHeight},
                   say("No collective was recorded; the diagnostics say which source was off."),
                   {.role = Role::kTextDim});
       return;
     }
-    const LineRange shown = lines_in_view(lines_.size(), top_, height_);
-    for (size_t line = shown.first; line < shown.end; ++line)
-      paint_line(lines_[line], kTop + static_cast<int>(line) * kLineHeight);
+    const LineRange shown = lines_in_view(line_count(), top_, height_);
+    for (size_t line = shown.first; line < shown.end; ++line) {
+      const int y = kTop + static_cast<int>(line) * kLineHeight;
+      if (grouped()) {
+        paint_group(session_.collective_groups()[line], y);
+      } else {
+        paint_line(lines_[line], y);
+      }
+    }
+  }
+
+  void paint_group(const CollectiveGroup& group, int y) {
+    const Box line{0, y, panel_.width, kLineHeight};
+    panel_.links.push_back({below(line, top_ + kTop),
+                            [kind = group.kind](Session& on) { on.show_collective_kind(kind); }});
+    const int64_t complete = group.count - group.incomplete;
+    std::string number = format_count(group.count);
+    if (group.incomplete > 0) number += say(", {} never completed", group.incomplete);
+    const std::string nothing = "–";
+    const std::string cells[kGroupColumns.size()] = {
+        std::string(schema::word_of(group.kind.function)),
+        group.kind.communicator,
+        bytes_text(group.kind.bytes),
+        number,
+        std::to_string(group.most_members),
+        group.median_spread_ns ? format_duration({*group.median_spread_ns}) : nothing,
+        group.last_arriver ? say("rank {}, {} of {}", *group.last_arriver,
+                                 format_count(group.times_last), format_count(complete))
+                           : nothing,
+        complete > 0 ? format_duration({group.median_wait_ns}) : nothing,
+        complete > 0 ? format_duration({group.median_transfer_ns}) +
+                           bandwidth_text(group.kind, group.most_members, group.median_transfer_ns)
+                     : nothing,
+        complete > 0 ? format_duration({group.total_ns}) : nothing,
+    };
+    draw_cells(kGroupColumns, {kMargin, y}, cells, measure_, list(),
+               group.incomplete > 0 ? Role::kProblem : Role::kText);
   }
 
   void paint_line(uint32_t index, int y) {
@@ -106,11 +163,12 @@ class Painter {
         format_moment(extent.begin, kNsPerUs),
         step ? std::to_string(*step) : std::string("–"),
         std::to_string(one.members.size()),
-        one.bytes ? format_bytes(*one.bytes) : std::string("–"),
+        bytes_text(one.bytes),
         spread ? format_duration(*spread) : std::string("–"),
         one.last_arriver ? say("rank {}", *one.last_arriver) : std::string("–"),
         format_duration({longest_wait(one)}),
-        one.complete ? format_duration({one.transfer_ns}) + bandwidth_text(one)
+        one.complete ? format_duration({one.transfer_ns}) +
+                           bandwidth_text(kind_of(one), one.members.size(), one.transfer_ns)
                      : say("never completed"),
     };
     draw_cells(kColumns, {kMargin, y}, cells, measure_, list(),
@@ -123,18 +181,40 @@ class Painter {
     int x = kMargin;
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
-      const bool chosen = session_.collective_order() == order;
+      const bool chosen = !grouped() && session_.collective_order() == order;
       const Box box =
           draw_choice({x, top_ + 10}, translated(kCollectiveOrders[o]), chosen, measure_, list());
       panel_.links.push_back({box, [order](Session& on) { on.show_collective_order(order); }});
       x += box.w + kChoiceGap;
     }
-    list().text({x + 20, top_ + 10, 300, 26},
-                say("{} collectives", format_count(static_cast<int64_t>(lines_.size()))),
+    const Box all = draw_choice({x, top_ + 10}, say("by kind"), grouped(), measure_, list());
+    panel_.links.push_back({all, [](Session& on) { on.group_collectives(); }});
+    x += all.w + kChoiceGap;
+    if (const std::optional<CollectiveKind>& kind = session_.collective_kind()) {
+      const Box box = draw_choice({x, top_ + 10}, "× " + words_of(*kind), true, measure_, list());
+      panel_.links.push_back({box, [](Session& on) { on.show_collective_kind(std::nullopt); }});
+      x += box.w + kChoiceGap;
+    }
+    list().text({x + 20, top_ + 10, 500, 26}, count_text(),
                 {.role = Role::kTextDim, .font = Font::kSmall});
-    draw_heads(kColumns, {kMargin, top_ + kChoicesHeight}, kHeadHeight, list());
+    draw_heads(columns(), {kMargin, top_ + kChoicesHeight}, kHeadHeight, list());
     list().line({kMargin, top_ + kTop - 1}, {panel_.width - kMargin, top_ + kTop - 1},
                 Role::kBorder);
+  }
+
+  [[nodiscard]] static std::string words_of(const CollectiveKind& kind) {
+    std::string words = fmt::format("{}, {}", schema::word_of(kind.function), kind.communicator);
+    if (kind.bytes) words += ", " + format_bytes(*kind.bytes);
+    return words;
+  }
+
+  [[nodiscard]] std::string count_text() const {
+    if (grouped())
+      return say(
+          "{} kinds, the dearest first; times are medians, in all the sum of longest waits "
+          "and transfers",
+          format_count(static_cast<int64_t>(line_count())));
+    return say("{} collectives", format_count(static_cast<int64_t>(lines_.size())));
   }
 
   const Session& session_;

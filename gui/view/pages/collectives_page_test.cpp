@@ -67,9 +67,9 @@ TEST_F(CollectivesPageTest, OnlyLinesInViewAreDrawn) {
 
 TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {
   open_many(3);
-  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByTime),
+  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByTime, {}),
               ElementsAre(0U, 1U, 2U));
-  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByWait),
+  EXPECT_THAT(sorted_collectives(session.model(), CollectiveOrder::kByWait, {}),
               ElementsAre(2U, 1U, 0U));
   Model model = test::small_model();
   model.collectives[2].complete = false;
@@ -77,6 +77,54 @@ TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {
   session.open(std::make_shared<const Model>(std::move(model)));
   EXPECT_THAT(session.collective_lines(), ElementsAre(2U, 0U, 1U));
   EXPECT_THAT(text(), HasSubstr("never completed"));
+}
+
+TEST_F(CollectivesPageTest, KindsAreSummedUpAndLeadToTheirCollectives) {
+  Model model = test::small_model();
+  const analyzer::MatchedCollective one = model.collectives.front();
+  model.collectives = {one, one, one, one, one};
+  for (int64_t i = 0; i < 4; ++i) {
+    analyzer::MatchedCollective& large = model.collectives[static_cast<size_t>(i)];
+    large.sequence = i;
+    large.transfer_ns = (i + 1) * test::kMs;
+    large.last_arriver = i == 0 ? 0 : 2;
+    for (analyzer::CollectiveMember& member : large.members) member.wait_ns = 10 * test::kMs;
+  }
+  model.collectives[4].bytes = 8;
+  model.collectives[4].transfer_ns = 1000;
+  model.collectives[3].complete = false;
+  session.open(std::make_shared<const Model>(std::move(model)));
+
+  const std::vector<CollectiveGroup>& groups = session.collective_groups();
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].count, 4);
+  EXPECT_EQ(groups[0].incomplete, 1);
+  EXPECT_EQ(groups[0].median_transfer_ns, 2 * test::kMs);
+  EXPECT_EQ(groups[0].median_wait_ns, 10 * test::kMs);
+  EXPECT_EQ(groups[0].total_ns, (3 * 10 + 1 + 2 + 3) * test::kMs);
+  EXPECT_EQ(groups[0].last_arriver, 2);
+  EXPECT_EQ(groups[0].times_last, 2);
+  EXPECT_EQ(groups[1].kind.bytes, 8);
+
+  session.group_collectives();
+  const Panel page = draw_collectives(session, 1300, 400, 0, measure);
+  EXPECT_THAT(to_text(page.list), HasSubstr("4, 1 never completed"));
+  EXPECT_THAT(to_text(page.list), HasSubstr("rank 2, 2 of 3"));
+  EXPECT_THAT(to_text(page.list), HasSubstr("36.0 ms"));
+  page.links[1].follow(session);
+  EXPECT_EQ(session.collective_kind(), groups[1].kind);
+  EXPECT_THAT(session.collective_lines(), ElementsAre(4U));
+  EXPECT_THAT(text(), HasSubstr("× all_reduce"));
+  session.show_collective_kind(std::nullopt);
+  EXPECT_EQ(session.collective_lines().size(), 5U);
+}
+
+TEST_F(CollectivesPageTest, TheRanksOfACommunicatorArePinned) {
+  session.open(test::shared_small_model());
+  session.clear_selection();
+  EXPECT_TRUE(session.tracks_of_communicator().empty());
+  session.select_collective(1);
+  EXPECT_THAT(session.tracks_of_communicator(), ElementsAre("rank:0", "rank:1", "rank:2"));
 }
 
 TEST_F(CollectivesPageTest, WithoutCollectivesItSaysWhereToLook) {
