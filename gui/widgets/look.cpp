@@ -289,6 +289,7 @@ QString Look::style_sheet() const {
     QMenu::item:selected { background: @soft; color: @text; }
     QMenu::separator { background: @border; height: 1px; margin: 4px 8px; }
     QAbstractScrollArea { border: 0; }
+    QAbstractScrollArea::corner { background: @window; border: 0; }
     QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 5px;
                      padding: 1px 5px; selection-background-color: @accent; }
     QPlainTextEdit:focus { border: 1px solid @accent; }

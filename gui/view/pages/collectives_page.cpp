@@ -39,16 +39,16 @@ constexpr std::array<Column, 10> kColumns = {{
 
 // Of a group. Times are medians over its collectives.
 constexpr std::array<Column, 10> kGroupColumns = {{
-    {english("collective"), 160, false},
-    {english("communicator"), 130, false},
-    {english("bytes"), 100, true},
-    {english("number"), 170, true},
+    {english("collective"), 120, false},
+    {english("communicator"), 120, false},
+    {english("bytes"), 90, true},
+    {english("number"), 160, true},
     {english("ranks"), 60, true},
+    {english("in all"), 90, true},
     {english("arrivals over"), 110, true},
-    {english("most often last"), 170, true},
+    {english("most often last"), 160, true},
     {english("longest wait"), 110, true},
-    {english("transfer"), 180, true},
-    {english("in all"), 110, true},
+    {english("transfer"), 170, true},
 }};
 
 std::string bytes_text(std::optional<int64_t> bytes) {
@@ -134,6 +134,7 @@ class Painter {
         bytes_text(group.kind.bytes),
         number,
         std::to_string(group.most_members),
+        complete > 0 ? format_duration({group.total_ns}) : nothing,
         group.median_spread_ns ? format_duration({*group.median_spread_ns}) : nothing,
         group.last_arriver ? say("rank {}, {} of {}", *group.last_arriver,
                                  format_count(group.times_last), format_count(complete))
@@ -142,7 +143,6 @@ class Painter {
         complete > 0 ? format_duration({group.median_transfer_ns}) +
                            bandwidth_text(group.kind, group.most_members, group.median_transfer_ns)
                      : nothing,
-        complete > 0 ? format_duration({group.total_ns}) : nothing,
     };
     draw_cells(kGroupColumns, {kMargin, y}, cells, measure_, list(),
                group.incomplete > 0 ? Role::kProblem : Role::kText);
