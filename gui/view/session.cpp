@@ -43,7 +43,7 @@ void Session::open(std::shared_ptr<const Model> model) {
   unfold_what_fits();
   if (hung_collective()) select_hang();  // a hung run opens there
   scroll_ = 0;
-  scroll_to_selected();
+  if (!selection_.ranks.empty()) scroll_to_rank(selection_.ranks.front());
   back_.clear();
   opened_ = saved_view();
 }

@@ -312,7 +312,7 @@ class Session {
   // The finding stays chosen while one of its own ranks is.
   void choose_rank(int rank);
   void unfold_selected();  // its ranks, and scrolls to them
-  void scroll_to_selected();
+  void scroll_to_rank(int rank);
   void show_slice();  // the selected one, where it is out of view
   void choose_collective(int64_t step);
   [[nodiscard]] std::optional<int64_t> typical_step(const analyzer::Finding* finding) const;

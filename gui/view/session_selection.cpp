@@ -223,23 +223,21 @@ Status Session::select(std::string_view text, bool keep) {
 void Session::unfold_selected() {
   for (const int rank : selection_.ranks) arrangement_.unfolded_ranks.insert(rank);
   relayout();
-  scroll_to_selected();
+  for (const int rank : selection_.ranks) scroll_to_rank(rank);
 }
 
-// To its ranks, and of the last one to as many of its rows as there is room for.
-void Session::scroll_to_selected() {
-  for (const int rank : selection_.ranks) {
-    const auto index = model_->index_of_rank(rank);
-    const Row* row = index ? layout_.of_rank(static_cast<int>(*index)) : nullptr;
-    if (row == nullptr) continue;
-    Row block = *row;
-    for (const Row* next = row + 1; next != layout_.rows.data() + layout_.rows.size(); ++next) {
-      if (next->rank_index != row->rank_index) break;
-      block.height = next->y + next->height - row->y;
-    }
-    block.height = std::min(block.height, height_ - layout_.fixed_height);
-    scroll_to(block);
+// To as many of its rows as there is room for.
+void Session::scroll_to_rank(int rank) {
+  const auto index = model_->index_of_rank(rank);
+  const Row* row = index ? layout_.of_rank(static_cast<int>(*index)) : nullptr;
+  if (row == nullptr) return;
+  Row block = *row;
+  for (const Row* next = row + 1; next != layout_.rows.data() + layout_.rows.size(); ++next) {
+    if (next->rank_index != row->rank_index) break;
+    block.height = next->y + next->height - row->y;
   }
+  block.height = std::min(block.height, height_ - layout_.fixed_height);
+  scroll_to(block);
 }
 
 void Session::select_rank(int rank) {
