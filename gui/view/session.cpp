@@ -74,7 +74,7 @@ std::optional<uint32_t> Session::hung_collective() const {
 
 void Session::select_hang() {
   if (!model_->report.hang) return;
-  page_ = Page::kTimeline;
+  show_page(Page::kTimeline);
   if (const std::optional<uint32_t> hung = hung_collective()) {
     const std::optional<size_t> finding = selection_.finding;
     select_collective(*hung);

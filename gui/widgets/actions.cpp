@@ -228,6 +228,7 @@ void MainWindow::add_window_actions() {
                } else if (canvas_->hasFocus()) {
                  session_.clear_selection();
                } else {
+                 activateWindow();  // a dock may have one of its own
                  canvas_->setFocus();
                }
              });

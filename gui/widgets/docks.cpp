@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QChildEvent>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QScopedValueRollback>
 #include <algorithm>
 
@@ -270,8 +271,12 @@ bool Docks::event(QEvent* event) {
     auto* tabs = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child());
     if (tabs != nullptr) dress(*tabs);
   }
-  // The lines between the docks have no widget of their own.
-  if (event->type() == QEvent::MouseButtonRelease) moved_by_hand_ = true;
+  // The lines between the docks have no widget of their own. Clicks that nobody takes come here,
+  // too.
+  if (event->type() == QEvent::MouseButtonPress &&
+      isSeparator(static_cast<QMouseEvent*>(event)->position().toPoint())) {
+    moved_by_hand_ = true;
+  }
   return QMainWindow::event(event);
 }
 

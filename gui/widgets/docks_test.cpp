@@ -130,6 +130,36 @@ TEST_F(DocksTest, IsTakenOutOfTheWindowBesideTheOthersAndBack) {
   EXPECT_EQ(seen(), (std::vector<Dock>{Dock::kTable, Dock::kFindings}));
 }
 
+TEST_F(DocksTest, WhatNoLongerSharesItsPlaceHasNoTabs) {
+  click_tab(Dock::kDetails, true);
+  EXPECT_TRUE(docks().is_floating(Dock::kDetails));
+  EXPECT_GT(frame(Dock::kFindings).findChild<DockTitle*>()->height(), 0);
+  click_tab(Dock::kTable, true);
+  run("Take the dock out of the window, or put it back");
+  EXPECT_FALSE(docks().is_floating(Dock::kTable));
+  docks().move_out_or_back(Dock::kDetails);
+  settle();
+  EXPECT_EQ(seen(), (std::vector<Dock>{Dock::kTable, Dock::kDetails}));
+  EXPECT_EQ(frame(Dock::kFindings).findChild<DockTitle*>()->height(), 0);
+}
+
+TEST_F(DocksTest, OnlyWhatTheUserMovedStaysWhereItIs) {
+  window->show_page(view::Page::kHeatmap);
+  QTest::mouseClick(&window->heatmap(), Qt::LeftButton, {}, QPoint(200, 150));
+  click_tab(Dock::kFlame);
+  EXPECT_TRUE(docks().state().isEmpty());
+  // The line between page and docks is dragged.
+  const QPoint line(200, docks().centralWidget()->geometry().bottom() + 2);
+  const int before = docks().centralWidget()->height();
+  QTest::mousePress(&docks(), Qt::LeftButton, {}, line);
+  QTest::mouseMove(&docks(), line - QPoint(0, 60));
+  settle();
+  QTest::mouseRelease(&docks(), Qt::LeftButton, {}, line - QPoint(0, 60));
+  settle();
+  EXPECT_LT(docks().centralWidget()->height(), before);
+  EXPECT_FALSE(docks().state().isEmpty());
+}
+
 TEST_F(DocksTest, IsClosedAndComesBackByItsKey) {
   run("Close the dock");
   EXPECT_TRUE(frame(Dock::kSelection).isHidden());

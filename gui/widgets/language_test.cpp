@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QAbstractButton>
 #include <QDialog>
 #include <QLabel>
 #include <QRegularExpression>
@@ -296,7 +297,8 @@ class Reader {
     const QList<QWidget*> widgets = window_.findChildren<QWidget*>();
     for (const QWidget* widget : widgets) {
       const bool is_qts_own = qobject_cast<QTabBar*>(widget->parentWidget()) != nullptr ||
-                              qobject_cast<QDockWidget*>(widget->parentWidget()) != nullptr;
+                              (qobject_cast<QDockWidget*>(widget->parentWidget()) != nullptr &&
+                               qobject_cast<const QAbstractButton*>(widget) != nullptr);
       if (!is_qts_own) read(widget->accessibleName());
     }
     const QList<QLineEdit*> fields = window_.findChildren<QLineEdit*>();
