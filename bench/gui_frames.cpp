@@ -74,7 +74,7 @@ class Frames {
     const auto at = [&](double share) {
       return times_[static_cast<size_t>(share * static_cast<double>(times_.size() - 1))];
     };
-    fmt::print("{:<26} p50 {:6.2f} ms   p95 {:6.2f} ms   worst {:6.2f} ms   ({} frames)\n", name,
+    fmt::print("{:<27} p50 {:6.2f} ms   p95 {:6.2f} ms   worst {:6.2f} ms   ({} frames)\n", name,
                at(0.5), at(0.95), times_.back(), times_.size());
     times_.clear();
   }
@@ -183,6 +183,14 @@ int run(int64_t events, int ranks) {
     frames.script();
     frames.print(fmt::format("the same, dock {}", view::info_of(dock).title).c_str());
   }
+  window.session().show_dock(view::Dock::kSelection);
+  window.session().select_name("*");
+  window.refresh();
+  frames.script();
+  frames.print("the same, all events marked");
+  frames.overlays();
+  frames.print("hover, all events marked");
+  window.session().clear_selection();
   frames.searches();
   frames.print("search to the first hit");
 
