@@ -25,6 +25,7 @@ namespace dprof::widgets {
 namespace {
 
 constexpr int kTopHeight = 45;
+constexpr int kTopMargin = 8;
 constexpr int kStatusHeight = 25;
 constexpr int kLeftWidth = 240;
 constexpr int kNarrowLeftWidth = 200;
@@ -141,12 +142,13 @@ QWidget* MainWindow::build_top() {
   });
   top_->setFixedHeight(kTopHeight);
   auto* layout = new QHBoxLayout(top_);
-  layout->setContentsMargins(0, 8, 12, 9);
+  layout->setContentsMargins(0, kTopMargin, 12, kTopMargin + 1);
   layout->addStretch(1);
   page_tabs_ = make_tabs(look_);
   for (const view::PageInfo& page : view::kPages)
     page_tabs_->addTab(to_qstring(view::translated(page.title)));
   page_tabs_->setFont(look_.font(view::Font::kBody));
+  page_tabs_->setFixedHeight(kTopHeight - kTopMargin - 1);  // the line below them stays in view
   connect(page_tabs_, &QTabBar::currentChanged, this,
           [this](int page) { show_page(static_cast<view::Page>(page)); });
   layout->addWidget(page_tabs_);
