@@ -50,10 +50,7 @@ Docks::Docks(view::Session& session, Look& look, QWidget* page, QWidget* parent)
   by_hand_ = true;
   // Of docks that stand side by side the one with the keyboard is in use.
   connect(qApp, &QApplication::focusChanged, &alive_, [this](QWidget*, QWidget* to) {
-    const auto dock = dock_with(to);
-    if (!dock) return;
-    brought_ = *dock;
-    session_.show_dock(*dock);
+    if (const auto dock = dock_with(to)) use(*dock);
   });
 }
 
@@ -154,12 +151,21 @@ bool Docks::is_seen(view::Dock dock) const {
   return !of(dock).frame->visibleRegion().isEmpty();
 }
 
-std::optional<view::Dock> Docks::dock_with(const QWidget* widget) const {
-  const auto place = std::ranges::find_if(places_, [&](const Place& candidate) {
-    return widget != nullptr && candidate.frame->isAncestorOf(widget);
-  });
+template <typename Is>
+std::optional<view::Dock> Docks::dock_whose_frame(const Is& is) const {
+  const auto place = std::ranges::find_if(places_, is, &Place::frame);
   if (place == places_.end()) return std::nullopt;
   return static_cast<view::Dock>(place - places_.begin());
+}
+
+std::optional<view::Dock> Docks::dock_with(const QWidget* widget) const {
+  return dock_whose_frame(
+      [&](const QDockWidget* frame) { return widget != nullptr && frame->isAncestorOf(widget); });
+}
+
+void Docks::use(view::Dock dock) {
+  brought_ = dock;
+  session_.show_dock(dock);
 }
 
 QWidget& Docks::field_of(view::Dock dock) {
@@ -201,7 +207,8 @@ void Docks::look_again() {
   // QMainWindow has its own opinion each time it takes them up.
   const QList<QTabBar*> all_tabs = findChildren<QTabBar*>(Qt::FindDirectChildrenOnly);
   for (QTabBar* tabs : all_tabs) tabs->setDrawBase(false);
-  for (Place& place : places_) {
+  for (size_t d = 0; d < places_.size(); ++d) {
+    Place& place = places_[d];
     const QList<QDockWidget*> beside = tabifiedDockWidgets(place.frame);
     const bool alone = std::ranges::all_of(
         beside, [](const QDockWidget* other) { return other->isHidden() || other->isFloating(); });
@@ -209,7 +216,7 @@ void Docks::look_again() {
     place.title->show_title(alone || floating, floating);
     const int border = floating ? 1 : 0;  // of the frame's colour
     place.frame->setContentsMargins(border, border, border, border);
-    const bool seen = !place.frame->visibleRegion().isEmpty();
+    const bool seen = is_seen(static_cast<view::Dock>(d));
     // Tab does not walk through what nobody sees.
     place.frame->widget()->setEnabled(seen);
     if (seen && !place.seen) place.pane->refresh();
@@ -290,25 +297,22 @@ void Docks::dress(QTabBar& tabs) {
   connect(&tabs, &QTabBar::tabBarDoubleClicked, this, [this, of = &tabs](int tab) {
     if (const auto dock = dock_of_tab(*of, tab)) move_out_or_back(*dock);
   });
-  const auto use = [this, of = &tabs](int tab) {
+  const auto use_tab = [this, of = &tabs](int tab) {
     const auto dock = dock_of_tab(*of, tab);
     if (!dock) return;
-    brought_ = *dock;
-    session_.show_dock(*dock);
+    use(*dock);
     emit changed();
   };
-  connect(&tabs, &QTabBar::tabBarClicked, this, use);
-  connect(&tabs, &QTabBar::currentChanged, this, [use, of = &tabs](int tab) {
-    if (of->hasFocus()) use(tab);
+  connect(&tabs, &QTabBar::tabBarClicked, this, use_tab);
+  connect(&tabs, &QTabBar::currentChanged, this, [use_tab, of = &tabs](int tab) {
+    if (of->hasFocus()) use_tab(tab);
   });
 }
 
 std::optional<view::Dock> Docks::dock_of_tab(const QTabBar& tabs, int tab) const {
-  const auto place = std::ranges::find_if(places_, [&](const Place& candidate) {
-    return tab >= 0 && candidate.frame->windowTitle() == tabs.tabText(tab);
+  return dock_whose_frame([&](const QDockWidget* frame) {
+    return tab >= 0 && frame->windowTitle() == tabs.tabText(tab);
   });
-  if (place == places_.end()) return std::nullopt;
-  return static_cast<view::Dock>(place - places_.begin());
 }
 
 void Docks::show_menu(view::Dock dock, QPoint global) {

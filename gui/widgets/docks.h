@@ -80,6 +80,10 @@ class Docks : public QMainWindow {
   [[nodiscard]] const Place& of(view::Dock dock) const {
     return places_[static_cast<size_t>(dock)];
   }
+  template <typename Is>
+  [[nodiscard]] std::optional<view::Dock> dock_whose_frame(const Is& is) const;
+  // From now on it is the one in use, and in front already.
+  void use(view::Dock dock);
   void add(view::Dock dock);
   void place_all(bool narrow);
   void dress(QTabBar& tabs);
