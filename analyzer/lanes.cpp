@@ -44,11 +44,11 @@ struct Slice {
   std::optional<int64_t> launch;  // of a stream's activity: the correlation of its launch
 };
 
-enum class Source : uint8_t { kRanges, kStream, kCollectives };
+enum class LaneSource : uint8_t { kRanges, kStream, kCollectives };
 
 // Rows of one thread, or of one stream of a device, from one table.
 struct TrackKey {
-  Source source{};
+  LaneSource source{};
   int64_t device = 0;
   int64_t id = 0;  // of the thread or stream
   auto operator<=>(const TrackKey&) const = default;
@@ -61,8 +61,8 @@ struct Track {
 // Puts the slices of one thread into lanes.
 //
 // Invariant  a slice lies in a lane below all slices that enclose it, and above nothing that it
-// overlaps. Cost       O(n * nesting depth); rows come sorted from the recorder, others are sorted
-// first.
+//            overlaps.
+// Cost       O(n * nesting depth); rows come sorted from the recorder, others are sorted first.
 class LaneBuilder {
  public:
   explicit LaneBuilder(std::vector<Lane>& lanes) : lanes_(lanes) {}
@@ -232,7 +232,7 @@ class Loader {
       }
       if (row.category == RangeCategory::kApi && row.correlation)
         calls_.push_back({row.id, *row.correlation});
-      add(track({Source::kRanges, 0, row.thread_id}), start, end,
+      add(track({LaneSource::kRanges, 0, row.thread_id}), start, end,
           {.row = row.id,
            .name = name,
            .phase = static_cast<uint8_t>(phase.category),
@@ -248,7 +248,7 @@ class Loader {
       const int64_t start = on_axis(*row.start_ns);
       std::optional<int64_t> end;
       if (row.end_ns) end = std::max(start, on_axis(*row.end_ns));
-      add(track({Source::kCollectives, 0, row.thread_id.value_or(kNoThread)}), start, end,
+      add(track({LaneSource::kCollectives, 0, row.thread_id.value_or(kNoThread)}), start, end,
           {.row = row.id,
            .name = name_of(row),
            .phase = static_cast<uint8_t>(Category::kExposedTransfer),
@@ -268,7 +268,7 @@ class Loader {
         const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
         end = std::max(start, on_axis(bounded(row.start_ns) + length));
       }
-      add(track({Source::kStream, row.device_id, row.stream_id}), start, end,
+      add(track({LaneSource::kStream, row.device_id, row.stream_id}), start, end,
           {.row = row.id,
            .name = name,
            .phase = static_cast<uint8_t>(category_of(row, lanes_.names[static_cast<size_t>(name)])),
@@ -324,12 +324,12 @@ class Loader {
     for (const schema::ThreadRow& row : *rows) threads.emplace(row.id, row);
     // Streams last: what they compute belongs to the phase that it was launched in.
     const auto streams = std::ranges::stable_partition(
-        tracks_, [](const Track& t) { return t.key.source != Source::kStream; });
+        tracks_, [](const Track& t) { return t.key.source != LaneSource::kStream; });
     for (Track& track : tracks_) {
       if (&track == std::to_address(streams.begin())) find_launch_phases();
-      const bool collective = track.key.source == Source::kCollectives;
+      const bool collective = track.key.source == LaneSource::kCollectives;
       ThreadLanes lanes{.thread_id = track.key.id, .table = table_of(track.key.source)};
-      if (track.key.source == Source::kStream) {
+      if (track.key.source == LaneSource::kStream) {
         name_stream(track.key, *streams_known, lanes);
         take_over_phases(track.slices);
       } else {
@@ -350,13 +350,13 @@ class Loader {
     return Done{};
   }
 
-  static std::string table_of(Source source) {
+  static std::string table_of(LaneSource source) {
     switch (source) {
-      case Source::kStream:
+      case LaneSource::kStream:
         return "gpu_activity";
-      case Source::kCollectives:
+      case LaneSource::kCollectives:
         return "collective";
-      case Source::kRanges:
+      case LaneSource::kRanges:
         break;
     }
     return "host_range";
@@ -365,7 +365,7 @@ class Loader {
   [[nodiscard]] bool uses_several_devices() const {
     std::optional<int64_t> first;
     return std::ranges::any_of(tracks_, [&](const Track& track) {
-      if (track.key.source != Source::kStream) return false;
+      if (track.key.source != LaneSource::kStream) return false;
       if (!first) first = track.key.device;
       return *first != track.key.device;
     });

@@ -16,7 +16,7 @@ using schema::Column;
 using schema::TraceReader;
 
 // A trace, and how its times come to the run's axis.
-struct Source {
+struct EventSource {
   const TraceReader& reader;
   int64_t shift_ns;
   const ClockMap& clock;
@@ -59,7 +59,7 @@ std::string referred(const TraceReader& reader, std::string_view table, int64_t 
   return fmt::to_string(id);
 }
 
-std::string text_of(const Source& source, const Column& column, int64_t value) {
+std::string text_of(const EventSource& source, const Column& column, int64_t value) {
   if (!column.refers.empty()) return referred(source.reader, column.refers, value);
   switch (column.unit) {
     case schema::Unit::kTraceNs:
@@ -80,7 +80,7 @@ std::string text_of(const Source& source, const Column& column, int64_t value) {
   return fmt::to_string(value);
 }
 
-std::string text_of(const Source&, const Column& column, const std::string& value) {
+std::string text_of(const EventSource&, const Column& column, const std::string& value) {
   if (column.type != schema::Type::kBlob) return value;
   std::string hex;
   for (const char c : value) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -88,12 +88,12 @@ std::string text_of(const Source&, const Column& column, const std::string& valu
 }
 
 template <typename Enum>
-requires std::is_enum_v<Enum> std::string text_of(const Source&, const Column&, Enum value) {
+requires std::is_enum_v<Enum> std::string text_of(const EventSource&, const Column&, Enum value) {
   return std::string(word_of(value));
 }
 
 template <typename T>
-std::optional<std::string> text_of(const Source& source, const Column& column,
+std::optional<std::string> text_of(const EventSource& source, const Column& column,
                                    const std::optional<T>& value) {
   if (value) return text_of(source, column, *value);
   if (column.name == "duration_ns" || column.name == "end_ns")
@@ -102,7 +102,7 @@ std::optional<std::string> text_of(const Source& source, const Column& column,
 }
 
 template <typename Row>
-void add_fields(const Source& source, const Row& row, Fields& fields) {
+void add_fields(const EventSource& source, const Row& row, Fields& fields) {
   size_t index = 0;
   for_each_field(row, [&](const auto& field) {
     const Column& column = Row::kTable.columns[index++];
@@ -113,7 +113,8 @@ void add_fields(const Source& source, const Row& row, Fields& fields) {
 
 // Rows of `Row` whose `key` is `value`. The key comes from a declaration, never from outside.
 template <typename Row>
-Status add_rows(const Source& source, std::string_view key, int64_t value, Fields& fields) {
+Status add_row_fields(const EventSource& source, std::string_view key, int64_t value,
+                      Fields& fields) {
   return source.reader.for_each<Row>([&](const Row& row) { add_fields(source, row, fields); },
                                      fmt::format("{} = {}", key, value));
 }
@@ -126,14 +127,14 @@ Result<std::vector<std::pair<std::string, std::string>>> describe_row(const Trac
                                                                       const ClockMap& clock) {
   const Result<TraceReader> reader = TraceReader::open(trace.path);
   if (!reader.ok()) return fail(reader.error());
-  const Source source{*reader, trace.shift_ns, clock};
+  const EventSource source{*reader, trace.shift_ns, clock};
   Fields fields;
   bool known = false;
   Status status = Done{};
   schema::for_each_row_type([&]<typename Row>() {
     if (Row::kTable.name != table || Row::kTable.key != "id") return;
     known = true;
-    status = add_rows<Row>(source, "id", row, fields);
+    status = add_row_fields<Row>(source, "id", row, fields);
   });
   if (!known) return fail(Code::kUsage, fmt::format("'{}' is not a table of events", table));
   if (!status.ok()) return fail(status.error());
@@ -142,7 +143,7 @@ Result<std::vector<std::pair<std::string, std::string>>> describe_row(const Trac
                 fmt::format("{}: no row {} in {}", trace.path.string(), row, table));
   }
   if (table == "host_range") {
-    const Status details = add_rows<schema::RangeDetailRow>(source, "range_id", row, fields);
+    const Status details = add_row_fields<schema::RangeDetailRow>(source, "range_id", row, fields);
     if (!details.ok()) return fail(details.error());
   }
   return fields;

@@ -36,8 +36,8 @@ Status read_ties(const TraceReader& reader, std::string_view table, int64_t row,
 }
 
 template <typename Row>
-Status add_rows(const TraceReader& reader, std::string_view key, std::optional<int64_t> value,
-                size_t most, std::vector<RelatedRow>& rows) {
+Status add_related(const TraceReader& reader, std::string_view key, std::optional<int64_t> value,
+                   size_t most, std::vector<RelatedRow>& rows) {
   if (!value) return Done{};
   size_t found_here = 0;
   return reader.for_each<Row>(
@@ -61,11 +61,12 @@ Result<std::vector<RelatedRow>> related_rows(const TraceFile& trace, std::string
   }
   std::vector<RelatedRow> rows;
   for (const auto& add :
-       {&add_rows<HostRangeRow>, &add_rows<GpuActivityRow>, &add_rows<CollectiveRow>}) {
+       {&add_related<HostRangeRow>, &add_related<GpuActivityRow>, &add_related<CollectiveRow>}) {
     const Status status = add(*reader, "correlation", ties.correlation, most + 1, rows);  // itself
     if (!status.ok()) return fail(status.error());
   }
-  const Status status = add_rows<HostRangeRow>(*reader, "sequence", ties.sequence, most + 1, rows);
+  const Status status =
+      add_related<HostRangeRow>(*reader, "sequence", ties.sequence, most + 1, rows);
   if (!status.ok()) return fail(status.error());
   std::ranges::sort(rows);
   const auto [first, last] = std::ranges::unique(rows);

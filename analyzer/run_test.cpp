@@ -21,7 +21,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<std::string> codes(const Run& run) {
+std::vector<std::string> run_codes(const Run& run) {
   std::vector<std::string> all;
   for (const Diagnostic& diagnostic : run.diagnostics) all.push_back(diagnostic.code);
   return all;
@@ -57,14 +57,14 @@ class OpenRunTest : public ::testing::Test {
     ASSERT_TRUE(run.ok()) << run.error().what;
     EXPECT_TRUE(run->damaged);
     EXPECT_EQ(run->traces.size(), 2U);
-    ASSERT_THAT(codes(*run), Contains("unreadable_trace"));
+    ASSERT_THAT(run_codes(*run), Contains("unreadable_trace"));
     const auto found = std::ranges::find(run->diagnostics, "unreadable_trace", &Diagnostic::code);
     EXPECT_EQ(found->severity, schema::Severity::kError);
     EXPECT_THAT(found->text, HasSubstr("rank-00001.dprof"));
     EXPECT_THAT(found->text, HasSubstr(why));
     EXPECT_THAT(found->text, HasSubstr("hint:"));
     EXPECT_THAT(found->text, Not(HasSubstr("\n")));
-    EXPECT_THAT(codes(*run), Contains("absent_rank"));
+    EXPECT_THAT(run_codes(*run), Contains("absent_rank"));
   }
 
   test_support::TemporaryFolder home_;
@@ -162,8 +162,8 @@ TEST_F(OpenRunTest, MissingRankAndMissingIndex) {
   const auto run = open_run({folder()});
   ASSERT_TRUE(run.ok());
   EXPECT_FALSE(run->damaged);
-  EXPECT_THAT(codes(*run), Contains("absent_rank"));
-  EXPECT_THAT(codes(*run), Contains("no_run_json"));
+  EXPECT_THAT(run_codes(*run), Contains("absent_rank"));
+  EXPECT_THAT(run_codes(*run), Contains("no_run_json"));
 }
 
 TEST_F(OpenRunTest, UnreadableIndexIsNoMoreThanARemark) {
@@ -171,7 +171,7 @@ TEST_F(OpenRunTest, UnreadableIndexIsNoMoreThanARemark) {
   const auto run = open_run({folder()});
   ASSERT_TRUE(run.ok());
   EXPECT_FALSE(run->damaged);
-  EXPECT_THAT(codes(*run), Contains("no_run_json"));
+  EXPECT_THAT(run_codes(*run), Contains("no_run_json"));
 }
 
 TEST_F(OpenRunTest, LastTraceOfARankCounts) {
@@ -180,7 +180,7 @@ TEST_F(OpenRunTest, LastTraceOfARankCounts) {
   const auto run = open_run({folder()});
   ASSERT_EQ(run->traces.size(), 3U);
   EXPECT_EQ(run->traces[1].path.filename(), "rank-00001.dprof");
-  EXPECT_THAT(codes(*run), Contains("several_traces"));
+  EXPECT_THAT(run_codes(*run), Contains("several_traces"));
 }
 
 TEST_F(OpenRunTest, ATraceThatTrainedBeatsALaterOneThatDidNot) {
@@ -194,7 +194,7 @@ TEST_F(OpenRunTest, UnfinishedTraceIsSaid) {
   execute(trace(0), "DELETE FROM meta WHERE key = 'ended'");
   const auto run = open_run({folder()});
   EXPECT_EQ(run->traces[0].ended, "");
-  EXPECT_THAT(codes(*run), Contains("unfinished_trace"));
+  EXPECT_THAT(run_codes(*run), Contains("unfinished_trace"));
 }
 
 TEST_F(OpenRunTest, ProcessWithoutRankIsNoRankAmongOthers) {

@@ -170,7 +170,8 @@ def containment_join(ranges, kernels, depth=8, threads=4):
             for number in range(kernels)))
         base.execute("CREATE INDEX by_begin ON range(thread, begin)")
         begin = time.perf_counter()
-        found = base.execute("SELECT count(*) FROM launch JOIN range USING (thread) WHERE begin <= at AND at < end").fetchone()[0]
+        count = "SELECT count(*) FROM launch JOIN range USING (thread) WHERE begin <= at AND at < end"
+        found = base.execute(count).fetchone()[0]
         seconds = time.perf_counter() - begin
         if found < kernels:
             raise NotMeasured(f"the join found {found} ranges for {kernels} launches")
@@ -208,8 +209,8 @@ def hta_python(bench):
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True, timeout=120)
         if subprocess.run([python, "-c", "import hta"], capture_output=True, timeout=120).returncode != 0:
-            subprocess.run([python, "-m", "pip", "install", "-q", "HolisticTraceAnalysis", "pandas<2.2"], check=True, capture_output=True,
-                           timeout=900)
+            subprocess.run([python, "-m", "pip", "install", "-q", "HolisticTraceAnalysis", "pandas<2.2"], check=True,
+                           capture_output=True, timeout=900)
         return python
     except (subprocess.SubprocessError, OSError):
         return None
@@ -274,8 +275,8 @@ def many_ranks(bench):
         return
     run = bench.scratch / "many"
     try:
-        said = bench.run(bench.build / "bin/dprof-synth", "-o", run, "--ranks", ranks, "--hosts", max(1, ranks // 8), "--steps", steps,
-                         "--rows-per-step", 200, "--buckets", 20, "--no-probes")
+        said = bench.run(bench.build / "bin/dprof-synth", "-o", run, "--ranks", ranks, "--hosts", max(1, ranks // 8),
+                         "--steps", steps, "--rows-per-step", 200, "--buckets", 20, "--no-probes")
 
         measured = bench.several(lambda: bench.dprof("report", run, "--no-cache", "--format", "json"), count=3)
     except NotMeasured as reason:

@@ -4,8 +4,8 @@
   collector.py --build build/release [--python PYTHON] [--quick]
 
 A verdict is "met" or "not met" where the whole 95 % interval is on one side of the target, and "not decided" where the target
-lies within it. A percentile is met when the median over several runs is. "not measured" says why. --quick makes fewer runs, and leaves out
-the step time of a training run, which `scripts/bench overhead` measures.
+lies within it. A percentile is met when the median over several runs is. "not measured" says why. --quick makes fewer runs,
+and leaves out the step time of a training run, which `scripts/bench overhead` measures.
 """
 import argparse
 import json
@@ -248,8 +248,8 @@ def main():
         print("\nnot measured here: the step time of a training run (scripts/bench overhead)")
         return
     sys.stdout.flush()
-    subprocess.run([sys.executable, str(pathlib.Path(__file__).with_name("overhead.py")), "--build", str(options.build), "--python",
-                    options.python], check=True)
+    subprocess.run([sys.executable, str(pathlib.Path(__file__).with_name("overhead.py")), "--build", str(options.build),
+                    "--python", options.python], check=True)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ def measure(options, ranks, folder):
         said = "for comparison" if target is None else verdict(low - 1, high - 1, target)
         if target is not None and bare < SHORTEST_STEP_MS:
             said = f"not decided (steps are shorter than {SHORTEST_STEP_MS} ms)"
-        print(f"| {name} | {'' if target is None else f'≤ {100 * target:.1f} %'} | {share(slower)} | {share(low)} … {share(high)} | "
-              f"{said} |", flush=True)
+        print(f"| {name} | {'' if target is None else f'≤ {100 * target:.1f} %'} | {share(slower)} | "
+              f"{share(low)} … {share(high)} | {said} |", flush=True)
 
 
 BLOCK = 8  # steps
@@ -104,23 +104,26 @@ def measure_within(options, ranks, folder):
     """Recording goes on and off within one run, 8 steps each; a recorded block is compared with the two beside it. What differs
     from process to process (memory layout, cores) cancels out; what the preloaded library costs while it records nothing is in
     both sides."""
-    print(f"overhead within one run: {ranks} rank{'s' if ranks > 1 else ''}, convnet, batch {options.batch}, {options.within} steps, "
-          f"{BLOCK} recorded, {BLOCK} not\n| variant | target | blocks | step, not recorded | slow-down | 95 % interval | verdict |\n"
+    print(f"overhead within one run: {ranks} rank{'s' if ranks > 1 else ''}, convnet, batch {options.batch}, "
+          f"{options.within} steps, {BLOCK} recorded, {BLOCK} not\n"
+          "| variant | target | blocks | step, not recorded | slow-down | 95 % interval | verdict |\n"
           "| --- | --- | --- | --- | --- | --- | --- |")
     for name, target in TARGETS.items():
         truth = folder / "truth.json"
         shutil.rmtree(folder / "run", ignore_errors=True)
         first = 2 * BLOCK
-        run([options.build / "bin/dprof", "record", "--detail", name.split()[1], "--steps", f"{first}:{first + BLOCK}", "--every",
-             2 * BLOCK, "-o", folder / "run", "--", options.build / "bin/dprof-trainer", "--spawn", ranks, "--model", "convnet",
-             "--batch", options.batch, "--steps", options.within, "--lr", 0.01, "--momentum", 0.9, "--truth", truth])
+        run([options.build / "bin/dprof", "record", "--detail", name.split()[1], "--steps", f"{first}:{first + BLOCK}",
+             "--every", 2 * BLOCK, "-o", folder / "run", "--", options.build / "bin/dprof-trainer", "--spawn", ranks,
+             "--model", "convnet", "--batch", options.batch, "--steps", options.within, "--lr", 0.01, "--momentum", 0.9,
+             "--truth", truth])
         step_ns = json.loads(truth.read_text())["ranks"][0]["step_ns"]
         # The window opens when the recorder sees the step: the steps at its borders belong to neither side.
         blocks = [statistics.mean(step_ns[at + 2:at + BLOCK - 1]) for at in range(first, len(step_ns) - BLOCK + 1, BLOCK)]
         ratios = [blocks[i] / ((blocks[i - 1] + blocks[i + 1]) / 2) for i in range(2, len(blocks) - 1, 2)]
         low, high = paired.interval(ratios)
         print(f"| {name} | ≤ {100 * target:.1f} % | {len(ratios)} | {statistics.median(blocks[1::2]) / 1e6:.1f} ms | "
-              f"{share(statistics.median(ratios))} | {share(low)} … {share(high)} | {verdict(low - 1, high - 1, target)} |", flush=True)
+              f"{share(statistics.median(ratios))} | {share(low)} … {share(high)} | {verdict(low - 1, high - 1, target)} |",
+              flush=True)
 
 
 def share(ratio):
@@ -132,10 +135,12 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--pairs", type=int, default=30)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--profiler-every", type=int, default=1, help="the two Python variants in every Nth round only (default 1)")
+    parser.add_argument("--profiler-every", type=int, default=1,
+                        help="the two Python variants in every Nth round only (default 1)")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--within", type=int, metavar="STEPS", help="instead: recording on and off within one run of so many steps")
+    parser.add_argument("--within", type=int, metavar="STEPS",
+                        help="instead: recording on and off within one run of so many steps")
     parser.add_argument("--quick", action="store_true", help="3 pairs of 10 steps: does it work? Decides nothing")
     parser.add_argument("--python", help="a Python whose `import torch` works")
     options = parser.parse_args()

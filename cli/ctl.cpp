@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kDetails[] =
+constexpr char kCtlDetails[] =
     "\nActions:\n"
     "  status      what is being recorded, and what it costs\n"
     "  start       record now, and end any --steps or --seconds window\n"
@@ -70,7 +70,7 @@ class Ctl final : public Subcommand {
  public:
   std::string_view name() const override { return "ctl"; }
   std::string_view summary() const override { return "control a recording while it runs"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kCtlDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", run_, "run folder")->required();

@@ -18,7 +18,7 @@ using recorder::Check;
 using recorder::Diagnosis;
 using recorder::Recordable;
 
-constexpr char kDetails[] =
+constexpr char kDoctorDetails[] =
     "\nLooks at the kernel, the libraries and the GPUs, and records a small child to see whether\n"
     "recording works. It takes some seconds, loads what belongs to others in child processes "
     "only,\n"
@@ -162,7 +162,7 @@ class Doctor final : public Subcommand {
  public:
   std::string_view name() const override { return "doctor"; }
   std::string_view summary() const override { return "say what can be recorded here, and why not"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kDoctorDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("--format", format_, "text or json")

@@ -12,7 +12,7 @@
 namespace dprof::cli {
 namespace {
 
-constexpr char kDetails[] =
+constexpr char kGuiDetails[] =
     "\nStarts dprof-gui, which stands beside dprof, with everything that follows `gui`.\n"
     "\n"
     "Examples:\n"
@@ -25,7 +25,7 @@ class Gui final : public Subcommand {
  public:
   std::string_view name() const override { return "gui"; }
   std::string_view summary() const override { return "show the timeline of a run"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kGuiDetails; }
 
   void declare(CLI::App& app) override {
     app.prefix_command();

@@ -11,7 +11,7 @@
 namespace dprof::cli {
 namespace {
 
-constexpr char kDetails[] =
+constexpr char kImportDetails[] =
     "\nReads recordings of other tools and makes a run of them, which `dprof report` and `dprof "
     "gui`\n"
     "take like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, "
@@ -31,7 +31,7 @@ class Import final : public Subcommand {
  public:
   std::string_view name() const override { return "import"; }
   std::string_view summary() const override { return "make a run of another tool's recordings"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kImportDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "files, or folders of files")->required();

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kCommandNotFound = 127;
 constexpr int kCommandNotExecutable = 126;
 
-constexpr char kDetails[] =
+constexpr char kRecordDetails[] =
     "\nWithout -n the command runs once and its output is left alone: use it in front of torchrun "
     "or\n"
     "mpirun. With -n N it runs N times on this machine, as ranks 0 to N-1, with MASTER_ADDR,\n"
@@ -82,7 +82,7 @@ class Record final : public Subcommand {
  public:
   std::string_view name() const override { return "record"; }
   std::string_view summary() const override { return "run a command and record its ranks"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kRecordDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("-n", ranks_, "start the command N times, as N ranks on this machine")

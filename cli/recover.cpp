@@ -8,7 +8,7 @@
 namespace dprof::cli {
 namespace {
 
-constexpr char kDetails[] =
+constexpr char kRecoverDetails[] =
     "\nWhat the recorder had committed is kept (it commits five times a second); what came later "
     "is\n"
     "lost, and the trace says so. A run that is whole already is left as it is.\n"
@@ -25,7 +25,7 @@ class Recover final : public Subcommand {
  public:
   std::string_view name() const override { return "recover"; }
   std::string_view summary() const override { return "finish a run whose recorder was killed"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kRecoverDetails; }
 
   void declare(CLI::App& app) override { app.add_option("RUN", run_, "run folder")->required(); }
 

@@ -19,7 +19,7 @@
 namespace dprof::cli {
 namespace {
 
-constexpr char kDetails[] =
+constexpr char kReportDetails[] =
     "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). "
     "Several\n"
     "folders of one run (one of each host) are read together.\n"
@@ -57,7 +57,7 @@ class Report final : public Subcommand {
  public:
   std::string_view name() const override { return "report"; }
   std::string_view summary() const override { return "say what happened, and what to do about it"; }
-  std::string_view details() const override { return kDetails; }
+  std::string_view details() const override { return kReportDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", paths_, "run folders, or traces")->required();

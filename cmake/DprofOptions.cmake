@@ -8,6 +8,8 @@ endforeach()
 set(DPROF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…")
 option(DPROF_WERROR "Warnings are errors (CI)" OFF)
 option(DPROF_BENCH "Build the benchmarks" ON)
+option(DPROF_DEBUG_INFO "Line tables for backtraces (a third more to build)" OFF)
+set(DPROF_UNITY 0 CACHE STRING "So many sources of a folder are compiled together; 0: each alone")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -21,7 +23,10 @@ find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")  # -g1: line tables are enough, and a third of the size
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+if(DPROF_DEBUG_INFO)  # line tables are enough for a backtrace; beside the objects, so that linking does not copy them
+  add_compile_options(-g1 -gsplit-dwarf)
+endif()
 
 if(DPROF_SANITIZE)
   add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)

@@ -9,7 +9,55 @@ endif()
 function(dprof_settings target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_options(${target} PRIVATE ${DPROF_WARNINGS})
+  if(DPROF_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    # gcc takes a .cpp that is included for a header, whose types may not use file-local ones.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # At the folder's end, when the target has all of its sources.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL dprof_compile_together ${target})")
+  endif()
 endfunction()
+
+# Sources of one folder are compiled together, DPROF_UNITY of them at a time: most of a compilation is reading headers.
+# File-local names are therefore unique in a folder (scripts/check sees to it). Sources with settings of their own, and those
+# of DPROF_APART, are compiled alone.
+function(dprof_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(folders "")
+  foreach(source IN LISTS sources)
+    get_source_file_property(apart "${source}" DPROF_APART)
+    if(apart)
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
+    get_filename_component(folder "${source}" ABSOLUTE)
+    get_filename_component(folder "${folder}" DIRECTORY)
+    string(MD5 key "${folder}")
+    list(APPEND folders "${key}")
+    list(APPEND in_${key} "${source}")
+    file(RELATIVE_PATH name_${key} "${PROJECT_SOURCE_DIR}" "${folder}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(key IN LISTS folders)
+    list(SORT in_${key})
+    list(LENGTH in_${key} count)
+    math(EXPR groups "(${count} + ${DPROF_UNITY} - 1) / ${DPROF_UNITY}")
+    math(EXPR each "(${count} + ${groups} - 1) / ${groups}")  # no group of one file beside one of many
+    string(REPLACE "/" "_" name "${name_${key}}")
+    set(index 0)
+    foreach(source IN LISTS in_${key})
+      math(EXPR group "${index} / ${each}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${group}")
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endforeach()
+endfunction()
+
+# What scripts/build is asked for: a part is built with what it needs. `all` is everything.
+add_custom_target(programs)  # what people use
+add_custom_target(tests)     # what CTest runs, but for benches
+add_custom_target(benches)
 
 # dprof_library(name SOURCES … LINK …): a static library of one module.
 function(dprof_library name)
@@ -27,6 +75,17 @@ function(dprof_program name)
   dprof_settings(${name})
 endfunction()
 
+# dprof_test_program(name SOURCES … LINK …): an executable in build/<preset>/test_bin that tests start.
+function(dprof_test_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  dprof_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test_bin")
+  add_dependencies(tests ${name})
+endfunction()
+
 # dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is
 # one CTest test. SINGLE_THREADED: neither the test nor what it tests starts a thread, so ThreadSanitizer is not asked.
 # The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
@@ -39,14 +98,13 @@ function(dprof_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test_bin")
-  dprof_settings(${name})
+  dprof_test_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock GTest::gtest_main)
   # gcc 12 says these, at -O2, of libstdc++'s own vectors and strings that tests build on the spot.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
-  if(DPROF_SANITIZE)  # a test's own code need not be fast: unoptimized, it compiles in two thirds of the time
+  if(DPROF_SANITIZE)  # a test's own code need not be fast: it compiles in two thirds of the time so
     target_compile_options(${name} PRIVATE -O0)
+  else()
+    target_compile_options(${name} PRIVATE -O1)
   endif()
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
     "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")

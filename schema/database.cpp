@@ -9,9 +9,6 @@
 namespace dprof::schema {
 namespace {
 
-constexpr int kBusyTimeoutMs =
-    2000;  // a reader of a trace that is being written waits for a commit at most this long
-
 Code code_of(int sqlite_code) {
   switch (sqlite_code & 0xff) {
     case SQLITE_NOTADB:

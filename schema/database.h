@@ -17,6 +17,9 @@ struct sqlite3_stmt;
 
 namespace dprof::schema {
 
+// So long a reader of a trace that is being written waits for a commit, at most.
+inline constexpr int kBusyTimeoutMs = 2000;
+
 // A prepared statement. Parameters are numbered from 1, columns from 0, as in SQLite. Bound texts
 // must live until the statement was stepped or reset.
 class Statement {

@@ -27,6 +27,13 @@ std::string pascal_case(std::string_view snake) {
   return pascal;
 }
 
+// A heading's anchor is in lower case.
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(c));
+  return result;
+}
+
 std::string cpp_type(const Column& column) {
   std::string type;
   switch (column.type) {
@@ -124,7 +131,7 @@ void print_table(const Table& table, std::string_view heading) {
                                                     : "INTEGER";
     std::string refers = c.refers.empty() ? ""
                          : c.type == Type::kEnum
-                             ? fmt::format(" Enumeration [{0}](#{0}).", c.refers)
+                             ? fmt::format(" Enumeration [{}](#{}).", c.refers, lower(c.refers))
                              : fmt::format(" → `{}`.", c.refers);
     fmt::print("| `{}` | {}{} | {} | {} | {}{} |\n", c.name, type,
                c.null == Null::kAllowed ? ", may be NULL" : "", unit_text(c.unit), c.since, c.doc,

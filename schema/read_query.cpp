@@ -9,6 +9,7 @@
 #include <cctype>
 #include <utility>
 
+#include "schema/database.h"
 #include "schema/tables.h"
 
 // A library built without them has no such functions: then no column has an origin.
@@ -18,7 +19,6 @@
 namespace dprof::schema {
 namespace {
 
-constexpr int kBusyTimeoutMs = 2000;       // as Database has it
 constexpr int kOpsBetweenChecks = 10'000;  // of SQLite's machine: some thousand checks a second
 
 // Pragmas that only tell of the file: with a table's or an index's name, and without one.

@@ -19,9 +19,10 @@
 namespace dprof::schema {
 
 // Invariant  the file is a dprof trace of a version that this dprof understands; every declared
-// column is there. Threading  one thread at a time; open one reader per thread. Errors kNotFound,
-// kNotATrace (empty, text, foreign application_id), kTraceTooNew, kDamaged (truncated, missing
-//            table or column), each with file and hint.
+//            column is there.
+// Threading  one thread at a time; open one reader per thread.
+// Errors     kNotFound, kNotATrace (empty, text, foreign application_id), kTraceTooNew, kDamaged
+//            (truncated, missing table or column), each with file and hint.
 class TraceReader {
  public:
   static Result<TraceReader> open(const std::filesystem::path& path);

@@ -20,8 +20,7 @@ namespace dprof::schema {
 // Invariant  the file has dprof's application_id and user_version from the first moment.
 // Threading  one thread at a time; each trace has its own writer.
 // Errors     the first failure (disk full, …) is kept: later appends return it and write nothing;
-// the caller counts
-//            what it could not write as a loss.
+//            the caller counts what it could not write as a loss.
 // Cost       about 0.4 us per row.
 class TraceWriter {
  public:

@@ -24,9 +24,9 @@ struct Known {
   std::string_view name;
   std::string_view sentence;
 };
-constexpr Known kShapes[] = {{"cpu", "Gloo on threads."},
-                             {"gpu", "NCCL on streams, with CUPTI's rows."}};
-constexpr Known kTechniques[] = {
+constexpr Known kShapeWords[] = {{"cpu", "Gloo on threads."},
+                                 {"gpu", "NCCL on streams, with CUPTI's rows."}};
+constexpr Known kTechniqueWords[] = {
     {"ddp", "Buckets are reduced while backward goes on."},
     {"zero1", "ZeRO 1: the optimizer's state is shared out."},
     {"zero2", "ZeRO 2: the gradients too (reduce-scatter)."},
@@ -37,9 +37,9 @@ constexpr Known kTechniques[] = {
 
 void list() {
   fmt::print("shapes (--shape)\n");
-  for (const Known& shape : kShapes) fmt::print("  {:<20}{}\n", shape.name, shape.sentence);
+  for (const Known& shape : kShapeWords) fmt::print("  {:<20}{}\n", shape.name, shape.sentence);
   fmt::print("\ntechniques (--technique)\n");
-  for (const Known& one : kTechniques) fmt::print("  {:<20}{}\n", one.name, one.sentence);
+  for (const Known& one : kTechniqueWords) fmt::print("  {:<20}{}\n", one.name, one.sentence);
   for (const Family family :
        {Family::kFault, Family::kHang, Family::kLoss, Family::kMemory, Family::kHealthy}) {
     fmt::print("\n{} ({})\n", word_of(family),
@@ -51,7 +51,8 @@ void list() {
 }
 
 int describe(const std::string& name) {
-  for (const auto& known : {std::span<const Known>(kShapes), std::span<const Known>(kTechniques)}) {
+  for (const auto& known :
+       {std::span<const Known>(kShapeWords), std::span<const Known>(kTechniqueWords)}) {
     for (const Known& one : known) {
       if (one.name == name) return fmt::print("{}: {}\n", one.name, one.sentence), 0;
     }

@@ -11,7 +11,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoPath = std::numeric_limits<double>::infinity();
 constexpr int kRounds = 10;      // of re-weighting
 constexpr size_t kTimes = 64;    // at which loops are looked at
 constexpr double kLeastNs = 10;  // a residual weighs no more than one of that size
@@ -97,7 +97,7 @@ class Placer {
   // Dijkstra: to each clock the way with the least sum of bounds.
   void grow_tree() {
     using Entry = std::pair<double, size_t>;
-    std::vector<double> cost(graph_.clocks.size(), kInfinity);
+    std::vector<double> cost(graph_.clocks.size(), kNoPath);
     std::vector<std::vector<size_t>> edges_of(graph_.clocks.size());
     std::vector<double> bound_of;
     for (size_t e = 0; e < edges_.size(); ++e) {
@@ -278,7 +278,7 @@ std::vector<double> least_absolute(size_t clocks, size_t reference,
 std::optional<Limits> limits_of(size_t clocks, size_t reference,
                                 std::span<const Residual> residuals) {
   // Shortest ways in the graph of differences: Bellman and Ford, from the reference and towards it.
-  Limits limits{std::vector<double>(clocks, -kInfinity), std::vector<double>(clocks, kInfinity)};
+  Limits limits{std::vector<double>(clocks, -kNoPath), std::vector<double>(clocks, kNoPath)};
   limits.least[reference] = limits.most[reference] = 0;
   constexpr double kRounding = 1e-3;
   bool changed = true;

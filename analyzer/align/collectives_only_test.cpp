@@ -23,9 +23,9 @@ void PrintTo(const Network& one, std::ostream* out) {
 }
 
 // A job that meets 20 times a second; clocks differ by 3 ms or so and drift by up to 5 ppm.
-class Job {
+class CollectivesJob {
  public:
-  Job(const Network& network, int64_t meetings, uint64_t seed) : random_(seed) {
+  CollectivesJob(const Network& network, int64_t meetings, uint64_t seed) : random_(seed) {
     for (size_t h = 0; h < network.hosts; ++h) {
       offsets_.push_back(h == 0 ? 0 : normal_(random_) * 3e6);
       drifts_.push_back(h == 0 ? 0 : (uniform_(random_) - 0.5) * 10e-6);
@@ -101,7 +101,7 @@ class CollectivesOnlyTest : public ::testing::TestWithParam<Network> {};
 TEST_P(CollectivesOnlyTest, ErrorsAreSmallAndBoundsCoverThem) {
   const Network network = GetParam();
   const int64_t meetings = network.hosts > 16 ? 60 : 200;
-  const Job job(network, meetings, 7 + network.hosts);
+  const CollectivesJob job(network, meetings, 7 + network.hosts);
   const Alignment alignment = align_clocks(job.traces, job.digests, match_collectives(job.digests));
   ASSERT_TRUE(alignment.aligned);
   EXPECT_EQ(alignment.clock.violations, 0);

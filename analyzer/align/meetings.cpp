@@ -10,8 +10,8 @@ namespace {
 
 using schema::Function;
 
-constexpr double kReachNs = 1.0 * kNsPerSecond;    // how far evidence reaches from a knot
-constexpr double kWindowNs = 10.0 * kNsPerSecond;  // between knots: how well a drift is known
+constexpr double kReachNs = 1.0 * kNsPerSecond;        // how far evidence reaches from a knot
+constexpr double kKnotWindowNs = 10.0 * kNsPerSecond;  // between knots: how well a drift is known
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 bool tells(const Instance& instance) {
@@ -135,7 +135,7 @@ bool tighten(ClockMap& map, const Cloud& cloud) {
         // itself does not know (a reset).
         const double doubt = std::abs(p->t - at) * 2 * static_cast<double>(*knot.bound_ns);
         take(cloud.offset_of(p->v) - map.offset_at(time),
-             static_cast<int64_t>(doubt / kWindowNs) + 1 +
+             static_cast<int64_t>(doubt / kKnotWindowNs) + 1 +
                  std::max<int64_t>(0, *there - *knot.bound_ns));
       }
     };

@@ -11,10 +11,10 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kWindowNs = 10.0 * kNsPerSecond;
+constexpr double kFitWindowNs = 10.0 * kNsPerSecond;
 constexpr double kMostWindows = 20'000;  // wider ones in what lasts longer than two days
 constexpr double kJitterNs = 1'000;      // of a timestamp: the kernel's and the conversion of ticks
-constexpr double kMostDrift = 200e-6;    // where nothing is known: beyond any quartz
+constexpr double kQuartzDrift = 200e-6;  // where nothing is known: beyond any quartz
 constexpr double kUsefulSlope = 50e-6;   // a slope known worse than this is not used
 constexpr double kLeastWander = 0.3e-6;  // a drift is not more constant than that (temperature)
 constexpr size_t kEnoughForSlope = 8;    // guesses
@@ -52,7 +52,8 @@ class PartFit {
 
   void run() {
     find_skew();
-    const auto windows = static_cast<size_t>(std::clamp(length() / kWindowNs, 1.0, kMostWindows));
+    const auto windows =
+        static_cast<size_t>(std::clamp(length() / kFitWindowNs, 1.0, kMostWindows));
     fill_windows(windows, std::vector<double>(windows, skew_));
     if (windows_.size() >= 3) refill_with_local_slopes(windows);
     settle_contradictions();
@@ -94,7 +95,7 @@ class PartFit {
     const double edge = before ? part_.begin : part_.end;
     Knot knot = away_from(window, t, inner_slope_error());
     knot.bound +=
-        std::max(0.0, std::min(error, kMostDrift) - inner_slope_error()) * std::abs(t - edge);
+        std::max(0.0, std::min(error, kQuartzDrift) - inner_slope_error()) * std::abs(t - edge);
     return knot;
   }
 
@@ -106,8 +107,8 @@ class PartFit {
     skew_ = (edge_over(floor, middle).slope + edge_over(ceiling, middle).slope) / 2;
     SlopeRange range = slopes_between(floor, ceiling, kJitterNs)
                            .value_or(SlopeRange{skew_ - kLeastWander, skew_ + kLeastWander});
-    range = {std::clamp(range.least, -kMostDrift, kMostDrift),
-             std::clamp(range.most, -kMostDrift, kMostDrift)};
+    range = {std::clamp(range.least, -kQuartzDrift, kQuartzDrift),
+             std::clamp(range.most, -kQuartzDrift, kQuartzDrift)};
     if (part_.middle.size() >= kEnoughForSlope) {
       skew_ = slope_of_middle();
     } else if (range.most - range.least > 2 * kUsefulSlope) {
@@ -259,7 +260,7 @@ class PartFit {
     const Window& a = windows_[w - 1];
     const Window& b = windows_[w];
     const double apart = b.centre - a.centre;
-    if (apart < 1.5 * kWindowNs) return;
+    if (apart < 1.5 * kFitWindowNs) return;
     knots.push_back({(a.centre + b.centre) / 2, (a.guess + b.guess) / 2,
                      std::max(bound_of(w - 1), bound_of(w)) + inner_slope_error() * apart / 2});
   }

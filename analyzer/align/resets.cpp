@@ -10,18 +10,18 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kBlockNs = 0.5 * kNsPerSecond;  // a burst of probes, or the like
 constexpr double kSlackNs = 2'000;               // what timestamps may be off
 constexpr double kWander = 5e-6;                 // how much a drift may change, at the most
-constexpr double kMostDrift = 500e-6;            // no clock that works drifts that much
+constexpr double kWorkingDrift = 500e-6;         // no clock that works drifts that much
 
 // What is possible within a short stretch of time.
 struct Block {
   double begin = 0;
   double end = 0;
-  double least = -kInfinity;
-  double most = kInfinity;
+  double least = -kUnbounded;
+  double most = kUnbounded;
 
   [[nodiscard]] double t() const { return (begin + end) / 2; }
   [[nodiscard]] double width() const { return most - least; }
@@ -53,7 +53,7 @@ std::vector<Block> blocks_of(const Cloud& cloud, double slope) {
 
 struct Trend {
   double slope = 0;
-  double uncertainty = kMostDrift;
+  double uncertainty = kWorkingDrift;
 };
 
 // Slope between blocks a quarter of the time apart, of which one reset can spoil a quarter; from
@@ -61,7 +61,7 @@ struct Trend {
 Trend trend_of(const std::vector<Block>& blocks) {
   std::vector<double> widths;
   for (const Block& b : blocks) {
-    if (b.width() < kInfinity) widths.push_back(b.width());
+    if (b.width() < kUnbounded) widths.push_back(b.width());
   }
   if (widths.empty()) return {};
   const double usual = median(widths);
@@ -78,14 +78,14 @@ Trend trend_of(const std::vector<Block>& blocks) {
   }
   if (slopes.size() < 2) return {};
   const double apart = (good.back()->t() - good.front()->t()) / 4;
-  return {std::clamp(median(slopes), -kMostDrift, kMostDrift),
-          std::min(kMostDrift, 2 * (usual + kSlackNs) / apart)};
+  return {std::clamp(median(slopes), -kWorkingDrift, kWorkingDrift),
+          std::min(kWorkingDrift, 2 * (usual + kSlackNs) / apart)};
 }
 
 // The offsets that everything since the last reset allows, at a moment.
 struct Possible {
-  double least = -kInfinity;
-  double most = kInfinity;
+  double least = -kUnbounded;
+  double most = kUnbounded;
   double t = 0;
 
   [[nodiscard]] Possible at(double later, double growth) const {
@@ -126,7 +126,7 @@ Cuts cuts_of(const std::vector<Block>& blocks, double growth) {
         continue;
       }
       cuts.at.push_back((blocks[i - 1].end + block.begin) / 2);
-      now = {-kInfinity, kInfinity, block.t()};
+      now = {-kUnbounded, kUnbounded, block.t()};
     }
     now.take(block);
   }

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kMs = 1e6;
+constexpr double kModelMs = 1e6;
 
 // 160 equal tensors of 640,000 bytes, evenly over a backward of 60 ms.
 std::vector<ReadyBytes> fixture() {
@@ -25,7 +25,7 @@ constexpr int64_t kBackwardEnd = 60'000'000;
 
 // 16 ranks: a byte of an all-reduce crosses each link 1.875 times.
 TransferCost cost_of(double bytes_per_second, double alpha_ms) {
-  return {alpha_ms * kMs, 1.875e9 / bytes_per_second};
+  return {alpha_ms * kModelMs, 1.875e9 / bytes_per_second};
 }
 
 struct GoldenCap {
@@ -54,7 +54,8 @@ TEST(BucketModelTest, GoldenTable) {
     EXPECT_EQ(buckets.size(), row.buckets) << row.cap_mib;
     for (size_t i = 0; i < 3; ++i) {
       const double exposed = exposed_after(buckets, golden_costs()[i], kBackwardEnd);
-      EXPECT_NEAR(exposed / kMs, row.exposed_ms[i], 0.0005 + 1e-9) << row.cap_mib << " MiB, " << i;
+      EXPECT_NEAR(exposed / kModelMs, row.exposed_ms[i], 0.0005 + 1e-9)
+          << row.cap_mib << " MiB, " << i;
     }
   }
 }
@@ -62,8 +63,8 @@ TEST(BucketModelTest, GoldenTable) {
 TEST(BucketModelTest, GoldenBound) {
   constexpr double kBounds[] = {0.170, 115.120, 1.120};
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(least_exposed_after(fixture(), golden_costs()[i], kBackwardEnd) / kMs, kBounds[i],
-                0.0005);
+    EXPECT_NEAR(least_exposed_after(fixture(), golden_costs()[i], kBackwardEnd) / kModelMs,
+                kBounds[i], 0.0005);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int64_t kLeastShare = 100;  // one in that many
+constexpr int64_t kOneInMany = 100;  // one in that many
 
 // What the detail of a piece would be if the thread had no core then; kNone = it did not want one.
 HostDetail without_core(const LatticePiece& piece, bool computes) {
@@ -33,7 +33,7 @@ class Dealer {
         wanted += part(pieces_[end], from, to).length().ns;
     }
     const int64_t waited = std::min(waited_ns, wanted);
-    const bool some = waited > 0 && waited >= wanted / kLeastShare;
+    const bool some = waited > 0 && waited >= wanted / kOneInMany;
     int64_t before = 0;
     for (size_t p = next_; p < end; ++p) {
       const Interval span = part(pieces_[p], from, to);

@@ -10,8 +10,8 @@
 namespace dprof::analyzer {
 namespace {
 
-LatticePiece piece(int64_t begin, int64_t end, Category category,
-                   HostDetail detail = HostDetail::kNone) {
+LatticePiece queue_piece(int64_t begin, int64_t end, Category category,
+                         HostDetail detail = HostDetail::kNone) {
   return {{{begin}, {end}}, category, category, detail};
 }
 
@@ -25,9 +25,9 @@ int64_t total(const std::vector<LatticePiece>& pieces, HostDetail detail) {
 
 TEST(RunQueueTest, WaitingIsDealtToWhatWantedACore) {
   const std::vector<LatticePiece> pieces = {
-      piece(0, 400, Category::kForward), piece(400, 600, Category::kExposedWait),
-      piece(600, 800, Category::kHost, HostDetail::kUnattributed),
-      piece(800, 1000, Category::kHost, HostDetail::kGc)};
+      queue_piece(0, 400, Category::kForward), queue_piece(400, 600, Category::kExposedWait),
+      queue_piece(600, 800, Category::kHost, HostDetail::kUnattributed),
+      queue_piece(800, 1000, Category::kHost, HostDetail::kGc)};
   const std::vector<RunQueueSample> samples = {{{0}, 50}, {{1000}, 350}};
   const auto on_host = with_run_queue(pieces, samples, true);
   EXPECT_EQ(total(on_host, HostDetail::kRunnable), 200);
@@ -40,7 +40,7 @@ TEST(RunQueueTest, WaitingIsDealtToWhatWantedACore) {
 }
 
 TEST(RunQueueTest, WithoutSamplesNothingChanges) {
-  const std::vector<LatticePiece> pieces = {piece(0, 400, Category::kForward)};
+  const std::vector<LatticePiece> pieces = {queue_piece(0, 400, Category::kForward)};
   EXPECT_EQ(with_run_queue(pieces, {}, true).size(), 1U);
   const std::vector<RunQueueSample> still = {{{0}, 50}, {{400}, 51}};  // less than 1 %
   EXPECT_EQ(with_run_queue(pieces, still, true).size(), 1U);
@@ -57,8 +57,8 @@ TEST(RunQueueTest, CategoriesStayToTheNanosecond) {
       constexpr Category kSome[] = {Category::kForward, Category::kHost, Category::kExposedTransfer,
                                     Category::kOtherCompute};
       const Category category = kSome[number(4)];
-      pieces.push_back(piece(at, end, category,
-                             category == Category::kHost ? HostDetail::kRange : HostDetail::kNone));
+      pieces.push_back(queue_piece(
+          at, end, category, category == Category::kHost ? HostDetail::kRange : HostDetail::kNone));
       at = end;
     }
     std::vector<RunQueueSample> samples;

@@ -23,7 +23,7 @@ constexpr size_t kMostOnsets = 8;           // of the report, those that cost mo
 constexpr double kEdge = 0.1;               // quantile that still has to lie beyond the other side
 constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: less is no matter of a link
 constexpr double kSlowMessages = 2.5;       // ratio of messages, at least
-constexpr double kLeastShare = 0.01;        // of the median step, that a slow group loses
+constexpr double kLeastLossShare = 0.01;    // of the median step, that a slow group loses
 constexpr double kMostBound = 0.5;  // of a message's transfer, that its clocks may be wrong by
 
 // One transfer. 32 bytes.
@@ -196,7 +196,7 @@ class Comparer {
     }
     ClusterView view = compare_groups(transfers);
     if (view.compared.empty()) return false;
-    const double least_ns = kLeastShare * static_cast<double>(median_step());
+    const double least_ns = kLeastLossShare * static_cast<double>(median_step());
     std::erase_if(view.slow, [&](const SlowGroup& group) {
       return may_be_chance(group) || static_cast<double>(excess_of(group)) < least_ns;
     });

@@ -7,7 +7,8 @@
 // of; so it is never out of date, and nobody has to delete it. A file that is damaged counts as
 // none.
 //
-// Cost  hashing the trace, about 0.2 s for 1 GB that is in memory. Threading  any.
+// Threading  any.
+// Cost       hashing the trace, about 0.2 s for 1 GB that is in memory.
 #pragma once
 
 #include "analyzer/digest/digest.h"

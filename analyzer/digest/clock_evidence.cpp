@@ -10,12 +10,14 @@ namespace dprof::analyzer {
 namespace {
 
 // Beyond these a time makes no sense, and sums of a few could overflow.
-constexpr int64_t kTimeLimit = int64_t{1} << 59;
+constexpr int64_t kEvidenceTimeLimit = int64_t{1} << 59;
 constexpr int64_t kWidestNs = 10 * kNsPerSecond;  // a reading that took longer tells nothing
 
 constexpr int64_t kRealtimeLimit = int64_t{1} << 62;  // it counts from 1970
 
-bool sensible(int64_t time) { return time > -kTimeLimit && time < kTimeLimit; }
+bool sensible_evidence(int64_t time) {
+  return time > -kEvidenceTimeLimit && time < kEvidenceTimeLimit;
+}
 
 class EvidenceReader {
  public:
@@ -38,7 +40,7 @@ class EvidenceReader {
  private:
   void read_meta() {
     const std::optional<int64_t> origin = reader_.meta_int("origin_monotonic_raw_ns");
-    if (origin && sensible(*origin) && sensible(shift_ns_))
+    if (origin && sensible_evidence(*origin) && sensible_evidence(shift_ns_))
       evidence_.origin_raw_ns = *origin - shift_ns_;
     const std::optional<std::string> rate = reader_.meta("ticks_per_second");
     if (!rate) return;
@@ -50,9 +52,9 @@ class EvidenceReader {
     bool is_first = true;
     return reader_.for_each<schema::ClockSampleRow>([&](const schema::ClockSampleRow& row) {
       const bool good = row.realtime_ns > -kRealtimeLimit && row.realtime_ns < kRealtimeLimit &&
-                        sensible(row.monotonic_raw_ns) && row.width_ns >= 0 &&
+                        sensible_evidence(row.monotonic_raw_ns) && row.width_ns >= 0 &&
                         row.width_ns <= kWidestNs &&
-                        (!row.device_id || (row.device_ns && sensible(*row.device_ns)));
+                        (!row.device_id || (row.device_ns && sensible_evidence(*row.device_ns)));
       if (!good) {
         ++evidence_.damaged;
         return;
@@ -71,10 +73,11 @@ class EvidenceReader {
 
   Status read_probes() {
     return reader_.for_each<schema::ClockProbeRow>([&](const schema::ClockProbeRow& row) {
-      const bool good = sensible(row.send_ns) && sensible(row.receive_ns) &&
-                        sensible(row.peer_receive_ns) && sensible(row.peer_reply_ns) &&
-                        row.send_ns <= row.receive_ns && row.peer_receive_ns <= row.peer_reply_ns &&
-                        !row.peer.empty() && sensible(shift_ns_);
+      const bool good = sensible_evidence(row.send_ns) && sensible_evidence(row.receive_ns) &&
+                        sensible_evidence(row.peer_receive_ns) &&
+                        sensible_evidence(row.peer_reply_ns) && row.send_ns <= row.receive_ns &&
+                        row.peer_receive_ns <= row.peer_reply_ns && !row.peer.empty() &&
+                        sensible_evidence(shift_ns_);
       // An answer was longer under way than the question's whole round: a clock was set meanwhile.
       const bool possible = good && row.peer_reply_ns - row.peer_receive_ns <=
                                         row.receive_ns - row.send_ns + kNsPerMs;

@@ -99,8 +99,7 @@ struct LossRecord {
 };
 
 // Invariant  sets are canonical (sorted, disjoint); phases, steps and collectives are in order of
-// their
-//            begin, collectives in that of their call.
+//            their begin, collectives in that of their call.
 struct RankDigest {
   int rank = 0;
   Interval span;       // first to last moment of any event

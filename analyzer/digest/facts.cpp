@@ -8,6 +8,7 @@
 
 #include "analyzer/digest/facts_internal.h"
 #include "analyzer/digest/sensible.h"
+#include "analyzer/digest/system.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -15,8 +16,7 @@ namespace facts {
 namespace {
 
 constexpr size_t kMostShapes = 256;
-constexpr double kBusyThread = 0.01;  // of a core
-constexpr std::string_view kUuidPrefix = "gpu.uuid.";
+constexpr double kBusyThread = 0.01;         // of a core
 constexpr int64_t kClosesGapNs = 2'000'000;  // between two nodes of one backward
 
 // Settings of DDP: its buckets, and what it searched for.

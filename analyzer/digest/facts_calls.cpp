@@ -4,14 +4,11 @@
 #include <optional>
 
 #include "analyzer/digest/facts_internal.h"
+#include "analyzer/digest/range_names.h"
 #include "analyzer/digest/sensible.h"
 
 namespace dprof::analyzer::facts {
 namespace {
-
-bool is_any(std::string_view name, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, name) != words.end();
-}
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> starts) {
   return std::ranges::any_of(starts, [&](std::string_view s) { return name.starts_with(s); });

@@ -9,7 +9,7 @@ namespace {
 // Gaps between activities that were queued: what a launch takes on the device.
 constexpr int64_t kLaunchGapNs = 10'000;
 // How far the host's and the device's view of one moment may differ.
-constexpr DurationNs kNear{10'000};
+constexpr DurationNs kNearGap{10'000};
 
 bool touches(const IntervalSet& set, Interval span) {
   const auto next = std::ranges::upper_bound(set, span.begin, {}, &Interval::end);
@@ -135,7 +135,7 @@ void GapClassifier::classify(const Gap& gap, const Say& say) const {
     if (called < gap.span.end) say(called, Category::kLaunch, HostDetail::kNone);
     return;
   }
-  const TraceNs from = gap.span.begin - kNear;
+  const TraceNs from = gap.span.begin - kNearGap;
   if (dependencies_.waited(*gap.closed_by, launch.at, from, gap.span.end)) {
     say(gap.span.begin, Category::kDependency, HostDetail::kNone);
   } else if (gap.span.length().ns < kLaunchGapNs) {
@@ -151,10 +151,10 @@ std::optional<TraceNs> GapClassifier::bubble_from(const Gap& gap, TraceNs until,
                                                   int32_t thread) const {
   if (thread == kNoRange || gap.closed_by == nullptr) return std::nullopt;
   const IntervalSet& calls = host_.thread(thread).blocking;
-  const TraceNs near = gap.span.begin - kNear;
+  const TraceNs near = gap.span.begin - kNearGap;
   const auto call = std::ranges::lower_bound(calls, near, {}, &Interval::end);
   if (call == calls.end() || call->end >= until) return std::nullopt;
-  if (call->begin > gap.span.begin + kNear) return std::nullopt;
+  if (call->begin > gap.span.begin + kNearGap) return std::nullopt;
   return std::max(call->begin, gap.span.begin);
 }
 

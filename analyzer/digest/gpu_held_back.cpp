@@ -8,7 +8,7 @@ namespace {
 
 // What ends and what it held back lie that near to each other, and what began within it after it
 // could was not held back: a launch on the device takes some us.
-constexpr DurationNs kNear{10'000};
+constexpr DurationNs kNearHold{10'000};
 
 class Search {
  public:
@@ -35,10 +35,10 @@ class Search {
     const TraceNs called = launch_of(*collective_);
     if (launched <= called) return;  // it stood before it in every queue
     const TraceNs ended = collective_->end;
-    if (ended > activity.begin || ended + kNear < activity.begin) return;
+    if (ended > activity.begin || ended + kNearHold < activity.begin) return;
     // Other work that ran may have had the device to itself, or have been waited for.
     const TraceNs from = std::max({launched, others_end_, collective_->begin});
-    if (activity.begin - kNear <= from) return;
+    if (activity.begin - kNearHold <= from) return;
     if (!dependencies_.knows(collective_->stream) ||
         dependencies_.waited_since(activity, launched, called))
       return;

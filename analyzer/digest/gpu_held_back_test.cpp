@@ -12,7 +12,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr int64_t kUs = 1000;
+constexpr int64_t kHeldUs = 1000;
 constexpr int64_t kCompute = 7;  // streams
 constexpr int64_t kOther = 8;
 constexpr int64_t kCommunication = 20;
@@ -46,8 +46,8 @@ TEST_F(HeldBackTest, AKernelThatWasReadyBeginsWhenTheCollectiveEnds) {
   held(304);
   const std::vector<HeldBack> all = found();
   ASSERT_THAT(all, SizeIs(1));
-  EXPECT_EQ(all[0].from.ns, 120 * kUs) << "its launch";
-  EXPECT_EQ(all[0].until.ns, 304 * kUs);
+  EXPECT_EQ(all[0].from.ns, 120 * kHeldUs) << "its launch";
+  EXPECT_EQ(all[0].until.ns, 304 * kHeldUs);
   EXPECT_EQ(all[0].collective, 1);
 }
 

@@ -58,8 +58,9 @@ struct HostThread {
 
 // Invariant  ranges of one thread are added in order of their begin, its rows of categories api and
 //            overhead among themselves; what comes too late counts from the last begin on.
-// Cost       about 50 ns per range. Memory 16 bytes per change of state, 24 per API call with a
-//            correlation, 16 per blocking call.
+// Cost       about 50 ns per range.
+// Memory     16 bytes per change of state, 24 per API call with a correlation, 16 per blocking
+//            call.
 class HostSide {
  public:
   void add(const schema::HostRangeRow& row, const RangeKind& kind, std::string_view name,

@@ -15,7 +15,7 @@ int64_t floor_us(int64_t ns) {
 int64_t ceil_us(int64_t ns) { return -floor_us(-ns); }
 
 // The measure of a union of intervals that come in order of their begin.
-class Covered {
+class CoveredTime {
  public:
   void add(Interval interval) {
     const TraceNs begin = std::max(interval.begin, to_);
@@ -62,7 +62,7 @@ class DeviceCount {
   int64_t rows_ = 0;
   TraceNs first_{INT64_MAX};
   TraceNs last_{INT64_MIN};
-  Covered compute_, communication_, memory_, either_, busy_;
+  CoveredTime compute_, communication_, memory_, either_, busy_;
 };
 
 class FilteredCount {

@@ -18,7 +18,7 @@ using schema::MemoryCategory;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
-struct Event {
+struct BlockEvent {
   bool allocate = true;
   int64_t address = 0;
   int64_t bytes = 0;
@@ -40,7 +40,7 @@ class Script {
     }
   }
 
-  std::vector<Event> events_;
+  std::vector<BlockEvent> events_;
   std::map<int64_t, int64_t> before_;  // address to bytes
 
  private:
@@ -76,7 +76,7 @@ Truth brute_force(const Script& script) {
   std::map<int64_t, int64_t> live;
   {
     std::map<int64_t, int64_t> untouched = script.before_;
-    for (const Event& event : script.events_) {
+    for (const BlockEvent& event : script.events_) {
       const auto known = untouched.find(event.address);
       if (known == untouched.end()) continue;
       if (!event.allocate) live[known->first] = known->second;
@@ -92,7 +92,7 @@ Truth brute_force(const Script& script) {
     truth.at_peak = live;
   };
   look();
-  for (const Event& event : script.events_) {
+  for (const BlockEvent& event : script.events_) {
     if (event.allocate) {
       live[event.address] = event.bytes;
     } else {
@@ -127,7 +127,7 @@ TEST_P(LiveBlocksTest, AgreesWithBruteForce) {
   int64_t peak = 0;
   blocks.reached(0);
   int64_t time = 0;
-  for (const Event& event : script.events_) {
+  for (const BlockEvent& event : script.events_) {
     ++time;
     if (event.allocate) {
       blocks.allocate(time, event.address, event.bytes, 0, MemoryCategory::kUnknown);

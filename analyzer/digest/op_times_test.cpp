@@ -11,13 +11,13 @@ namespace {
 
 constexpr TraceNs kNever{INT64_MIN};
 
-Interval span(int64_t begin, int64_t end) { return {{begin}, {end}}; }
+Interval op_span(int64_t begin, int64_t end) { return {{begin}, {end}}; }
 std::string name_of(int64_t id) { return "op" + std::to_string(id); }
 
 // Collectives at [1000, 2000), [3000, 4000), …
 IntervalSet communication(int64_t count) {
   IntervalSet set;
-  for (int64_t i = 0; i < count; ++i) set.push_back(span(2000 * i + 1000, 2000 * i + 2000));
+  for (int64_t i = 0; i < count; ++i) set.push_back(op_span(2000 * i + 1000, 2000 * i + 2000));
   return set;
 }
 
@@ -26,10 +26,10 @@ TEST(OpTimesTest, TellsBesideFromAlone) {
   TraceNs covered = kNever;
   for (int64_t i = 0; i < 30; ++i) {
     const int64_t at = 2000 * i;
-    gatherer.add(covered, 5, span(at + 100, at + 200));    // alone: 100
-    gatherer.add(covered, 5, span(at + 900, at + 1100));   // partly
-    gatherer.add(covered, 5, span(at + 1200, at + 1320));  // beside: 120
-    gatherer.add(covered, 6, span(at + 1400, at + 1500));  // never alone
+    gatherer.add(covered, 5, op_span(at + 100, at + 200));    // alone: 100
+    gatherer.add(covered, 5, op_span(at + 900, at + 1100));   // partly
+    gatherer.add(covered, 5, op_span(at + 1200, at + 1320));  // beside: 120
+    gatherer.add(covered, 6, op_span(at + 1400, at + 1500));  // never alone
   }
   const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
   ASSERT_EQ(times.size(), 1U);
@@ -47,15 +47,15 @@ TEST(OpTimesTest, OnlyOutermostOperatorsOfAThreadCount) {
   TraceNs second = kNever;
   for (int64_t i = 0; i < 30; ++i) {
     const int64_t at = 2000 * i;
-    gatherer.add(first, 1, span(at, at + 500));
-    gatherer.add(first, 2, span(at + 10, at + 90));  // within
-    gatherer.add(first, 1, span(at + 1000, at + 1700));
+    gatherer.add(first, 1, op_span(at, at + 500));
+    gatherer.add(first, 2, op_span(at + 10, at + 90));  // within
+    gatherer.add(first, 1, op_span(at + 1000, at + 1700));
   }
   // Another thread's rows come after, from the beginning on.
   for (int64_t i = 0; i < 30; ++i) {
     const int64_t at = 2000 * i;
-    gatherer.add(second, 1, span(at, at + 500));
-    gatherer.add(second, 1, span(at + 1000, at + 1700));
+    gatherer.add(second, 1, op_span(at, at + 500));
+    gatherer.add(second, 1, op_span(at + 1000, at + 1700));
   }
   const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
   ASSERT_EQ(times.size(), 1U);
@@ -70,9 +70,9 @@ TEST(OpTimesTest, KeepsThoseWithMostTime) {
   for (int64_t i = 0; i < 20; ++i) {
     for (int64_t n = 0; n < kNames; ++n) {
       covered = kNever;
-      gatherer.add(covered, n, span(2000 * i + 10 * n, 2000 * i + 10 * n + 5));
+      gatherer.add(covered, n, op_span(2000 * i + 10 * n, 2000 * i + 10 * n + 5));
       covered = kNever;
-      gatherer.add(covered, n, span(2000 * i + 1000, 2000 * i + 1001 + n));
+      gatherer.add(covered, n, op_span(2000 * i + 1000, 2000 * i + 1001 + n));
     }
   }
   const std::vector<OpTimes> times = std::move(gatherer).take(name_of);
@@ -84,7 +84,7 @@ TEST(OpTimesTest, KeepsThoseWithMostTime) {
 TEST(OpTimesTest, WithoutCollectivesThereIsNothing) {
   OpTimesGatherer gatherer({}, 100);
   TraceNs covered = kNever;
-  for (int64_t i = 0; i < 100; ++i) gatherer.add(covered, 1, span(10 * i, 10 * i + 5));
+  for (int64_t i = 0; i < 100; ++i) gatherer.add(covered, 1, op_span(10 * i, 10 * i + 5));
   EXPECT_TRUE(std::move(gatherer).take(name_of).empty());
 }
 

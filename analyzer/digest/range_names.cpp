@@ -16,10 +16,6 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
       parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
-bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, text) != words.end();
-}
-
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -47,6 +43,10 @@ RangeClass class_of_named(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_any(std::string_view name, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, name) != words.end();
+}
 
 ApiClass api_class_of(std::string_view name) {
   // hipEventSynchronize, cudaStreamSynchronize, cuCtxSynchronize, …

@@ -2,12 +2,15 @@
 // What the name and category of a host range say about its thread.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include "schema/generated/rows.h"
 #include "schema/marker_names.h"
 
 namespace dprof::analyzer {
+
+[[nodiscard]] bool is_any(std::string_view name, std::initializer_list<std::string_view> words);
 
 enum class RangeClass : uint8_t {
   kMarker,      // a step or phase

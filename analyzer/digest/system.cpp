@@ -29,8 +29,6 @@ enum class SampleKind : uint8_t {
   kUuid,
 };
 
-constexpr std::string_view kUuidPrefix = "gpu.uuid.";
-
 SampleKind kind_of(std::string_view name) {
   if (name == "thread.cpu_ns") return SampleKind::kThreadCpu;
   if (name == schema::kThreadWaitKind) return SampleKind::kThreadWait;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/run.h"
@@ -16,6 +17,9 @@
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
+
+// A sample of that name and a GPU's id names the GPU by its value's text.
+inline constexpr std::string_view kUuidPrefix = "gpu.uuid.";
 
 // A sum since the process or thread began. No sample where it stayed the same.
 struct CounterSample {

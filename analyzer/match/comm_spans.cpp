@@ -7,9 +7,9 @@
 namespace dprof::analyzer {
 namespace {
 
-using Kind = std::tuple<size_t, schema::Function, std::optional<int64_t>>;
+using SpanKind = std::tuple<size_t, schema::Function, std::optional<int64_t>>;
 
-Kind kind_of(const CollectiveRecord& record) {
+SpanKind kind_of(const CollectiveRecord& record) {
   return {record.communicator, record.function, record.bytes};
 }
 
@@ -73,7 +73,7 @@ class Spans {
   const RankDigest& rank_;
   const Matching& matching_;
   size_t digest_;
-  std::map<Kind, int64_t> best_;
+  std::map<SpanKind, int64_t> best_;
 };
 
 }  // namespace

@@ -431,7 +431,7 @@ class HangFinder {
   }
 
   const HangInput& in_;
-  Progress progress_;
+  CollectiveProgress progress_;
   WaitGraph graph_;
   std::vector<size_t> blocked_;  // digests that stand in something
   std::vector<size_t> single_;   // culprits that are not part of a circle

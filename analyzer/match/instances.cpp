@@ -11,16 +11,16 @@ namespace {
 
 using schema::Function;
 
-struct Key {
+struct InstanceKey {
   int64_t number;
   uint32_t occurrence;
   uint32_t extra;
   Function lane;
-  bool operator==(const Key&) const = default;
+  bool operator==(const InstanceKey&) const = default;
 };
 
 struct KeyHash {
-  size_t operator()(const Key& key) const {
+  size_t operator()(const InstanceKey& key) const {
     uint64_t hash = static_cast<uint64_t>(key.number) * 0x9e3779b97f4a7c15ULL;
     hash ^= (uint64_t{key.occurrence} << 40U) ^ (uint64_t{key.extra} << 8U) ^
             static_cast<uint64_t>(key.lane);
@@ -58,10 +58,10 @@ class Drafter {
 
   void add_rank(uint32_t r) {
     const RankCalls& rank = calls_.ranks[r];
-    std::unordered_map<Key, uint32_t, KeyHash> again;  // later occurrences of a number
+    std::unordered_map<InstanceKey, uint32_t, KeyHash> again;  // later occurrences of a number
     for (uint32_t c = 0; c < rank.calls.size(); ++c) {
       const NumberedCall& call = rank.calls[c];
-      Key key{call.number, 0, call.extra, call.lane};
+      InstanceKey key{call.number, 0, call.extra, call.lane};
       auto [entry, is_new] = known_.try_emplace(key, drafts_.size());
       if (!is_new && drafts_[entry->second].ranks.back() == r) {
         key.occurrence = ++again[key];
@@ -213,7 +213,7 @@ class Drafter {
   const GroupCalls& calls_;
   std::span<const RankDigest> digests_;
   std::vector<Draft> drafts_;
-  std::unordered_map<Key, size_t, KeyHash> known_;
+  std::unordered_map<InstanceKey, size_t, KeyHash> known_;
 };
 
 }  // namespace

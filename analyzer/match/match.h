@@ -13,6 +13,8 @@
 
 namespace dprof::analyzer {
 
+inline constexpr size_t kNobody = SIZE_MAX;  // instead of an index of a digest
+
 struct Alignment;  // analyzer/align/align.h
 
 enum class MatchState : uint8_t {

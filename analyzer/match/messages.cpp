@@ -23,11 +23,11 @@ struct Side {
 };
 
 // Messages of one size that go to one rank. Where that is not known: sends only.
-struct Key {
+struct MessageKey {
   size_t group;
   std::optional<int> to;
   std::optional<int64_t> bytes;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const MessageKey&) const = default;
 };
 
 struct Inbox {
@@ -111,7 +111,7 @@ class MessageMatcher {
     return !bound || (*begin - *end).ns <= *bound;
   }
 
-  void pair_up(const Key& key, Inbox& inbox) {
+  void pair_up(const MessageKey& key, Inbox& inbox) {
     std::map<int, size_t> next;                    // by sender: its first send that is left
     std::set<std::pair<TraceNs, int>> first_left;  // of each sender, by its begin
     const auto begin_of = [&](int from) {
@@ -146,7 +146,7 @@ class MessageMatcher {
     matching_.messages.push_back(std::move(message));
   }
 
-  void keep_rest(const Key& key, const Inbox& inbox) {
+  void keep_rest(const MessageKey& key, const Inbox& inbox) {
     const auto keep = [&](const Side& one, std::optional<int> from,
                           std::optional<Member> Message::*side) {
       if (one.taken) return;
@@ -190,7 +190,7 @@ class MessageMatcher {
   Matching& matching_;
   std::map<std::pair<size_t, int64_t>, int> rank_of_number_;  // by group and number
   std::vector<bool> others_numbered_;  // by group: a number that is not the rank's own
-  std::map<Key, Inbox> inboxes_;
+  std::map<MessageKey, Inbox> inboxes_;
 };
 
 }  // namespace

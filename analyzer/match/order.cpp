@@ -69,7 +69,7 @@ class BandedAlignment {
 };
 
 // Calls of one rank that lie in one segment of its time.
-struct Piece {
+struct OrderPiece {
   RankCalls* rank = nullptr;
   std::vector<size_t> calls;  // positions in rank->calls
   std::vector<uint64_t> tokens;
@@ -80,15 +80,15 @@ using Inserted = std::map<std::pair<uint64_t, size_t>, std::vector<std::pair<Ran
 
 class SegmentAligner {
  public:
-  SegmentAligner(std::vector<Piece>& pieces, int64_t& next) : pieces_(pieces), next_(next) {}
+  SegmentAligner(std::vector<OrderPiece>& pieces, int64_t& next) : pieces_(pieces), next_(next) {}
 
   void run() {
-    reference_ = &*std::ranges::max_element(pieces_, {},
-                                            [](const Piece& piece) { return piece.calls.size(); });
+    reference_ = &*std::ranges::max_element(
+        pieces_, {}, [](const OrderPiece& piece) { return piece.calls.size(); });
     numbers_.resize(reference_->calls.size());
     inserted_.resize(reference_->calls.size() + 1);
     paired_.resize(reference_->calls.size());
-    for (Piece& piece : pieces_) align(piece);
+    for (OrderPiece& piece : pieces_) align(piece);
     for (size_t p = 0; p <= reference_->calls.size(); ++p) {
       for (const auto& [what, calls] : inserted_[p]) {
         for (const auto& [rank, call] : calls) rank->calls[call].number = next_;
@@ -101,7 +101,7 @@ class SegmentAligner {
   }
 
  private:
-  void align(Piece& piece) {
+  void align(OrderPiece& piece) {
     size_t from = 0;
     size_t reference_from = 0;
     const auto take_gap = [&](size_t reference_to, size_t to) {
@@ -127,9 +127,9 @@ class SegmentAligner {
     take_gap(reference_->calls.size(), piece.calls.size());
   }
 
-  std::vector<Piece>& pieces_;
+  std::vector<OrderPiece>& pieces_;
   int64_t& next_;
-  Piece* reference_ = nullptr;
+  OrderPiece* reference_ = nullptr;
   std::vector<int64_t> numbers_;
   std::vector<Inserted> inserted_;
   std::vector<std::vector<std::pair<RankCalls*, size_t>>> paired_;
@@ -192,14 +192,14 @@ std::vector<std::pair<size_t, size_t>> aligned_positions(std::span<const uint64_
 void number_by_order(GroupCalls& group, std::span<const RankDigest> digests) {
   const bool in_steps = std::ranges::all_of(
       group.ranks, [&](const RankCalls& rank) { return !digests[rank.digest].steps.empty(); });
-  std::map<int64_t, std::vector<Piece>> segments;
+  std::map<int64_t, std::vector<OrderPiece>> segments;
   for (RankCalls& rank : group.ranks) {
     const RankDigest& digest = digests[rank.digest];
     int64_t segment = INT64_MIN;
     for (size_t c = 0; c < rank.calls.size(); ++c) {
       const CollectiveRecord& record = digest.collectives[rank.calls[c].record];
       if (in_steps && record.arrival()) segment = segment_at(digest, *record.arrival());
-      std::vector<Piece>& pieces = segments[segment];
+      std::vector<OrderPiece>& pieces = segments[segment];
       if (pieces.empty() || pieces.back().rank != &rank) pieces.push_back({.rank = &rank});
       pieces.back().calls.push_back(c);
       // Captured calls run when their graph is launched: they are apart from the others.

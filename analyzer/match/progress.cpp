@@ -23,7 +23,8 @@ std::string_view word_of(MemberState state) {
   return kWords[static_cast<size_t>(state)];
 }
 
-Progress::Progress(std::span<const RankDigest> digests, const Matching& matching)
+CollectiveProgress::CollectiveProgress(std::span<const RankDigest> digests,
+                                       const Matching& matching)
     : digests_(digests), matching_(matching) {
   for (size_t d = 0; d < digests.size(); ++d) by_rank_.emplace_back(digests[d].rank, d);
   std::ranges::sort(by_rank_);
@@ -36,13 +37,13 @@ Progress::Progress(std::span<const RankDigest> digests, const Matching& matching
   }
 }
 
-std::optional<size_t> Progress::digest_of(int rank) const {
+std::optional<size_t> CollectiveProgress::digest_of(int rank) const {
   const auto found = std::ranges::lower_bound(by_rank_, std::pair(rank, size_t{0}));
   if (found == by_rank_.end() || found->first != rank) return std::nullopt;
   return found->second;
 }
 
-void Progress::find_reached() {
+void CollectiveProgress::find_reached() {
   reached_.resize(digests_.size());
   begun_.resize(matching_.instances.size());
   for (size_t d = 0; d < digests_.size(); ++d) {
@@ -64,7 +65,7 @@ void Progress::find_reached() {
   }
 }
 
-void Progress::find_open(size_t digest) {
+void CollectiveProgress::find_open(size_t digest) {
   const std::vector<CollectiveRecord>& records = digests_[digest].collectives;
   // The last finished message of each kind.
   using Kind = std::tuple<size_t, schema::Function, std::optional<int64_t>>;
@@ -96,7 +97,7 @@ void Progress::find_open(size_t digest) {
   }
 }
 
-void Progress::find_fronts(size_t digest) {
+void CollectiveProgress::find_fronts(size_t digest) {
   const std::vector<CollectiveRecord>& records = digests_[digest].collectives;
   for (const OpenCall& call : open_[digest]) {
     if (records[call.record].start) fronts_[digest].push_back(call);
@@ -105,14 +106,14 @@ void Progress::find_fronts(size_t digest) {
     fronts_[digest].push_back(open_[digest].front());
 }
 
-MemberState Progress::state_of_record(size_t digest, size_t record) const {
+MemberState CollectiveProgress::state_of_record(size_t digest, size_t record) const {
   const auto is_it = [&](const OpenCall& call) { return call.record == record; };
   if (std::ranges::none_of(open_[digest], is_it)) return MemberState::kDone;
   const bool in_front = std::ranges::any_of(fronts_[digest], is_it);
   return in_front ? MemberState::kRunning : MemberState::kQueued;
 }
 
-MemberState Progress::state_of(const Instance& instance, int rank) const {
+MemberState CollectiveProgress::state_of(const Instance& instance, int rank) const {
   const std::optional<size_t> digest = digest_of(rank);
   if (!digest) return MemberState::kNoData;
   if (const Member* member = member_of(instance, *digest)) {
@@ -134,14 +135,14 @@ MemberState Progress::state_of(const Instance& instance, int rank) const {
 
 // Where each function is counted by itself, the order between functions is known only from what
 // other ranks called: a later call of another function shows nothing until it is finished.
-bool Progress::has_passed(const Reached& reached, const Instance& instance) const {
+bool CollectiveProgress::has_passed(const Reached& reached, const Instance& instance) const {
   if (!matching_.groups[instance.group].by_function) return reached.called > instance.position;
   return reached.done > instance.position ||
          reached.of_function[static_cast<size_t>(instance.function) % kFunctions] >
              instance.sequence;
 }
 
-MemberState Progress::state_of(const Message& message, int rank) const {
+MemberState CollectiveProgress::state_of(const Message& message, int rank) const {
   const std::optional<size_t> digest = digest_of(rank);
   if (!digest) return MemberState::kNoData;
   for (const std::optional<Member>& side : {message.send, message.receive}) {

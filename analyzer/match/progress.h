@@ -30,9 +30,9 @@ struct OpenCall {
 
 // Threading  immutable.
 // Cost       O(records) to make.
-class Progress {
+class CollectiveProgress {
  public:
-  Progress(std::span<const RankDigest> digests, const Matching& matching);
+  CollectiveProgress(std::span<const RankDigest> digests, const Matching& matching);
 
   // In order of call. Calls whose end was lost are not among them: a later one of the communicator
   // (of a message: to or from the same peer) is finished.

@@ -14,12 +14,12 @@ namespace {
 
 using schema::Function;
 
-struct Kind {
+struct CollectiveKind {
   std::string communicator;
   Function function;
   std::optional<int64_t> bytes;
   size_t group;
-  auto operator<=>(const Kind&) const = default;
+  auto operator<=>(const CollectiveKind&) const = default;
 };
 
 struct Samples {
@@ -86,7 +86,7 @@ std::optional<size_t> step_of(const Message& message, std::span<const RankDigest
   return std::nullopt;
 }
 
-CollectiveSummary summary_of(const Kind& kind, const Samples& samples, size_t members,
+CollectiveSummary summary_of(const CollectiveKind& kind, const Samples& samples, size_t members,
                              size_t steady) {
   CollectiveSummary summary{.communicator = kind.communicator,
                             .function = kind.function,
@@ -157,7 +157,8 @@ size_t ranks_of(const Group& group) {
   return std::max(group.members.size(), static_cast<size_t>(std::max<int64_t>(0, group.size)));
 }
 
-std::optional<Comparable> comparable_of(const Kind& kind, const Samples& samples, size_t ranks) {
+std::optional<Comparable> comparable_of(const CollectiveKind& kind, const Samples& samples,
+                                        size_t ranks) {
   if (!samples.size || *samples.size <= 0) return std::nullopt;
   return Comparable{kind.function, ranks,
                     static_cast<int64_t>(std::floor(4 * std::log2(*samples.size)))};
@@ -167,7 +168,7 @@ std::optional<Comparable> comparable_of(const Kind& kind, const Samples& samples
 
 std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
                                          const Matching& matching, const SteadySteps& steps) {
-  std::map<Kind, Samples> kinds;
+  std::map<CollectiveKind, Samples> kinds;
   for (const Instance& instance : matching.instances) {
     if (!instance.comparable) continue;
     Samples& samples = kinds[{matching.groups[instance.group].name, instance.function,

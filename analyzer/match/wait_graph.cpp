@@ -82,7 +82,7 @@ class Components {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Progress& progress, const Matching& matching)
+  GraphBuilder(const CollectiveProgress& progress, const Matching& matching)
       : progress_(progress), matching_(matching) {}
 
   WaitGraph run() {
@@ -196,7 +196,7 @@ class GraphBuilder {
     });
   }
 
-  const Progress& progress_;
+  const CollectiveProgress& progress_;
   const Matching& matching_;
   WaitGraph graph_;
   std::map<std::pair<std::optional<size_t>, std::optional<size_t>>, size_t> known_;
@@ -204,7 +204,7 @@ class GraphBuilder {
 
 }  // namespace
 
-WaitGraph wait_graph_of(const Progress& progress, const Matching& matching) {
+WaitGraph wait_graph_of(const CollectiveProgress& progress, const Matching& matching) {
   return GraphBuilder(progress, matching).run();
 }
 

@@ -32,6 +32,6 @@ struct WaitGraph {
 };
 
 // O(members of the collectives in which somebody stands).
-[[nodiscard]] WaitGraph wait_graph_of(const Progress& progress, const Matching& matching);
+[[nodiscard]] WaitGraph wait_graph_of(const CollectiveProgress& progress, const Matching& matching);
 
 }  // namespace dprof::analyzer

@@ -10,7 +10,7 @@
 namespace dprof::analyzer {
 namespace {
 
-using Place = std::tuple<size_t, uint64_t, uint32_t>;  // step, program, number
+using CallPlace = std::tuple<size_t, uint64_t, uint32_t>;  // step, program, number
 
 // The first moment in [from, to] with that much own work behind it; `to` if there is none.
 TraceNs moment_of(const OwnClock& clock, TraceNs from, TraceNs to, int64_t own_ns) {
@@ -63,7 +63,7 @@ void place_queued_calls(std::vector<std::vector<ReplayedCall>>& calls, const Pro
     return std::ranges::any_of(of_rank, &ReplayedCall::queued);
   };
   if (std::ranges::none_of(calls, any_queued)) return;
-  std::map<Place, std::vector<int64_t>> unhindered;  // own work since the call before
+  std::map<CallPlace, std::vector<int64_t>> unhindered;  // own work since the call before
   for (size_t r = 0; r < calls.size(); ++r) {
     for_each_pair(calls[r], [&](const ReplayedCall& before, const ReplayedCall& call) {
       if (before.queued || call.queued) return;

@@ -10,7 +10,6 @@ namespace {
 
 using schema::Function;
 
-constexpr size_t kNobody = SIZE_MAX;
 constexpr TaskId kNoTask = UINT32_MAX;
 // A kernel that begins within that time after the one before on its stream was waiting for it.
 constexpr int64_t kBackToBack = 20'000;

@@ -18,7 +18,6 @@ using schema::Marker;
 
 // Operations that follow each other may overlap by that much in the table.
 constexpr int64_t kTouching = 500'000;
-constexpr size_t kNobody = SIZE_MAX;
 
 std::string_view name_of(Marker marker) {
   switch (marker) {
@@ -65,9 +64,10 @@ struct RankStep {
   std::vector<Part> parts;  // by begin
 };
 
-class Builder {
+class OperationBuilder {
  public:
-  Builder(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching)
+  OperationBuilder(std::span<const RankDigest> digests, const Steps& steps,
+                   const Matching& matching)
       : digests_(digests), steps_(steps), matching_(matching) {}
 
   std::optional<OperationRun> run() {
@@ -293,7 +293,7 @@ class Builder {
 
 std::optional<OperationRun> operations_of(std::span<const RankDigest> digests, const Steps& steps,
                                           const Matching& matching) {
-  return Builder(digests, steps, matching).run();
+  return OperationBuilder(digests, steps, matching).run();
 }
 
 }  // namespace dprof::analyzer

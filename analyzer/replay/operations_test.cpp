@@ -18,8 +18,8 @@ namespace {
 using schema::Marker;
 using ::testing::ElementsAre;
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int kSteps = 12;
+constexpr int64_t kOperationMs = 1'000'000;
+constexpr int kOperationSteps = 12;
 constexpr int kMicro = 4;
 
 // The table of two pipelines of two stages: all forwards, then all backwards, then everybody meets.
@@ -35,10 +35,10 @@ struct Table {
     run.group({0, 2});
     run.group({1, 3});
     run.group({0, 1, 2, 3});
-    for (int64_t s = 0; s < kSteps; ++s) add_step(run, s, s * 1000 * kMs);
+    for (int64_t s = 0; s < kOperationSteps; ++s) add_step(run, s, s * 1000 * kOperationMs);
     for (RankDigest& digest : run.digests) {
       digest.operations = true;
-      digest.span = {{0}, {kSteps * 1000 * kMs}};
+      digest.span = {{0}, {kOperationSteps * 1000 * kOperationMs}};
       std::ranges::stable_sort(digest.collectives, {}, [](const auto& c) { return *c.start; });
     }
     return run;
@@ -48,8 +48,8 @@ struct Table {
   static int64_t compute(TestRun& run, int rank, Marker marker, int64_t from, int64_t ms) {
     std::vector<PhaseRange>& phases = run.digests[static_cast<size_t>(rank)].phases;
     const auto row = static_cast<int64_t>(phases.size()) + 1;
-    phases.push_back({{{from}, {from + ms * kMs}}, marker, row});
-    return from + ms * kMs;
+    phases.push_back({{{from}, {from + ms * kOperationMs}}, marker, row});
+    return from + ms * kOperationMs;
   }
 
   static int64_t message(TestRun& run, int pipeline, bool down, int64_t start) {
@@ -58,9 +58,9 @@ struct Table {
                                              (stage == 0) == down, 1 - stage);
       record.enqueue.reset();
       record.start = TraceNs{start};
-      record.end = TraceNs{start + kMs};
+      record.end = TraceNs{start + kOperationMs};
     }
-    return start + kMs;
+    return start + kOperationMs;
   }
 
   void add_step(TestRun& run, int64_t step, int64_t begin) const {
@@ -85,8 +85,9 @@ struct Table {
       CollectiveRecord& record = run.call(rank, 2, {});
       record.enqueue.reset();
       record.start = TraceNs{all};
-      record.end = TraceNs{all + 2 * kMs};
-      const int64_t end = compute(run, rank, Marker::kOptimizer, all + (2 + pause) * kMs, 3);
+      record.end = TraceNs{all + 2 * kOperationMs};
+      const int64_t end =
+          compute(run, rank, Marker::kOptimizer, all + (2 + pause) * kOperationMs, 3);
       run.digests[static_cast<size_t>(rank)].steps.push_back({step, {{begin}, {end}}});
     }
   }
@@ -131,8 +132,8 @@ TEST(OperationsTest, WhatNoRowExplainsIsTold) {
   const Replayed r = replayed({.pause = 20});
   EXPECT_DOUBLE_EQ(error_of(r.operations), 0);
   const auto recorded = static_cast<double>(r.operations.steps.front().recorded_ns);
-  EXPECT_NEAR(unexplained_share(r.operations.graph, r.operations.steps), 20.0 * kMs / recorded,
-              1e-6);
+  EXPECT_NEAR(unexplained_share(r.operations.graph, r.operations.steps),
+              20.0 * kOperationMs / recorded, 1e-6);
 }
 
 // The even run is the one in which both stages take the mean.

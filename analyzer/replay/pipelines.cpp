@@ -9,8 +9,6 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kNobody = SIZE_MAX;
-
 // Who comes before each entry, in one step: the sender of its first message, if that came before it
 // sent one itself.
 std::vector<size_t> predecessors(std::span<const RankDigest> digests, const Steps& steps,

@@ -44,7 +44,7 @@ struct Relief {
 // Threading  immutable; share by const reference.
 // Units      ns.
 // Cost       made in O(calls + pieces of the lattice); about 150 bytes per call. A replay is
-// O(calls).
+//            O(calls).
 class Replayer {
  public:
   // `pieces`: the lattice of each entry of Steps::ranks. nullptr: no rank meets another in the

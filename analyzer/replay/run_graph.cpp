@@ -14,10 +14,10 @@ namespace {
 // A stop ends with the calls that were over by then; their ends differ a little from its own.
 constexpr int64_t kSameMoment = 10'000;
 
-class Builder {
+class RunGraphBuilder {
  public:
-  Builder(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
-          std::span<const OwnClock> clocks)
+  RunGraphBuilder(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
+                  std::span<const OwnClock> clocks)
       : digests_(digests), steps_(steps), matching_(matching), clocks_(clocks) {}
 
   std::optional<RunGraph> run() {
@@ -229,7 +229,7 @@ class Builder {
 
 std::optional<RunGraph> run_graph_of(std::span<const RankDigest> digests, const Steps& steps,
                                      const Matching& matching, std::span<const OwnClock> clocks) {
-  return Builder(digests, steps, matching, clocks).run();
+  return RunGraphBuilder(digests, steps, matching, clocks).run();
 }
 
 }  // namespace dprof::analyzer

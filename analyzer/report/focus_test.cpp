@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/report/render/sample_report_internal.h"
+#include "analyzer/report/test_support/sample_report.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -217,7 +217,7 @@ std::vector<Finding> waiting(const RuleInput& input) {
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kBalanceRules[] = {
     {.name = "balance.straggler",
      .ids = "S1, S2, S3, S4, S5, S6, S7, S8",
      .finds =
@@ -244,6 +244,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> balance_rules() { return kRules; }
+std::span<const Rule> balance_rules() { return kBalanceRules; }
 
 }  // namespace dprof::analyzer

@@ -4,7 +4,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kCommRules[] = {
     {.name = "comm.hang",
      .ids = "C18, M8",
      .finds = "a collective that began was never finished, and the run ended in it",
@@ -248,6 +248,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> comm_rules() { return kRules; }
+std::span<const Rule> comm_rules() { return kCommRules; }
 
 }  // namespace dprof::analyzer

@@ -5,8 +5,15 @@
 #include <vector>
 
 #include "analyzer/rules/rule.h"
+#include "schema/function.h"
 
 namespace dprof::analyzer::comm {
+
+inline constexpr double kMostSteps = 0.8;  // of the steady steps, to say "each step"
+
+[[nodiscard]] inline bool reduces(schema::Function function) {
+  return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;
+}
 
 // Gradient buckets (comm_buckets.cpp).
 std::vector<Finding> exposed_tail(const RuleInput& input);

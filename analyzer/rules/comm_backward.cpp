@@ -15,17 +15,12 @@
 namespace dprof::analyzer::comm {
 namespace {
 
-constexpr double kMostSteps = 0.8;  // of the steady steps, to say "each step"
-constexpr double kBeside = 0.05;    // of a reduction that computation may run beside: it stands
+constexpr double kBeside = 0.05;  // of a reduction that computation may run beside: it stands
 constexpr size_t kFewestPerBackward = 2;
-constexpr int64_t kSmallBytes = 64 << 10;  // a metric, not a tensor of the model
+constexpr int64_t kNoTensorBytes = 64 << 10;  // a metric, not a tensor of the model
 
 using schema::Function;
 using schema::Marker;
-
-bool reduces(Function function) {
-  return function == Function::kAllReduce || function == Function::kReduceScatter;
-}
 
 // Tensors of the model itself; broadcasts in forward are of buffers.
 bool exchanges(Function function) {
@@ -47,7 +42,7 @@ std::set<size_t> groups_in_forward(const RuleInput& input) {
     if (!exchanges(instance->function) || groups.contains(instance->group)) continue;
     const Marker phase = phase_of(input, *instance);
     if (phase == Marker::kBackward || phase == Marker::kOptimizer) continue;
-    const bool metric = marked && instance->bytes.value_or(kSmallBytes) < kSmallBytes;
+    const bool metric = marked && instance->bytes.value_or(kNoTensorBytes) < kNoTensorBytes;
     if (phase == Marker::kForward || !metric) groups.insert(instance->group);
   }
   return groups;

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_comm_backward(const RuleRun& run, std::string_view name) {
   return run.of(comm_rules(), name);
 }
 
@@ -38,7 +38,7 @@ CommRun waiting() {
 
 TEST(BlockingWait, BackwardStandsStillForEachReduction) {
   CommRun run = waiting();
-  const std::vector<Finding> findings = found(run, "comm.blocking-wait");
+  const std::vector<Finding> findings = found_comm_backward(run, "comm.blocking-wait");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 10 * kNsPerMs) << "the last one has nothing to hide behind";
@@ -49,7 +49,7 @@ TEST(BlockingWait, BackwardStandsStillForEachReduction) {
 TEST(BlockingWait, WaitingForOthersIsNoTransfer) {
   CommRun run = waiting();
   for (Instance& instance : run.matching->instances) instance.transfer_ns = 2 * kNsPerMs;
-  EXPECT_EQ(found(run, "comm.blocking-wait").at(0).cost_ns, 4 * kNsPerMs);
+  EXPECT_EQ(found_comm_backward(run, "comm.blocking-wait").at(0).cost_ns, 4 * kNsPerMs);
 }
 
 TEST(BlockingWait, NotWhereComputationGoesOn) {
@@ -61,7 +61,7 @@ TEST(BlockingWait, NotWhereComputationGoesOn) {
       digest.autograd.push_back({{begin + 40 * kNsPerMs}, {begin + 89 * kNsPerMs}});
     }
   }
-  EXPECT_THAT(found(run, "comm.blocking-wait"), IsEmpty());
+  EXPECT_THAT(found_comm_backward(run, "comm.blocking-wait"), IsEmpty());
 }
 
 TEST(BlockingWait, NotWhereBackwardHasNothingLeftToCompute) {
@@ -75,23 +75,25 @@ TEST(BlockingWait, NotWhereBackwardHasNothingLeftToCompute) {
       digest.autograd.push_back({{begin + 40 * kNsPerMs}, {begin + 80 * kNsPerMs}});
     }
   }
-  EXPECT_THAT(found(run, "comm.blocking-wait"), IsEmpty());
+  EXPECT_THAT(found_comm_backward(run, "comm.blocking-wait"), IsEmpty());
 }
 
 TEST(BlockingWait, NotWhereForwardExchangesTensorsToo) {
   CommRun run = waiting();
   run.collective({.at_ms = 20});
-  EXPECT_THAT(found(run, "comm.blocking-wait"), IsEmpty()) << "tensor parallelism";
+  EXPECT_THAT(found_comm_backward(run, "comm.blocking-wait"), IsEmpty()) << "tensor parallelism";
   CommRun unmarked = waiting();
   unmarked.collective({.bytes = 64, .at_ms = 20});
   for (int r = 0; r < 2; ++r) unmarked.without_phase(r, schema::Marker::kForward);
-  EXPECT_THAT(found(unmarked, "comm.blocking-wait"), IsEmpty()) << "it may be in forward";
+  EXPECT_THAT(found_comm_backward(unmarked, "comm.blocking-wait"), IsEmpty())
+      << "it may be in forward";
   CommRun metric = waiting();
   metric.collective({.bytes = 64, .at_ms = 99.5});
-  EXPECT_THAT(found(metric, "comm.blocking-wait"), SizeIs(1));
+  EXPECT_THAT(found_comm_backward(metric, "comm.blocking-wait"), SizeIs(1));
   CommRun buffers = waiting();
   buffers.collective({.function = Function::kBroadcast, .at_ms = 1});
-  EXPECT_THAT(found(buffers, "comm.blocking-wait"), SizeIs(1)) << "buffers are no tensors of it";
+  EXPECT_THAT(found_comm_backward(buffers, "comm.blocking-wait"), SizeIs(1))
+      << "buffers are no tensors of it";
 }
 
 TEST(BlockingWait, HangsBelowGlooOnAGpu) {
@@ -106,7 +108,7 @@ TEST(BlockingWait, HangsBelowGlooOnAGpu) {
 TEST(BucketCopies, TheirTimeOnTheHost) {
   CommRun run(2);
   run.call_all(CallKind::kBucketCopy, 40, kNsPerMs / 10);
-  const std::vector<Finding> findings = found(run, "comm.bucket-copies");
+  const std::vector<Finding> findings = found_comm_backward(run, "comm.bucket-copies");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 4 * kNsPerMs);
@@ -122,13 +124,13 @@ TEST(BucketCopies, OnADeviceItsTimeCounts) {
     digest.facts.bucket_copies = {.count = 40 * CommRun::kSteps,
                                   .total_ns = 2 * kNsPerMs * CommRun::kSteps};
   }
-  EXPECT_EQ(found(run, "comm.bucket-copies").at(0).cost_ns, 2 * kNsPerMs);
+  EXPECT_EQ(found_comm_backward(run, "comm.bucket-copies").at(0).cost_ns, 2 * kNsPerMs);
   for (RankDigest& digest : run.digests) digest.facts.bucket_copies.total_ns /= 4;
-  EXPECT_THAT(found(run, "comm.bucket-copies"), IsEmpty()) << "below 1 %";
+  EXPECT_THAT(found_comm_backward(run, "comm.bucket-copies"), IsEmpty()) << "below 1 %";
 }
 
 TEST(BucketCopies, NoneWhereGradientsAreViews) {
-  EXPECT_THAT(found(CommRun(2), "comm.bucket-copies"), IsEmpty());
+  EXPECT_THAT(found_comm_backward(CommRun(2), "comm.bucket-copies"), IsEmpty());
 }
 
 }  // namespace

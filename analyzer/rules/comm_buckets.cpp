@@ -21,10 +21,6 @@ constexpr double kOrderShare = 0.02;
 constexpr double kContention = 1.15;
 constexpr double kHalfOfBytes = 0.5;  // 16 bits instead of 32
 
-bool reduces(schema::Function function) {
-  return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;
-}
-
 int64_t rounded(double ns) { return static_cast<int64_t>(ns + 0.5); }
 
 std::string cap_words(const BucketCap& cap) {

@@ -23,7 +23,7 @@ constexpr double kLikeSize = 0.8;
 constexpr int64_t kLargeBytes = int64_t{1} << 20;  // of which bandwidth decides, not latency
 constexpr int64_t kFewestTransfers = 20;
 constexpr int64_t kGlooBytes = 64 << 10;  // per step: more than metrics and objects
-constexpr size_t kMostSteps = 2;          // completed by a job whose second iteration fails
+constexpr size_t kFewCompleted = 2;       // completed by a job whose second iteration fails
 constexpr size_t kMostWords = 5;
 
 std::string title_of_hang(const Hang& h) {
@@ -408,7 +408,7 @@ std::vector<Finding> unfinished_reduction(const RuleInput& input) {
     const bool met = std::ranges::any_of(digest.collectives, [](const CollectiveRecord& record) {
       return record.function == Function::kBroadcast || record.function == Function::kAllGather;
     });
-    if (failed(input, d) && digest.steps.size() <= kMostSteps && met &&
+    if (failed(input, d) && digest.steps.size() <= kFewCompleted && met &&
         has_phase(digest, Marker::kBackward) && !reduces_gradients(digest)) {
       ranks.push_back(digest.rank);
     }
@@ -423,7 +423,7 @@ std::vector<Finding> unfinished_reduction(const RuleInput& input) {
       "parameter got no gradient";
   finding.decided_by = {
       "every rank had the collectives of DDP's start, and a backward without any all-reduce",
-      fmt::format("every rank ended with an error after at most {} steps", kMostSteps)};
+      fmt::format("every rank ended with an error after at most {} steps", kFewCompleted)};
   finding.refuted_by = {"the error's text, if it does not speak of an unfinished reduction"};
   for (const int rank : ranks) {
     const RankDigest* digest = digest_of(input, rank);

@@ -14,11 +14,10 @@
 namespace dprof::analyzer::comm {
 namespace {
 
-constexpr double kMostSteps = 0.8;         // of the steady steps, to say "each step"
-constexpr int64_t kSmallBytes = 64 << 10;  // a metric, not a gradient
-constexpr double kFewestMetrics = 2;       // per step
-constexpr double kUnevenBytes = 1.3;       // the most that a rank gives, by the mean
-constexpr int64_t kFewestSteps = 3;
+constexpr int64_t kMetricBytes = 64 << 10;  // a metric, not a gradient
+constexpr double kFewestMetrics = 2;        // per step
+constexpr double kUnevenBytes = 1.3;        // the most that a rank gives, by the mean
+constexpr int64_t kFewestPatternSteps = 3;
 
 using schema::Function;
 using schema::Marker;
@@ -32,7 +31,7 @@ bool gathers(Function function) { return function == Function::kAllGather; }
 
 // Exposed time of the collectives that `chosen` picks, per rank and steady step: mean over ranks.
 template <typename Chosen>
-OverlapTimes exposed_of(const RuleInput& input, Chosen&& chosen) {
+OverlapTimes overlap_of(const RuleInput& input, Chosen&& chosen) {
   OverlapTimes times;
   const int64_t steps = steady_steps(input);
   if (!input.report.overlap || steps <= 0 || input.report.overlap->per_rank.empty()) return times;
@@ -97,14 +96,14 @@ bool lost_anything(const RankDigest& digest) {
 // Does this collective carry gradients or parameters between two optimizer steps?
 bool may_carry_gradients(const RankDigest& digest, const CollectiveRecord& record) {
   if (record.function == Function::kBarrier) return false;
-  if (record.bucket || record.bytes.value_or(kSmallBytes) >= kSmallBytes) return true;
+  if (record.bucket || record.bytes.value_or(kMetricBytes) >= kMetricBytes) return true;
   return record.arrival() && is_gradient_phase(phase_at(digest, *record.arrival()));
 }
 
 bool updates_alone(const RuleInput& input, const RankDigest& digest) {
   if (!records_collectives(input, digest) || lost_anything(digest)) return false;
   const std::vector<StepRecord> steady = steady_steps_of(input, digest);
-  if (static_cast<int64_t>(steady.size()) < kFewestSteps) return false;
+  if (static_cast<int64_t>(steady.size()) < kFewestPatternSteps) return false;
   size_t updates = 0;
   for (const StepRecord& step : steady) {
     const bool any = std::ranges::count(phases_in(digest, step.window), Marker::kOptimizer,
@@ -143,7 +142,7 @@ std::vector<Finding> sync_each_microbatch(const RuleInput& input) {
       static_cast<double>(usual->second) < kMostSteps * static_cast<double>(steps)) {
     return {};
   }
-  const auto exposed = exposed_of(
+  const auto exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kAllReduce; });
   const int64_t cost = (exposed.transfer_ns + exposed.wait_ns) * (k - 1) / k;
   Finding finding = priced(input, cost, 0.6, "network");
@@ -203,7 +202,7 @@ std::vector<Finding> needless_barrier(const RuleInput& input) {
   const int64_t steps = steady_steps(input);
   if (barriers.empty() || steps <= 0) return {};
   const double per = static_cast<double>(barriers.size()) / static_cast<double>(steps);
-  const auto exposed = exposed_of(
+  const auto exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kBarrier; });
   const int64_t cost = exposed.transfer_ns + exposed.wait_ns;
   // One now and then, that costs nothing, is nobody's trouble.
@@ -235,7 +234,7 @@ std::vector<Finding> buffer_broadcast(const RuleInput& input) {
     return {};
   std::set<std::optional<int64_t>> sizes;
   for (const Instance* i : broadcasts) sizes.insert(i->bytes);
-  const auto exposed = exposed_of(input, [&](const CollectiveOverlap& c) {
+  const auto exposed = overlap_of(input, [&](const CollectiveOverlap& c) {
     return c.function == Function::kBroadcast && sizes.contains(c.bytes);
   });
   const int64_t cost = exposed.transfer_ns + exposed.wait_ns;
@@ -257,7 +256,7 @@ std::vector<Finding> small_collectives(const RuleInput& input) {
   std::erase_if(small, [&](const Instance* i) {
     const bool metric = i->function == Function::kAllReduce || gathers(i->function) ||
                         i->function == Function::kReduce || i->function == Function::kGather;
-    if (!metric || i->bucket || i->bytes.value_or(kSmallBytes) >= kSmallBytes) return true;
+    if (!metric || i->bucket || i->bytes.value_or(kMetricBytes) >= kMetricBytes) return true;
     const Marker phase = phase_of(input, *i);
     return phase == Marker::kForward || phase == Marker::kBackward;
   });
@@ -292,7 +291,7 @@ std::vector<Finding> gather_exposed(const RuleInput& input) {
     return {};
   std::set<std::optional<int64_t>> sizes;
   for (const Instance* i : gather) sizes.insert(i->bytes);
-  const auto exposed = exposed_of(input, [&](const CollectiveOverlap& c) {
+  const auto exposed = overlap_of(input, [&](const CollectiveOverlap& c) {
     return gathers(c.function) && sizes.contains(c.bytes);
   });
   const int64_t cost = exposed.transfer_ns;
@@ -330,7 +329,7 @@ std::vector<Finding> all_to_all_imbalance(const RuleInput& input) {
     uneven.push_back(i);
   }
   if (ratios.empty() || median(ratios) <= kUnevenBytes) return {};
-  const auto exposed = exposed_of(
+  const auto exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kAllToAll; });
   // An even division moves the mean, not the most.
   const double ratio = median(ratios);

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_comm_patterns(const RuleRun& run, std::string_view name) {
   std::vector<Finding> findings = run.of(comm_rules(), name);
   for (const Finding& finding : findings) {
     EXPECT_FALSE(finding.decided_by.empty()) << name;
@@ -33,7 +33,8 @@ CommRun accumulating(int reducing) {
 }
 
 TEST(SyncEachMicrobatch, EachBackwardReduces) {
-  const std::vector<Finding> findings = found(accumulating(4), "comm.sync-each-microbatch");
+  const std::vector<Finding> findings =
+      found_comm_patterns(accumulating(4), "comm.sync-each-microbatch");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 12 * kNsPerMs) << "three of four";
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -41,11 +42,11 @@ TEST(SyncEachMicrobatch, EachBackwardReduces) {
 }
 
 TEST(SyncEachMicrobatch, NoSyncReducesInTheLastOnly) {
-  EXPECT_THAT(found(accumulating(1), "comm.sync-each-microbatch"), IsEmpty());
-  EXPECT_THAT(found(accumulating(3), "comm.sync-each-microbatch"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(accumulating(1), "comm.sync-each-microbatch"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(accumulating(3), "comm.sync-each-microbatch"), IsEmpty());
   CommRun plain(2);
   plain.collective({});
-  EXPECT_THAT(found(plain, "comm.sync-each-microbatch"), IsEmpty()) << "one backward";
+  EXPECT_THAT(found_comm_patterns(plain, "comm.sync-each-microbatch"), IsEmpty()) << "one backward";
 }
 
 TEST(SyncEachMicrobatch, SeveralModelsUpdateAsOften) {
@@ -59,7 +60,7 @@ TEST(SyncEachMicrobatch, SeveralModelsUpdateAsOften) {
     }
     digest.phases = more;
   }
-  EXPECT_THAT(found(run, "comm.sync-each-microbatch"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(run, "comm.sync-each-microbatch"), IsEmpty());
 }
 
 TEST(SyncEachMicrobatch, IsTheCauseOfExposedTransfers) {
@@ -69,7 +70,7 @@ TEST(SyncEachMicrobatch, IsTheCauseOfExposedTransfers) {
 TEST(NoGradientSync, BarriersExchangeNothing) {
   CommRun run(3);
   run.collective({.function = Function::kBarrier, .bytes = 0, .at_ms = 99.5});
-  const std::vector<Finding> findings = found(run, "comm.no-gradient-sync");
+  const std::vector<Finding> findings = found_comm_patterns(run, "comm.no-gradient-sync");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
   EXPECT_EQ(findings[0].cost_ns, std::nullopt);
@@ -79,25 +80,25 @@ TEST(NoGradientSync, BarriersExchangeNothing) {
 TEST(NoGradientSync, AnyWayOfExchangeIsOne) {
   CommRun reduces(2);
   reduces.collective({.bytes = 16});  // a toy's gradients, in backward
-  EXPECT_THAT(found(reduces, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(reduces, "comm.no-gradient-sync"), IsEmpty());
   CommRun averages(2);  // parameters, now and then, after the optimizer
   averages.collective({.at_ms = 99.5, .every = 6});
-  EXPECT_THAT(found(averages, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(averages, "comm.no-gradient-sync"), IsEmpty());
   CommRun sends(2);
   sends.message(0, 1);
-  EXPECT_THAT(found(sends, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(sends, "comm.no-gradient-sync"), IsEmpty());
 }
 
 TEST(NoGradientSync, WhatIsNotRecordedProvesNothing) {
   CommRun light(2);
   for (TraceFile& trace : light.traces) trace.detail = "light";
-  EXPECT_THAT(found(light, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(light, "comm.no-gradient-sync"), IsEmpty());
   CommRun lossy(2);
   lossy.rank(0).losses.push_back({schema::Source::kTorch, schema::LossReason::kRingFull, 5});
-  EXPECT_THAT(found(lossy, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(lossy, "comm.no-gradient-sync"), IsEmpty());
   CommRun server(2);  // one rank that does not train
   server.without_phase(1, schema::Marker::kOptimizer);
-  EXPECT_THAT(found(server, "comm.no-gradient-sync"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(server, "comm.no-gradient-sync"), IsEmpty());
 }
 
 TEST(NeedlessBarrier, InEachStep) {
@@ -108,7 +109,7 @@ TEST(NeedlessBarrier, InEachStep) {
                   .at_ms = 99.5,
                   .transfer_ns = kNsPerMs,
                   .wait_ns = 3 * kNsPerMs});
-  const std::vector<Finding> findings = found(run, "comm.needless-barrier");
+  const std::vector<Finding> findings = found_comm_patterns(run, "comm.needless-barrier");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 4 * kNsPerMs);
   EXPECT_EQ(findings[0].severity, FindingSeverity::kWarn);
@@ -117,7 +118,7 @@ TEST(NeedlessBarrier, InEachStep) {
 TEST(NeedlessBarrier, NowAndThenCostsNothing) {
   CommRun run(2);
   run.collective({.function = Function::kBarrier, .bytes = 0, .at_ms = 99.5, .every = 6});
-  EXPECT_THAT(found(run, "comm.needless-barrier"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(run, "comm.needless-barrier"), IsEmpty());
 }
 
 TEST(NeedlessBarrier, ALateRankIsItsCause) {
@@ -144,44 +145,44 @@ TEST(BufferBroadcast, InEachForward) {
   run.collective({.bucket = 0});
   run.collective(
       {.function = Function::kBroadcast, .bytes = 4096, .at_ms = 1, .transfer_ns = 2 * kNsPerMs});
-  ASSERT_THAT(found(run, "comm.buffer-broadcast"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.buffer-broadcast")[0].cost_ns, 2 * kNsPerMs);
+  ASSERT_THAT(found_comm_patterns(run, "comm.buffer-broadcast"), SizeIs(1));
+  EXPECT_EQ(found_comm_patterns(run, "comm.buffer-broadcast")[0].cost_ns, 2 * kNsPerMs);
   CommRun zero(2);  // parameters, after the optimizer
   zero.collective({.function = Function::kBroadcast, .at_ms = 99.5, .transfer_ns = 5 * kNsPerMs});
-  EXPECT_THAT(found(zero, "comm.buffer-broadcast"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(zero, "comm.buffer-broadcast"), IsEmpty());
 }
 
 TEST(SmallCollectives, TwoMetricsAStep) {
   CommRun run(2);
   run.collective({.bytes = 8, .at_ms = 99.2, .transfer_ns = kNsPerMs});
-  EXPECT_THAT(found(run, "comm.small-collectives"), IsEmpty()) << "one";
+  EXPECT_THAT(found_comm_patterns(run, "comm.small-collectives"), IsEmpty()) << "one";
   run.collective(
       {.function = Function::kAllGather, .bytes = 8, .at_ms = 99.5, .transfer_ns = kNsPerMs});
-  ASSERT_THAT(found(run, "comm.small-collectives"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.small-collectives")[0].cost_ns, 2 * kNsPerMs);
+  ASSERT_THAT(found_comm_patterns(run, "comm.small-collectives"), SizeIs(1));
+  EXPECT_EQ(found_comm_patterns(run, "comm.small-collectives")[0].cost_ns, 2 * kNsPerMs);
   CommRun norm(2);  // synchronised batch normalisation, in forward
   norm.collective({.bytes = 64, .at_ms = 5});
   norm.collective({.bytes = 64, .at_ms = 6});
-  EXPECT_THAT(found(norm, "comm.small-collectives"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(norm, "comm.small-collectives"), IsEmpty());
 }
 
 TEST(GatherExposed, InForwardOnly) {
   CommRun run(2);
   run.collective({.function = Function::kAllGather, .at_ms = 5, .transfer_ns = 6 * kNsPerMs});
-  ASSERT_THAT(found(run, "comm.gather-exposed"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.gather-exposed")[0].cost_ns, 6 * kNsPerMs);
+  ASSERT_THAT(found_comm_patterns(run, "comm.gather-exposed"), SizeIs(1));
+  EXPECT_EQ(found_comm_patterns(run, "comm.gather-exposed")[0].cost_ns, 6 * kNsPerMs);
   EXPECT_EQ(run.cause_of("comm.exposed-transfer"), "comm.gather-exposed");
   CommRun zero2(2);
   zero2.collective({.function = Function::kAllGather, .at_ms = 99.5, .transfer_ns = 6 * kNsPerMs});
-  EXPECT_THAT(found(zero2, "comm.gather-exposed"), IsEmpty());
+  EXPECT_THAT(found_comm_patterns(zero2, "comm.gather-exposed"), IsEmpty());
 }
 
 TEST(AllToAllImbalance, OneRankGivesMost) {
   CommRun run(4);
   run.collective({.function = Function::kAllToAll, .at_ms = 5, .wait_ns = 3 * kNsPerMs});
-  EXPECT_THAT(found(run, "comm.all-to-all-imbalance"), IsEmpty()) << "even";
+  EXPECT_THAT(found_comm_patterns(run, "comm.all-to-all-imbalance"), IsEmpty()) << "even";
   for (CollectiveRecord& record : run.rank(2).collectives) record.bytes = 3 << 20;
-  const std::vector<Finding> findings = found(run, "comm.all-to-all-imbalance");
+  const std::vector<Finding> findings = found_comm_patterns(run, "comm.all-to-all-imbalance");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("rank 2"));
   EXPECT_EQ(findings[0].cost_ns, 3 * kNsPerMs + kNsPerMs / 2) << "twice the mean";

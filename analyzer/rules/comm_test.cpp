@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 constexpr int64_t kMiB = 1 << 20;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_comm(const RuleRun& run, std::string_view name) {
   std::vector<Finding> findings = run.of(comm_rules(), name);
   for (const Finding& finding : findings) {
     EXPECT_FALSE(finding.decided_by.empty()) << name;
@@ -39,13 +39,13 @@ CommRun bucketed(int64_t first_ns, int64_t last_ns) {
 
 TEST(ExposedTail, TheLastBucketIsTheTrouble) {
   CommRun run = bucketed(kNsPerMs, 5 * kNsPerMs);
-  ASSERT_THAT(found(run, "comm.exposed-tail"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.exposed-tail")[0].cost_ns, 5 * kNsPerMs) << "an upper bound";
+  ASSERT_THAT(found_comm(run, "comm.exposed-tail"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.exposed-tail")[0].cost_ns, 5 * kNsPerMs) << "an upper bound";
   run.report.buckets->present_exposed_ns = 6 * kNsPerMs;
   run.report.buckets->caps = {
       {.cap_bytes = 5 * kMiB, .buckets = 6, .exposed_ns = 2 * kNsPerMs},
       {.cap_bytes = std::nullopt, .buckets = 1, .exposed_ns = 8 * kNsPerMs}};
-  const std::vector<Finding> findings = found(run, "comm.exposed-tail");
+  const std::vector<Finding> findings = found_comm(run, "comm.exposed-tail");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 4 * kNsPerMs) << "by the model";
   EXPECT_THAT(findings[0].advice, HasSubstr("bucket_cap_mb=5 (now 2 buckets)"));
@@ -57,16 +57,16 @@ TEST(ExposedTail, WaitingForAStragglerIsNoTransfer) {
   BucketSummary& last = run.report.buckets->buckets.back();
   last.wait_ns = 20 * kNsPerMs;
   last.exposed_ns += last.wait_ns;
-  ASSERT_THAT(found(run, "comm.exposed-tail"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.exposed-tail")[0].cost_ns, 5 * kNsPerMs) << "as without it";
+  ASSERT_THAT(found_comm(run, "comm.exposed-tail"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.exposed-tail")[0].cost_ns, 5 * kNsPerMs) << "as without it";
   last.transfer_ns = kNsPerMs;
   last.exposed_ns = last.wait_ns + last.transfer_ns;
-  EXPECT_THAT(found(run, "comm.exposed-tail"), IsEmpty()) << "transfers are below 3 %";
+  EXPECT_THAT(found_comm(run, "comm.exposed-tail"), IsEmpty()) << "transfers are below 3 %";
 }
 
 TEST(ExposedTail, NotWhereAllBucketsAreExposed) {
-  EXPECT_THAT(found(bucketed(5 * kNsPerMs, 4 * kNsPerMs), "comm.exposed-tail"), IsEmpty());
-  EXPECT_THAT(found(bucketed(0, 2 * kNsPerMs), "comm.exposed-tail"), IsEmpty()) << "below 3 %";
+  EXPECT_THAT(found_comm(bucketed(5 * kNsPerMs, 4 * kNsPerMs), "comm.exposed-tail"), IsEmpty());
+  EXPECT_THAT(found_comm(bucketed(0, 2 * kNsPerMs), "comm.exposed-tail"), IsEmpty()) << "below 3 %";
 }
 
 TEST(SmallMessages, LatencyOfMany) {
@@ -79,52 +79,53 @@ TEST(SmallMessages, LatencyOfMany) {
                            .alpha_ns = 800'000,
                            .beta_ns_per_byte = 1,
                            .half_bytes = 100'000}};
-  ASSERT_THAT(found(run, "comm.small-messages"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.small-messages")[0].cost_ns, 5'600'000) << "seven of eight";
+  ASSERT_THAT(found_comm(run, "comm.small-messages"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.small-messages")[0].cost_ns, 5'600'000) << "seven of eight";
   run.report.link_fits->front().half_bytes = 1000;
-  EXPECT_THAT(found(run, "comm.small-messages"), IsEmpty()) << "bandwidth decides";
+  EXPECT_THAT(found_comm(run, "comm.small-messages"), IsEmpty()) << "bandwidth decides";
   run.report.link_fits.reset();
-  EXPECT_THAT(found(run, "comm.small-messages"), IsEmpty()) << "nothing is fitted";
+  EXPECT_THAT(found_comm(run, "comm.small-messages"), IsEmpty()) << "nothing is fitted";
 }
 
 TEST(LinkSaturated, TransfersOutlastBackward) {
   CommRun run(2);
   run.set_all(Category::kBackward, 20 * kNsPerMs);
   run.collective({.transfer_ns = 30 * kNsPerMs, .bucket = 0});
-  EXPECT_THAT(found(run, "comm.link-saturated"), IsEmpty()) << "efficiency unknown";
+  EXPECT_THAT(found_comm(run, "comm.link-saturated"), IsEmpty()) << "efficiency unknown";
   run.summary().efficiency = 0.9;
-  ASSERT_THAT(found(run, "comm.link-saturated"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.link-saturated")[0].cost_ns, 15 * kNsPerMs) << "half of the bytes";
+  ASSERT_THAT(found_comm(run, "comm.link-saturated"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.link-saturated")[0].cost_ns, 15 * kNsPerMs)
+      << "half of the bytes";
   run.summary().efficiency = 0.5;
-  EXPECT_THAT(found(run, "comm.link-saturated"), IsEmpty()) << "slow, but not full";
+  EXPECT_THAT(found_comm(run, "comm.link-saturated"), IsEmpty()) << "slow, but not full";
   run.summary().efficiency = 0.9;
   run.set_all(Category::kBackward, 40 * kNsPerMs);
-  EXPECT_THAT(found(run, "comm.link-saturated"), IsEmpty()) << "backward could hide it";
+  EXPECT_THAT(found_comm(run, "comm.link-saturated"), IsEmpty()) << "backward could hide it";
 }
 
 TEST(NoOverlap, WhatCouldHaveBeenHidden) {
   CommRun run(2);
   run.collective({.transfer_ns = 10 * kNsPerMs, .bucket = 0});
-  EXPECT_THAT(found(run, "comm.no-overlap"), IsEmpty()) << "nothing was left to hide it";
+  EXPECT_THAT(found_comm(run, "comm.no-overlap"), IsEmpty()) << "nothing was left to hide it";
   for (RankOverlap& rank : run.report.overlap->per_rank)
     rank.hideable_ns = RuleRun::kSteady * 6 * kNsPerMs;
-  const std::vector<Finding> findings = found(run, "comm.no-overlap");
+  const std::vector<Finding> findings = found_comm(run, "comm.no-overlap");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 6 * kNsPerMs);
   EXPECT_THAT(findings[0].advice, HasSubstr("smaller bucket_cap_mb")) << "one bucket";
   for (RankOverlap& rank : run.report.overlap->per_rank)
     rank.hidden_ns = RuleRun::kSteady * 2 * kNsPerMs;
-  EXPECT_THAT(found(run, "comm.no-overlap"), IsEmpty()) << "some is hidden";
+  EXPECT_THAT(found_comm(run, "comm.no-overlap"), IsEmpty()) << "some is hidden";
 }
 
 TEST(OrderBlocked, ReadyAndNotSent) {
   CommRun run = bucketed(4 * kNsPerMs, 4 * kNsPerMs);
-  EXPECT_THAT(found(run, "comm.order-blocked"), IsEmpty()) << "not recorded";
+  EXPECT_THAT(found_comm(run, "comm.order-blocked"), IsEmpty()) << "not recorded";
   run.report.buckets->buckets[1].order_delay_ns = 3 * kNsPerMs;
-  ASSERT_THAT(found(run, "comm.order-blocked"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.order-blocked")[0].cost_ns, 3 * kNsPerMs);
+  ASSERT_THAT(found_comm(run, "comm.order-blocked"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.order-blocked")[0].cost_ns, 3 * kNsPerMs);
   run.report.buckets->buckets[1].order_delay_ns = kNsPerMs;
-  EXPECT_THAT(found(run, "comm.order-blocked"), IsEmpty()) << "below 2 %";
+  EXPECT_THAT(found_comm(run, "comm.order-blocked"), IsEmpty()) << "below 2 %";
 }
 
 TEST(FindUnused, TheMapOfUsedParametersIsReduced) {
@@ -132,11 +133,11 @@ TEST(FindUnused, TheMapOfUsedParametersIsReduced) {
   run.collective({.bucket = 0});
   run.collective(
       {.bytes = 32, .at_ms = 89, .transfer_ns = 2 * kNsPerMs, .dtype = schema::DataType::kInt32});
-  EXPECT_THAT(found(run, "comm.find-unused"), IsEmpty()) << "integers of somebody else";
+  EXPECT_THAT(found_comm(run, "comm.find-unused"), IsEmpty()) << "integers of somebody else";
   for (int r = 0; r < 2; ++r) run.facts(r).find_unused = true;
-  ASSERT_THAT(found(run, "comm.find-unused"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.find-unused")[0].cost_ns, 2 * kNsPerMs);
-  EXPECT_EQ(found(run, "comm.find-unused")[0].severity, FindingSeverity::kInfo);
+  ASSERT_THAT(found_comm(run, "comm.find-unused"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.find-unused")[0].cost_ns, 2 * kNsPerMs);
+  EXPECT_EQ(found_comm(run, "comm.find-unused")[0].severity, FindingSeverity::kInfo);
 }
 
 TEST(Contention, BeyondTheSpread) {
@@ -146,10 +147,10 @@ TEST(Contention, BeyondTheSpread) {
   run.report.contention->operators = 9;
   run.report.contention->hidden_cost_ns = 5 * kNsPerMs;
   run.report.contention->spread = 0.1;
-  ASSERT_THAT(found(run, "comm.contention"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.contention")[0].severity, FindingSeverity::kWarn);
+  ASSERT_THAT(found_comm(run, "comm.contention"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.contention")[0].severity, FindingSeverity::kWarn);
   run.report.contention->spread = 0.5;
-  EXPECT_THAT(found(run, "comm.contention"), IsEmpty());
+  EXPECT_THAT(found_comm(run, "comm.contention"), IsEmpty());
 }
 
 TEST(LowBandwidth, LargeAndSlow) {
@@ -157,31 +158,31 @@ TEST(LowBandwidth, LargeAndSlow) {
   run.collective({.bytes = 8 * kMiB, .transfer_ns = 20 * kNsPerMs});
   run.summary().n = 40;
   run.summary().efficiency = 0.4;
-  EXPECT_THAT(found(run, "comm.low-bandwidth"), IsEmpty()) << "slower than its own best only";
+  EXPECT_THAT(found_comm(run, "comm.low-bandwidth"), IsEmpty()) << "slower than its own best only";
   CollectiveSummary fast = run.summary();
   fast.communicator = "inside";
   fast.efficiency = 0.9;
   run.report.collectives->insert(run.report.collectives->begin(), fast);
-  ASSERT_THAT(found(run, "comm.low-bandwidth"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.low-bandwidth")[0].cost_ns, 12 * kNsPerMs);
+  ASSERT_THAT(found_comm(run, "comm.low-bandwidth"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.low-bandwidth")[0].cost_ns, 12 * kNsPerMs);
   run.summary().n = 10;
-  EXPECT_THAT(found(run, "comm.low-bandwidth"), IsEmpty()) << "too few";
+  EXPECT_THAT(found_comm(run, "comm.low-bandwidth"), IsEmpty()) << "too few";
   run.summary().n = 40;
   run.summary().efficiency = 0.7;
-  EXPECT_THAT(found(run, "comm.low-bandwidth"), IsEmpty());
+  EXPECT_THAT(found_comm(run, "comm.low-bandwidth"), IsEmpty());
 }
 
 TEST(SlowGroup, HostsAreNamedGroupsAreNot) {
   CommRun run(4);
   run.collective({.transfer_ns = 10 * kNsPerMs});
-  EXPECT_THAT(found(run, "comm.slow-group"), IsEmpty()) << "not compared";
+  EXPECT_THAT(found_comm(run, "comm.slow-group"), IsEmpty()) << "not compared";
   run.report.slow_links.emplace();
-  EXPECT_THAT(found(run, "comm.slow-group"), IsEmpty()) << "none is slow";
+  EXPECT_THAT(found_comm(run, "comm.slow-group"), IsEmpty()) << "none is slow";
   run.report.slow_links->groups = {
       {.communicator = "default_pg", .ranks = {2, 3}, .ratio = 2, .windows = 4}};
   run.report.slow_links->within_only = true;
-  ASSERT_THAT(found(run, "comm.slow-group"), SizeIs(1));
-  EXPECT_THAT(found(run, "comm.slow-group")[0].title, HasSubstr("within ranks 2, 3"));
+  ASSERT_THAT(found_comm(run, "comm.slow-group"), SizeIs(1));
+  EXPECT_THAT(found_comm(run, "comm.slow-group")[0].title, HasSubstr("within ranks 2, 3"));
   SlowHost host;
   host.host = "node-b";
   host.ranks = {2, 3};
@@ -189,7 +190,7 @@ TEST(SlowGroup, HostsAreNamedGroupsAreNot) {
   host.ratio = 3;
   host.excess_ns = 12 * kNsPerMs;
   run.report.slow_links->hosts = {host};
-  const std::vector<Finding> findings = found(run, "comm.slow-group");
+  const std::vector<Finding> findings = found_comm(run, "comm.slow-group");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("node-b"));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -220,13 +221,13 @@ TEST(GlooOnGpu, TensorsByWayOfTheHost) {
   CommRun run(2);
   run.collective({.bytes = kMiB, .transfer_ns = 4 * kNsPerMs});
   run.set_all(Category::kCopy, 2 * kNsPerMs);
-  EXPECT_THAT(found(run, "comm.gloo-on-gpu"), IsEmpty()) << "no GPU";
+  EXPECT_THAT(found_comm(run, "comm.gloo-on-gpu"), IsEmpty()) << "no GPU";
   for (int r = 0; r < 2; ++r) run.rank(r).gpu.devices.resize(1);
-  ASSERT_THAT(found(run, "comm.gloo-on-gpu"), SizeIs(1));
-  EXPECT_EQ(found(run, "comm.gloo-on-gpu")[0].cost_ns, 6 * kNsPerMs);
+  ASSERT_THAT(found_comm(run, "comm.gloo-on-gpu"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.gloo-on-gpu")[0].cost_ns, 6 * kNsPerMs);
   EXPECT_EQ(run.cause_of("comm.exposed-transfer"), "comm.gloo-on-gpu");
   for (int r = 0; r < 2; ++r) run.rank(r).communicators[0].backend = schema::Backend::kNccl;
-  EXPECT_THAT(found(run, "comm.gloo-on-gpu"), IsEmpty());
+  EXPECT_THAT(found_comm(run, "comm.gloo-on-gpu"), IsEmpty());
 }
 
 TEST(ServerBottleneck, AStarWithAServer) {
@@ -236,14 +237,14 @@ TEST(ServerBottleneck, AStarWithAServer) {
     run.message(2, worker);
   }
   run.wait_all(20 * kNsPerMs);
-  EXPECT_THAT(found(run, "comm.server-bottleneck"), IsEmpty()) << "the middle of a pipeline";
+  EXPECT_THAT(found_comm(run, "comm.server-bottleneck"), IsEmpty()) << "the middle of a pipeline";
   run.without_phase(2, schema::Marker::kForward);
-  const std::vector<Finding> findings = found(run, "comm.server-bottleneck");
+  const std::vector<Finding> findings = found_comm(run, "comm.server-bottleneck");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].ranks, ElementsAre(2));
   EXPECT_EQ(findings[0].cost_ns, 10 * kNsPerMs) << "one of two workers";
   run.message(0, 1);
-  EXPECT_THAT(found(run, "comm.server-bottleneck"), IsEmpty()) << "no star";
+  EXPECT_THAT(found_comm(run, "comm.server-bottleneck"), IsEmpty()) << "no star";
 }
 
 // DDP's start, one backward, an error.
@@ -265,17 +266,17 @@ CommRun that_ends_early() {
 
 TEST(UnfinishedReduction, ABackwardThatReducedNothing) {
   CommRun run = that_ends_early();
-  ASSERT_THAT(found(run, "comm.unfinished-reduction"), SizeIs(1));
+  ASSERT_THAT(found_comm(run, "comm.unfinished-reduction"), SizeIs(1));
   EXPECT_EQ(run.cause_of("startup.failed"), "comm.unfinished-reduction");
   CommRun well = that_ends_early();
   for (TraceFile& trace : well.traces) trace.exit_status = "exit:0";
-  EXPECT_THAT(found(well, "comm.unfinished-reduction"), IsEmpty());
+  EXPECT_THAT(found_comm(well, "comm.unfinished-reduction"), IsEmpty());
   CommRun reduced = that_ends_early();
   CollectiveRecord record;
   record.enqueue = reduced.rank(0).phases[1].span.begin;
   record.function = Function::kAllReduce;
   reduced.rank(0).collectives.push_back(record);
-  EXPECT_THAT(found(reduced, "comm.unfinished-reduction"), IsEmpty());
+  EXPECT_THAT(found_comm(reduced, "comm.unfinished-reduction"), IsEmpty());
 }
 
 TEST(Hang, APartingThatATimeoutEnded) {
@@ -287,7 +288,7 @@ TEST(Hang, APartingThatATimeoutEnded) {
                                           {.ranks = {1}, .next = {"all_reduce 108400 B"}}}}};
   EXPECT_THAT(run.of(comm_rules(), "comm.hang"), IsEmpty()) << "the job ended well";
   run.traces[0].exit_status = "exit:1";
-  const std::vector<Finding> findings = found(run, "comm.hang");
+  const std::vector<Finding> findings = found_comm(run, "comm.hang");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("rank 0 calls barrier, rank 1 calls all_reduce"));
   EXPECT_THAT(findings[0].advice, HasSubstr("only some of them run"));
@@ -296,7 +297,7 @@ TEST(Hang, APartingThatATimeoutEnded) {
 TEST(ExposedTransfer, IsAnUpperBound) {
   CommRun run(2);
   run.collective({.transfer_ns = 12 * kNsPerMs});
-  const std::vector<Finding> findings = found(run, "comm.exposed-transfer");
+  const std::vector<Finding> findings = found_comm(run, "comm.exposed-transfer");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].detail, HasSubstr("upper bound"));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);

@@ -19,12 +19,12 @@ constexpr double kFasterOnTensorCores = 2;  // at least, where the shapes suit
 constexpr double kLayoutShare = 0.02;       // of the step
 constexpr double kUnalignedShare = 0.05;    // of the computation
 constexpr double kElementwiseShare = 0.30;
-constexpr double kFusedAway = 0.5;  // of the time of element-wise kernels, roughly
-constexpr double kRareRuns = 0.2;   // of the steps
-constexpr double kBusyShare = 0.8;  // of the step
-constexpr double kLowPower = 0.5;   // of the limit
+constexpr double kFusedAway = 0.5;      // of the time of element-wise kernels, roughly
+constexpr double kRareRuns = 0.2;       // of the steps
+constexpr double kBusyStepShare = 0.8;  // of the step
+constexpr double kLowPower = 0.5;       // of the limit
 constexpr int64_t kFewestSamples = 5;
-constexpr double kMuchHeadroom = 0.40;  // of the device's memory
+constexpr double kMuchComputeHeadroom = 0.40;  // of the device's memory
 
 // Ranks in which kernels of a class take at least that share of the computation.
 std::vector<TimeOfRank> where_share(const RuleInput& input, KernelClass what, double share) {
@@ -192,7 +192,7 @@ std::vector<Finding> low_occupancy(const RuleInput& input) {
     if (power == nullptr || power->samples < kFewestSamples || power->limit_mw <= 0) return true;
     const double share =
         static_cast<double>(power->power_mw) / static_cast<double>(power->limit_mw);
-    if (share_of(input, time.ns) < kBusyShare || share >= kLowPower) return true;
+    if (share_of(input, time.ns) < kBusyStepShare || share >= kLowPower) return true;
     numbers = fmt::format("{} of its power limit while it computes for {} of a step",
                           format_share(share), format_share(share_of(input, time.ns)));
     return false;
@@ -220,7 +220,7 @@ std::vector<Finding> recompute_excess(const RuleInput& input) {
       if (memory.rank != forward.rank || !memory.soft_headroom || !memory.device_total) continue;
       const double headroom = static_cast<double>(*memory.soft_headroom) /
                               static_cast<double>(std::max<int64_t>(1, *memory.device_total));
-      if (headroom < kMuchHeadroom) continue;
+      if (headroom < kMuchComputeHeadroom) continue;
       least = std::min(least, headroom);
       costs.push_back(forward);
     }
@@ -241,7 +241,7 @@ std::vector<Finding> recompute_excess(const RuleInput& input) {
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kComputeRules[] = {
     {.name = "compute.fp32-matrices",
      .ids = "K1",
      .finds = "Matrix products and convolutions in fp32 take at least 30 % of the computation of a "
@@ -308,6 +308,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> compute_rules() { return kRules; }
+std::span<const Rule> compute_rules() { return kComputeRules; }
 
 }  // namespace dprof::analyzer

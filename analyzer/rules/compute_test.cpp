@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_compute(const RuleRun& run, std::string_view name) {
   return run.of(compute_rules(), name);
 }
 
@@ -68,54 +68,55 @@ TEST(KernelClasses, Names) {
 TEST(ComputeFp32Matrices, OnADeviceWithTensorCores) {
   RuleRun run = gpu_run(KernelClass::kMatrixFp32, "volta_sgemm_128x64_nt", 40);
   with_device(run, 800);
-  const std::vector<Finding> findings = found(run, "compute.fp32-matrices");
+  const std::vector<Finding> findings = found_compute(run, "compute.fp32-matrices");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs) << "half of 40 ms";
   EXPECT_THAT(findings[0].detail, HasSubstr("volta_sgemm_128x64_nt (50 %"));
   with_device(run, 601);
-  EXPECT_THAT(found(run, "compute.fp32-matrices"), IsEmpty()) << "a P100 has none";
+  EXPECT_THAT(found_compute(run, "compute.fp32-matrices"), IsEmpty()) << "a P100 has none";
 }
 
 TEST(ComputeFp32Matrices, BelowAThirdIsNoNews) {
   RuleRun run = gpu_run(KernelClass::kMatrixFp32, "volta_sgemm_128x64_nt", 20);
   with_device(run, 800);
-  EXPECT_THAT(found(run, "compute.fp32-matrices"), IsEmpty());
-  EXPECT_THAT(found(gpu_run(KernelClass::kMatrixTensor, "s16816gemm", 60), "compute.fp32-matrices"),
-              IsEmpty());
+  EXPECT_THAT(found_compute(run, "compute.fp32-matrices"), IsEmpty());
+  EXPECT_THAT(
+      found_compute(gpu_run(KernelClass::kMatrixTensor, "s16816gemm", 60), "compute.fp32-matrices"),
+      IsEmpty());
 }
 
 TEST(ComputeLayoutConversions, FromTwoPercentOn) {
-  const std::vector<Finding> findings =
-      found(gpu_run(KernelClass::kLayout, "nchwToNhwcKernel", 5), "compute.layout-conversions");
+  const std::vector<Finding> findings = found_compute(
+      gpu_run(KernelClass::kLayout, "nchwToNhwcKernel", 5), "compute.layout-conversions");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 5 * kNsPerMs);
-  EXPECT_THAT(
-      found(gpu_run(KernelClass::kLayout, "nchwToNhwcKernel", 1), "compute.layout-conversions"),
-      IsEmpty());
+  EXPECT_THAT(found_compute(gpu_run(KernelClass::kLayout, "nchwToNhwcKernel", 1),
+                            "compute.layout-conversions"),
+              IsEmpty());
 }
 
 TEST(ComputeUnalignedShapes, OnTensorCores) {
-  EXPECT_THAT(
-      found(gpu_run(KernelClass::kMatrixUnaligned, "gemm_align1", 10), "compute.unaligned-shapes"),
-      SizeIs(1));
-  EXPECT_THAT(
-      found(gpu_run(KernelClass::kMatrixUnaligned, "gemm_align1", 3), "compute.unaligned-shapes"),
-      IsEmpty());
-  EXPECT_THAT(
-      found(gpu_run(KernelClass::kMatrixTensor, "gemm_align8", 60), "compute.unaligned-shapes"),
-      IsEmpty());
+  EXPECT_THAT(found_compute(gpu_run(KernelClass::kMatrixUnaligned, "gemm_align1", 10),
+                            "compute.unaligned-shapes"),
+              SizeIs(1));
+  EXPECT_THAT(found_compute(gpu_run(KernelClass::kMatrixUnaligned, "gemm_align1", 3),
+                            "compute.unaligned-shapes"),
+              IsEmpty());
+  EXPECT_THAT(found_compute(gpu_run(KernelClass::kMatrixTensor, "gemm_align8", 60),
+                            "compute.unaligned-shapes"),
+              IsEmpty());
 }
 
 TEST(ComputeElementwise, FromAThirdOfTheComputationOn) {
-  const std::vector<Finding> findings =
-      found(gpu_run(KernelClass::kElementwise, "elementwise_kernel", 40), "compute.elementwise");
+  const std::vector<Finding> findings = found_compute(
+      gpu_run(KernelClass::kElementwise, "elementwise_kernel", 40), "compute.elementwise");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs);
-  EXPECT_THAT(
-      found(gpu_run(KernelClass::kElementwise, "elementwise_kernel", 20), "compute.elementwise"),
-      IsEmpty());
+  EXPECT_THAT(found_compute(gpu_run(KernelClass::kElementwise, "elementwise_kernel", 20),
+                            "compute.elementwise"),
+              IsEmpty());
 }
 
 TEST(ComputeConvRetuning, SeldomAndStillInSteadySteps) {
@@ -129,34 +130,34 @@ TEST(ComputeConvRetuning, SeldomAndStillInSteadySteps) {
                                     .first = {0},
                                     .last = {8 * RuleRun::kStep}});
   }
-  const std::vector<Finding> findings = found(run, "compute.conv-retuning");
+  const std::vector<Finding> findings = found_compute(run, "compute.conv-retuning");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 5 * kNsPerMs);
   for (RankDigest& digest : run.digests) digest.facts.kernels.back().last = {kNsPerMs};
-  EXPECT_THAT(found(run, "compute.conv-retuning"), IsEmpty()) << "while it warmed up";
+  EXPECT_THAT(found_compute(run, "compute.conv-retuning"), IsEmpty()) << "while it warmed up";
   for (RankDigest& digest : run.digests) {
     digest.facts.kernels.back().last = {8 * RuleRun::kStep};
     digest.facts.kernels.back().count = 12;
   }
-  EXPECT_THAT(found(run, "compute.conv-retuning"), IsEmpty()) << "in each step";
+  EXPECT_THAT(found_compute(run, "compute.conv-retuning"), IsEmpty()) << "in each step";
 }
 
 TEST(ComputeLowOccupancy, BusyAtLittlePower) {
   RuleRun run = gpu_run(KernelClass::kOther, "other", 10);
   run.set_all(Category::kBackward, 60 * kNsPerMs);
   with_device(run, 800);
-  EXPECT_THAT(found(run, "compute.low-occupancy"), IsEmpty()) << "no samples";
+  EXPECT_THAT(found_compute(run, "compute.low-occupancy"), IsEmpty()) << "no samples";
   run.facts(0).power = {{.uuid = "GPU-1", .power_mw = 120'000, .limit_mw = 400'000, .samples = 20}};
-  const std::vector<Finding> findings = found(run, "compute.low-occupancy");
+  const std::vector<Finding> findings = found_compute(run, "compute.low-occupancy");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_FALSE(findings[0].cost_ns.has_value());
   run.set_all(Category::kBackward, 10 * kNsPerMs);
-  EXPECT_THAT(found(run, "compute.low-occupancy"), IsEmpty()) << "idle much of the time";
+  EXPECT_THAT(found_compute(run, "compute.low-occupancy"), IsEmpty()) << "idle much of the time";
   run.set_all(Category::kBackward, 60 * kNsPerMs);
   run.facts(0).power[0].power_mw = 350'000;
-  EXPECT_THAT(found(run, "compute.low-occupancy"), IsEmpty());
+  EXPECT_THAT(found_compute(run, "compute.low-occupancy"), IsEmpty());
 }
 
 TEST(ComputeRecomputeExcess, WithMemoryToSpare) {
@@ -171,12 +172,12 @@ TEST(ComputeRecomputeExcess, WithMemoryToSpare) {
     memory.soft_headroom = 50'000'000'000;
     run.report.memory->per_rank.push_back(memory);
   }
-  const std::vector<Finding> findings = found(run, "compute.recompute-excess");
+  const std::vector<Finding> findings = found_compute(run, "compute.recompute-excess");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 30 * kNsPerMs) << "forward once more, at most";
   for (RankMemory& memory : run.report.memory->per_rank) memory.soft_headroom = 8'000'000'000;
-  EXPECT_THAT(found(run, "compute.recompute-excess"), IsEmpty()) << "it is needed";
+  EXPECT_THAT(found_compute(run, "compute.recompute-excess"), IsEmpty()) << "it is needed";
 }
 
 TEST(ComputeRules, SayNothingOfARunOnCpus) {

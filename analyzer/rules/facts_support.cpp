@@ -9,14 +9,13 @@
 #include <map>
 #include <numeric>
 
+#include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kEvidenceRows = 20;
-constexpr size_t kEvidenceRanks = 4;
 constexpr size_t kNamedKernels = 3;
 constexpr size_t kNameBytes = 60;
 

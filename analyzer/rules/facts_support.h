@@ -2,7 +2,8 @@
 // What rules of the families input, host, compute and memory ask of Facts: counts and times per
 // steady step, shares of the computation, evidence.
 //
-// Threading  pure functions. Units  ns per steady step, unless a name says otherwise.
+// Threading  pure functions.
+// Units      ns per steady step, unless a name says otherwise.
 #pragma once
 
 #include <cstdint>

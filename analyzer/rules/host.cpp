@@ -13,12 +13,12 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kEachStep = 0.9;  // calls per step: one in nearly each
+constexpr double kHostEachStep = 0.9;  // calls per step: one in nearly each
 constexpr double kLaunchBoundShare = 0.10;
 constexpr double kShortKernelNs = 20'000;
 constexpr double kShortLagNs = 30'000;  // from launch to begin: nothing stands in the queue
 constexpr int64_t kFewestKernels = 100;
-constexpr int64_t kFewestSampled = 32;
+constexpr int64_t kFewestHostSampled = 32;
 constexpr double kAlmostAll = 0.95;
 constexpr double kChecksPerNode = 0.5;
 constexpr int64_t kFewestChecks = 10;
@@ -50,7 +50,7 @@ struct Waiting {
 };
 
 std::vector<Finding> synchronising(const RuleInput& input, const Waiting& waiting) {
-  const CallingRanks callers = callers_of(input, waiting.kind, kEachStep);
+  const CallingRanks callers = callers_of(input, waiting.kind, kHostEachStep);
   std::vector<TimeOfRank> bubbles = times_of(input, Category::kSyncBubble);
   keep(bubbles, callers.ranks);
   std::erase_if(bubbles,
@@ -77,9 +77,9 @@ std::vector<Finding> synchronising(const RuleInput& input, const Waiting& waitin
 
 // Of both kinds the one that holds the host longer is the cause.
 bool device_waits_prevail(const RuleInput& input) {
-  const CallingRanks device = callers_of(input, CallKind::kDeviceSync, kEachStep);
+  const CallingRanks device = callers_of(input, CallKind::kDeviceSync, kHostEachStep);
   return !device.ranks.empty() &&
-         device.ns >= callers_of(input, CallKind::kStreamSync, kEachStep).ns;
+         device.ns >= callers_of(input, CallKind::kStreamSync, kHostEachStep).ns;
 }
 
 std::vector<Finding> sync_per_step(const RuleInput& input) {
@@ -89,7 +89,7 @@ std::vector<Finding> sync_per_step(const RuleInput& input) {
   if (findings.empty())
     findings =
         synchronising(input, {CallKind::kBlockingCopy, "waits for copies", "wait for copies"});
-  const CallingRanks items = callers_of(input, CallKind::kItem, kEachStep);
+  const CallingRanks items = callers_of(input, CallKind::kItem, kHostEachStep);
   for (Finding& finding : findings) {
     if (items.ranks.empty()) continue;
     finding.decided_by.push_back(
@@ -118,7 +118,7 @@ LogHistogram all_of(std::span<const RankDigest> digests, LogHistogram Facts::*wh
 std::vector<Finding> launch_bound(const RuleInput& input) {
   const LogHistogram lengths = all_of(input.digests, &Facts::kernel_ns);
   const LogHistogram lags = all_of(input.digests, &Facts::start_lag_ns);
-  if (lengths.count() < kFewestKernels || lags.count() < kFewestSampled) return {};
+  if (lengths.count() < kFewestKernels || lags.count() < kFewestHostSampled) return {};
   const double length = lengths.quantile(0.5);
   const double lag = lags.quantile(0.5);
   if (length >= kShortKernelNs || lag >= kShortLagNs) return {};
@@ -151,7 +151,7 @@ std::vector<Finding> debug_mode(const RuleInput& input) {
   std::string checks;
   for (const RankDigest& digest : input.digests) {
     const Facts& facts = digest.facts;
-    if (facts.launches_sampled >= kFewestSampled &&
+    if (facts.launches_sampled >= kFewestHostSampled &&
         static_cast<double>(facts.launches_until_done) >=
             kAlmostAll * static_cast<double>(facts.launches_sampled)) {
       blocking.push_back(digest.rank);
@@ -249,7 +249,7 @@ std::vector<Finding> zero_grad_fills(const RuleInput& input) {
     const double per_update = static_cast<double>(facts.of(KernelClass::kFill).count) /
                               static_cast<double>(facts.optimizer_phases);
     fills = std::max(fills, per_update);
-    return per_update < kEachStep * static_cast<double>(*facts.parameter_tensors);
+    return per_update < kHostEachStep * static_cast<double>(*facts.parameter_tensors);
   });
   const int64_t cost = lower_median(costs);
   if (!worth_a_line(input, cost, kFillShare)) return {};
@@ -322,7 +322,7 @@ std::vector<Finding> false_dependency(const RuleInput& input) {
     const auto steps = static_cast<int64_t>(steady_steps_of(input, digest).size());
     HeldBackTimes times = held_back_on(input, digest);
     const double per_step = static_cast<double>(times.count) / static_cast<double>(steps);
-    if (steps == 0 || per_step < kEachStep) continue;
+    if (steps == 0 || per_step < kHostEachStep) continue;
     most = std::max(most, per_step);
     costs.push_back({digest.rank, times.ns / steps});
     if (shown.size() < 4) {
@@ -354,7 +354,7 @@ std::vector<Finding> false_dependency(const RuleInput& input) {
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kHostRules[] = {
     {.name = "host.launch-bound",
      .ids = "H1",
      .finds = "The device waits for its host for at least 10 % of the step, kernels are short and "
@@ -437,6 +437,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> host_rules() { return kRules; }
+std::span<const Rule> host_rules() { return kHostRules; }
 
 }  // namespace dprof::analyzer

@@ -11,22 +11,22 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_host(const RuleRun& run, std::string_view name) {
   return run.of(host_rules(), name);
 }
 
 // Two GPU ranks that compute.
-RuleRun gpu_run() {
+RuleRun gpu_host_run() {
   RuleRun run(2);
   run.kernel_all(KernelClass::kOther, "kernel", 60 * kNsPerMs);
   return run;
 }
 
 TEST(HostSyncPerStep, TheDeviceRunsDry) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.call_all(CallKind::kStreamSync, 1, 3 * kNsPerMs);
   run.set_all(Category::kSyncBubble, 5 * kNsPerMs);
-  const std::vector<Finding> findings = found(run, "host.sync-per-step");
+  const std::vector<Finding> findings = found_host(run, "host.sync-per-step");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 5 * kNsPerMs);
@@ -36,50 +36,50 @@ TEST(HostSyncPerStep, TheDeviceRunsDry) {
 }
 
 TEST(HostSyncPerStep, EveryTenthStepIsNotEach) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.call_all(CallKind::kStreamSync, 1, 3 * kNsPerMs);
   run.set_all(Category::kSyncBubble, 5 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
     std::erase_if(run.facts(r).calls[static_cast<size_t>(CallKind::kStreamSync)].kept,
                   [](const Call& call) { return call.row % 10 != 0; });
   }
-  EXPECT_THAT(found(run, "host.sync-per-step"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.sync-per-step"), IsEmpty());
 }
 
 TEST(HostSyncPerStep, WithoutABubbleItCostsNothing) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.call_all(CallKind::kStreamSync, 4, 3 * kNsPerMs);
-  EXPECT_THAT(found(run, "host.sync-per-step"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.sync-per-step"), IsEmpty());
 }
 
 TEST(HostSyncPerStep, ValuesReadAreSaid) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.call_all(CallKind::kStreamSync, 1, 3 * kNsPerMs);
   run.call_all(CallKind::kItem, 2, 3 * kNsPerMs);
   run.set_all(Category::kSyncBubble, 5 * kNsPerMs);
-  const std::vector<Finding> findings = found(run, "host.sync-per-step");
+  const std::vector<Finding> findings = found_host(run, "host.sync-per-step");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].decided_by, ::testing::Contains(HasSubstr("read 2 times per step")));
 }
 
 TEST(HostDeviceSynchronize, ComesInPlaceOfTheOther) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.call_all(CallKind::kDeviceSync, 1, 4 * kNsPerMs);
   run.call_all(CallKind::kStreamSync, 1, kNsPerMs);
   run.set_all(Category::kSyncBubble, 5 * kNsPerMs);
-  const std::vector<Finding> findings = found(run, "host.device-synchronize");
+  const std::vector<Finding> findings = found_host(run, "host.device-synchronize");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
-  EXPECT_THAT(found(run, "host.sync-per-step"), IsEmpty());
-  RuleRun other = gpu_run();
+  EXPECT_THAT(found_host(run, "host.sync-per-step"), IsEmpty());
+  RuleRun other = gpu_host_run();
   other.call_all(CallKind::kDeviceSync, 1, kNsPerMs);
   other.call_all(CallKind::kStreamSync, 1, 4 * kNsPerMs);
   other.set_all(Category::kSyncBubble, 5 * kNsPerMs);
-  EXPECT_THAT(found(other, "host.device-synchronize"), IsEmpty());
+  EXPECT_THAT(found_host(other, "host.device-synchronize"), IsEmpty());
 }
 
 RuleRun launch_bound_run(int64_t kernel_ns, int64_t lag_ns) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   for (int r = 0; r < 2; ++r) {
     for (int i = 0; i < 200; ++i) {
       run.facts(r).kernel_ns.add(kernel_ns);
@@ -93,13 +93,13 @@ RuleRun launch_bound_run(int64_t kernel_ns, int64_t lag_ns) {
 
 TEST(HostLaunchBound, ShortKernelsAndAnEmptyQueue) {
   const RuleRun run = launch_bound_run(5'000, 4'000);
-  const std::vector<Finding> findings = found(run, "host.launch-bound");
+  const std::vector<Finding> findings = found_host(run, "host.launch-bound");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs);
-  EXPECT_THAT(found(launch_bound_run(50'000, 4'000), "host.launch-bound"), IsEmpty())
+  EXPECT_THAT(found_host(launch_bound_run(50'000, 4'000), "host.launch-bound"), IsEmpty())
       << "long kernels";
-  EXPECT_THAT(found(launch_bound_run(5'000, 400'000), "host.launch-bound"), IsEmpty())
+  EXPECT_THAT(found_host(launch_bound_run(5'000, 400'000), "host.launch-bound"), IsEmpty())
       << "a full queue";
 }
 
@@ -113,49 +113,49 @@ TEST(HostLaunchBound, IsASymptomOfBlockingLaunches) {
 }
 
 TEST(HostDebugMode, LaunchesThatReturnWhenTheirKernelIsDone) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.facts(0).launches_sampled = 100;
   run.facts(0).launches_until_done = 100;
-  const std::vector<Finding> findings = found(run, "host.debug-mode");
+  const std::vector<Finding> findings = found_host(run, "host.debug-mode");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].title, HasSubstr("CUDA_LAUNCH_BLOCKING"));
   run.facts(0).launches_until_done = 60;  // short kernels end within their launch now and then
-  EXPECT_THAT(found(run, "host.debug-mode"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.debug-mode"), IsEmpty());
 }
 
 TEST(HostDebugMode, ChecksOfEachGradient) {
   RuleRun run(1);
   run.call_all(CallKind::kNanCheck, 5, kNsPerMs / 10);
   run.facts(0).autograd_nodes = 60;
-  const std::vector<Finding> findings = found(run, "host.debug-mode");
+  const std::vector<Finding> findings = found_host(run, "host.debug-mode");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].title, HasSubstr("anomaly"));
   run.facts(0).autograd_nodes = 600;  // a model that looks at its loss
-  EXPECT_THAT(found(run, "host.debug-mode"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.debug-mode"), IsEmpty());
 }
 
 TEST(HostUnfusedOptimizer, ManyLaunches) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.set_all(Category::kOptimizer, 8 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
     run.facts(r).optimizer_phases = 12;
     run.facts(r).optimizer_launches = 12 * 600;
   }
-  const std::vector<Finding> findings = found(run, "host.unfused-optimizer");
+  const std::vector<Finding> findings = found_host(run, "host.unfused-optimizer");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 8 * kNsPerMs);
   for (int r = 0; r < 2; ++r) run.facts(r).optimizer_launches = 12 * 40;
-  EXPECT_THAT(found(run, "host.unfused-optimizer"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.unfused-optimizer"), IsEmpty());
   for (int r = 0; r < 2; ++r) run.facts(r).parameter_tensors = 6;
-  EXPECT_THAT(found(run, "host.unfused-optimizer"), SizeIs(1)) << "more than 5 per tensor";
+  EXPECT_THAT(found_host(run, "host.unfused-optimizer"), SizeIs(1)) << "more than 5 per tensor";
   run.set_all(Category::kOptimizer, 4 * kNsPerMs);
-  EXPECT_THAT(found(run, "host.unfused-optimizer"), IsEmpty()) << "cheap all the same";
+  EXPECT_THAT(found_host(run, "host.unfused-optimizer"), IsEmpty()) << "cheap all the same";
 }
 
 TEST(HostZeroGradFills, OneForEachParameter) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   run.kernel_all(KernelClass::kFill, "FillFunctor", kNsPerMs);
   run.set_all(Category::kBackward, 61 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
@@ -163,28 +163,28 @@ TEST(HostZeroGradFills, OneForEachParameter) {
     run.facts(r).parameter_tensors = 8;
     run.facts(r).kernels_by_class[static_cast<size_t>(KernelClass::kFill)].count = 12 * 8;
   }
-  const std::vector<Finding> findings = found(run, "host.zero-grad-fills");
+  const std::vector<Finding> findings = found_host(run, "host.zero-grad-fills");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, kNsPerMs);
   for (int r = 0; r < 2; ++r) run.facts(r).parameter_tensors = 80;
-  EXPECT_THAT(found(run, "host.zero-grad-fills"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.zero-grad-fills"), IsEmpty());
 }
 
 TEST(HostBackwardOverhead, StarvedForLongerThanBusy) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   for (int r = 0; r < 2; ++r) {
     run.facts(r).backward_starved_ns = 12 * 20 * kNsPerMs;
     run.facts(r).backward_busy_ns = 12 * 10 * kNsPerMs;
     run.rank(r).phases.push_back(
         {{{3 * RuleRun::kStep}, {3 * RuleRun::kStep + kNsPerMs}}, schema::Marker::kBackward, 9});
   }
-  const std::vector<Finding> findings = found(run, "host.backward-overhead");
+  const std::vector<Finding> findings = found_host(run, "host.backward-overhead");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs);
   for (int r = 0; r < 2; ++r) run.facts(r).backward_busy_ns = 12 * 30 * kNsPerMs;
-  EXPECT_THAT(found(run, "host.backward-overhead"), IsEmpty());
+  EXPECT_THAT(found_host(run, "host.backward-overhead"), IsEmpty());
 }
 
 TEST(HostRules, SayNothingOfARunOnCpus) {
@@ -199,7 +199,7 @@ TEST(HostRules, SayNothingOfARunOnCpus) {
 
 // In each step a kernel stands behind a collective for so long, on both ranks.
 RuleRun standing_behind(int64_t ns, int64_t every = 1) {
-  RuleRun run = gpu_run();
+  RuleRun run = gpu_host_run();
   for (RankDigest& digest : run.digests) {
     digest.gpu.devices.emplace_back();
     for (const StepRecord& step : digest.steps) {
@@ -214,7 +214,7 @@ RuleRun standing_behind(int64_t ns, int64_t every = 1) {
 
 TEST(HostFalseDependency, InEachStep) {
   const RuleRun run = standing_behind(4 * kNsPerMs);
-  const std::vector<Finding> findings = found(run, "host.false-dependency");
+  const std::vector<Finding> findings = found_host(run, "host.false-dependency");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 4 * kNsPerMs);
@@ -223,8 +223,8 @@ TEST(HostFalseDependency, InEachStep) {
 }
 
 TEST(HostFalseDependency, NotNowAndThenNorForLittle) {
-  EXPECT_THAT(found(standing_behind(9 * kNsPerMs, 2), "host.false-dependency"), IsEmpty());
-  EXPECT_THAT(found(standing_behind(kNsPerMs / 2), "host.false-dependency"), IsEmpty());
+  EXPECT_THAT(found_host(standing_behind(9 * kNsPerMs, 2), "host.false-dependency"), IsEmpty());
+  EXPECT_THAT(found_host(standing_behind(kNsPerMs / 2), "host.false-dependency"), IsEmpty());
 }
 
 TEST(HostFalseDependency, BlockingLaunchesAreTheCause) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kClockShare = 0.1;  // of the median lateness
 constexpr double kOverheadShare = 0.03;
-constexpr int64_t kFewestSteps = 5;
+constexpr int64_t kFewestHygieneSteps = 5;
 
 std::vector<Finding> lost_records_rule(const RuleInput& input) {
   const Recording& recording = input.report.recording;
@@ -110,7 +110,7 @@ std::vector<Finding> replay_refused(const RuleInput& input) {
 
 std::vector<Finding> few_steps(const RuleInput& input) {
   const int64_t steps = steady_steps(input);
-  if (!input.report.run.steps || steps >= kFewestSteps) return {};
+  if (!input.report.run.steps || steps >= kFewestHygieneSteps) return {};
   Finding finding = unpriced(FindingSeverity::kInfo, 1, "unknown");
   finding.title = fmt::format("{} steady step{} only", steps, steps == 1 ? "" : "s");
   finding.detail = fmt::format(
@@ -152,7 +152,7 @@ std::vector<Finding> mixed_devices(const RuleInput& input) {
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kHygieneRules[] = {
     {.name = "hygiene.lost-records",
      .ids = "R2",
      .finds = "table `loss` has rows",
@@ -219,6 +219,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> hygiene_rules() { return kRules; }
+std::span<const Rule> hygiene_rules() { return kHygieneRules; }
 
 }  // namespace dprof::analyzer

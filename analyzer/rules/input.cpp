@@ -17,12 +17,12 @@ namespace {
 
 constexpr double kBoundShare = 0.05;
 constexpr double kSingleProcessShare = 0.02;
-constexpr size_t kFewestBatches = 10;
-constexpr double kBusyShare = 0.10;  // of a core
+constexpr size_t kFewestWaitedBatches = 10;
+constexpr double kBusyCoreShare = 0.10;  // of a core
 constexpr size_t kManyThreads = 2;
 constexpr double kSlowCopy = 0.6;  // of the rate from page-locked memory
 constexpr double kMostCopies = 0.5;
-constexpr int64_t kFewestSampled = 8;
+constexpr int64_t kFewestInputSampled = 8;
 constexpr double kHeldUpShare = 0.8;
 constexpr size_t kFewestInEpoch = 3;
 
@@ -69,7 +69,8 @@ std::vector<const ThreadFact*> busy_threads(const RankDigest& digest) {
   for (const ThreadFact& thread : digest.facts.threads) {
     const bool free =
         thread.role == schema::ThreadRole::kLoader || thread.role == schema::ThreadRole::kOther;
-    if (free && static_cast<double>(thread.cpu_ns) >= kBusyShare * span) busy.push_back(&thread);
+    if (free && static_cast<double>(thread.cpu_ns) >= kBusyCoreShare * span)
+      busy.push_back(&thread);
   }
   return busy;
 }
@@ -81,7 +82,7 @@ Workers workers_of(const RankDigest& digest) {
   if (facts.worker_loads > 0) return Workers::kSome;
   if (facts.single_process_loads > 0) return Workers::kNone;
   const bool never_ready =
-      facts.batches.size() >= kFewestBatches &&
+      facts.batches.size() >= kFewestWaitedBatches &&
       std::ranges::all_of(facts.batches, [](const BatchFact& b) { return b.queue_depth == 0; });
   // Workers that do not keep up have an empty queue, too; but they are busy.
   return never_ready && busy_threads(digest).empty() ? Workers::kNone : Workers::kUnknown;
@@ -139,7 +140,7 @@ CopyVerdict judge_copies(const HostCopies& copies) {
                     format_share(share(copies.pageable_bytes, known)), format_bytes(known));
     return verdict;
   }
-  verdict.pageable = copies.sampled >= kFewestSampled &&
+  verdict.pageable = copies.sampled >= kFewestInputSampled &&
                      share(copies.held_host_up, copies.sampled) >= kHeldUpShare;
   verdict.why =
       fmt::format("the calling thread was held up until the copy was done in {} of {} large copies",
@@ -271,12 +272,12 @@ std::vector<Finding> cpu_oversubscription(const RuleInput& input) {
       fmt::format("run-queue delay of the training thread: {} per step, median over {} ranks",
                   ms(cost), queued.size()),
       fmt::format("{} threads that use at least {} of a core each", threads,
-                  format_share(kBusyShare))};
+                  format_share(kBusyCoreShare))};
   finding.refuted_by = {"a run with fewer workers or OMP_NUM_THREADS=1 that waits as long"};
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kInputRules[] = {
     {.name = "input.bound",
      .ids = "I1",
      .finds = "More than half of the ranks wait for input for at least 5 % of the step",
@@ -352,6 +353,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> input_rules() { return kRules; }
+std::span<const Rule> input_rules() { return kInputRules; }
 
 }  // namespace dprof::analyzer

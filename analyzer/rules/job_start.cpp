@@ -44,7 +44,7 @@ bool met_anybody(const RankDigest& digest) {
 }
 
 // "in `forward` within `step`"; "" = nothing is known.
-std::string place_of(const RankDigest& digest) {
+std::string start_place_of(const RankDigest& digest) {
   const LastActivity& last = digest.last_activity;
   if (!last.open.empty()) {
     std::string place = fmt::format("in `{}`", last.open.front().name);
@@ -58,7 +58,7 @@ std::string how_it_ended(const RuleInput& input, int rank) {
   const auto trace = std::ranges::find(input.traces, rank, &TraceFile::rank);
   std::string words = fmt::format("rank {} ended with {}", rank, trace->exit_status);
   if (const RankDigest* digest = digest_of(input, rank); digest != nullptr) {
-    const std::string place = place_of(*digest);
+    const std::string place = start_place_of(*digest);
     words += place.empty() ? ", before anything of it was recorded" : ", " + place;
   }
   return words;

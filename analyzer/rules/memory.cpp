@@ -15,11 +15,11 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kNearOom = 0.05;    // of the device's memory
-constexpr double kEachStep = 0.9;    // calls per step
-constexpr double kSlack = 0.25;      // of reserved memory
-constexpr double kStuck = 0.10;      // of it, not to be given back
-constexpr double kImbalance = 1.15;  // largest over mean peak
+constexpr double kNearOom = 0.05;        // of the device's memory
+constexpr double kMemoryEachStep = 0.9;  // calls per step
+constexpr double kSlack = 0.25;          // of reserved memory
+constexpr double kStuck = 0.10;          // of it, not to be given back
+constexpr double kImbalance = 1.15;      // largest over mean peak
 constexpr double kMuchHeadroom = 0.40;
 constexpr double kWorthBytes = 0.01;  // of the peak: a leak below that per 1,000 steps is no news
 
@@ -92,7 +92,7 @@ DriverCalls driver_calls(const RuleInput& input) {
                           memory.segment_frees_per_step.value_or(0)});
       }
     }
-    if (calls < kEachStep) continue;
+    if (calls < kMemoryEachStep) continue;
     result.ranks.push_back(digest.rank);
     result.per_step = std::max(result.per_step, calls);
     result.ns = std::max(result.ns, taken.ns + given.ns);
@@ -112,12 +112,13 @@ int64_t allocator_cost(const RuleInput& input, const DriverCalls& calls) {
 // The program itself asks for it.
 bool empties_cache(const RuleInput& input, const DriverCalls& calls) {
   const CallingRanks named = callers_of(input, CallKind::kEmptyCache, 0);
-  if (named.per_step >= kEachStep) return true;
+  if (named.per_step >= kMemoryEachStep) return true;
   if (!input.report.memory) return false;
   const int64_t steps = steady_steps(input);
   return std::ranges::any_of(input.report.memory->per_rank, [&](const RankMemory& memory) {
     return memory.device >= 0 && std::ranges::count(calls.ranks, memory.rank) != 0 && steps > 0 &&
-           static_cast<double>(memory.cache_flushes) >= kEachStep * static_cast<double>(steps) &&
+           static_cast<double>(memory.cache_flushes) >=
+               kMemoryEachStep * static_cast<double>(steps) &&
            memory.retries.value_or(0) == 0;
   });
 }
@@ -393,7 +394,7 @@ std::vector<Finding> headroom_unused(const RuleInput& input) {
   return {std::move(finding)};
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMemoryRules[] = {
     {.name = "memory.near-oom",
      .ids = "Mem1",
      .finds = "Less than 5 % of the device's memory is left at the peak, or an allocation failed",
@@ -485,6 +486,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> memory_rules() { return kRules; }
+std::span<const Rule> memory_rules() { return kMemoryRules; }
 
 }  // namespace dprof::analyzer

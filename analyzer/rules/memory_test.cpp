@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 
 constexpr int64_t kGb = 1'000'000'000;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_memory(const RuleRun& run, std::string_view name) {
   return run.of(memory_rules(), name);
 }
 
@@ -42,15 +42,15 @@ RankMemory& of_rank(RuleRun& run, size_t r) { return run.report.memory->per_rank
 
 TEST(MemoryNearOom, BelowFivePercent) {
   RuleRun run = memory_run(70);
-  EXPECT_THAT(found(run, "memory.near-oom"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.near-oom"), IsEmpty());
   of_rank(run, 1).hard_headroom = 2 * kGb;
-  const std::vector<Finding> findings = found(run, "memory.near-oom");
+  const std::vector<Finding> findings = found_memory(run, "memory.near-oom");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kWarn);
   run.report.memory->out_of_memory.push_back({.rank = 0, .device = 0, .bytes = 5 * kGb});
-  EXPECT_EQ(found(run, "memory.near-oom")[0].severity, FindingSeverity::kCritical);
+  EXPECT_EQ(found_memory(run, "memory.near-oom")[0].severity, FindingSeverity::kCritical);
 }
 
 Leak leak_of(int rank, int64_t bytes, int64_t bound) {
@@ -66,9 +66,9 @@ Leak leak_of(int rank, int64_t bytes, int64_t bound) {
 
 TEST(MemoryLeak, BeyondItsOwnUncertainty) {
   RuleRun run = memory_run(40);
-  EXPECT_THAT(found(run, "memory.leak"), IsEmpty()) << "not judged";
+  EXPECT_THAT(found_memory(run, "memory.leak"), IsEmpty()) << "not judged";
   run.report.memory->leaks = {{leak_of(1, 4'000'000, 100'000)}};
-  const std::vector<Finding> findings = found(run, "memory.leak");
+  const std::vector<Finding> findings = found_memory(run, "memory.leak");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
@@ -76,7 +76,7 @@ TEST(MemoryLeak, BeyondItsOwnUncertainty) {
   EXPECT_THAT(findings[0].detail, HasSubstr("aten::empty"));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
   run.report.memory->leaks = {{leak_of(1, 4'000'000, 5'000'000)}};
-  EXPECT_THAT(found(run, "memory.leak"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.leak"), IsEmpty());
 }
 
 // Two hosts of two ranks; ranks 0 and 1 grow by 3 and 1 MB per step, within 10 %.
@@ -98,7 +98,7 @@ TEST(MemoryLeak, SaysWhenTheHostsMemoryEnds) {
   RuleRun run = growing_hosts();
   run.facts(0).host_memory.available_bytes = 44 * kGb;  // 11,000 steps of 100 ms
   run.facts(2).host_memory.available_bytes = kGb;       // of another host
-  const Finding finding = found(run, "memory.leak").at(0);
+  const Finding finding = found_memory(run, "memory.leak").at(0);
   EXPECT_THAT(finding.title, HasSubstr("host memory of ranks 0, 1 grows"));
   EXPECT_THAT(finding.detail,
               HasSubstr("after 11,000 (10,000 to 12,222) more steps, about 0.31 h"));
@@ -110,7 +110,7 @@ TEST(MemoryLeak, AHostWhoseMemoryEndsSoonIsCritical) {
   RuleRun run = growing_hosts();
   run.facts(0).host_memory = {
       .available_bytes = 44 * kGb, .cgroup_bytes = 7 * kGb, .cgroup_limit_bytes = 9 * kGb};
-  const Finding finding = found(run, "memory.leak").at(0);
+  const Finding finding = found_memory(run, "memory.leak").at(0);
   EXPECT_THAT(finding.detail, HasSubstr("after 500 (454 to 555) more steps")) << "its cgroup's";
   EXPECT_EQ(finding.severity, FindingSeverity::kCritical);
 }
@@ -118,10 +118,12 @@ TEST(MemoryLeak, AHostWhoseMemoryEndsSoonIsCritical) {
 TEST(MemoryLeak, WhatTheHostHasLeftMayNotBeKnown) {
   RuleRun run = growing_hosts();
   run.facts(2).host_memory.available_bytes = kGb;
-  EXPECT_THAT(found(run, "memory.leak").at(0).detail, HasSubstr("is not known")) << "another host";
+  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("is not known"))
+      << "another host";
   run.facts(0).host_memory.available_bytes = kGb;
   run.traces.clear();
-  EXPECT_THAT(found(run, "memory.leak").at(0).detail, HasSubstr("is not known")) << "who shares it";
+  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("is not known"))
+      << "who shares it";
 }
 
 TEST(MemoryLeak, ExplainsThatLittleIsLeft) {
@@ -140,24 +142,24 @@ RuleRun stalling_run() {
 
 TEST(MemoryAllocatorStalls, CallsOfTheDriverInEachStep) {
   RuleRun run = stalling_run();
-  const std::vector<Finding> findings = found(run, "memory.allocator-stalls");
+  const std::vector<Finding> findings = found_memory(run, "memory.allocator-stalls");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 5 * kNsPerMs);
-  EXPECT_THAT(found(run, "memory.cache-churn"), IsEmpty()) << "nobody asked for it";
+  EXPECT_THAT(found_memory(run, "memory.cache-churn"), IsEmpty()) << "nobody asked for it";
   for (RankDigest& digest : run.digests) {
     for (const CallKind kind : {CallKind::kAllocate, CallKind::kRelease}) {
       Calls& calls = digest.facts.calls[static_cast<size_t>(kind)];
       std::erase_if(calls.kept, [](const Call& call) { return call.at.ns > RuleRun::kStep; });
     }
   }
-  EXPECT_THAT(found(run, "memory.allocator-stalls"), IsEmpty()) << "while it warmed up";
+  EXPECT_THAT(found_memory(run, "memory.allocator-stalls"), IsEmpty()) << "while it warmed up";
 }
 
 TEST(MemoryAllocatorStalls, Retries) {
   RuleRun run = memory_run(79);
   of_rank(run, 0).retries = 3;
-  const std::vector<Finding> findings = found(run, "memory.allocator-stalls");
+  const std::vector<Finding> findings = found_memory(run, "memory.allocator-stalls");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0));
@@ -166,10 +168,11 @@ TEST(MemoryAllocatorStalls, Retries) {
 TEST(MemoryCacheChurn, TheProgramEmptiesItsCache) {
   RuleRun run = stalling_run();
   run.call_all(CallKind::kEmptyCache, 1, 3 * kNsPerMs);
-  const std::vector<Finding> findings = found(run, "memory.cache-churn");
+  const std::vector<Finding> findings = found_memory(run, "memory.cache-churn");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
-  EXPECT_THAT(found(run, "memory.allocator-stalls"), IsEmpty()) << "one cause is one finding";
+  EXPECT_THAT(found_memory(run, "memory.allocator-stalls"), IsEmpty())
+      << "one cause is one finding";
 }
 
 TEST(MemoryCacheChurn, SegmentsGoBackInEachStep) {
@@ -179,19 +182,19 @@ TEST(MemoryCacheChurn, SegmentsGoBackInEachStep) {
     of_rank(run, r).segment_allocs_per_step = 3;
     of_rank(run, r).cache_flushes = RuleRun::kSteady;
   }
-  EXPECT_THAT(found(run, "memory.cache-churn"), SizeIs(1));
+  EXPECT_THAT(found_memory(run, "memory.cache-churn"), SizeIs(1));
   for (size_t r = 0; r < 2; ++r) of_rank(run, r).cache_flushes = 2;
-  EXPECT_THAT(found(run, "memory.cache-churn"), IsEmpty());
-  EXPECT_THAT(found(run, "memory.allocator-stalls"), SizeIs(1));
+  EXPECT_THAT(found_memory(run, "memory.cache-churn"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.allocator-stalls"), SizeIs(1));
 }
 
 TEST(MemoryFragmentation, BothSharesAreNeeded) {
   RuleRun run = memory_run(40);
   of_rank(run, 0).fragmentation = {.slack = 0.4, .non_releasable = 0.2};
-  ASSERT_THAT(found(run, "memory.fragmentation"), SizeIs(1));
-  EXPECT_TRUE(is_complete(found(run, "memory.fragmentation")[0]));
+  ASSERT_THAT(found_memory(run, "memory.fragmentation"), SizeIs(1));
+  EXPECT_TRUE(is_complete(found_memory(run, "memory.fragmentation")[0]));
   of_rank(run, 0).fragmentation.non_releasable = 0.02;
-  EXPECT_THAT(found(run, "memory.fragmentation"), IsEmpty()) << "it could be given back";
+  EXPECT_THAT(found_memory(run, "memory.fragmentation"), IsEmpty()) << "it could be given back";
 }
 
 TEST(MemoryImbalance, AboveFifteenPercent) {
@@ -202,10 +205,10 @@ TEST(MemoryImbalance, AboveFifteenPercent) {
                                                  .max_over_mean = 1.2,
                                                  .max_less_median = 20 * kGb,
                                                  .ranks = 2};
-  ASSERT_THAT(found(run, "memory.imbalance"), SizeIs(1));
-  EXPECT_TRUE(is_complete(found(run, "memory.imbalance")[0]));
+  ASSERT_THAT(found_memory(run, "memory.imbalance"), SizeIs(1));
+  EXPECT_TRUE(is_complete(found_memory(run, "memory.imbalance")[0]));
   run.report.memory->imbalance->max_over_mean = 1.1;
-  EXPECT_THAT(found(run, "memory.imbalance"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.imbalance"), IsEmpty());
 }
 
 TEST(MemoryCandidates, OnlyWhereMemoryIsShort) {
@@ -214,31 +217,31 @@ TEST(MemoryCandidates, OnlyWhereMemoryIsShort) {
       ZeroSizing{.rank = 0, .ranks = 4, .share = 0.7, .saved_bytes = {3, 2, 1}, .worthwhile = true};
   run.report.memory->checkpointing =
       CheckpointingSizing{.rank = 0, .share = 0.7, .activation_bytes = 50, .worthwhile = true};
-  EXPECT_THAT(found(run, "memory.zero-candidate"), SizeIs(1));
-  EXPECT_THAT(found(run, "memory.activations"), SizeIs(1));
+  EXPECT_THAT(found_memory(run, "memory.zero-candidate"), SizeIs(1));
+  EXPECT_THAT(found_memory(run, "memory.activations"), SizeIs(1));
   for (RankMemory& memory : run.report.memory->per_rank) memory.soft_headroom = 60 * kGb;
-  EXPECT_THAT(found(run, "memory.zero-candidate"), IsEmpty());
-  EXPECT_THAT(found(run, "memory.activations"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.zero-candidate"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.activations"), IsEmpty());
   run = memory_run(70, 4);
   run.report.memory->zero = ZeroSizing{.rank = 0, .ranks = 4, .share = 0.3};
-  EXPECT_THAT(found(run, "memory.zero-candidate"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.zero-candidate"), IsEmpty());
 }
 
 TEST(MemoryRetainedGraph, ActivationsOfEarlierSteps) {
   RuleRun run = memory_run(40);
   of_rank(run, 1).retained_graph_bytes = 2 * kGb;
-  const std::vector<Finding> findings = found(run, "memory.retained-graph");
+  const std::vector<Finding> findings = found_memory(run, "memory.retained-graph");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
   of_rank(run, 1).retained_graph_bytes = kGb / 10;
-  EXPECT_THAT(found(run, "memory.retained-graph"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.retained-graph"), IsEmpty());
 }
 
 TEST(MemoryHeadroomUnused, OnlyWhereTheDeviceIsNotFilled) {
   RuleRun run = memory_run(10);
   run.kernel_all(KernelClass::kOther, "kernel", 50 * kNsPerMs);
-  EXPECT_THAT(found(run, "memory.headroom-unused"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.headroom-unused"), IsEmpty());
   run.set_all(Category::kLaunch, 30 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
     for (int i = 0; i < 200; ++i) {
@@ -246,10 +249,10 @@ TEST(MemoryHeadroomUnused, OnlyWhereTheDeviceIsNotFilled) {
       run.facts(r).start_lag_ns.add(4'000);
     }
   }
-  ASSERT_THAT(found(run, "memory.headroom-unused"), SizeIs(1));
+  ASSERT_THAT(found_memory(run, "memory.headroom-unused"), SizeIs(1));
   EXPECT_EQ(run.cause_of("memory.headroom-unused"), "host.launch-bound");
   for (RankMemory& memory : run.report.memory->per_rank) memory.soft_headroom = 20 * kGb;
-  EXPECT_THAT(found(run, "memory.headroom-unused"), IsEmpty());
+  EXPECT_THAT(found_memory(run, "memory.headroom-unused"), IsEmpty());
 }
 
 TEST(MemoryRules, SayNothingWithoutMemory) {

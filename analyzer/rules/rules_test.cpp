@@ -57,18 +57,18 @@ Verdict verdict(int rank, int64_t cost_ns, bool named) {
 }
 
 const Finding* find(const std::vector<Finding>& findings, std::string_view rule) {
-  const auto found = std::ranges::find(findings, rule, &Finding::rule);
-  return found == findings.end() ? nullptr : &*found;
+  const auto found_all = std::ranges::find(findings, rule, &Finding::rule);
+  return found_all == findings.end() ? nullptr : &*found_all;
 }
 
-std::vector<Finding> found(const Report& report, const std::vector<Verdict>& verdicts) {
+std::vector<Finding> found_all(const Report& report, const std::vector<Verdict>& verdicts) {
   return find_all({.report = report, .verdicts = verdicts, .digests = {}});
 }
 
-TEST(RulesTest, HealthyRunHasNoFinding) { EXPECT_TRUE(found(report_of(4), {}).empty()); }
+TEST(RulesTest, HealthyRunHasNoFinding) { EXPECT_TRUE(found_all(report_of(4), {}).empty()); }
 
 TEST(RulesTest, CulpritIsSaidWithTheNumbersThatDecided) {
-  const std::vector<Finding> findings = found(report_of(4), {verdict(2, 15 * kNsPerMs, true)});
+  const std::vector<Finding> findings = found_all(report_of(4), {verdict(2, 15 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 1U);
   const Finding& f = findings[0];
   EXPECT_EQ(f.rule, "balance.straggler");
@@ -82,7 +82,7 @@ TEST(RulesTest, CulpritIsSaidWithTheNumbersThatDecided) {
 
 TEST(RulesTest, SeverityFollowsTheCost) {
   const auto severity = [](int64_t ns, bool named) {
-    return found(report_of(4), {verdict(2, ns, named)}).front().severity;
+    return found_all(report_of(4), {verdict(2, ns, named)}).front().severity;
   };
   EXPECT_EQ(severity(10 * kNsPerMs, true), FindingSeverity::kCritical);
   EXPECT_EQ(severity(9 * kNsPerMs, true), FindingSeverity::kWarn);
@@ -100,7 +100,7 @@ TEST(RulesTest, EveryCauseHasAdviceOfItsOwn) {
   for (const std::string& cause : causes) {
     Verdict v = verdict(2, 15 * kNsPerMs, true);
     v.straggler.cause = cause;
-    const std::vector<Finding> findings = found(report_of(4), {v});
+    const std::vector<Finding> findings = found_all(report_of(4), {v});
     EXPECT_TRUE(advice.insert(findings.front().advice).second) << cause;
     EXPECT_FALSE(findings.front().refuted_by.empty());
   }
@@ -111,7 +111,7 @@ TEST(RulesTest, AWholeHostIsOneFinding) {
   v.straggler.host = "node-b";
   v.straggler.host_ranks = {2, 3};
   v.straggler.onset_step = 40;
-  const Finding f = found(report_of(4), {v}).front();
+  const Finding f = found_all(report_of(4), {v}).front();
   EXPECT_THAT(f.title, HasSubstr("host node-b (ranks 2, 3) holds everyone up"));
   EXPECT_THAT(f.detail, HasSubstr("since step 40"));
   EXPECT_THAT(f.ranks, ElementsAre(2, 3));
@@ -120,9 +120,9 @@ TEST(RulesTest, AWholeHostIsOneFinding) {
 TEST(RulesTest, AWholeStageIsNoHost) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   v.straggler.role = "stage 2 of 2";
-  EXPECT_THAT(found(report_of(4), {v}).front().detail, HasSubstr("compared with stage 2 of 2"));
+  EXPECT_THAT(found_all(report_of(4), {v}).front().detail, HasSubstr("compared with stage 2 of 2"));
   v.straggler.host_ranks = {2, 3};
-  const Finding f = found(report_of(4), {v}).front();
+  const Finding f = found_all(report_of(4), {v}).front();
   EXPECT_THAT(f.title, ::testing::StartsWith("stage 2 of 2 (ranks 2, 3) holds everyone up"));
   EXPECT_THAT(f.detail, Not(HasSubstr("compared with"))) << "it is the stage itself";
   EXPECT_THAT(f.ranks, ElementsAre(2, 3));
@@ -131,20 +131,20 @@ TEST(RulesTest, AWholeStageIsNoHost) {
 TEST(RulesTest, AHostWithoutANameIsThatOfItsRanks) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   v.straggler.host_ranks = {2, 3};
-  EXPECT_THAT(found(report_of(4), {v}).front().title,
+  EXPECT_THAT(found_all(report_of(4), {v}).front().title,
               ::testing::StartsWith("the host of ranks 2, 3 holds everyone up"));
 }
 
 TEST(RulesTest, WhatTheVerdictSaysOfItselfIsTold) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
-  EXPECT_EQ(found(report_of(4), {v}).front().decided_by.size(), 3U);
+  EXPECT_EQ(found_all(report_of(4), {v}).front().decided_by.size(), 3U);
   v.decided_by = {"by this"};
   v.refuted_by = {"by that"};
-  EXPECT_THAT(found(report_of(4), {v}).front().decided_by, ElementsAre("by this"));
+  EXPECT_THAT(found_all(report_of(4), {v}).front().decided_by, ElementsAre("by this"));
 }
 
 TEST(RulesTest, UnnamedIsNotAccused) {
-  const std::vector<Finding> findings = found(report_of(2), {verdict(1, 20 * kNsPerMs, false)});
+  const std::vector<Finding> findings = found_all(report_of(2), {verdict(1, 20 * kNsPerMs, false)});
   EXPECT_THAT(findings[0].title, HasSubstr("rank 1 is slower than its peers"));
   EXPECT_THAT(findings[0].detail, HasSubstr("by chance"));
 }
@@ -153,7 +153,7 @@ TEST(RulesTest, ExposedTransfer) {
   Report report = report_of(3);
   for (RankOverlap& rank : report.overlap->per_rank)
     rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
-  const std::vector<Finding> findings = found(report, {});
+  const std::vector<Finding> findings = found_all(report, {});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].rule, "comm.exposed-transfer");
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -166,18 +166,18 @@ TEST(RulesTest, AdviceAgainstTransfersFitsWhatIsTransferred) {
     rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
   report.point_to_point = {{.from = 0, .to = 1, .n = 40, .per_step = 4}};
   report.collectives = {{.n = 1, .per_step = 0}};  // at the start only
-  EXPECT_THAT(found(report, {})[0].advice, HasSubstr("micro-batches"));
+  EXPECT_THAT(found_all(report, {})[0].advice, HasSubstr("micro-batches"));
   report.collectives->push_back({.n = 10, .per_step = 1});
-  EXPECT_THAT(found(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
+  EXPECT_THAT(found_all(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
 }
 
 TEST(RulesTest, InputBoundNeedsMostRanks) {
   Report report = report_of(4);
   set(report, 0, Category::kInputWait, 20 * kNsPerMs);
   set(report, 1, Category::kInputWait, 20 * kNsPerMs);
-  EXPECT_EQ(find(found(report, {}), "input.bound"), nullptr);
+  EXPECT_EQ(find(found_all(report, {}), "input.bound"), nullptr);
   set(report, 2, Category::kInputWait, 20 * kNsPerMs);
-  const std::vector<Finding> findings = found(report, {});
+  const std::vector<Finding> findings = found_all(report, {});
   const Finding* f = find(findings, "input.bound");
   ASSERT_NE(f, nullptr);
   EXPECT_THAT(f->ranks, ElementsAre(0, 1, 2));
@@ -186,11 +186,11 @@ TEST(RulesTest, InputBoundNeedsMostRanks) {
 TEST(RulesTest, WaitingHangsBelowTheCulprit) {
   Report report = report_of(2);
   for (RankOverlap& rank : report.overlap->per_rank) rank.exposed_wait_ns = kSteps * 8 * kNsPerMs;
-  std::vector<Finding> findings = found(report, {});
+  std::vector<Finding> findings = found_all(report, {});
   ASSERT_NE(find(findings, "balance.waiting"), nullptr);
   EXPECT_EQ(find(findings, "balance.waiting")->severity, FindingSeverity::kInfo);
   EXPECT_EQ(find(findings, "balance.waiting")->caused_by, std::nullopt);
-  findings = found(report, {verdict(0, 15 * kNsPerMs, true)});
+  findings = found_all(report, {verdict(0, 15 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].rule, "balance.straggler");
   EXPECT_EQ(findings[1].rule, "balance.waiting");
@@ -200,7 +200,7 @@ TEST(RulesTest, WaitingHangsBelowTheCulprit) {
 TEST(RulesTest, ASmallCauseExplainsNoLargeSymptom) {
   Report report = report_of(4);
   for (RankOverlap& rank : report.overlap->per_rank) rank.exposed_wait_ns = kSteps * 30 * kNsPerMs;
-  const std::vector<Finding> findings = found(report, {verdict(0, 4 * kNsPerMs, true)});
+  const std::vector<Finding> findings = found_all(report, {verdict(0, 4 * kNsPerMs, true)});
   ASSERT_NE(find(findings, "balance.waiting"), nullptr);
   EXPECT_EQ(find(findings, "balance.waiting")->caused_by, std::nullopt);
 }
@@ -209,13 +209,13 @@ TEST(RulesTest, CausesAreRankedByTimeAndConfidence) {
   Report report = report_of(4);
   for (RankOverlap& rank : report.overlap->per_rank)
     rank.exposed_transfer_ns = kSteps * 20 * kNsPerMs;  // of which a part could be won
-  std::vector<Finding> findings = found(report, {verdict(2, 12 * kNsPerMs, true)});
+  std::vector<Finding> findings = found_all(report, {verdict(2, 12 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].rule, "balance.straggler") << "surely 12 ms, against at most 20 ms";
   EXPECT_GT(findings[1].cost_ns, findings[0].cost_ns);
-  findings = found(report, {verdict(2, 2 * kNsPerMs, true)});
+  findings = found_all(report, {verdict(2, 2 * kNsPerMs, true)});
   EXPECT_EQ(findings[0].rule, "comm.exposed-transfer");
-  findings = found(report, {verdict(2, 30 * kNsPerMs, false)});
+  findings = found_all(report, {verdict(2, 30 * kNsPerMs, false)});
   EXPECT_EQ(findings[1].rule, "balance.straggler") << "not named: behind all that is";
 }
 
@@ -298,9 +298,9 @@ TEST(RulesTest, LostRecordsAreSaid) {
   Report report = report_of(2);
   report.recording.events = 100'000;
   report.recording.lost = {{.rank = 1, .count = 10}};
-  EXPECT_EQ(found(report, {}).front().severity, FindingSeverity::kInfo);
+  EXPECT_EQ(found_all(report, {}).front().severity, FindingSeverity::kInfo);
   report.recording.lost[0].count = 5'000;
-  const std::vector<Finding> findings = found(report, {});
+  const std::vector<Finding> findings = found_all(report, {});
   EXPECT_EQ(findings.front().rule, "hygiene.lost-records");
   EXPECT_EQ(findings.front().severity, FindingSeverity::kWarn);
 }
@@ -313,7 +313,7 @@ TEST(RulesTest, HangComesFirst) {
                      .communicator = "default_pg",
                      .function = schema::Function::kAllReduce,
                      .sequence = 7};
-  const std::vector<Finding> findings = found(report, {verdict(2, 90 * kNsPerMs, true)});
+  const std::vector<Finding> findings = found_all(report, {verdict(2, 90 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].rule, "comm.hang");
   EXPECT_EQ(findings[0].title,

@@ -16,7 +16,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kFewestBatches = 3;
+constexpr size_t kFewestSampleBatches = 3;
 constexpr double kSharedShare = 0.5;    // of a rank's batches
 constexpr double kRepeatedShare = 0.9;  // of an epoch's places
 constexpr size_t kShownRanks = 4;
@@ -98,7 +98,7 @@ class CommonBatches {
       for (const Epoch& epoch : epochs_[d]) {
         for (const BatchFact* batch : epoch.batches)
           readers_[key(d, epoch, *batch->hash)].insert(d);
-        if (epoch.complete && epoch.batches.size() >= kFewestBatches)
+        if (epoch.complete && epoch.batches.size() >= kFewestSampleBatches)
           whole_[key(d, epoch, static_cast<int64_t>(epoch.sum()))].insert(d);
       }
     }
@@ -121,7 +121,7 @@ class CommonBatches {
         shared.shown.push_back(batch);
       }
     }
-    if (static_cast<size_t>(all) < kFewestBatches || read_twice == 0) return shared;
+    if (static_cast<size_t>(all) < kFewestSampleBatches || read_twice == 0) return shared;
     shared.share = static_cast<double>(read_twice) / static_cast<double>(all);
     shared.readers = static_cast<double>(readers) / static_cast<double>(read_twice);
     return shared;
@@ -149,7 +149,7 @@ class CommonBatches {
 // Positions at which two epochs read the same batch, of those that both have.
 double repeated(const Epoch& a, const Epoch& b) {
   const size_t places = std::min(a.batches.size(), b.batches.size());
-  if (places < kFewestBatches) return 0;
+  if (places < kFewestSampleBatches) return 0;
   size_t equal = 0;
   for (size_t i = 0; i < places; ++i) equal += a.batches[i]->hash == b.batches[i]->hash ? 1 : 0;
   return static_cast<double>(equal) / static_cast<double>(places);
@@ -335,7 +335,7 @@ std::vector<Finding> order_repeats(const RuleInput& input) {
     size_t compared = 0;
     size_t same = 0;
     for (size_t e = 1; e < epochs.size(); ++e) {
-      if (std::min(epochs[e].batches.size(), epochs[e - 1].batches.size()) < kFewestBatches)
+      if (std::min(epochs[e].batches.size(), epochs[e - 1].batches.size()) < kFewestSampleBatches)
         continue;
       ++compared;
       same += repeated(epochs[e - 1], epochs[e]) >= kRepeatedShare ? 1 : 0;

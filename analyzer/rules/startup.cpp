@@ -4,7 +4,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr Rule kRules[] = {
+constexpr Rule kStartupRules[] = {
     {.name = "startup.failed",
      .ids = "M10, M13, M24",
      .finds = "a rank ended with an error, and no rank had made an update",
@@ -103,6 +103,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> startup_rules() { return kRules; }
+std::span<const Rule> startup_rules() { return kStartupRules; }
 
 }  // namespace dprof::analyzer

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> found(const RuleRun& run, std::string_view name) {
+std::vector<Finding> found_startup(const RuleRun& run, std::string_view name) {
   std::vector<Finding> findings = run.of(startup_rules(), name);
   for (const Finding& finding : findings) {
     EXPECT_FALSE(finding.decided_by.empty()) << name;
@@ -41,38 +41,38 @@ CommRun that_fails(bool met) {
 TEST(StartupFailed, NobodyMadeAnUpdate) {
   CommRun run = that_fails(true);
   run.rank(0).last_activity.open = {{.name = "forward", .begun_ago_ns = 5, .ended_ago_ns = {}}};
-  const std::vector<Finding> findings = found(run, "startup.failed");
+  const std::vector<Finding> findings = found_startup(run, "startup.failed");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0)) << "the launcher ended rank 1";
   EXPECT_THAT(findings[0].detail, HasSubstr("exit:1, in `forward`"));
-  EXPECT_THAT(found(run, "startup.rendezvous"), IsEmpty()) << "they had met";
+  EXPECT_THAT(found_startup(run, "startup.rendezvous"), IsEmpty()) << "they had met";
 }
 
 TEST(StartupFailed, NotAfterTraining) {
   CommRun run(2);
   run.traces[0].exit_status = "exit:1";
-  EXPECT_THAT(found(run, "startup.failed"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "startup.failed"), IsEmpty());
   CommRun well = that_fails(true);
   for (TraceFile& trace : well.traces) trace.exit_status = "exit:0";
-  EXPECT_THAT(found(well, "startup.failed"), IsEmpty());
+  EXPECT_THAT(found_startup(well, "startup.failed"), IsEmpty());
 }
 
 TEST(StartupRendezvous, NobodyMetAnybody) {
   CommRun run = that_fails(false);
-  ASSERT_THAT(found(run, "startup.rendezvous"), SizeIs(1));
+  ASSERT_THAT(found_startup(run, "startup.rendezvous"), SizeIs(1));
   EXPECT_EQ(run.cause_of("startup.rendezvous"), "startup.failed") << "one root cause, one finding";
   run.report.run.world_size = 1;
-  EXPECT_THAT(found(run, "startup.rendezvous"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "startup.rendezvous"), IsEmpty());
 }
 
 TEST(StartupNoRanks, NothingWasComputed) {
   CommRun run = that_fails(false);
   run.report.run.world_size.reset();
-  EXPECT_THAT(found(run, "startup.no-ranks"), IsEmpty()) << "it failed";
+  EXPECT_THAT(found_startup(run, "startup.no-ranks"), IsEmpty()) << "it failed";
   for (TraceFile& trace : run.traces) trace.exit_status = "exit:0";
-  EXPECT_THAT(found(run, "startup.no-ranks"), SizeIs(1));
+  EXPECT_THAT(found_startup(run, "startup.no-ranks"), SizeIs(1));
   run.rank(1).ops = {{{0}, {5}}};
-  EXPECT_THAT(found(run, "startup.no-ranks"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "startup.no-ranks"), IsEmpty());
 }
 
 CommRun on_devices(const std::vector<std::string>& uuids) {
@@ -88,21 +88,21 @@ CommRun on_devices(const std::vector<std::string>& uuids) {
 
 TEST(DeviceShared, OneUuidForTwoRanks) {
   const CommRun run = on_devices({"GPU-a", "GPU-b", "GPU-a"});
-  const std::vector<Finding> findings = found(run, "device.shared");
+  const std::vector<Finding> findings = found_startup(run, "device.shared");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0, 2));
-  EXPECT_THAT(found(run, "parallel.stages-share-device"), IsEmpty());
-  EXPECT_THAT(found(on_devices({"GPU-a", "GPU-b"}), "device.shared"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "parallel.stages-share-device"), IsEmpty());
+  EXPECT_THAT(found_startup(on_devices({"GPU-a", "GPU-b"}), "device.shared"), IsEmpty());
   CommRun seen = on_devices({"GPU-a", "GPU-a"});
   seen.facts(1).devices[0].kernels = 0;
-  EXPECT_THAT(found(seen, "device.shared"), IsEmpty()) << "seen, not used";
+  EXPECT_THAT(found_startup(seen, "device.shared"), IsEmpty()) << "seen, not used";
 }
 
 TEST(StagesShareDevice, RanksThatPassMessages) {
   CommRun run = on_devices({"GPU-a", "GPU-a"});
   run.message(0, 1);
-  EXPECT_THAT(found(run, "parallel.stages-share-device"), SizeIs(1));
-  EXPECT_THAT(found(run, "device.shared"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "parallel.stages-share-device"), SizeIs(1));
+  EXPECT_THAT(found_startup(run, "device.shared"), IsEmpty());
 }
 
 void mark(RuleRun& run, std::string name, double per_step, int64_t mean_ns) {
@@ -117,13 +117,13 @@ void mark(RuleRun& run, std::string name, double per_step, int64_t mean_ns) {
 TEST(SingleProcess, ReplicatesTheModelInEachStep) {
   CommRun run(1);
   mark(run, "gather", 1, kNsPerMs);
-  EXPECT_THAT(found(run, "parallel.single-process"), IsEmpty());
+  EXPECT_THAT(found_startup(run, "parallel.single-process"), IsEmpty());
   mark(run, "replicate", 1, 4 * kNsPerMs);
   mark(run, "reduce", 1, kNsPerMs);
-  ASSERT_THAT(found(run, "parallel.single-process"), SizeIs(1));
-  EXPECT_EQ(found(run, "parallel.single-process")[0].cost_ns, 6 * kNsPerMs);
+  ASSERT_THAT(found_startup(run, "parallel.single-process"), SizeIs(1));
+  EXPECT_EQ(found_startup(run, "parallel.single-process")[0].cost_ns, 6 * kNsPerMs);
   run.report.run.world_size = 2;
-  EXPECT_THAT(found(run, "parallel.single-process"), IsEmpty()) << "a rank of a larger job";
+  EXPECT_THAT(found_startup(run, "parallel.single-process"), IsEmpty()) << "a rank of a larger job";
 }
 
 CommRun pipeline(double micro_batches) {
@@ -138,20 +138,20 @@ CommRun pipeline(double micro_batches) {
 }
 
 TEST(Bubble, FewMicroBatches) {
-  const std::vector<Finding> findings = found(pipeline(1), "parallel.bubble");
+  const std::vector<Finding> findings = found_startup(pipeline(1), "parallel.bubble");
   ASSERT_THAT(findings, SizeIs(1));
   // 3/4 idle now, 3/19 with 16 micro-batches: of 40 ms remain 8.4.
   EXPECT_NEAR(static_cast<double>(*findings[0].cost_ns), 31.6e6, 0.1e6);
   EXPECT_THAT(findings[0].advice, HasSubstr("at least 16"));
   EXPECT_EQ(pipeline(1).cause_of("balance.waiting"), "parallel.bubble");
-  EXPECT_THAT(found(pipeline(16), "parallel.bubble"), IsEmpty()) << "enough in flight";
+  EXPECT_THAT(found_startup(pipeline(16), "parallel.bubble"), IsEmpty()) << "enough in flight";
   CommRun calm = pipeline(1);
   calm.report.overlap->per_rank.clear();
-  EXPECT_THAT(found(calm, "parallel.bubble"), IsEmpty()) << "nobody waits";
+  EXPECT_THAT(found_startup(calm, "parallel.bubble"), IsEmpty()) << "nobody waits";
 }
 
 // Steps of four micro-batches; those at `partial` have two.
-CommRun accumulating(const std::vector<size_t>& partial) {
+CommRun accumulating_start(const std::vector<size_t>& partial) {
   CommRun run(2);
   for (RankDigest& digest : run.digests) {
     MarkedPhase micro;
@@ -176,26 +176,26 @@ void drop_update(CommRun& run, size_t step) {
 }
 
 TEST(PartialAccumulation, WindowsWithoutAnUpdate) {
-  CommRun run = accumulating({5, 11});
-  EXPECT_THAT(found(run, "step.partial-accumulation"), IsEmpty()) << "they update";
+  CommRun run = accumulating_start({5, 11});
+  EXPECT_THAT(found_startup(run, "step.partial-accumulation"), IsEmpty()) << "they update";
   drop_update(run, 5);
   drop_update(run, 11);
-  const std::vector<Finding> findings = found(run, "step.partial-accumulation");
+  const std::vector<Finding> findings = found_startup(run, "step.partial-accumulation");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("2 of 12 windows"));
   EXPECT_EQ(findings[0].cost_ns, 200 * kNsPerMs / 12);
-  CommRun whole = accumulating({});
+  CommRun whole = accumulating_start({});
   drop_update(whole, 5);
-  EXPECT_THAT(found(whole, "step.partial-accumulation"), IsEmpty()) << "as many as usual";
+  EXPECT_THAT(found_startup(whole, "step.partial-accumulation"), IsEmpty()) << "as many as usual";
 }
 
 TEST(SkippedSteps, ManyOfThem) {
   CommRun run(2);
   run.call_all(CallKind::kScalerUpdate, 1, 1000);
   run.facts(0).scaler_skips = 2;
-  EXPECT_THAT(found(run, "amp.skipped-steps"), IsEmpty()) << "while the scale settles";
+  EXPECT_THAT(found_startup(run, "amp.skipped-steps"), IsEmpty()) << "while the scale settles";
   run.facts(0).scaler_skips = 6;
-  const std::vector<Finding> findings = found(run, "amp.skipped-steps");
+  const std::vector<Finding> findings = found_startup(run, "amp.skipped-steps");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 50 * kNsPerMs);
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -205,16 +205,16 @@ TEST(ManyWriters, EachRankSaves) {
   CommRun run(2);
   run.set_detail_all("host.checkpoint", 5 * kNsPerMs);
   run.set_detail_all("host.logging", 0);
-  ASSERT_THAT(found(run, "io.many-writers"), SizeIs(1));
-  EXPECT_EQ(found(run, "io.many-writers")[0].severity, FindingSeverity::kInfo)
+  ASSERT_THAT(found_startup(run, "io.many-writers"), SizeIs(1));
+  EXPECT_EQ(found_startup(run, "io.many-writers")[0].severity, FindingSeverity::kInfo)
       << "whether the files are equal is not told";
   CommRun sharded = run;
   sharded.collective({.function = schema::Function::kReduceScatter});
-  EXPECT_THAT(found(sharded, "io.many-writers"), IsEmpty()) << "each saves its own share";
+  EXPECT_THAT(found_startup(sharded, "io.many-writers"), IsEmpty()) << "each saves its own share";
   CommRun one(2);
   one.report.breakdown->per_rank[0].detail_ns = {
       {"host.checkpoint", RuleRun::kSteady * 5 * kNsPerMs}};
-  EXPECT_THAT(found(one, "io.many-writers"), IsEmpty());
+  EXPECT_THAT(found_startup(one, "io.many-writers"), IsEmpty());
 }
 
 }  // namespace

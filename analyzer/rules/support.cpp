@@ -13,8 +13,6 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kEvidenceRows = 20;
-constexpr size_t kEvidenceRanks = 4;
 constexpr size_t kRanksInWords = 8;
 constexpr size_t kDeepestPhase = 64;  // phases that begin between a moment and the one around it
 

@@ -2,7 +2,8 @@
 // What most rules need: shares of the median step, prices, figures by rank, evidence. A rule says
 // what it costs with priced(), which gives the severity too.
 //
-// Threading  pure functions. Units  ns per steady step, unless a name says otherwise.
+// Threading  pure functions.
+// Units      ns per steady step, unless a name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ namespace dprof::analyzer {
 inline constexpr double kCriticalShare = 0.10;
 inline constexpr double kWarnShare = 0.03;
 inline constexpr double kInfoShare = 0.01;
+// Of a finding: rows of so many ranks, so many of each.
+inline constexpr size_t kEvidenceRanks = 4;
+inline constexpr size_t kEvidenceRows = 20;
 // What is said of a price that no replay computed.
 inline constexpr std::string_view kUpperBound = "an upper bound of what could be won";
 

@@ -19,7 +19,6 @@ using schema::Marker;
 
 constexpr double kSkippedShare = 0.1;  // of the updates; a few are usual while the scale settles
 constexpr int64_t kFewestSkipped = 3;
-constexpr size_t kEvidenceRanks = 4;
 
 // The windows of a rank that gathered fewer gradients than usual, and whether an update followed.
 struct Windows {

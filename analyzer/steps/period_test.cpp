@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAreArray;
 
-constexpr size_t kSteps = 40;
+constexpr size_t kPeriodSteps = 40;
 
 // Tokens of one step.
 using Grammar = std::vector<uint32_t>;
@@ -85,7 +85,7 @@ Sequence made(const Grammar& step, double probability, Inserted where, uint32_t 
   const auto foreign = [&] { add(static_cast<uint32_t>(100 + random() % 3), 50'000); };
   const size_t burst_step = 7 + random() % 25;
   const size_t burst_at = random() % step.size();
-  for (size_t s = 0; s < kSteps; ++s) {
+  for (size_t s = 0; s < kPeriodSteps; ++s) {
     const bool in_step = where == Inserted::kInSteps && uniform(random) < probability;
     const size_t at = random() % step.size();
     for (size_t i = 0; i < step.size(); ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLeastGap = 0.005;  // of a step: less is the pause between two operators
 constexpr double kSamePlace = 0.1;   // of a step
-constexpr double kInMostSteps = 0.8;
+constexpr double kQuietInMostSteps = 0.8;
 
 // The longest part of `window` that `set` does not cover; empty if it covers all.
 Interval longest_gap(const IntervalSet& set, Interval window) {
@@ -85,7 +85,7 @@ std::optional<std::vector<TraceNs>> quiet_starts(const RankDigest& digest,
   };
   const auto same = std::ranges::count_if(offsets, is_usual);
   if (static_cast<double>(median_ns(gaps)) < kLeastGap * usual ||
-      static_cast<double>(same) < kInMostSteps * static_cast<double>(begins.size()))
+      static_cast<double>(same) < kQuietInMostSteps * static_cast<double>(begins.size()))
     return std::nullopt;
   // Before the first step stands anything.
   if (!is_usual(offsets.front())) starts.front() = begins.front() - DurationNs{usual_offset};

@@ -10,15 +10,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kCauseMs = 1'000'000;
 
 KindNs kinds(int64_t input, int64_t forward, int64_t backward, int64_t optimizer, int64_t other) {
   KindNs result{};
-  result[index_of(OwnKind::kInput)] = input * kMs;
-  result[index_of(OwnKind::kForward)] = forward * kMs;
-  result[index_of(OwnKind::kBackward)] = backward * kMs;
-  result[index_of(OwnKind::kOptimizer)] = optimizer * kMs;
-  result[index_of(OwnKind::kUnattributed)] = other * kMs;
+  result[index_of(OwnKind::kInput)] = input * kCauseMs;
+  result[index_of(OwnKind::kForward)] = forward * kCauseMs;
+  result[index_of(OwnKind::kBackward)] = backward * kCauseMs;
+  result[index_of(OwnKind::kOptimizer)] = optimizer * kCauseMs;
+  result[index_of(OwnKind::kUnattributed)] = other * kCauseMs;
   return result;
 }
 
@@ -84,7 +84,7 @@ TEST(CauseTest, UniformIsNoLargerBatch) {
 
 TEST(CauseTest, WithoutACoreIsContention) {
   KindNs culprit = kinds(10, 110, 210, 30, 20);
-  culprit[index_of(OwnKind::kRunnable)] = 80 * kMs;
+  culprit[index_of(OwnKind::kRunnable)] = 80 * kCauseMs;
   EXPECT_EQ(Case(culprit).cause().word, "cpu_contention");
 }
 
@@ -126,7 +126,7 @@ using schema::ThreadWait;
 // 99 ms outside of every phase, its peers 20, and so many looks at it, each in a step of its own.
 Case waiting(std::initializer_list<std::pair<ThreadWait, double>> looks) {
   Case one(kinds(10, 100, 200, 30, 99));
-  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 300.0 * kMs;
+  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 300.0 * kCauseMs;
   for (const auto& [wait, count] : looks) {
     one.machines[1].looks.counts[static_cast<size_t>(wait)] = count;
     one.machines[1].looks.observations[static_cast<size_t>(wait)] = count;
@@ -139,7 +139,7 @@ TEST(CauseTest, ThreadThatRunsOutsideOfPhases) {
   const Cause asleep = one.cause();
   EXPECT_EQ(asleep.word, "host") << "nobody knows what it waited for";
   EXPECT_THAT(asleep.reasons.back(), HasSubstr("was not recorded"));
-  one.machines[1].cpu_per_step_ns = 375.0 * kMs;
+  one.machines[1].cpu_per_step_ns = 375.0 * kCauseMs;
   EXPECT_EQ(one.cause().word, "host");
   EXPECT_THAT(one.cause().reasons.back(), Not(HasSubstr("neither ran"))) << "it runs";
 }
@@ -178,7 +178,7 @@ TEST(CauseTest, PeersThatWaitAlikeAreNoExcess) {
   for (size_t rank = 0; rank < 3; ++rank) {
     const auto wait = static_cast<size_t>(ThreadWait::kLock);
     for (KindNs& of_step : one.work.kind_ns[rank]) {
-      if (rank != 1) of_step[index_of(OwnKind::kUnattributed)] = 80 * kMs;
+      if (rank != 1) of_step[index_of(OwnKind::kUnattributed)] = 80 * kCauseMs;
     }
     one.machines[rank].looks.counts[wait] = one.machines[rank].looks.observations[wait] = 60;
   }
@@ -202,18 +202,18 @@ TEST(CauseTest, WaitsWithinPhasesAreNoneOfIt) {
 TEST(CauseTest, PhaseThatTakesNoCpuTimeIsNoComputation) {
   Case one(kinds(10, 100, 280, 30, 20));
   EXPECT_EQ(one.cause().word, "compute") << "CPU time is not known";
-  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 300.0 * kMs;
+  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 300.0 * kCauseMs;
   EXPECT_EQ(one.cause().word, "host");
-  one.machines[1].cpu_per_step_ns = 380.0 * kMs;
+  one.machines[1].cpu_per_step_ns = 380.0 * kCauseMs;
   EXPECT_EQ(one.cause().word, "compute") << "it runs";
-  one.machines[1].cpu_per_step_ns = 300.0 * kMs;
+  one.machines[1].cpu_per_step_ns = 300.0 * kCauseMs;
   one.work.on_device = true;
   EXPECT_EQ(one.cause().word, "compute") << "its device works, whatever the host does";
 
   Case some(kinds(10, 100, 280, 30, 20), Shape::kTransient);
   some.suspect.when = {3};  // 80 ms in one step of ten
-  for (Machine& machine : some.machines) machine.cpu_per_step_ns = 300.0 * kMs;
-  some.machines[1].cpu_per_step_ns = 308.0 * kMs;
+  for (Machine& machine : some.machines) machine.cpu_per_step_ns = 300.0 * kCauseMs;
+  some.machines[1].cpu_per_step_ns = 308.0 * kCauseMs;
   EXPECT_EQ(some.cause().word, "compute") << "8 ms per step are all of it";
 }
 
@@ -221,18 +221,18 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
   for (const auto& own : {kinds(10, 100, 280, 30, 20), kinds(10, 100, 200, 30, 99)}) {
     Case one(own);
     for (Machine& machine : one.machines) {
-      machine.cpu_per_step_ns = 300.0 * kMs;
-      machine.kernel_cpu_per_step_ns = 5.0 * kMs;
+      machine.cpu_per_step_ns = 300.0 * kCauseMs;
+      machine.kernel_cpu_per_step_ns = 5.0 * kCauseMs;
       machine.faults_per_step = 100;
     }
-    one.machines[1].cpu_per_step_ns = 379.0 * kMs;
+    one.machines[1].cpu_per_step_ns = 379.0 * kCauseMs;
     const std::string otherwise = one.cause().word;
-    one.machines[1].kernel_cpu_per_step_ns = 75.0 * kMs;
+    one.machines[1].kernel_cpu_per_step_ns = 75.0 * kCauseMs;
     EXPECT_EQ(one.cause().word, otherwise) << "the kernel may work for anything";
     one.machines[1].faults_per_step = 300;
     EXPECT_EQ(one.cause().word, "allocator");
     EXPECT_THAT(one.cause().reasons.back(), HasSubstr("300 pages"));
-    one.machines[1].kernel_cpu_per_step_ns = 30.0 * kMs;
+    one.machines[1].kernel_cpu_per_step_ns = 30.0 * kCauseMs;
     EXPECT_EQ(one.cause().word, otherwise) << "it is not what took so long";
   }
 }

@@ -25,8 +25,6 @@ constexpr double kEvidentShareOfStep = 0.02;
 constexpr double kGreatShareOfStep = 0.5;  // no hiccup of a busy machine, if they are alike
 constexpr double kPower = 1.645;           // standard deviations above the threshold, for 0.95
 
-std::vector<double> doubles(const Series& values) { return {values.begin(), values.end()}; }
-
 // Medians of all values but one, from one sort: O(n log n) for all n of them.
 class MedianOfOthers {
  public:

@@ -11,7 +11,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int64_t kStep = 100'000'000;
+constexpr int64_t kDetectStep = 100'000'000;
 
 // The job of analysis.md 6.2: ranks differ by a little all the time, steps by more, with rare
 // spikes.
@@ -37,7 +37,7 @@ OwnWork work_of(const Job& job, uint64_t seed) {
       double length = own * (1 + job.noise * normal(random));
       // Hiccups of a machine are of all sizes.
       if (uniform(random) < job.spike_rate) length -= job.spike * std::log(1 - uniform(random));
-      series.push_back(static_cast<int64_t>(length * static_cast<double>(kStep)));
+      series.push_back(static_cast<int64_t>(length * static_cast<double>(kDetectStep)));
     }
     work.own_ns.push_back(std::move(series));
   }
@@ -50,7 +50,7 @@ void delay(OwnWork& work, size_t rank, int64_t ns) {
 
 std::vector<Suspect> suspects_in(const OwnWork& work) {
   const Roles roles = same_roles(work.own_ns.size());
-  return suspects_of(work, roles, excess_of(work, roles), kStep);
+  return suspects_of(work, roles, excess_of(work, roles), kDetectStep);
 }
 
 const Suspect* suspect_at(const std::vector<Suspect>& suspects, size_t rank) {
@@ -98,7 +98,8 @@ TEST(DetectTest, HealthyJobsRaiseNoSuspectThatMatters) {
       for (const Suspect& s : suspects_in(work_of({.ranks = ranks}, seed))) {
         ++suspects;
         EXPECT_EQ(s.shape, Shape::kPersistent);
-        EXPECT_LT(median_ns(s.excess_ns), kStep * 3 / 100) << ranks << " ranks, seed " << seed;
+        EXPECT_LT(median_ns(s.excess_ns), kDetectStep * 3 / 100)
+            << ranks << " ranks, seed " << seed;
       }
     }
   }
@@ -120,7 +121,7 @@ TEST(DetectTest, FivePercentIsFoundAmongManyRanks) {
   int found = 0;
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     OwnWork work = work_of({.ranks = 64}, seed);
-    delay(work, 17, kStep / 20);
+    delay(work, 17, kDetectStep / 20);
     const std::vector<Suspect> suspects = suspects_in(work);
     found += suspect_at(suspects, 17) != nullptr ? 1 : 0;
   }
@@ -130,7 +131,7 @@ TEST(DetectTest, FivePercentIsFoundAmongManyRanks) {
 TEST(DetectTest, TenPercentOfTwoRanksIsFound) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     OwnWork work = work_of({.ranks = 2, .steps = 58}, seed);
-    delay(work, 1, kStep / 10);
+    delay(work, 1, kDetectStep / 10);
     const std::vector<Suspect> suspects = suspects_in(work);
     ASSERT_NE(suspect_at(suspects, 1), nullptr) << "seed " << seed;
     EXPECT_EQ(suspect_at(suspects, 0), nullptr);
@@ -139,8 +140,8 @@ TEST(DetectTest, TenPercentOfTwoRanksIsFound) {
 
 TEST(DetectTest, TwoSlowRanksDoNotHideEachOther) {
   OwnWork work = work_of({.ranks = 8}, 3);
-  delay(work, 2, kStep / 5);
-  delay(work, 6, kStep / 4);
+  delay(work, 2, kDetectStep / 5);
+  delay(work, 6, kDetectStep / 4);
   const std::vector<Suspect> suspects = suspects_in(work);
   EXPECT_NE(suspect_at(suspects, 2), nullptr);
   EXPECT_NE(suspect_at(suspects, 6), nullptr);
@@ -149,7 +150,7 @@ TEST(DetectTest, TwoSlowRanksDoNotHideEachOther) {
 
 TEST(DetectTest, FewStepsShowNoStructure) {
   OwnWork work = work_of({.ranks = 4, .steps = 4}, 1);
-  delay(work, 0, kStep);
+  delay(work, 0, kDetectStep);
   EXPECT_TRUE(suspects_in(work).empty());
 }
 
@@ -158,9 +159,9 @@ TEST(DetectTest, ShapesOfSpikes) {
   OwnWork regular = work_of(quiet, 1);
   OwnWork rare = regular;
   OwnWork turning = regular;
-  for (size_t s = 5; s < 100; s += 12) regular.own_ns[1][s] += kStep;
-  for (const size_t s : {3U, 17U, 24U, 60U, 91U}) rare.own_ns[1][s] += kStep;
-  for (size_t s = 0; s < 100; ++s) turning.own_ns[(s * 7 + s / 3) % 4][s] += kStep / 2;
+  for (size_t s = 5; s < 100; s += 12) regular.own_ns[1][s] += kDetectStep;
+  for (const size_t s : {3U, 17U, 24U, 60U, 91U}) rare.own_ns[1][s] += kDetectStep;
+  for (size_t s = 0; s < 100; ++s) turning.own_ns[(s * 7 + s / 3) % 4][s] += kDetectStep / 2;
   const auto shape_of = [](const OwnWork& work) {
     const std::vector<Suspect> suspects = suspects_in(work);
     return suspects.size() == 1 ? word_of(suspects.front().shape) : "none";
@@ -173,7 +174,7 @@ TEST(DetectTest, ShapesOfSpikes) {
 TEST(DetectTest, OnsetIsWhereItBegan) {
   for (const size_t begin : {20U, 50U, 80U}) {
     OwnWork work = work_of({.ranks = 4, .spike_rate = 0}, begin);
-    for (size_t s = begin; s < 100; ++s) work.own_ns[2][s] += kStep / 5;
+    for (size_t s = begin; s < 100; ++s) work.own_ns[2][s] += kDetectStep / 5;
     const std::vector<Suspect> suspects = suspects_in(work);
     ASSERT_EQ(suspects.size(), 1U) << begin;
     EXPECT_EQ(suspects.front().shape, Shape::kPersistent);
@@ -186,7 +187,7 @@ TEST(DetectTest, OnsetIsWhereItBegan) {
 TEST(DetectTest, WhatLastsAllTheTimeHasNoOnset) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     OwnWork work = work_of({.ranks = 4}, seed);
-    delay(work, 2, kStep / 5);
+    delay(work, 2, kDetectStep / 5);
     const std::vector<Suspect> suspects = suspects_in(work);
     ASSERT_EQ(suspects.size(), 1U) << seed;
     EXPECT_FALSE(suspects.front().onset) << seed;
@@ -198,7 +199,7 @@ TEST(DetectTest, WhatLastsAllTheTimeHasNoOnset) {
 TEST(DetectTest, FewRanksByTurnsAreRotating) {
   for (const size_t ranks : {2, 3, 4}) {
     OwnWork work = work_of({.ranks = static_cast<int>(ranks), .noise = 0.01, .spike_rate = 0}, 4);
-    for (size_t s = 0; s < 100; ++s) work.own_ns[s % ranks][s] += kStep / 8;
+    for (size_t s = 0; s < 100; ++s) work.own_ns[s % ranks][s] += kDetectStep / 8;
     const std::vector<Suspect> suspects = suspects_in(work);
     ASSERT_EQ(suspects.size(), 1U) << ranks;
     EXPECT_EQ(suspects.front().shape, Shape::kRotating) << ranks;
@@ -218,7 +219,7 @@ TEST(DetectTest, HiccupsOfManyRanksAreNobodys) {
     OwnWork work = work_of({.ranks = 64, .noise = 0.01, .spike_rate = 0}, seed);
     std::mt19937_64 random(seed);
     for (auto& series : work.own_ns) {
-      for (int64_t& own : series) own += random() % 100 == 0 ? kStep / 2 : 0;
+      for (int64_t& own : series) own += random() % 100 == 0 ? kDetectStep / 2 : 0;
     }
     EXPECT_TRUE(suspects_in(work).empty()) << seed;
   }
@@ -232,7 +233,7 @@ TEST(DetectTest, FloorIsFoundAsOftenAsItSays) {
     for (uint64_t seed = 1; seed <= kTrials; ++seed) {
       OwnWork work = work_of({.ranks = ranks, .spike_rate = 0}, seed);
       const Roles roles = same_roles(work.own_ns.size());
-      const Scale scale = scale_of(work, roles, excess_of(work, roles), kStep);
+      const Scale scale = scale_of(work, roles, excess_of(work, roles), kDetectStep);
       delay(work, 1, static_cast<int64_t>(scale.floor_ns));
       seen += suspect_at(suspects_in(work), 1) != nullptr ? 1 : 0;
     }

@@ -6,19 +6,19 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kSteps = 40;
+constexpr int64_t kNetworkMs = 1'000'000;
+constexpr int64_t kNetworkSteps = 40;
 constexpr int64_t kSince = 20;
 
 // Two ranks that reduce once in a step; from one step on transfers, and steps, take longer.
-struct Job {
+struct NetworkJob {
   std::vector<RankDigest> digests = std::vector<RankDigest>(2);
   std::vector<TraceFile> traces = std::vector<TraceFile>(2);
   Steps steps;
   Matching matching;
   SlowLinks links;
 
-  Job(int64_t slower_transfers_ns, int64_t slower_steps_ns) {
+  NetworkJob(int64_t slower_transfers_ns, int64_t slower_steps_ns) {
     traces[0].host = "a";
     traces[1].host = "b";
     Group group;
@@ -26,10 +26,10 @@ struct Job {
     group.members = {0, 1};
     group.digests = {0, 1};
     matching.groups.push_back(group);
-    for (int64_t s = 0; s < kSteps; ++s) {
+    for (int64_t s = 0; s < kNetworkSteps; ++s) {
       AlignedStep step;
       step.index = s;
-      step.longest_ns = 100 * kMs + (s >= kSince ? slower_steps_ns : 0) + s % 2 * kMs;
+      step.longest_ns = 100 * kNetworkMs + (s >= kSince ? slower_steps_ns : 0) + s % 2 * kNetworkMs;
       steps.steps.push_back(step);
       Instance instance;
       instance.function = schema::Function::kAllReduce;
@@ -42,8 +42,8 @@ struct Job {
     }
     steps.ranks = {0, 1};
     steps.first_steady = 2;
-    steps.last_steady = static_cast<size_t>(kSteps) - 1;
-    steps.info.median_ns = 100 * kMs;
+    steps.last_steady = static_cast<size_t>(kNetworkSteps) - 1;
+    steps.info.median_ns = 100 * kNetworkMs;
     links.onsets.push_back({.communicator = "all",
                             .function = schema::Function::kAllReduce,
                             .bytes = 1000,
@@ -63,7 +63,7 @@ struct Job {
 };
 
 TEST(NetworkTest, TransfersThatBecameSlowerForAllAreNobodysLink) {
-  const std::vector<Verdict> verdicts = Job(30 * kMs, 28 * kMs).verdicts();
+  const std::vector<Verdict> verdicts = NetworkJob(30 * kNetworkMs, 28 * kNetworkMs).verdicts();
   ASSERT_EQ(verdicts.size(), 1U);
   const Straggler& s = verdicts.front().straggler;
   EXPECT_EQ(s.cause, "network");
@@ -71,24 +71,26 @@ TEST(NetworkTest, TransfersThatBecameSlowerForAllAreNobodysLink) {
   EXPECT_EQ(s.onset_step, kSince);
   EXPECT_TRUE(verdicts.front().named);
   // In 20 of 38 steady steps, and no more than the steps lost.
-  EXPECT_NEAR(static_cast<double>(s.cost_ns), 28e6 * 20 / 38, static_cast<double>(kMs) / 2);
+  EXPECT_NEAR(static_cast<double>(s.cost_ns), 28e6 * 20 / 38, static_cast<double>(kNetworkMs) / 2);
   EXPECT_GT(s.bound_ns, 0);
 }
 
-TEST(NetworkTest, WhatIsHiddenCostsNothing) { EXPECT_TRUE(Job(30 * kMs, 0).verdicts().empty()); }
+TEST(NetworkTest, WhatIsHiddenCostsNothing) {
+  EXPECT_TRUE(NetworkJob(30 * kNetworkMs, 0).verdicts().empty());
+}
 
 TEST(NetworkTest, StepsThatLostMoreHaveAnotherReason) {
-  EXPECT_TRUE(Job(30 * kMs, 80 * kMs).verdicts().empty());
+  EXPECT_TRUE(NetworkJob(30 * kNetworkMs, 80 * kNetworkMs).verdicts().empty());
 }
 
 TEST(NetworkTest, WithinOneHostItIsNoNetwork) {
-  Job job(30 * kMs, 28 * kMs);
+  NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
   job.traces[1].host = "a";
   EXPECT_TRUE(job.verdicts().empty());
 }
 
 TEST(NetworkTest, WhereGroupsCanBeToldApartTheySpeak) {
-  Job job(30 * kMs, 28 * kMs);
+  NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
   job.links.groups.push_back({});
   EXPECT_TRUE(job.verdicts().empty());
 }

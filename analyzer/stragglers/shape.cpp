@@ -34,8 +34,6 @@ constexpr double kOnePerStep = 1.3;
 constexpr double kOwnTurns = 0.6;   // of its share of the steps, in which each rank is late
 constexpr double kSameSize = 0.25;  // spread of what the last rank is late by, of its median
 
-std::vector<double> doubles(const Series& values) { return {values.begin(), values.end()}; }
-
 Series part_of(const Series& values, size_t begin, size_t end) {
   return {values.begin() + static_cast<ptrdiff_t>(begin),
           values.begin() + static_cast<ptrdiff_t>(end)};

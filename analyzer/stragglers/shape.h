@@ -10,6 +10,10 @@
 
 namespace dprof::analyzer {
 
+[[nodiscard]] inline std::vector<double> doubles(const Series& values) {
+  return {values.begin(), values.end()};
+}
+
 // Beyond the threshold in most steps and in several parts of the run, and more than it fluctuates.
 [[nodiscard]] bool lasts(const Series& excess, double threshold);
 

@@ -29,7 +29,7 @@ constexpr double kUnlikeStages = 0.12;  // stages of a pipeline differ by less t
 constexpr double kOfHost = 0.75;        // ranks of a node that share a verdict
 
 // Suspects that share a host or a stage, and their verdict.
-struct Group {
+struct RankGroup {
   std::vector<Suspect> suspects;  // the largest excess first
   Cause cause;                    // of the first
   std::string host;
@@ -103,10 +103,10 @@ class Judge {
   }
 
   std::vector<Verdict> verdicts() {
-    std::vector<Group> groups = grouped(suspects_of(work_, roles_, excess_, median_step()));
-    std::erase_if(groups, [&](const Group& group) { return is_expected(group); });
+    std::vector<RankGroup> groups = grouped(suspects_of(work_, roles_, excess_, median_step()));
+    std::erase_if(groups, [&](const RankGroup& group) { return is_expected(group); });
     std::vector<std::vector<Suspect>> members;
-    for (const Group& group : groups) members.push_back(group.suspects);
+    for (const RankGroup& group : groups) members.push_back(group.suspects);
     const std::vector<Price> prices = prices_.of(members);
     std::vector<Verdict> verdicts;
     for (size_t g = 0; g < groups.size(); ++g) verdicts.push_back(verdict_of(groups[g], prices[g]));
@@ -131,7 +131,7 @@ class Judge {
            static_cast<double>(suspects) >= kOfHost * static_cast<double>(members);
   }
 
-  std::vector<Group> grouped(std::vector<Suspect> suspects) {
+  std::vector<RankGroup> grouped(std::vector<Suspect> suspects) {
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_host;  // and cause
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_stage;
     std::map<std::string, size_t> on_host;
@@ -149,9 +149,10 @@ class Judge {
         by_stage[{roles_.of[*suspects[i].rank].name, causes[i].word}].push_back(i);
     }
     std::vector<bool> taken(suspects.size(), false);
-    std::vector<Group> groups;
+    std::vector<RankGroup> groups;
     const auto take = [&](const std::vector<size_t>& which, std::string host, std::string role) {
-      Group group{.suspects = {}, .cause = {}, .host = std::move(host), .role = std::move(role)};
+      RankGroup group{
+          .suspects = {}, .cause = {}, .host = std::move(host), .role = std::move(role)};
       size_t first = which.front();
       for (const size_t i : which) {
         taken[i] = true;
@@ -184,7 +185,7 @@ class Judge {
 
   // Stages of a pipeline are never quite alike, in forward no more than in backward: nobody is to
   // blame for that.
-  [[nodiscard]] bool is_expected(const Group& group) const {
+  [[nodiscard]] bool is_expected(const RankGroup& group) const {
     const Suspect& first = group.suspects.front();
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
     return group.cause.computes && group.cause.relative < kUnlikeStages;
@@ -194,7 +195,7 @@ class Judge {
     return sum / static_cast<int64_t>(std::max<size_t>(1, work_.steps.size()));
   }
 
-  Verdict verdict_of(const Group& group, const Price& price) {
+  Verdict verdict_of(const RankGroup& group, const Price& price) {
     const Suspect& first = group.suspects.front();
     Verdict verdict;
     Straggler& s = verdict.straggler;
@@ -239,7 +240,7 @@ class Judge {
   // Two ranks that share cores differ by chance for longer than a short run. Against one other rank
   // only, computation that is slower as a whole, a little, or by no more than it fluctuates,
   // accuses nobody; where computation hardly fluctuates, nobody shares anything.
-  [[nodiscard]] bool is_clear_between_two(const Group& group) const {
+  [[nodiscard]] bool is_clear_between_two(const RankGroup& group) const {
     const Cause& cause = group.cause;
     if (cause.computes) {
       const double fluctuation = fluctuation_of(work_);
@@ -252,7 +253,7 @@ class Judge {
     return group.suspects.front().shape != Shape::kPersistent || cause.steady;
   }
 
-  [[nodiscard]] bool is_culprit(const Group& group, const Straggler& s) const {
+  [[nodiscard]] bool is_culprit(const RankGroup& group, const Straggler& s) const {
     const std::optional<size_t> rank = group.suspects.front().rank;
     const size_t compared = rank ? roles_.sets[*roles_.set_of[*rank]].size() : ranks();
     if (compared == 2 && !is_clear_between_two(group)) return false;
@@ -278,7 +279,7 @@ class Judge {
     return std::clamp(std::sqrt(sharp * shows) * majority * complete, 0.0, 1.0);
   }
 
-  void explain(const Group& group, Verdict& verdict) const {
+  void explain(const RankGroup& group, Verdict& verdict) const {
     const Straggler& s = verdict.straggler;
     const Suspect& first = group.suspects.front();
     std::vector<std::string>& by = verdict.decided_by;

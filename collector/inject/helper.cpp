@@ -94,7 +94,7 @@ bool finish_connecting() noexcept {
   return true;
 }
 
-void serve() noexcept {
+void serve_recorder() noexcept {
   if (!finish_connecting()) return;
   // What has held until now; the recorder may have asked for something else meanwhile.
   const bool on = runtime.default_mask != 0;
@@ -126,7 +126,7 @@ void* helper_main(void*) noexcept {
   pthread_setname_np(pthread_self(), "dprof");
   while (!runtime.helper_may_run.load(std::memory_order_acquire)) pause_ns(kMs / 4);
   if (runtime.state.load(std::memory_order_acquire) == SessionState::kActive) {
-    serve();
+    serve_recorder();
     // The descriptor stays: closing a number that the program may be reusing is worse than one
     // dead socket.
     disable_session();

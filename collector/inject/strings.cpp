@@ -11,7 +11,7 @@ constexpr uint32_t kTableEntries = 16384;
 constexpr uint32_t kProbes = 16;
 constexpr uint64_t kPopulateBytes = 256 << 10;
 
-constinit std::atomic<uint32_t> table[kTableEntries] = {};
+constinit std::atomic<uint32_t> interned[kTableEntries] = {};
 constinit std::atomic<uint64_t> populated_bytes = 0;
 
 // Appends to the arena after seeing to its pages; 0 when that cannot be.
@@ -41,7 +41,7 @@ uint32_t intern(const wire::Mapping& mapping, const char* text, size_t length) n
   const uint32_t hash = wire::text_hash(text, length);
   uint32_t made = 0;
   for (uint32_t probe = 0; probe < kProbes; ++probe) {
-    std::atomic<uint32_t>& place = table[(hash + probe) % kTableEntries];
+    std::atomic<uint32_t>& place = interned[(hash + probe) % kTableEntries];
     uint32_t id = place.load(std::memory_order_acquire);
     if (id == 0) {
       if (made == 0) made = append(mapping, text, length);

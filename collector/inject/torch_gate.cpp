@@ -211,7 +211,7 @@ bool look_for_torch() noexcept {
 constexpr uint64_t kEagerNs = 3'000'000;             // while a torch is expected
 constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // then it is looked for less often
 
-uint64_t serve(uint64_t now_ns) noexcept {
+uint64_t watch_for_torch(uint64_t now_ns) noexcept {
   if (gate.started_ns == 0) gate.started_ns = now_ns;
   const bool settled = look_for_torch();
   if (gate.entry != nullptr && now_ns >= gate.next_call_ns) {
@@ -228,6 +228,6 @@ void apply(uint32_t, wire::DetailLevel detail) noexcept {
 
 }  // namespace
 
-constinit const SourceHooks kTorchHooks = {&apply, &serve, nullptr};
+constinit const SourceHooks kTorchHooks = {&apply, &watch_for_torch, nullptr};
 
 }  // namespace dprof::inject

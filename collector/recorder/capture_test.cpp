@@ -11,7 +11,7 @@ namespace {
 using wire::CaptureCause;
 using wire::CaptureState;
 using wire::DetailLevel;
-using Kind = CaptureRequest::Kind;
+using RequestKind = CaptureRequest::Kind;
 
 constexpr int64_t kStep = 100'000'000;  // ns
 
@@ -142,10 +142,10 @@ TEST(CapturePlanTest, ArmedWaitsForARequest) {
   CapturePlan plan(settings, 0);
   EXPECT_EQ(plan.order().state, CaptureState::kArmed);
   EXPECT_FALSE(plan.keeps(50));
-  plan.on_request({Kind::kStart}, 100);
+  plan.on_request({RequestKind::kStart}, 100);
   EXPECT_EQ(plan.order().state, CaptureState::kRecording);
   EXPECT_EQ(plan.order().cause, CaptureCause::kRequest);
-  plan.on_request({Kind::kStop}, 200);
+  plan.on_request({RequestKind::kStop}, 200);
   EXPECT_EQ(plan.order().state, CaptureState::kArmed);
   EXPECT_FALSE(plan.keeps(99));
   EXPECT_TRUE(plan.keeps(150));
@@ -157,12 +157,12 @@ TEST(CapturePlanTest, ARequestEndsTheWindows) {
   CaptureSettings settings;
   settings.seconds = Window{10, 20};
   CapturePlan early(settings, 0);
-  early.on_request({Kind::kStart}, kNsPerSecond);
+  early.on_request({RequestKind::kStart}, kNsPerSecond);
   EXPECT_TRUE(early.keeps(5 * kNsPerSecond));
   EXPECT_TRUE(early.keeps(30 * kNsPerSecond));
   CapturePlan within(settings, 0);
   within.on_time(12 * kNsPerSecond);
-  within.on_request({Kind::kStop}, 12 * kNsPerSecond);
+  within.on_request({RequestKind::kStop}, 12 * kNsPerSecond);
   EXPECT_TRUE(within.keeps(11 * kNsPerSecond));
   EXPECT_FALSE(within.keeps(13 * kNsPerSecond));
   within.on_time(14 * kNsPerSecond);
@@ -185,7 +185,7 @@ TEST(CapturePlanTest, ALateProcessGetsWhatWasAskedFor) {
 TEST(CapturePlanTest, TheLevelCanBeAskedFor) {
   CapturePlan plan(CaptureSettings{}, 0);
   EXPECT_EQ(plan.order().detail, DetailLevel::kStandard);
-  plan.on_request({Kind::kLevel, DetailLevel::kFull}, 10);
+  plan.on_request({RequestKind::kLevel, DetailLevel::kFull}, 10);
   EXPECT_EQ(plan.order().detail, DetailLevel::kFull);
   EXPECT_EQ(plan.order().cause, CaptureCause::kRequest);
 }
@@ -205,7 +205,7 @@ TEST(CapturePlanTest, LoweringGoesDownToNothingAndStaysUntilSomebodyAsks) {
   EXPECT_FALSE(plan.lower(CaptureCause::kGovernor, 40));
   plan.on_time(1000 * kNsPerSecond);
   EXPECT_EQ(plan.order().state, CaptureState::kArmed);
-  plan.on_request({Kind::kLevel, DetailLevel::kStandard}, 50);
+  plan.on_request({RequestKind::kLevel, DetailLevel::kStandard}, 50);
   EXPECT_EQ(plan.order().state, CaptureState::kRecording);
   EXPECT_EQ(plan.order().detail, DetailLevel::kStandard);
 }

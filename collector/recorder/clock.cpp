@@ -167,4 +167,10 @@ std::string RunClock::id() const {
   return id;
 }
 
+int64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
+
 }  // namespace dprof::recorder

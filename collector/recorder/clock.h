@@ -12,6 +12,8 @@
 
 namespace dprof::recorder {
 
+[[nodiscard]] int64_t thread_cpu_ns();  // that the calling thread has used
+
 // A test switch: two recorders on one machine with different fake clocks behave as two hosts. Their
 // CLOCK_MONOTONIC_RAW reads raw + offset + raw * drift, CLOCK_REALTIME is as far from it as the
 // real one. A function of the machine's clock alone, so that recorders with equal ones share a

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "collector/recorder/known.h"
+
 namespace dprof::recorder {
 
 using schema::Backend;
@@ -17,10 +19,6 @@ constexpr size_t kMaxPending = 4096;
 constexpr size_t kMaxRunning = 65536;
 constexpr size_t kMaxGroups = 1024;  // with something pending; and worker threads
 constexpr size_t kMaxLive = 262144;
-
-std::optional<int64_t> known(int64_t value) {
-  return value < 0 ? std::nullopt : std::optional(value);
-}
 
 bool is_point_to_point(Function function) {
   return function == Function::kSend || function == Function::kRecv;

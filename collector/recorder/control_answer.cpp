@@ -24,7 +24,7 @@ std::string_view state_of(const RecorderStatus& status) {
   return status.capture.requested.value_or(!status.capture.armed) ? "recording" : "armed";
 }
 
-json json_of(const ProcessStatus& process) {
+json json_of_process(const ProcessStatus& process) {
   return {{"pid", process.pid},
           {"rank", process.rank ? json(*process.rank) : json()},
           {"state", word_of(process.capture.order.state)},
@@ -42,7 +42,7 @@ std::string render_status(const RecorderStatus& status) {
   json processes = json::array();
   double overhead = 0;
   for (const ProcessStatus& process : status.processes) {
-    processes.push_back(json_of(process));
+    processes.push_back(json_of_process(process));
     overhead = std::max(overhead, process.capture.overhead);
   }
   const CaptureSettings& capture = status.capture;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kAnswerPatience{5000};
 
 Failure gone(const RecorderFile& file, std::string_view why) {
   return fail(
@@ -29,7 +29,7 @@ Failure gone(const RecorderFile& file, std::string_view why) {
 
 Result<std::string> ask(const RecorderFile& file, std::string_view request) {
   const Result<std::string> reply =
-      ask_recorder(file.control_port, fmt::format("{} {}", file.token, request), kPatience);
+      ask_recorder(file.control_port, fmt::format("{} {}", file.token, request), kAnswerPatience);
   if (!reply.ok()) return gone(file, reply.error().what);
   const json read = json::parse(*reply, nullptr, false);
   if (!read.is_object() || read.value("schema", "") != "dprof.control/1") {

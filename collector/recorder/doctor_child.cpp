@@ -26,7 +26,7 @@ struct Child {
 };
 
 // Forks; the child runs `act` with its stdout on a pipe, in a process group of its own.
-Result<Child> start(const std::function<int()>& act) {
+Result<Child> start_child(const std::function<int()>& act) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return fail(Code::kIo, fmt::format("pipe: {}", std::strerror(errno)));
@@ -46,7 +46,7 @@ Result<Child> start(const std::function<int()>& act) {
 
 // Everything that the child says, and its exit code. What it started and left holding the pipe is
 // not waited for.
-Result<CommandAnswer> listen(const Child& child, std::chrono::seconds patience) {
+Result<CommandAnswer> answer_of(const Child& child, std::chrono::seconds patience) {
   CommandAnswer answer;
   const Steady::time_point until = Steady::now() + patience;
   bool late = false;
@@ -80,7 +80,7 @@ Result<CommandAnswer> listen(const Child& child, std::chrono::seconds patience) 
 
 Result<std::string> ask_child(const std::function<std::string()>& ask,
                               std::chrono::seconds patience) {
-  const Result<Child> child = start([&] {
+  const Result<Child> child = start_child([&] {
     const std::string answer = ask();
     size_t done = 0;
     while (done < answer.size()) {
@@ -91,7 +91,7 @@ Result<std::string> ask_child(const std::function<std::string()>& ask,
     return 0;
   });
   if (!child.ok()) return fail(child.error());
-  const Result<CommandAnswer> answer = listen(*child, patience);
+  const Result<CommandAnswer> answer = answer_of(*child, patience);
   if (!answer.ok()) return fail(answer.error());
   if (answer->code == 0) return answer->output;
   return fail(Code::kUnsupported,
@@ -101,7 +101,7 @@ Result<std::string> ask_child(const std::function<std::string()>& ask,
 
 Result<CommandAnswer> ask_command(const std::vector<std::string>& command,
                                   std::chrono::seconds patience) {
-  const Result<Child> child = start([&] {
+  const Result<Child> child = start_child([&] {
     std::vector<char*> pointers;
     for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
     pointers.push_back(nullptr);
@@ -109,7 +109,7 @@ Result<CommandAnswer> ask_command(const std::vector<std::string>& command,
     return 127;
   });
   if (!child.ok()) return fail(child.error());
-  return listen(*child, patience);
+  return answer_of(*child, patience);
 }
 
 }  // namespace dprof::recorder

@@ -21,7 +21,7 @@ constexpr int kCuptiConcurrentKernel = 10;  // CUPTI_ACTIVITY_KIND_CONCURRENT_KE
 constexpr int kNcclWithPlugin = 22600;      // 2.26: version 3 of the profiler plugin
 
 template <typename Function>
-Function function_of(void* library, const char* name) {
+Function library_function(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
@@ -61,10 +61,10 @@ std::string ask_driver() {
     const char* why = dlerror();
     return fmt::format("missing {}", why != nullptr ? why : "libcuda.so.1");
   }
-  const auto init = function_of<int (*)(unsigned)>(cuda, "cuInit");
-  const auto version = function_of<int (*)(int*)>(cuda, "cuDriverGetVersion");
-  const auto count = function_of<int (*)(int*)>(cuda, "cuDeviceGetCount");
-  const auto name = function_of<int (*)(char*, int, int)>(cuda, "cuDeviceGetName");
+  const auto init = library_function<int (*)(unsigned)>(cuda, "cuInit");
+  const auto version = library_function<int (*)(int*)>(cuda, "cuDriverGetVersion");
+  const auto count = library_function<int (*)(int*)>(cuda, "cuDeviceGetCount");
+  const auto name = library_function<int (*)(char*, int, int)>(cuda, "cuDeviceGetName");
   if (init == nullptr || version == nullptr || count == nullptr) return "missing its functions";
   if (const int code = init(0); code != 0) return fmt::format("refused {}", code);
   int number = 0, devices = 0;
@@ -78,12 +78,12 @@ std::string ask_driver() {
 std::string ask_cupti(const std::vector<std::string>& paths) {
   // The driver first: CUPTI looks for it by itself, and some versions want it initialised.
   if (void* cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    if (const auto init = function_of<int (*)(unsigned)>(cuda, "cuInit")) init(0);
+    if (const auto init = library_function<int (*)(unsigned)>(cuda, "cuInit")) init(0);
   }
   void* cupti = first_that_loads(paths);
   if (cupti == nullptr) return "missing";
-  const auto version = function_of<int (*)(uint32_t*)>(cupti, "cuptiGetVersion");
-  const auto enable = function_of<int (*)(int)>(cupti, "cuptiActivityEnable");
+  const auto version = library_function<int (*)(uint32_t*)>(cupti, "cuptiGetVersion");
+  const auto enable = library_function<int (*)(int)>(cupti, "cuptiActivityEnable");
   if (version == nullptr || enable == nullptr) return "missing";
   uint32_t number = 0;
   version(&number);
@@ -94,7 +94,7 @@ std::string ask_cupti(const std::vector<std::string>& paths) {
 std::string ask_nccl(const std::vector<std::string>& paths) {
   void* nccl = first_that_loads(paths);
   if (nccl == nullptr) return "missing";
-  const auto version = function_of<int (*)(int*)>(nccl, "ncclGetVersion");
+  const auto version = library_function<int (*)(int*)>(nccl, "ncclGetVersion");
   int number = 0;
   if (version == nullptr || version(&number) != 0) return "missing";
   return fmt::format("ok {} {}", number, path_of(nccl, "ncclGetVersion"));

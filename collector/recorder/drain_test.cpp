@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collector/recorder/test_support/drain_fixture.h"
+#include "collector/wire/enum_values.h"
 
 namespace dprof::recorder {
 namespace {
@@ -16,8 +17,12 @@ using schema::RangeCategory;
 using schema::ThreadRole;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
-
-constexpr uint8_t kOp = 0, kUser = 1, kAutograd = 2, kNvtx = 3, kNvtxProcess = 4, kNvtxMark = 5;
+using wire::range_category::kAutograd;
+using wire::range_category::kNvtx;
+using wire::range_category::kNvtxMark;
+using wire::range_category::kNvtxProcess;
+using wire::range_category::kOp;
+using wire::range_category::kUser;
 
 TEST_F(DrainTest, RangesNestPerThreadAndStandInStartOrder) {
   wire::RingWriter ring = process_.open_ring(0, kPid);

@@ -8,13 +8,13 @@
 namespace dprof::recorder {
 namespace {
 
-struct Kind {
+struct FileSystemKind {
   uint32_t type;
   const char* name;
 };
 
 // From linux/magic.h and the file systems' own sources.
-constexpr Kind kKinds[] = {
+constexpr FileSystemKind kKinds[] = {
     {0x6969, "NFS"},        {0x517b, "SMB"},       {0xff534d42, "CIFS"},  {0xfe534d42, "SMB2"},
     {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},  {0x65735546, "FUSE"},  {0x00c36400, "Ceph"},
     {0x19830326, "BeeGFS"}, {0x5346414f, "AFS"},   {0x6b414653, "AFS"},   {0x01021997, "9p"},
@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {
 }  // namespace
 
 std::optional<std::string> network_file_system_name(uint64_t type) {
-  for (const Kind& kind : kKinds) {
+  for (const FileSystemKind& kind : kKinds) {
     if (kind.type == static_cast<uint32_t>(type)) return kind.name;
   }
   return std::nullopt;

@@ -22,7 +22,7 @@ namespace {
 // lie.
 constexpr int64_t kSlackNs = kNsPerSecond;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
-constexpr uint32_t kHost = ~uint32_t{0};  // instead of a stream
+constexpr uint32_t kHostStream = ~uint32_t{0};  // instead of a stream
 
 std::optional<int64_t> unless_zero(uint64_t value) {
   return value == 0 ? std::nullopt : std::optional(static_cast<int64_t>(value));
@@ -143,7 +143,7 @@ bool GpuRows::on_event(const wire::Record& record, int64_t time_ns) {
   const std::optional<Times> when = times(said.time_ns, said.time_ns, said.flags, time_ns);
   if (!when) return false;
   std::optional<int64_t> stream_id;
-  if (said.stream != kHost) {
+  if (said.stream != kHostStream) {
     stream_id = places_.stream(said.device, said.stream);
     if (!stream_id) return false;
   } else if (said.kind != wire::GpuEventKind::kSynchronize) {

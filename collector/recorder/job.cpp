@@ -9,14 +9,10 @@
 namespace dprof::recorder {
 namespace {
 
-std::string value_of(const Variables& variables, std::string_view name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? std::string() : found->second;
-}
-
 // "NAME=value NAME=value", or "" where one of `needed` is not there.
-std::string joined(const Variables& variables, std::initializer_list<std::string_view> needed,
-                   std::initializer_list<std::string_view> optional = {}) {
+std::string joined_variables(const Variables& variables,
+                             std::initializer_list<std::string_view> needed,
+                             std::initializer_list<std::string_view> optional = {}) {
   std::string text;
   for (const std::string_view name : needed) {
     const std::string value = value_of(variables, name);
@@ -33,11 +29,11 @@ std::string joined(const Variables& variables, std::initializer_list<std::string
 std::string job_id(const Variables& variables) {
   const std::string candidates[] = {
       // torchrun's run id is "none" unless it is given: the rendezvous tells jobs apart.
-      joined(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}),
-      joined(variables, {"PMIX_NAMESPACE"}),
+      joined_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}),
+      joined_variables(variables, {"PMIX_NAMESPACE"}),
       // A job that was put back into the queue runs again under its id.
-      joined(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}, {"SLURM_RESTART_COUNT"}),
-      joined(variables, {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"}),
+      joined_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}, {"SLURM_RESTART_COUNT"}),
+      joined_variables(variables, {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"}),
   };
   for (const std::string& candidate : candidates) {
     if (!candidate.empty()) return candidate;

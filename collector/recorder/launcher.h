@@ -37,7 +37,7 @@ struct LaunchOptions {
 // No child dies with the recorder: the end of the recorder must not end training.
 //
 // Threading  one thread, which has SIGCHLD and what is to be forwarded blocked (the children have
-// not).
+//            not).
 class Launcher {
  public:
   using Clock = std::chrono::steady_clock;

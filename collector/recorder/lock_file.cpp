@@ -35,7 +35,7 @@ Failure refused(const fs::path& path) {
                   : "choose a folder that can be written with -o");
 }
 
-std::string text_of(int fd) {
+std::string content_of(int fd) {
   char text[64] = {};
   const ssize_t got = pread(fd, text, sizeof text, 0);
   return {text, static_cast<size_t>(std::max<ssize_t>(got, 0))};
@@ -71,7 +71,7 @@ bool is_same_file(int fd, const fs::path& path) {
 // Whether the owner lives. If not, `fd` has the kernel's lock on return, where there is one.
 bool owner_lives(int fd, const fs::path& path) {
   // The owner locks before it writes: a file of this boot that can be locked has no owner any more.
-  const std::string boot = text_of(fd);
+  const std::string boot = content_of(fd);
   if (!boot.empty() && boot == boot_id()) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return false;
     if (errno == EWOULDBLOCK) return true;

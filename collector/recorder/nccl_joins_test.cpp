@@ -98,10 +98,11 @@ TEST_F(NcclRowsTest, WithoutPluginAndTorchNcclsOwnRangesMakeRows) {
     uint64_t hash;
     int32_t ranks, rank, device, padding;
   } init{kHash, 4, 3, 0, 0};
-  wire::Record begin = range_begin(process_.text("ncclCommInitRank"), 20, kNvtx);
+  wire::Record begin =
+      range_begin(process_.text("ncclCommInitRank"), 20, wire::range_category::kNvtx);
   begin.range_begin.domain = domain_;
   main_.push(begin);
-  wire::Record end = range_end(40, kNvtx);
+  wire::Record end = range_end(40, wire::range_category::kNvtx);
   end.range_end.domain = domain_;
   end.range_end.payload_kind = 7;
   end.range_end.payload = sizeof init;

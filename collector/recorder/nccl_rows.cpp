@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "collector/recorder/known.h"
 #include "collector/recorder/nccl_calls.h"
 #include "collector/recorder/nccl_sizes.h"
 #include "schema/function.h"
@@ -19,10 +20,6 @@ using schema::is_message;
 using wire::Kind;
 
 namespace {
-
-std::optional<int64_t> known(int64_t value) {
-  return value < 0 ? std::nullopt : std::optional(value);
-}
 
 bool good_data(int64_t count, uint8_t function, uint8_t data_type) {
   return count >= -1 && function <= static_cast<uint8_t>(Function::kRecv) &&

@@ -20,15 +20,15 @@
 
 namespace dprof::recorder {
 
-// Joining  On its thread, a call runs c10d::allreduce_ → ncclAllReduce (NVTX) → plugin. The c10d
-// call
-//          makes the row; the plugin's call after it, if it can be its doing, adopts that row (so
-//          the row has torch's reduction, bucket and group, and NCCL's communicator, sequence,
-//          algorithm) or makes one. NVTX makes one where neither of the two sees the call, and
-//          gives the reduction where only the plugin does. The kernel comes seconds later, by the
-//          launch's external id; all calls of a group on one stream share the group's kernels.
-// Order    Records are taken in order of time over all threads, by run().
-// Bounds   Every map has one: the oldest entry goes, and its row stays as it is.
+// Joining    on its thread, a call runs c10d::allreduce_ → ncclAllReduce (NVTX) → plugin. The c10d
+//            call makes the row; the plugin's call after it, if it can be its doing, adopts that
+//            row (so the row has torch's reduction, bucket and group, and NCCL's communicator,
+//            sequence, algorithm) or makes one. NVTX makes one where neither of the two sees the
+//            call, and gives the reduction where only the plugin does. The kernel comes seconds
+//            later, by the launch's external id; all calls of a group on one stream share the
+//            group's kernels.
+// Order      records are taken in order of time over all threads, by run().
+// Bounds     every map has one: the oldest entry goes, and its row stays as it is.
 // Threading  one thread.
 class NcclRows {
  public:

@@ -22,7 +22,7 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr unsigned kMostDevices = 64;
 constexpr int kRoundsToSilence = 10;
 // How long the recorder waits at its end for a round that is under way.
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kNvmlPatience{2};
 
 struct Gpu {
   nvml::Device device = nullptr;
@@ -30,7 +30,7 @@ struct Gpu {
   std::string_view uuid_kind;  // "" = it has none
 };
 
-std::string text_of(const nvml::Table& nvml, nvml::Return code) {
+std::string nvml_error_text(const nvml::Table& nvml, nvml::Return code) {
   const char* text = nvml.error_string != nullptr ? nvml.error_string(code) : nullptr;
   return fmt::format("NVML error {}{}{}", code, text != nullptr ? ": " : "",
                      text != nullptr ? clean_text(text) : "");
@@ -139,7 +139,7 @@ void NvmlSampler::run(const std::shared_ptr<Shared>& shared) {
   if (!nvml.ok()) {
     found.emplace_back(not_sampled(nvml.error().what));
   } else if (const nvml::Return code = nvml->init(); code != nvml::kSuccess) {
-    found.emplace_back(not_sampled(text_of(*nvml, code)));
+    found.emplace_back(not_sampled(nvml_error_text(*nvml, code)));
   } else {
     unsigned count = 0;
     if (nvml->device_count(&count) != nvml::kSuccess) count = 0;
@@ -190,7 +190,8 @@ NvmlSampler::~NvmlSampler() {
   std::unique_lock lock(shared_->mutex);
   shared_->stop = true;
   shared_->wake.notify_all();
-  const bool ended = shared_->answered.wait_for(lock, kPatience, [this] { return !shared_->busy; });
+  const bool ended =
+      shared_->answered.wait_for(lock, kNvmlPatience, [this] { return !shared_->busy; });
   lock.unlock();
   if (ended) {
     thread_.join();

@@ -40,8 +40,8 @@ void seal(std::span<uint8_t> bytes, const PeerKey& key) {
 }
 
 // The packet's kind, if it is one of the two and its length and hash are right.
-std::optional<PacketKind> open(std::span<const uint8_t> bytes, size_t length, PacketKind asked,
-                               PacketKind answered, const PeerKey& key) {
+std::optional<PacketKind> open_packet(std::span<const uint8_t> bytes, size_t length,
+                                      PacketKind asked, PacketKind answered, const PeerKey& key) {
   if (bytes.size() != length) return std::nullopt;
   const uint64_t head = read_word(bytes, 0);
   const auto kind = static_cast<PacketKind>(head >> 40 & 0xff);
@@ -138,7 +138,7 @@ std::vector<uint8_t> encode(const MeetPacket& packet, const PeerKey& key) {
 std::optional<ProbePacket> decode_probe(std::span<const uint8_t> bytes_untrusted,
                                         const PeerKey& key) {
   const auto kind =
-      open(bytes_untrusted, kProbeBytes, PacketKind::kProbe, PacketKind::kAnswer, key);
+      open_packet(bytes_untrusted, kProbeBytes, PacketKind::kProbe, PacketKind::kAnswer, key);
   if (!kind) return std::nullopt;
   return ProbePacket{*kind, read_word(bytes_untrusted, 8),
                      static_cast<int64_t>(read_word(bytes_untrusted, kHeadBytes)),
@@ -147,7 +147,8 @@ std::optional<ProbePacket> decode_probe(std::span<const uint8_t> bytes_untrusted
 
 std::optional<MeetPacket> decode_meet(std::span<const uint8_t> bytes_untrusted,
                                       const PeerKey& key) {
-  const auto kind = open(bytes_untrusted, kMeetBytes, PacketKind::kMeet, PacketKind::kWelcome, key);
+  const auto kind =
+      open_packet(bytes_untrusted, kMeetBytes, PacketKind::kMeet, PacketKind::kWelcome, key);
   if (!kind) return std::nullopt;
   const size_t texts = kHeadBytes + 16;
   return MeetPacket{

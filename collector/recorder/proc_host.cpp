@@ -11,7 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kKilobyte = 1024;   // what the kernel calls kB
 constexpr int64_t kPortDataUnit = 4;  // port_rcv_data and port_xmit_data count words of 4 bytes
 // A host of containers has hundreds of virtual interfaces.
 constexpr size_t kMostInterfaces = 64;

@@ -13,8 +13,6 @@
 namespace dprof::recorder {
 namespace {
 
-constexpr int64_t kKilobyte = 1024;  // what the kernel calls kB
-
 bool has_ended(int pidfd) {
   if (pidfd < 0) return false;
   pollfd polled{pidfd, POLLIN, 0};

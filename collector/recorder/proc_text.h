@@ -15,6 +15,8 @@
 
 namespace dprof::recorder {
 
+inline constexpr int64_t kKilobyte = 1024;  // what the kernel calls kB
+
 // /proc/PID/stat; sums are of all its threads.
 struct ProcessStat {
   char state = '?';

@@ -81,4 +81,9 @@ Variables parse_variables(std::string_view text, char separator) {
   return variables;
 }
 
+std::string value_of(const Variables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string() : found->second;
+}
+
 }  // namespace dprof::recorder

@@ -10,6 +10,8 @@
 namespace dprof::recorder {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
+[[nodiscard]] std::string value_of(const Variables& variables,
+                                   std::string_view name);  // "" = not set
 
 struct RankInfo {
   std::optional<int> rank;

@@ -32,7 +32,7 @@ using std::chrono::seconds;
 
 constexpr seconds kClockInterval{1};  // of clock_sample, and of the progress line
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -325,7 +325,7 @@ Result<Recorded> record(const RecordOptions& options) {
   facts.replaced = add_collector(environment, {options.library, server->path(), clock.scale(),
                                                first_detail(facts.capture), options.cuda});
 
-  RunIndex index{facts.run_id, joined(options.command), options.ranks, {facts.host}, {}, {}};
+  RunIndex index{facts.run_id, joined_words(options.command), options.ranks, {facts.host}, {}, {}};
   if (const Status written = folder->write_index(index); !written.ok()) {
     return fail(written.error());
   }

@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 
 #include "collector/recorder/test_support/drain_fixture.h"
+#include "collector/wire/enum_values.h"
 
 namespace dprof::recorder {
 namespace {
 
 using ::testing::SizeIs;
-
-constexpr uint8_t kNvtx = 3;
+using wire::range_category::kNvtx;
 
 class RowHoldTest : public DrainTest {
  protected:

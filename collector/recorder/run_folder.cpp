@@ -63,7 +63,7 @@ ordered_json number_or_null(const std::optional<int>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-ordered_json json_of(const RunIndex& index) {
+ordered_json json_of_index(const RunIndex& index) {
   ordered_json json;
   json["schema"] = "dprof.run/1";
   json["id"] = index.id;
@@ -405,13 +405,13 @@ Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<i
 Status RunFolder::write_index(const RunIndex& index) const {
   const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
   if (!alone.ok()) return fail(alone.error());
-  ordered_json json = json_of(index);
+  ordered_json json = json_of_index(index);
   if (joined_ || has_job_) json = merged(read_json(path_ / kIndexName), json);
   return write_json(path_, json);
 }
 
 Status RunFolder::rewrite_index(const RunIndex& index) const {
-  return write_json(path_, json_of(index));
+  return write_json(path_, json_of_index(index));
 }
 
 void RunFolder::discard() {

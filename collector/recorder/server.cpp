@@ -39,9 +39,9 @@ struct Packet {
   Descriptor memory;
 };
 
-enum class Received { kPacket, kNothingYet, kGone };
+enum class PacketReceipt { kPacket, kNothingYet, kGone };
 
-Received receive(int socket, Packet& packet) {
+PacketReceipt receive(int socket, Packet& packet) {
   packet.bytes.resize(wire::kHelloBytes);
   iovec part{packet.bytes.data(), packet.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
@@ -51,7 +51,8 @@ Received receive(int socket, Packet& packet) {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got < 0) return errno == EAGAIN || errno == EINTR ? Received::kNothingYet : Received::kGone;
+  if (got < 0)
+    return errno == EAGAIN || errno == EINTR ? PacketReceipt::kNothingYet : PacketReceipt::kGone;
   packet.bytes.resize(static_cast<size_t>(got));
   for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
        part_of = CMSG_NXTHDR(&message, part_of)) {
@@ -64,7 +65,7 @@ Received receive(int socket, Packet& packet) {
       if (!packet.memory.valid()) packet.memory = std::move(received);
     }
   }
-  return got == 0 ? Received::kGone : Received::kPacket;
+  return got == 0 ? PacketReceipt::kGone : PacketReceipt::kPacket;
 }
 
 }  // namespace
@@ -112,9 +113,9 @@ std::vector<int> Server::descriptors() const {
 // False when the caller has said nothing yet.
 bool Server::hear(Caller& caller, std::vector<Guest>& guests) {
   Packet packet;
-  const Received received = receive(caller.socket.get(), packet);
-  if (received == Received::kNothingYet) return false;
-  Result<ParsedHello> hello = received == Received::kPacket
+  const PacketReceipt received = receive(caller.socket.get(), packet);
+  if (received == PacketReceipt::kNothingYet) return false;
+  Result<ParsedHello> hello = received == PacketReceipt::kPacket
                                   ? parse_hello(packet.bytes)
                                   : fail(Code::kDamaged, "a connection without a hello");
   if (!hello.ok()) {

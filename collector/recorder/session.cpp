@@ -41,12 +41,6 @@ std::string fact_text(const wire::Mapping& mapping, wire::Fact fact) {
   return text.text == nullptr ? std::string() : std::string(text.text, text.length);
 }
 
-int64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * kNsPerSecond + time.tv_nsec;
-}
-
 // Which diagnostic a remark becomes, and the fact that says more.
 struct RemarkKind {
   wire::Remark remark;

@@ -21,12 +21,6 @@ constexpr int64_t kLookNs = 50 * kNsPerMs;
 constexpr int64_t kLookShare = 200;
 constexpr int64_t kMostLookNs = 500 * kNsPerMs;
 
-int64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * kNsPerSecond + time.tv_nsec;
-}
-
 }  // namespace
 
 SystemSampler::SystemSampler(const RunClock& clock, SystemRoots roots)

@@ -27,10 +27,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-const wire::TickScale kScale{.tick0 = 0,
-                             .multiplier = uint64_t{1} << 32,
-                             .shift = 32,
-                             .source = wire::ClockSource::kMonotonic};
+const wire::TickScale kSamplerScale{.tick0 = 0,
+                                    .multiplier = uint64_t{1} << 32,
+                                    .shift = 32,
+                                    .source = wire::ClockSource::kMonotonic};
 
 // A /proc and a /sys of files.
 class FakeSystem {
@@ -100,7 +100,7 @@ Sampled sampled(int pid, Trace& trace, std::optional<int> rank = 0) {
 
 class SystemSamplerTest : public ::testing::Test {
  protected:
-  const RunClock clock_{kScale};
+  const RunClock clock_{kSamplerScale};
   FakeSystem system_;
   Trace trace_;
 };

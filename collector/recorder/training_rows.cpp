@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "collector/recorder/known.h"
 #include "schema/marker_names.h"
 
 namespace dprof::recorder {
@@ -19,11 +20,7 @@ constexpr std::string_view kBatchSchema = "dprof.batch";
 constexpr std::string_view kMemorySchema = "dprof.memory";
 constexpr std::string_view kSettingPrefix = "ddp.";
 constexpr size_t kMostSettingBytes = 1024;
-constexpr int64_t kHost = wire::kHostDevice;
-
-std::optional<int64_t> known(int64_t value) {
-  return value < 0 ? std::nullopt : std::optional(value);
-}
+constexpr int64_t kHostMemory = wire::kHostDevice;
 
 std::optional<int64_t> not_negative(std::optional<int64_t> value) {
   return value && *value >= 0 ? value : std::nullopt;
@@ -55,7 +52,8 @@ bool TrainingRows::on_record(const wire::ReadRecord& read, const ThreadRef& thre
 bool TrainingRows::on_memory_event(const wire::MemoryEvent& event, const ThreadRef& thread,
                                    int64_t time_ns) {
   if (event.kind > static_cast<uint8_t>(MemoryEventKind::kOom) || event.bytes < 0 ||
-      event.device < kHost || event.category > static_cast<uint8_t>(MemoryCategory::kTemporary)) {
+      event.device < kHostMemory ||
+      event.category > static_cast<uint8_t>(MemoryCategory::kTemporary)) {
     return false;
   }
   const auto category = static_cast<MemoryCategory>(event.category);
@@ -75,7 +73,7 @@ bool TrainingRows::on_memory_event(const wire::MemoryEvent& event, const ThreadR
 bool TrainingRows::on_memory_tag(const wire::MemoryTag& tag, const ThreadRef& thread,
                                  int64_t time_ns) {
   if (tag.category > static_cast<uint8_t>(MemoryCategory::kTemporary) || tag.bytes < 0 ||
-      tag.device < kHost) {
+      tag.device < kHostMemory) {
     return false;
   }
   schema::MemoryEventRow row;
@@ -91,7 +89,7 @@ bool TrainingRows::on_memory_tag(const wire::MemoryTag& tag, const ThreadRef& th
 }
 
 bool TrainingRows::on_memory_sample(const wire::MemorySample& sample, int64_t time_ns) {
-  if (sample.device < kHost) return false;
+  if (sample.device < kHostMemory) return false;
   schema::MemorySampleRow row;
   row.time_ns = time_ns;
   row.device_id = sample.device;
@@ -194,12 +192,13 @@ void TrainingRows::on_memory_payload(const PayloadSchemas::Schema& schema,
   const auto category = not_negative(integer_field(schema, payload.bytes, "category"));
   const auto device = integer_field(schema, payload.bytes, "device");
   if (!address || !bytes || !category ||
-      *category > static_cast<int64_t>(MemoryCategory::kTemporary) || device.value_or(0) < kHost) {
+      *category > static_cast<int64_t>(MemoryCategory::kTemporary) ||
+      device.value_or(0) < kHostMemory) {
     return;
   }
   schema::MemoryEventRow row;
   row.thread_id = payload.thread.id;
-  row.device_id = device.value_or(kHost);
+  row.device_id = device.value_or(kHostMemory);
   row.time_ns = payload.start_ns;
   row.kind = MemoryEventKind::kRegistered;
   row.address = *address;
@@ -219,7 +218,7 @@ void TrainingRows::add(schema::MemoryEventRow row) {
 }
 
 bool TrainingRows::follow_host_block(schema::MemoryEventRow& row) {
-  if (row.device_id != kHost) return true;
+  if (row.device_id != kHostMemory) return true;
   if (row.kind == MemoryEventKind::kAlloc) {
     if (host_blocks_.size() < kMostBlocks) host_blocks_[row.address] = row.bytes;
     return true;

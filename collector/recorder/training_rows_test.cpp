@@ -20,9 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using wire::Kind;
 
-constexpr uint64_t kInt64 = 17;  // NVTX_PAYLOAD_ENTRY_TYPE_*
-constexpr uint64_t kUint64 = 18;
-constexpr uint64_t kChar = 1;
+// NVTX_PAYLOAD_ENTRY_TYPE_*
+constexpr uint64_t kCharField = 1, kInt64Field = 17, kUint64Field = 18;
 constexpr uint64_t kSchemaId = 16777300;
 
 struct BatchBytes {
@@ -33,7 +32,7 @@ struct BatchBytes {
 };
 
 template <typename Body>
-wire::Record record_of(Kind kind, uint64_t ticks, const Body& body, uint32_t string = 0) {
+wire::Record training_record(Kind kind, uint64_t ticks, const Body& body, uint32_t string = 0) {
   wire::Record record{};
   record.kind = kind;
   record.slots = 1;
@@ -47,12 +46,12 @@ class TrainingRowsTest : public DrainTest {
  protected:
   wire::Record memory(uint8_t kind, uint64_t ticks, uint64_t address, int64_t bytes,
                       int16_t device = wire::kHostDevice) {
-    return record_of(Kind::kMemoryEvent, ticks,
-                     wire::MemoryEvent{.address = address,
-                                       .bytes = bytes,
-                                       .requested_bytes = bytes,
-                                       .device = device,
-                                       .kind = kind});
+    return training_record(Kind::kMemoryEvent, ticks,
+                           wire::MemoryEvent{.address = address,
+                                             .bytes = bytes,
+                                             .requested_bytes = bytes,
+                                             .device = device,
+                                             .kind = kind});
   }
 
   // One id per domain, as one handle has.
@@ -80,10 +79,10 @@ class TrainingRowsTest : public DrainTest {
     ring.push(entry);
   }
   void add_batch_schema(wire::RingWriter& ring, const char* domain = "dprof") {
-    add_field(ring, domain, 0, "index_hash", kUint64, offsetof(BatchBytes, index_hash));
-    add_field(ring, domain, 1, "epoch", kInt64, offsetof(BatchBytes, epoch));
-    add_field(ring, domain, 2, "queue_depth", kInt64, offsetof(BatchBytes, queue_depth));
-    add_field(ring, domain, 3, "shape", kChar, offsetof(BatchBytes, shape), 16);
+    add_field(ring, domain, 0, "index_hash", kUint64Field, offsetof(BatchBytes, index_hash));
+    add_field(ring, domain, 1, "epoch", kInt64Field, offsetof(BatchBytes, epoch));
+    add_field(ring, domain, 2, "queue_depth", kInt64Field, offsetof(BatchBytes, queue_depth));
+    add_field(ring, domain, 3, "shape", kCharField, offsetof(BatchBytes, shape), 16);
   }
   void say_batch(wire::RingWriter& ring, uint64_t ticks, const BatchBytes& batch,
                  const char* domain = "dprof") {
@@ -133,13 +132,13 @@ TEST_F(TrainingRowsTest, SamplesBelongToTheStepThatTheyEnd) {
   for (uint64_t step = 0; step < 2; ++step) {
     const uint64_t at = 1000 + step * 1000;
     ring.push(range_begin(process_.text("step"), at, wire::range_category::kUser));
-    ring.push(record_of(Kind::kMemorySample, at + 800,
-                        wire::MemorySample{.allocated_bytes = 10,
-                                           .reserved_bytes = 20,
-                                           .peak_allocated_bytes = step == 0 ? 15 : -1,
-                                           .peak_reserved_bytes = -1,
-                                           .step = -1,
-                                           .device = 0}));
+    ring.push(training_record(Kind::kMemorySample, at + 800,
+                              wire::MemorySample{.allocated_bytes = 10,
+                                                 .reserved_bytes = 20,
+                                                 .peak_allocated_bytes = step == 0 ? 15 : -1,
+                                                 .peak_reserved_bytes = -1,
+                                                 .step = -1,
+                                                 .device = 0}));
     ring.push(range_end(at + 900, wire::range_category::kUser));
   }
   drain_.pass();
@@ -163,10 +162,10 @@ TEST_F(TrainingRowsTest, MembersOfAGroupAreWrittenOnce) {
   group.communicator = {.group = 77, .size = 2, .own_rank = 1, .backend = wire::backend::kGloo};
   ring.push(group);
   for (int round = 0; round < 2; ++round) {
-    ring.push(record_of(Kind::kGroupMember, 11, wire::GroupMember{77, 0, 3, {}}));
-    ring.push(record_of(Kind::kGroupMember, 12, wire::GroupMember{77, 1, 5, {}}));
+    ring.push(training_record(Kind::kGroupMember, 11, wire::GroupMember{77, 0, 3, {}}));
+    ring.push(training_record(Kind::kGroupMember, 12, wire::GroupMember{77, 1, 5, {}}));
   }
-  ring.push(record_of(Kind::kGroupMember, 13, wire::GroupMember{77, -1, 5, {}}));
+  ring.push(training_record(Kind::kGroupMember, 13, wire::GroupMember{77, -1, 5, {}}));
   drain_.pass();
   const schema::TraceReader trace = read();
   const auto members = rows<schema::CommunicatorMemberRow>(trace);
@@ -183,22 +182,22 @@ TEST_F(TrainingRowsTest, MembersOfAGroupAreWrittenOnce) {
 TEST_F(TrainingRowsTest, BucketsAndSettingsMakeMetaDdp) {
   wire::RingWriter ring = process_.open_ring(0, kPid);
   const auto bucket = [&](int32_t index, int64_t bytes, int32_t parameters) {
-    ring.push(record_of(Kind::kBucket, 10,
-                        wire::Bucket{.group = 77,
-                                     .bytes = bytes,
-                                     .ready_ticks = 5,
-                                     .index = index,
-                                     .parameters = parameters}));
+    ring.push(training_record(Kind::kBucket, 10,
+                              wire::Bucket{.group = 77,
+                                           .bytes = bytes,
+                                           .ready_ticks = 5,
+                                           .index = index,
+                                           .parameters = parameters}));
   };
   bucket(0, 100, 2);
   bucket(1, 200, 3);
   bucket(2, 300, 1);
   bucket(0, 500, 6);  // laid out anew
   bucket(1, 100, -1);
-  ring.push(record_of(Kind::kSetting, 20, wire::Empty{},
-                      process_.text("ddp.find_unused_parameters=true")));
-  ring.push(record_of(Kind::kSetting, 21, wire::Empty{}, process_.text("run_id=mine")));
-  ring.push(record_of(Kind::kSetting, 22, wire::Empty{}, process_.text("ddp.nothing")));
+  ring.push(training_record(Kind::kSetting, 20, wire::Empty{},
+                            process_.text("ddp.find_unused_parameters=true")));
+  ring.push(training_record(Kind::kSetting, 21, wire::Empty{}, process_.text("run_id=mine")));
+  ring.push(training_record(Kind::kSetting, 22, wire::Empty{}, process_.text("ddp.nothing")));
   drain_.pass();
   const schema::TraceReader trace = read();
   const auto ddp = nlohmann::json::parse(trace.meta("ddp").value_or("{}"));
@@ -290,10 +289,10 @@ TEST_F(TrainingRowsTest, NonsenseIsCounted) {
   ring.push(memory(6, 10, 1, 1));
   ring.push(memory(wire::memory_event_kind::kAlloc, 11, 1, -5));
   ring.push(memory(wire::memory_event_kind::kAlloc, 12, 1, 1, -7));
-  ring.push(record_of(Kind::kMemoryTag, 13, wire::MemoryTag{.address = 1, .category = 99}));
-  ring.push(record_of(Kind::kBucket, 14, wire::Bucket{.group = 1, .index = -1}));
-  ring.push(record_of(Kind::kBucket, 15, wire::Bucket{.group = 1, .index = INT32_MAX}));
-  ring.push(record_of(Kind::kGroupMember, 16, wire::GroupMember{0, 0, 0, {}}));
+  ring.push(training_record(Kind::kMemoryTag, 13, wire::MemoryTag{.address = 1, .category = 99}));
+  ring.push(training_record(Kind::kBucket, 14, wire::Bucket{.group = 1, .index = -1}));
+  ring.push(training_record(Kind::kBucket, 15, wire::Bucket{.group = 1, .index = INT32_MAX}));
+  ring.push(training_record(Kind::kGroupMember, 16, wire::GroupMember{0, 0, 0, {}}));
   drain_.pass();
   const schema::TraceReader trace = read();
   EXPECT_THAT(rows<schema::MemoryEventRow>(trace), SizeIs(0));

@@ -41,11 +41,6 @@ std::optional<Address> source_towards(const Address& to) {
   return own;
 }
 
-std::string value_of(const Variables& variables, std::string_view name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? std::string() : found->second;
-}
-
 // Of the interface `name`, or of any ("") that is up; IPv4 before IPv6.
 std::string interface_address(const std::string& name) {
   ifaddrs* all = nullptr;

@@ -8,7 +8,7 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kGap = 12;
+constexpr int kColumnGap = 12;
 
 }  // namespace
 
@@ -20,7 +20,8 @@ int width_of(std::span<const Column> columns) {
 
 void draw_heads(std::span<const Column> columns, Point at, int height, DrawList& list) {
   for (const Column& column : columns) {
-    list.text({at.x, at.y, column.width - kGap, height}, std::string(translated(column.title)),
+    list.text({at.x, at.y, column.width - kColumnGap, height},
+              std::string(translated(column.title)),
               {.role = Role::kTextDim,
                .font = Font::kSmall,
                .align = column.number ? Align::kRight : Align::kLeft});
@@ -31,7 +32,7 @@ void draw_heads(std::span<const Column> columns, Point at, int height, DrawList&
 void draw_cells(std::span<const Column> columns, Point at, std::span<const std::string> cells,
                 const TextMeasure& measure, DrawList& list, Role role) {
   for (size_t c = 0; c < std::min(columns.size(), cells.size()); ++c) {
-    const int room = columns[c].width - kGap;
+    const int room = columns[c].width - kColumnGap;
     const Font font = columns[c].number ? Font::kMono : Font::kBody;
     list.text(
         {at.x, at.y, room, kLineHeight}, elided(cells[c], room, font, measure),

@@ -28,7 +28,7 @@ void append_tag(std::string& out, const Tag& tag) {
   if (tag.folded > 0) fmt::format_to(std::back_inserter(out), " folded:{}", tag.folded);
 }
 
-std::string_view word_of(CommandKind kind) {
+std::string_view verb_of(CommandKind kind) {
   constexpr std::string_view kWords[] = {"rect",     "hatch", "frame", "text",  "line",
                                          "polyline", "image", "clip",  "unclip"};
   return kWords[static_cast<size_t>(kind)];
@@ -142,7 +142,7 @@ std::string to_text(const DrawList& list) {
   const auto to = std::back_inserter(out);
   for (const Command& command : list.commands()) {
     const Box& box = command.box;
-    out += word_of(command.kind);
+    out += verb_of(command.kind);
     switch (command.kind) {
       case CommandKind::kUnclip:
         break;

@@ -7,10 +7,10 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 16;
+constexpr int kBannerMargin = 16;
 constexpr int kStripe = 5;
-constexpr int kGap = 22;
-constexpr int kLine = 20;
+constexpr int kBannerGap = 22;
+constexpr int kBannerLine = 20;
 
 }  // namespace
 
@@ -23,13 +23,13 @@ Panel draw_hang_banner(const Session& session, int width, const TextMeasure& mea
   list.rect({0, 0, width, kHangBannerHeight}, Role::kProblemSoft);
   list.rect({0, 0, kStripe, kHangBannerHeight}, Role::kProblem);
   list.line({0, kHangBannerHeight - 1}, {width, kHangBannerHeight - 1}, Role::kBorder);
-  const int top = (kHangBannerHeight - 2 * kLine) / 2;
-  int x = kMargin;
+  const int top = (kHangBannerHeight - 2 * kBannerLine) / 2;
+  int x = kBannerMargin;
   const auto add = [&](const std::string& text, TextStyle style) {
-    const std::string shown = elided(text, width - kMargin - x, style.font, measure);
+    const std::string shown = elided(text, width - kBannerMargin - x, style.font, measure);
     const int wide = measure.width(shown, style.font) + 2;
-    list.text({x, top, wide, kLine}, shown, style);
-    x += wide + kGap;
+    list.text({x, top, wide, kBannerLine}, shown, style);
+    x += wide + kBannerGap;
   };
   add(say("Hang: {}", analyzer::printable(analyzer::hung_operation(hang))),
       {.role = Role::kProblem, .font = Font::kTitle});
@@ -43,8 +43,8 @@ Panel draw_hang_banner(const Session& session, int width, const TextMeasure& mea
                   analyzer::rank_list(hang.waiting)),
         {.role = Role::kTextDim, .font = Font::kBold});
   }
-  const int room = width - 2 * kMargin;
-  list.text({kMargin, top + kLine, room, kLine},
+  const int room = width - 2 * kBannerMargin;
+  list.text({kBannerMargin, top + kBannerLine, room, kBannerLine},
             elided(analyzer::printable(analyzer::hang_sentence(hang)), room, Font::kBody, measure),
             {.role = Role::kTextDim});
   panel.links.push_back({{0, 0, width, kHangBannerHeight},

@@ -25,7 +25,7 @@ std::string lower(std::string_view text) {
 }
 
 // A title as a word: "Kernels > 1 ms" → "kernels_1_ms".
-std::string word_of(std::string_view title) {
+std::string title_as_word(std::string_view title) {
   constexpr std::string_view kCut = "…";
   if (title.ends_with(kCut)) title.remove_suffix(kCut.size());
   std::string word;
@@ -243,7 +243,7 @@ std::string track_of(int rank, const analyzer::ThreadLanes& thread) {
     return fmt::format("rank:{}/{}stream:{}", rank, device, thread.thread_id);
   }
   if (thread.table == kResultTable)
-    return fmt::format("rank:{}/sql:{}", rank, word_of(thread.name));
+    return fmt::format("rank:{}/sql:{}", rank, title_as_word(thread.name));
   std::string word = lower(thread.name);
   std::replace(word.begin(), word.end(), ' ', '_');
   std::replace(word.begin(), word.end(), '/', '_');

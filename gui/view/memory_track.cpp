@@ -19,14 +19,14 @@ using analyzer::MemoryCurve;
 
 // An area that is always there must not be louder than events.
 constexpr uint8_t kAreaTint = 140;
-constexpr uint8_t kBandTint = 195;
+constexpr uint8_t kMemoryBandTint = 195;
 constexpr int kEdge = 2;
 
 bool is_like(const MemoryCurve& a, const MemoryCurve& b) {
   return (a.device >= 0) == (b.device >= 0) && is_resident(a) == is_resident(b);
 }
 
-void widen(std::optional<HeldMemory>& held, int64_t low, int64_t high, int64_t reserved) {
+void widen_held(std::optional<HeldMemory>& held, int64_t low, int64_t high, int64_t reserved) {
   if (!held) held = HeldMemory{low, high, std::nullopt};
   held->low = std::min(held->low, low);
   held->high = std::max(held->high, high);
@@ -59,7 +59,7 @@ class ColumnPainter {
                  role_of(analyzer::Category::kAllocator), {}, tint);
     };
     rect(column_.low, 0, kAreaTint);
-    rect(column_.high, column_.low, kBandTint);
+    rect(column_.high, column_.low, kMemoryBandTint);
     rect(column_.high, std::max(column_.high - kEdge, 0), 0);
     if (column_.reserved > 0) {
       list_.rect({area_.x + from_, area_.y + area_.h - column_.reserved, until - from_, 1},
@@ -130,10 +130,10 @@ std::optional<HeldMemory> held_in(const LevelCurve& levels, Interval span) {
   if (next != points.begin()) {
     const LevelPoint& now = *(next - 1);
     const bool in_cell = (span.begin - now.begin).ns < levels.cell_ns;
-    widen(held, in_cell ? now.low : now.last, in_cell ? now.high : now.last, now.reserved);
+    widen_held(held, in_cell ? now.low : now.last, in_cell ? now.high : now.last, now.reserved);
   }
   for (; next != points.end() && next->begin < span.end; ++next)
-    widen(held, next->low, next->high, next->reserved);
+    widen_held(held, next->low, next->high, next->reserved);
   return held;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBandFrom = 4;    // pixels of doubt that are a band
 constexpr int kBandStride = 4;  // its slices
-constexpr uint8_t kBandTint = 190;
+constexpr uint8_t kLineBandTint = 190;
 
 // A moment of a rank on the screen.
 struct Moment {
@@ -84,7 +84,7 @@ void draw_band(Moment from, Moment to, int height, Role role, DrawList& list) {
   for (int row = std::max(-from.at.y, 0); row < std::min(rows, height - from.at.y); ++row) {
     const int x0 = std::min(left(row), left(row + 1));
     const int x1 = std::max(right(row), right(row + 1));
-    list.rect({x0, from.at.y + row, std::max(x1 - x0, 1), 1}, role, {}, kBandTint);
+    list.rect({x0, from.at.y + row, std::max(x1 - x0, 1), 1}, role, {}, kLineBandTint);
   }
 }
 

@@ -13,9 +13,9 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
+constexpr int kPanelMargin = 12;
 constexpr int kPadding = 14;
-constexpr int kLine = 18;
+constexpr int kPanelLine = 18;
 
 struct SeverityLook {
   Role stripe;
@@ -80,32 +80,32 @@ class CardPainter {
   }
 
   [[nodiscard]] int height() const {
-    return 2 * kPadding + kLine * static_cast<int>(headings_.size() + lines_.size()) +
+    return 2 * kPadding + kPanelLine * static_cast<int>(headings_.size() + lines_.size()) +
            (lines_.empty() ? 0 : 4);
   }
 
   void paint(int y, DrawList& list) const {
-    const Box card{kMargin, y, width_ - 2 * kMargin, height()};
+    const Box card{kPanelMargin, y, width_ - 2 * kPanelMargin, height()};
     list.rect(card, Role::kCard, {}, 0, 8);
     list.frame(card, selected_ ? Role::kAccent : Role::kBorder, 8,
                selected_ ? uint8_t{2} : uint8_t{1});
     list.rect({card.x + 1, y + 10, 4, card.h - 20}, look_.stripe);
     int line_y = y + kPadding;
-    list.text({card.x + kPadding, line_y, card.w - 2 * kPadding, kLine}, cost_,
+    list.text({card.x + kPadding, line_y, card.w - 2 * kPadding, kPanelLine}, cost_,
               {.role = look_.text, .font = Font::kTitle, .align = Align::kRight});
     for (const std::string& heading : headings_) {
-      list.text({card.x + kPadding, line_y, room(), kLine}, heading, {.font = Font::kTitle});
-      line_y += kLine;
+      list.text({card.x + kPadding, line_y, room(), kPanelLine}, heading, {.font = Font::kTitle});
+      line_y += kPanelLine;
     }
     line_y += 4;
     for (const Line& line : lines_) {
-      list.text({card.x + kPadding, line_y, room(), kLine}, line.text, line.style);
-      line_y += kLine;
+      list.text({card.x + kPadding, line_y, room(), kPanelLine}, line.text, line.style);
+      line_y += kPanelLine;
     }
   }
 
  private:
-  [[nodiscard]] int room() const { return width_ - 2 * kMargin - 2 * kPadding; }
+  [[nodiscard]] int room() const { return width_ - 2 * kPanelMargin - 2 * kPadding; }
 
   void add(const std::string& text, Role role) {
     for (std::string& line : wrapped(text, room(), Font::kBody, measure_)) {
@@ -124,9 +124,10 @@ class CardPainter {
 
 int draw_wrapped(const std::string& text, int y, int width, TextStyle style,
                  const TextMeasure& measure, DrawList& list) {
-  for (std::string& line : wrapped(text, width - 2 * kMargin - 4, style.font, measure)) {
-    list.text({kMargin + 4, y, width - 2 * kMargin - 4, kLine}, std::move(line), style);
-    y += kLine;
+  for (std::string& line : wrapped(text, width - 2 * kPanelMargin - 4, style.font, measure)) {
+    list.text({kPanelMargin + 4, y, width - 2 * kPanelMargin - 4, kPanelLine}, std::move(line),
+              style);
+    y += kPanelLine;
   }
   return y;
 }
@@ -208,7 +209,7 @@ FindingsPanel draw_findings(const Session& session, int width, int height,
   for (size_t i = 0; i < findings.size(); ++i) {
     const CardPainter card(findings[i], session.selection().finding == i, width, measure);
     card.paint(y, cards);
-    out.cards.push_back({kMargin, y, width - 2 * kMargin, card.height()});
+    out.cards.push_back({kPanelMargin, y, width - 2 * kPanelMargin, card.height()});
     y += card.height() + 10;
   }
   std::string last = say("Nothing else above 1 % of a step.");
@@ -232,16 +233,16 @@ Panel draw_details(const Session& session, const Fields& fields, int width, int 
   DrawList body;
   int y = 8;
   for (const auto& [key, value] : shown) {
-    body.text({kMargin + 4, y, kKeyWidth, kLine + 2},
+    body.text({kPanelMargin + 4, y, kKeyWidth, kPanelLine + 2},
               elided(key, kKeyWidth - 6, Font::kBody, measure), {.role = Role::kTextDim});
-    const int room = width - 2 * kMargin - 4 - kKeyWidth;
+    const int room = width - 2 * kPanelMargin - 4 - kKeyWidth;
     for (std::string& line : wrapped(value, room, Font::kMono, measure)) {
-      body.text({kMargin + 4 + kKeyWidth, y, room, kLine + 2}, std::move(line),
+      body.text({kPanelMargin + 4 + kKeyWidth, y, room, kPanelLine + 2}, std::move(line),
                 {.font = Font::kMono});
-      y += kLine;
+      y += kPanelLine;
     }
     y += 6;
-    body.line({kMargin, y - 2}, {width - kMargin, y - 2}, Role::kBorder);
+    body.line({kPanelMargin, y - 2}, {width - kPanelMargin, y - 2}, Role::kBorder);
   }
   Panel panel{.height = y + 8};
   panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
@@ -353,9 +354,9 @@ DrawList draw_message(const std::string& title, const std::string& text,
     y += 22;
   }
   for (std::string& line : wrapped(text, room, Font::kBody, measure)) {
-    list.text({x, y + 6, room, kLine}, std::move(line),
+    list.text({x, y + 6, room, kPanelLine}, std::move(line),
               {.role = Role::kTextDim, .align = Align::kCentre});
-    y += kLine;
+    y += kPanelLine;
   }
   if (progress) {
     const int bar = std::min(room, 280);

@@ -16,7 +16,7 @@
 namespace dprof::view {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr std::array<std::string_view, 11> kVerbs = {
     "view", "select",    "add",    "key",        "search",    "sql",
@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 7> kComparisons = {
 struct Assertion {
   std::string_view path;
   Comparison comparison{};
-  Json value;
+  PlainJson value;
 };
 
 std::optional<Assertion> parse_assertion(std::string_view text) {
@@ -67,14 +67,14 @@ std::optional<Assertion> parse_assertion(std::string_view text) {
   if (path.empty() || comparison == kComparisons.end() || value.empty()) return std::nullopt;
   assertion.path = path;
   assertion.comparison = static_cast<Comparison>(comparison - kComparisons.begin());
-  assertion.value = Json::parse(value, nullptr, /*allow_exceptions=*/false);
+  assertion.value = PlainJson::parse(value, nullptr, /*allow_exceptions=*/false);
   if (assertion.value.is_discarded()) assertion.value = std::string(value);  // a bare word
   return assertion;
 }
 
 // "selection.ranks", "rows.0.track"; nullptr = not there.
-const Json* find(const Json& state, std::string_view path) {
-  const Json* at = &state;
+const PlainJson* find(const PlainJson& state, std::string_view path) {
+  const PlainJson* at = &state;
   while (!path.empty()) {
     const size_t end = std::min(path.find('.'), path.size());
     const std::string part(path.substr(0, end));
@@ -94,7 +94,7 @@ const Json* find(const Json& state, std::string_view path) {
   return at;
 }
 
-bool holds(const Json& found, const Assertion& assertion) {
+bool holds(const PlainJson& found, const Assertion& assertion) {
   switch (assertion.comparison) {
     case Comparison::kEqual:
       return found == assertion.value;
@@ -157,8 +157,8 @@ Result<std::vector<ScriptLine>> parse_script(std::string_view text) {
 std::string failed_assertion(const std::string& state, std::string_view expression) {
   const std::optional<Assertion> assertion = parse_assertion(expression);
   if (!assertion) return fmt::format("'{}' is no assertion", expression);
-  const Json parsed = Json::parse(state, nullptr, /*allow_exceptions=*/false);
-  const Json* found = parsed.is_discarded() ? nullptr : find(parsed, assertion->path);
+  const PlainJson parsed = PlainJson::parse(state, nullptr, /*allow_exceptions=*/false);
+  const PlainJson* found = parsed.is_discarded() ? nullptr : find(parsed, assertion->path);
   if (found == nullptr) return fmt::format("the state has no {}", assertion->path);
   if (holds(*found, *assertion)) return {};
   return fmt::format("{} does not hold: it is {}", expression, found->dump());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBlank = " \t\r\n";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_statement(std::string_view text) {
   const size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
@@ -71,7 +71,7 @@ void SqlConsole::restore(std::string text, std::vector<std::string> history) {
 void SqlConsole::begin() {
   asked_ = text_;
   asking_ = true;
-  if (trimmed(text_).empty()) return;
+  if (trimmed_statement(text_).empty()) return;
   std::erase(history_, text_);
   history_.push_back(text_);
   if (history_.size() > kMostRemembered) history_.erase(history_.begin());
@@ -129,8 +129,8 @@ std::string result_as_text(const analyzer::SqlResult& result) {
 
 std::string title_of_statement(std::string_view text) {
   constexpr size_t kMost = 40;
-  text = trimmed(text);
-  if (text.starts_with("--")) text = trimmed(text.substr(2, text.find('\n') - 2));
+  text = trimmed_statement(text);
+  if (text.starts_with("--")) text = trimmed_statement(text.substr(2, text.find('\n') - 2));
   std::string title = analyzer::printable(text);
   const auto twice =
       std::ranges::unique(title, [](char a, char b) { return a == ' ' && b == ' '; });

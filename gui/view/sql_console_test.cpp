@@ -18,7 +18,7 @@ void ask(SqlConsole& console, std::string text) {
   console.begin();
 }
 
-SqlResult some_result() {
+SqlResult console_result() {
   return {.columns = {{"rank", ""}, {"name", ""}},
           .rows = {{int64_t{0}, std::string("a\tb\nc")}, {int64_t{1}, SqlValue()}},
           .ranks = {0, 1}};
@@ -59,7 +59,7 @@ TEST(SqlConsole, AnErrorLeavesTheLastResult) {
   SqlConsole console;
   ask(console, "good");
   EXPECT_TRUE(console.is_asking());
-  console.take(some_result(), DurationNs{5});
+  console.take(console_result(), DurationNs{5});
   EXPECT_FALSE(console.is_asking());
   ASSERT_NE(console.result(), nullptr);
   const SharedSqlResult first = console.result();
@@ -71,7 +71,7 @@ TEST(SqlConsole, AnErrorLeavesTheLastResult) {
   console.grow_stale();
   EXPECT_TRUE(console.is_stale());
   ask(console, "good");
-  console.take(some_result(), DurationNs{5});
+  console.take(console_result(), DurationNs{5});
   EXPECT_FALSE(console.error());
   EXPECT_FALSE(console.is_stale());
 }
@@ -84,7 +84,7 @@ TEST(SqlConsole, CellsAndTitlesAreOneLine) {
   EXPECT_EQ(cell_text(SqlBlob{12}), "blob, 12 B");
   const std::string cut = cell_text(std::string(499, 'x') + "äää");
   EXPECT_TRUE(cut.ends_with("x…")) << "no half letters: " << cut.substr(490);
-  EXPECT_EQ(result_as_text(some_result()), "rank\tname\n0\ta b c\n1\t\n");
+  EXPECT_EQ(result_as_text(console_result()), "rank\tname\n0\ta b c\n1\t\n");
   EXPECT_EQ(title_of_statement("  -- long kernels \nSELECT 1"), "long kernels");
   EXPECT_EQ(title_of_statement("SELECT\n   a, b"), "SELECT a, b");
   EXPECT_EQ(title_of_statement(std::string(50, 'a')), std::string(40, 'a') + "…");

@@ -9,7 +9,7 @@
 namespace dprof::widgets {
 namespace {
 
-constexpr int kHeight = 34;
+constexpr int kTitleHeight = 34;
 
 }  // namespace
 
@@ -55,6 +55,6 @@ void DockTitle::show_title(bool shown, bool floating) {
   updateGeometry();
 }
 
-QSize DockTitle::sizeHint() const { return {0, shown_ ? kHeight : 0}; }
+QSize DockTitle::sizeHint() const { return {0, shown_ ? kTitleHeight : 0}; }
 
 }  // namespace dprof::widgets

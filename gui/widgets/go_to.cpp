@@ -12,7 +12,7 @@ namespace dprof::widgets {
 namespace {
 
 constexpr int kWidth = 360;
-constexpr int kHeight = 28;
+constexpr int kLineHeight = 28;
 constexpr QChar kSearch = u'/';
 constexpr QChar kCommand = u'>';
 constexpr QChar kSql = u':';
@@ -24,7 +24,7 @@ void MainWindow::build_go_to() {
   go_to_ = new QLineEdit(top_);
   go_to_->setObjectName(QStringLiteral("go_to"));
   go_to_->setPlaceholderText(tr("/ search   > command   : SQL   rank:5   step:42"));
-  go_to_->setFixedSize(kWidth, kHeight);
+  go_to_->setFixedSize(kWidth, kLineHeight);
   go_to_->setFont(look_.font(view::Font::kSmall));
   go_to_->setAccessibleName(tr("Search, command, SQL statement or selector"));
   connect(go_to_, &QLineEdit::returnPressed, this, &MainWindow::go_to);

@@ -15,7 +15,7 @@ namespace dprof::widgets {
 namespace {
 
 constexpr auto kGroup = "keys";
-constexpr QSize kSize(760, 720);
+constexpr QSize kKeysSize(760, 720);
 constexpr int kFieldWidth = 190;
 
 QString first_keys_of(const QAction& action) { return action.property("made_with").toString(); }
@@ -78,7 +78,7 @@ void MainWindow::show_keys() {
   auto* dialog = new QDialog(this);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setWindowTitle(tr("Keys"));
-  dialog->resize(kSize);
+  dialog->resize(kKeysSize);
   auto* rows = new QGridLayout(dialog);
   rows->setContentsMargins(0, 0, 0, 0);
   auto* area = new QScrollArea(dialog);

@@ -15,7 +15,7 @@
 namespace dprof::widgets {
 namespace {
 
-constexpr QSize kSize(860, 900);
+constexpr QSize kManualSize(860, 900);
 
 QTextBlock heading(const QTextDocument& document, const QString& title) {
   QTextBlock block = document.begin();
@@ -66,7 +66,7 @@ void MainWindow::show_manual() {
   dialog->setObjectName(QStringLiteral("manual"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setWindowTitle(tr("Manual"));
-  dialog->resize(kSize);
+  dialog->resize(kManualSize);
   auto* rows = new QVBoxLayout(dialog);
   rows->setContentsMargins(0, 0, 0, 0);
   auto* text = new QTextBrowser(dialog);

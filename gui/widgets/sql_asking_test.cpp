@@ -20,7 +20,7 @@ namespace dprof::widgets {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kTimeoutMs = 20'000;
+constexpr int kAskingTimeoutMs = 20'000;
 constexpr const char* kForever =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
@@ -35,7 +35,7 @@ class SqlAskingTest : public ::testing::Test {
     EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
     QSignalSpy settled(&window, &MainWindow::settled);
     window.open({run});
-    EXPECT_TRUE(settled.wait(kTimeoutMs));
+    EXPECT_TRUE(settled.wait(kAskingTimeoutMs));
   }
   [[nodiscard]] nlohmann::json state() const { return nlohmann::json::parse(window.state()); }
   QPlainTextEdit& field() { return window.docks().sql().field(); }
@@ -43,7 +43,7 @@ class SqlAskingTest : public ::testing::Test {
     QTest::keyClick(&at, key, modifiers);
   }
   bool answered() {
-    return QTest::qWaitFor([&] { return window.pending() == 0; }, kTimeoutMs);
+    return QTest::qWaitFor([&] { return window.pending() == 0; }, kAskingTimeoutMs);
   }
   // As somebody at the keyboard does it, from the timeline on.
   void ask(const QString& statement) {
@@ -124,7 +124,7 @@ TEST_F(SqlAskingTest, ANewStatementEndsTheOneThatIsRunning) {
 TEST_F(SqlAskingTest, ALongStatementKeepsNothingElseWaiting) {
   window.run_sql(kForever);
   ASSERT_TRUE(window.select("row:0/collective/3", false).ok());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window.pending() == 1; }, kTimeoutMs))
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window.pending() == 1; }, kAskingTimeoutMs))
       << "the row is described meanwhile";
   window.open({run});
   EXPECT_TRUE(answered()) << "another run ends it";
@@ -190,7 +190,7 @@ TEST_F(SqlAskingTest, StatementsAreThereTheNextDay) {
   tomorrow.keep_views();
   QSignalSpy settled(&tomorrow, &MainWindow::settled);
   tomorrow.open({run});
-  ASSERT_TRUE(settled.wait(kTimeoutMs));
+  ASSERT_TRUE(settled.wait(kAskingTimeoutMs));
   EXPECT_EQ(tomorrow.session().sql().text(), "SELECT 1");
   EXPECT_EQ(tomorrow.session().sql().history(), std::vector<std::string>{"SELECT 1"});
   EXPECT_EQ(tomorrow.docks().sql().field().toPlainText(), QStringLiteral("SELECT 1"));

@@ -17,10 +17,6 @@ constexpr size_t kQueueDepth = 1024;     // launches that a device takes before 
 constexpr int64_t kForeverOpNs = 5'000'000;
 constexpr size_t kKeptEvents = 256;
 
-bool is_message(schema::Function function) {
-  return function == schema::Function::kSend || function == schema::Function::kRecv;
-}
-
 }  // namespace
 
 RankMachine::RankMachine(const MachineSetting& setting, const ProgramSource& source, Peers& peers,

@@ -13,6 +13,10 @@ namespace dprof::synth {
 
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
+[[nodiscard]] inline bool is_message(schema::Function function) {
+  return function == schema::Function::kSend || function == schema::Function::kRecv;
+}
+
 // What the training thread is doing, as the truth tells it.
 enum class Busy : uint8_t {
   kForward,  // computing

@@ -14,9 +14,6 @@ using schema::Function;
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr int64_t kLocalNs = 2'000;  // a member that has nothing to wait for
 
-bool is_message(Function function) {
-  return function == Function::kSend || function == Function::kRecv;
-}
 bool from_root(Function function) {
   return function == Function::kBroadcast || function == Function::kScatter;
 }

@@ -5,12 +5,12 @@
 namespace dprof::synth {
 namespace {
 
-constexpr int64_t kActivationBytes = 8'388'608;  // that a bucket's layers keep for backward
+constexpr int64_t kBucketActivationBytes = 8'388'608;  // that a bucket's layers keep for backward
 
 // What forward keeps for backward, by the buckets whose layers need it.
 void keep_activations(StepBuilder& b, const Model& model, int64_t micro_step) {
   const auto buckets = static_cast<int64_t>(model.sizes().bucket_bytes.size());
-  const auto bytes = static_cast<int64_t>(kActivationBytes * b.effects().batch_factor);
+  const auto bytes = static_cast<int64_t>(kBucketActivationBytes * b.effects().batch_factor);
   for (int64_t i = 0; i < buckets; ++i) {
     b.memory(true, activation_block(micro_step, i), bytes + 1000 * i,
              schema::MemoryCategory::kActivation);

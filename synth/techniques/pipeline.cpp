@@ -11,7 +11,7 @@ namespace {
 using schema::Function;
 
 constexpr int kMicroBatches = 4;  // where nothing is said
-constexpr int64_t kActivationBytes = 1'048'576;
+constexpr int64_t kStageActivationBytes = 1'048'576;
 constexpr int kForwardQueue = 1;   // of sends to the next stage
 constexpr int kBackwardQueue = 2;  // and to the one before
 
@@ -70,7 +70,7 @@ class PipelineStep {
   void send(int to, int queue) {
     sends_.push_back(b_.collective({.group = kWorldGroup,
                                     .function = Function::kSend,
-                                    .bytes = kActivationBytes,
+                                    .bytes = kStageActivationBytes,
                                     .peer = to,
                                     .queue = queue,
                                     .slow = model_.slow_message(rank_, to, step_)}));
@@ -80,7 +80,7 @@ class PipelineStep {
   void receive(int from, int queue) {
     const CollectiveCall call{.group = kWorldGroup,
                               .function = Function::kRecv,
-                              .bytes = kActivationBytes,
+                              .bytes = kStageActivationBytes,
                               .peer = from,
                               .queue = b_.gpu() ? queue : kInline,
                               .slow = model_.slow_message(from, rank_, step_)};

@@ -9,7 +9,7 @@ namespace dprof::synth {
 namespace {
 
 constexpr int kTensorQueue = 2;
-constexpr int64_t kActivationBytes = 524'288;
+constexpr int64_t kShardActivationBytes = 524'288;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void tensor_data_step(StepBuilder& b, const Model& model, int rank, int64_t step
   const int data = model.data_group(rank);
   const auto reduce_layer = [&] {
     b.wait(b.collective({.group = tensor,
-                         .bytes = kActivationBytes,
+                         .bytes = kShardActivationBytes,
                          .queue = kTensorQueue,
                          .slow = model.slow(tensor, step)}));
   };

@@ -28,7 +28,7 @@ bool is_of_synth(std::string_view kind) {
   return true;
 }
 
-void set_where(size_t number, Case& one) {
+void set_healthy_where(size_t number, Case& one) {
   synth::Spec& spec = one.spec;
   constexpr int kRanks[] = {4, 8, 2, 3, 16, 4, 8};
   constexpr Technique kTechniques[] = {Technique::kDdp,   Technique::kZero2,
@@ -78,7 +78,7 @@ void add_healthy_cases(size_t number, std::vector<Case>& cases) {
   for (const std::string_view kind : kKinds) {
     for (size_t variant = 0; variant < kVariants; ++variant, ++number) {
       Case one{.kind = std::string(kind)};
-      set_where(number, one);
+      set_healthy_where(number, one);
       set_usual(5000 + number, one);
       make_awkward(number, one);
       if (kind != "fake-clocks") set_clocks(number, one.spec);

@@ -25,10 +25,10 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 
 ## What is counted
 
-- **Impact** of a run: the true cost of its faults per step, of the step with them. In generated runs the cost is that of the same run
-  executed without the fault; in real runs it is measured by the program's own clock in a second run, in
-  which the fault strikes by turns: blocks of 20 steps with it, each against its two neighbours without. Such a cost has an error;
-  prices are judged where its 95 % interval is within 15 % (score.py: SHARP).
+- **Impact** of a run: the true cost of its faults per step, of the step with them. In generated runs the cost is that of the
+  same run executed without the fault; in real runs it is measured by the program's own clock in a second run, in which the
+  fault strikes by turns: blocks of 20 steps with it, each against its two neighbours without. Such a cost has an error; prices
+  are judged where its 95 % interval is within 15 % (score.py: SHARP).
 - **Culprit**: `stragglers` of the report (and `slow_links`) name whom it holds responsible. A verdict is right if the rank is
   one of the fault's, or the host is the fault's; of a rotating delay, if it names no rank; of a slow link that every collective
   passes, if it says "network" and names no rank. Every other verdict is a false one.
@@ -39,13 +39,13 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
 - **First finding** is right if it is about the culprit (or no rank in particular) and has the right cause.
 - Intervals are Wilson's, of 95 %.
-- Some must be missed ([what cannot be known](analysis/stragglers.md#what-cannot-be-known)): a delay that shows in too few steps, pauses
-  of all ranks that are rarer than every machine's hiccups, a slow host that most of the comparable links touch, as one in the middle of a
-  pipeline of four hosts.
+- Some must be missed ([what cannot be known](analysis/stragglers.md#what-cannot-be-known)): a delay that shows in too few
+  steps, pauses of all ranks that are rarer than every machine's hiccups, a slow host that most of the comparable links touch,
+  as one in the middle of a pipeline of four hosts.
 
-Who labelled it: the generator and `dprof-trainer` do what they are told, and write down what they did. *Synthetic* numbers are from
-dprof's own generator `dprof-synth`, which executes a model of training and has no code in common with the analyser: they test
-estimators, not hardware. *Real* ones are from processes with PyTorch on this machine. They are never mixed.
+Who labelled it: the generator and `dprof-trainer` do what they are told, and write down what they did. *Synthetic* numbers are
+from dprof's own generator `dprof-synth`, which executes a model of training and has no code in common with the analyser: they
+test estimators, not hardware. *Real* ones are from processes with PyTorch on this machine. They are never mixed.
 """
 
 
@@ -75,10 +75,10 @@ def by_kind(runs):
     rows = []
     for kind, own in kinds.items():
         full, floor = Score(at_least(own, FULL)), Score(at_least(own, FLOOR))
-        rows.append((kind, len(own), rate(full.recall), rate(full.precision), rate(floor.recall), rate(floor.precision), rate(floor.cause),
-                     percent(floor.cost_error), rate(floor.first)))
-    return table(("kind", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "recall ≥ 3 %", "precision ≥ 3 %", "cause ≥ 3 %", "median cost error",
-                  "first finding"), rows, range(1, 9))
+        rows.append((kind, len(own), rate(full.recall), rate(full.precision), rate(floor.recall), rate(floor.precision),
+                     rate(floor.cause), percent(floor.cost_error), rate(floor.first)))
+    return table(("kind", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "recall ≥ 3 %", "precision ≥ 3 %", "cause ≥ 3 %",
+                  "median cost error", "first finding"), rows, range(1, 9))
 
 
 def rate(one):
@@ -91,8 +91,10 @@ def by_size(runs):
     for size in sizes:
         own = [run for run in runs if not run.healthy and run.size == size]
         score = Score(own)
-        rows.append((percent(size), len(own), score.recall, score.precision, score.cause, percent(score.cost_error), score.cost_within))
-    return table(("asked for, of the step", "runs", "recall", "precision", "cause", "median cost error", "cost within 15 %"), rows)
+        rows.append((percent(size), len(own), score.recall, score.precision, score.cause, percent(score.cost_error),
+                     score.cost_within))
+    return table(("asked for, of the step", "runs", "recall", "precision", "cause", "median cost error", "cost within 15 %"),
+                 rows)
 
 
 def healthy_table(runs):
@@ -128,18 +130,21 @@ def allowed(runs):
 def page(synthetic, real, minutes):
     parts = [HEAD.format(minutes=minutes)]
     for title, lines, about in (
-            ("Synthetic runs", synthetic, "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
-             "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds apart."),
-            ("Real runs", real, "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if a "
-             "device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to 20 % for "
-             "seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks.")):
+            ("Synthetic runs", synthetic,
+             "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
+             "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds "
+             "apart."),
+            ("Real runs", real,
+             "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if "
+             "a device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to "
+             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks.")):
         parts.append(f"\n## {title}\n\n")
         if not lines:
             parts.append("Not run yet.\n")
             continue
         runs = [Judged(line) for line in lines]
-        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs), "\n### By size\n\n",
-                  by_size(runs), "\n### By kind\n\n", by_kind(runs), "\n### By number of ranks\n\n", by_ranks(runs),
-                  "\n### Healthy runs\n\n", healthy_table(runs), "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n",
-                  allowed(runs)]
+        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs),
+                  "\n### By size\n\n", by_size(runs), "\n### By kind\n\n", by_kind(runs),
+                  "\n### By number of ranks\n\n", by_ranks(runs), "\n### Healthy runs\n\n", healthy_table(runs),
+                  "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n", allowed(runs)]
     return "".join(parts)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real half of the scoreboard: dprof-trainer and Python scripts with faults, recorded and reported.
 
-The truth of a cost is what it costs: beside each run with a fault there is one of the same program in which the fault strikes in blocks
-of steps, by turns, and the program's own clock tells what they take more than their neighbours. A virtual machine's cores differ by ten
-percent from second to second; blocks that follow each other share that, whole runs do not. What other programs did meanwhile is
-measured; a disturbed run is done again.
+The truth of a cost is what it costs: beside each run with a fault there is one of the same program in which the fault strikes
+in blocks of steps, by turns, and the program's own clock tells what they take more than their neighbours. A virtual machine's
+cores differ by ten percent from second to second; blocks that follow each other share that, whole runs do not. What other
+programs did meanwhile is measured; a disturbed run is done again.
 
-Each rank waits in forward and in backward as if a device computed (DEVICE_MS), and computes little: two cores of a virtual machine that
-compute all the time differ by ten to twenty percent for seconds, which is no fault that anybody has put there.
+Each rank waits in forward and in backward as if a device computed (DEVICE_MS), and computes little: two cores of a virtual
+machine that compute all the time differ by ten to twenty percent for seconds, which is no fault that anybody has put there.
 """
 import collections
 import json
@@ -62,7 +62,8 @@ KINDS = (
     trainer("sync", "sync:rank={rank},ms={ms}", ["synchronisation"]),
     trainer("cpu-contention", "cpu-contention:rank={rank}", ["cpu_contention"]),
     trainer("skewed-batch", "skewed-batch:rank={rank},share={share}", ["input_imbalance"]),
-    trainer("long-sequences", "long-sequences:rank={rank},share={share}", ["input_imbalance"], more=("--model", "bert-tiny", "--batch", 2)),
+    trainer("long-sequences", "long-sequences:rank={rank},share={share}", ["input_imbalance"],
+            more=("--model", "bert-tiny", "--batch", 2)),
     trainer("slow-link", "slow-link:rank={rank},rate={rate},from={half}", ["network"], duty=0.5, hosts=2),
     trainer("alloc-churn", "alloc-churn:rank={rank},ms={ms},mb=2", ["allocator"]),
     trainer("empty-cache", "empty-cache:rank={rank},ms={ms}", ["allocator"]),
@@ -100,8 +101,8 @@ class Driver:
     def command(self, kind, ranks, faults, steps, run):
         """What is recorded; `faults` are its words."""
         if kind.program == "python":
-            words = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", SCRIPT, "--steps", steps,
-                     "--batch", 8, "--device-ms", DEVICE_MS, "--times", self.folder / "times.json"]
+            words = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", SCRIPT,
+                     "--steps", steps, "--batch", 8, "--device-ms", DEVICE_MS, "--times", self.folder / "times.json"]
             return [*words, *faults]
         more = [str(word).format(folder=run.parent) for word in kind.more]
         words = [self.trainer, "--steps", steps, "--truth", self.folder / "truth.json", "--threads", 1, *MORE, *more]
@@ -138,7 +139,8 @@ class Driver:
         self.call([HOSTS, hosts, "--ranks-per-host", ranks // hosts, "--", self.dprof, "record", "-o", run, "--", *words])
 
     def call(self, words):
-        keep = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+        keep = {key: value for key, value in os.environ.items()
+                if key not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT_S, cwd=self.folder,
                               env=keep | {"OMP_NUM_THREADS": "1"})
         if done.returncode != 0:
@@ -200,17 +202,19 @@ class Driver:
 
     def line(self, kind, ranks, size, number, report, cores, expected, cost, step):
         line = {"id": name(kind, ranks, size, number), "part": "real",
-                "kind": kind.name if size else f"{kind.program} on {kind.hosts} host{'s' if kind.hosts > 1 else ''}", "size": size,
-                "impact": cost / step, "expected": expected, "step_ns": round(step), "foreign_cores": round(cores, 2),
-                "spec": {"ranks": ranks, "hosts": kind.hosts}, "stragglers": report["stragglers"],
-                "finding": (report["findings"] or [None])[0], "floor_ns": (report.get("detection") or {}).get("floor_ns")}
+                "kind": kind.name if size else f"{kind.program} on {kind.hosts} host{'s' if kind.hosts > 1 else ''}",
+                "size": size, "impact": cost / step, "expected": expected, "step_ns": round(step),
+                "foreign_cores": round(cores, 2), "spec": {"ranks": ranks, "hosts": kind.hosts},
+                "stragglers": report["stragglers"], "finding": (report["findings"] or [None])[0],
+                "floor_ns": (report.get("detection") or {}).get("floor_ns")}
         for s in line["stragglers"] or []:
             s.pop("evidence", None)
         if line["stragglers"] is None:
             line["unknown"] = "; ".join(d["text"] for d in report["recording"]["diagnostics"] if "straggler" in d["text"])
         links = report.get("slow_links")
         if links and links["groups"]:
-            line["slow_links"] = {"suspects": links["suspects"], "ranks": sorted({r for g in links["groups"] for r in g["ranks"]})}
+            line["slow_links"] = {"suspects": links["suspects"],
+                                  "ranks": sorted({r for g in links["groups"] for r in g["ranks"]})}
         return line
 
 
@@ -237,7 +241,8 @@ def cost_of_strikes(times, kind):
 
 
 def cost_by_onset(times):
-    """(mean, standard error) in ns of what a step takes more once the fault has begun, in the middle of the run; by stretches."""
+    """(mean, standard error) in ns of what a step takes more once the fault has begun, in the middle of the run; by
+    stretches."""
     def stretches(begin, end):
         return [typical(times[s:s + STRETCH]) for s in range(begin, end - STRETCH + 1, STRETCH)]
     before, after = stretches(FIRST_STEADY, STEPS // 2), stretches(STEPS // 2 + 1, STEPS)
@@ -264,8 +269,8 @@ def counts(line):
 
 
 def run(options, done, keep):
-    """Each kind that often, in turns over the sizes, but for those whose names are in `done`. `keep` gets the lines of the runs that
-    count as each is done."""
+    """Each kind that often, in turns over the sizes, but for those whose names are in `done`. `keep` gets the lines of the runs
+    that count as each is done."""
     with tempfile.TemporaryDirectory(prefix="dprof-scoreboard-") as folder:
         driver = Driver(options, pathlib.Path(folder))
         for number in range(options.real):
@@ -280,5 +285,6 @@ def run(options, done, keep):
                 try:
                     lines = driver.round(kind, ranks, size, number)
                 except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
-                    lines = [{"id": name(kind, ranks, size, number), "part": "real", "kind": kind.name, "size": size, "failed": str(error)[:300]}]
+                    lines = [{"id": name(kind, ranks, size, number), "part": "real", "kind": kind.name, "size": size,
+                              "failed": str(error)[:300]}]
                 keep([line for line in lines if line.get("failed") or counts(line)])

@@ -2,7 +2,8 @@
 """Judges the scoreboard's runs: the same rules for generated and for real ones. Reads lines of JSON, reckons rates.
 
 A line has `part` (synthetic or real), `kind`, `size` (asked for), `impact` (truth: what the faults cost, of a step), `expected`
-(culprits: ranks, host, causes, shape, cost_ns), `stragglers` and `slow_links` (what the report names), `finding` (its first one).
+(culprits: ranks, host, causes, shape, cost_ns), `stragglers` and `slow_links` (what the report names), `finding` (its first
+one).
 """
 import collections
 import math
@@ -49,8 +50,8 @@ class Judged:
 
     @property
     def cost_errors(self):
-        """|told - true| / true of the culprit, where there is one, and the truth is sharp enough to judge by (SHARP). Two that hide
-        each other have no price of their own."""
+        """|told - true| / true of the culprit, where there is one, and the truth is sharp enough to judge by (SHARP). Two that
+        hide each other have no price of their own."""
         errors = []
         if len(self.line.get("expected", [])) != 1:
             return errors
@@ -197,5 +198,5 @@ def summary(runs):
     full, floor = Score(at_least(runs, FULL), healthy), Score(at_least(runs, FLOOR), healthy)
     return {"runs": len(runs), "failed": sum(bool(run.failed) for run in runs), "precision_10": full.precision,
             "recall_10": full.recall, "precision_3": floor.precision, "recall_3": floor.recall, "cause_10": full.cause,
-            "cause_3": floor.cause, "shape_10": full.shape, "cost_within_15_10": full.cost_within, "first_finding_3": floor.first,
-            "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}
+            "cause_3": floor.cause, "shape_10": full.shape, "cost_within_15_10": full.cost_within,
+            "first_finding_3": floor.first, "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}

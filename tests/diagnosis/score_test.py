@@ -16,8 +16,9 @@ def straggler(rank, cause="compute", shape="persistent", cost_ns=10_000_000, hos
 
 
 def line(culprits=(), named=(), impact=0.1, **more):
-    return {"id": "a/10%/0", "part": "synthetic", "kind": "a", "size": impact if culprits else 0, "impact": impact if culprits else 0,
-            "expected": list(culprits), "stragglers": list(named) if named is not None else None, "finding": None, "step_ns": 100_000_000,
+    return {"id": "a/10%/0", "part": "synthetic", "kind": "a", "size": impact if culprits else 0,
+            "impact": impact if culprits else 0, "expected": list(culprits),
+            "stragglers": list(named) if named is not None else None, "finding": None, "step_ns": 100_000_000,
             "spec": {"ranks": 4, "hosts": 1}, **more}
 
 

@@ -18,7 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
-FAULTS = ("none", "loader", "forward", "compute", "backward", "optimizer", "gc", "log", "checkpoint", "transient", "rotating", "onset")
+FAULTS = ("none", "loader", "forward", "compute", "backward", "optimizer", "gc", "log", "checkpoint", "transient", "rotating",
+          "onset")
 CHECKPOINT_EVERY = 10
 SHARE = 0.1  # of the steps, that a transient delay or a collection is in
 
@@ -79,7 +80,8 @@ class Trouble:
 
     def forward(self):
         strikes = self.dice.random() < SHARE
-        if self.here("forward") or (self.here("transient") and strikes) or (self.here("onset") and self.step >= self.steps // 2):
+        late = self.here("onset") and self.step >= self.steps // 2
+        if self.here("forward") or (self.here("transient") and strikes) or late:
             time.sleep(self.seconds)
         elif self.kind == "rotating" and self.step % self.ranks == self.rank and self.strikes_now():
             time.sleep(self.seconds)

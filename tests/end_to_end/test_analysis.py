@@ -15,18 +15,20 @@ def kineto(rank, ranks=2, steps=6, late_ms=0):
         events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 7, "tid": 7, "ts": begin,
                        "dur": 20_000})
         slow = 10_000 + 1000 * late_ms
-        for name, start, length in (("gemm", 500, slow), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 500 + slow, 18_500 - slow)):
+        for name, start, length in (("gemm", 500, slow),
+                                    ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 500 + slow, 18_500 - slow)):
             correlation += 1
             events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": begin + 100 +
                            correlation % 2 * 10, "dur": 5, "args": {"correlation": correlation}})
             arguments = {"correlation": correlation, "stream": 7 if name == "gemm" else 20, "device": rank}
             if name != "gemm":
-                arguments |= {"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": ranks,
-                              "dtype": "Float", "Process Group Name": "0",
+                arguments |= {"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000,
+                              "Group size": ranks, "dtype": "Float", "Process Group Name": "0",
                               "Process Group Ranks": str(list(range(ranks)))}
             events.append({"ph": "X", "cat": "kernel", "name": name, "pid": rank, "tid": arguments["stream"],
                            "ts": begin + start, "dur": length, "args": arguments})
-    return {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}, "traceEvents": events}
+    return {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks},
+            "traceEvents": events}
 
 
 class Imported(EndToEnd):

@@ -61,6 +61,7 @@ class Fake(EndToEnd):
 
     def test_nothing_is_told_of_what_was_not_asked_for(self):
         # Nothing is recorded then, so there is no trace either.
-        done = self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} door", options=("--cuda", "off"), FAKE_CUPTI_ALL="39",
-                           DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), RANK="0", WORLD_SIZE="1")
+        done = self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} door", options=("--cuda", "off"),
+                           FAKE_CUPTI_ALL="39", DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), RANK="0",
+                           WORLD_SIZE="1")
         self.assertNotIn("cupti", done.stderr)

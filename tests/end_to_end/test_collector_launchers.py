@@ -26,7 +26,8 @@ class Launchers(Probed):
         self.check_two_ranks("openmpi")
 
     def test_one_recorder_for_each_rank(self):
-        """As under `srun dprof record -- CMD`: a recorder per rank, each with a run folder of its own (srun by its variables)."""
+        """As under `srun dprof record -- CMD`: a recorder per rank, each with a run folder of its own (srun by its
+        variables)."""
         recorders = [self.start(DPROF, "record", "-o", self.folder / f"run-{rank}", "--", PROBE, "--marks", MARKS,
                                 SLURM_PROCID=str(rank), SLURM_NTASKS="2", SLURM_LOCALID=str(rank), SLURM_NODEID="0")
                      for rank in (0, 1)]

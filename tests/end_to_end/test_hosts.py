@@ -207,8 +207,9 @@ class Hosts(EndToEnd):
 
     def test_the_link_of_a_killed_process_is_lifted(self):
         self.need(PROBE)
-        script = (f"sleep 9 | {PROBE} 10 5 0 & sleep 1; tc qdisc show dev eth0; pkill -9 -s $(ps -o sid= -p $$) slow_link_probe;"
-                  "sleep 1; echo then; tc qdisc show dev eth0; cat /sys/class/net/eth0/tx_queue_len")
+        script = (f"sleep 9 | {PROBE} 10 5 0 & sleep 1; tc qdisc show dev eth0;"
+                  "pkill -9 -s $(ps -o sid= -p $$) slow_link_probe; sleep 1; echo then; tc qdisc show dev eth0;"
+                  "cat /sys/class/net/eth0/tx_queue_len")
         lines = self.lines(self.hosts(1, "--", "sh", "-c", script))["host0/0"]
         then = lines.index("then")
         self.assertTrue(any("tbf" in line for line in lines[:then]), lines)

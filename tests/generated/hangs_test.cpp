@@ -15,7 +15,7 @@ namespace {
 using synth::Shape;
 using ::testing::IsEmpty;
 
-synth::Spec small(Shape shape) {
+synth::Spec small_hang(Shape shape) {
   synth::Spec spec;
   spec.ranks = 8;
   spec.hosts = 2;
@@ -43,7 +43,7 @@ std::vector<HangCase> all_hangs() {
 class GeneratedHangTest : public ::testing::TestWithParam<HangCase> {};
 
 TEST_P(GeneratedHangTest, CulpritsAreExactlyThose) {
-  synth::Spec spec = small(GetParam().shape);
+  synth::Spec spec = small_hang(GetParam().shape);
   spec.faults = {{.name = GetParam().name}};
   const Outcome outcome = analysed(spec);
   ASSERT_EQ(outcome.truth.hang, GetParam().name);
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Hangs, GeneratedHangTest, ::testing::ValuesIn(all_hangs
 class GeneratedLossTest : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(GeneratedLossTest, LostRecordsAccuseNobody) {
-  synth::Spec spec = small(GetParam());
+  synth::Spec spec = small_hang(GetParam());
   spec.steps = 30;
   spec.faults = {{.name = "drop", .probability = 0.01}};
   const Outcome outcome = analysed(spec);
@@ -82,7 +82,7 @@ TEST_P(GeneratedLossTest, LostRecordsAccuseNobody) {
 }
 
 TEST_P(GeneratedLossTest, TraceThatEndsEarlyIsNoHang) {
-  synth::Spec spec = small(GetParam());
+  synth::Spec spec = small_hang(GetParam());
   spec.faults = {{.name = "truncate", .rank = 3, .from = 8}};
   EXPECT_FALSE(analysed(spec).analysis.report.hang);
 }

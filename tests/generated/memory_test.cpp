@@ -12,7 +12,7 @@ using synth::Shape;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-synth::Spec small(Shape shape) {
+synth::Spec small_memory(Shape shape) {
   synth::Spec spec;
   spec.ranks = 4;
   spec.steps = 40;
@@ -25,7 +25,7 @@ class GeneratedMemoryTest : public ::testing::TestWithParam<Shape> {};
 TEST_P(GeneratedMemoryTest, PeaksAreTheAllocatorsOwn) {
   for (const synth::Technique technique :
        {synth::Technique::kDdp, synth::Technique::kZero3, synth::Technique::kPipeline}) {
-    synth::Spec spec = small(GetParam());
+    synth::Spec spec = small_memory(GetParam());
     spec.technique = technique;
     spec.faults = {{.name = "input-imbalance", .rank = 2, .factor = 1.5}};
     const Outcome outcome = analysed(spec);
@@ -51,7 +51,7 @@ TEST_P(GeneratedMemoryTest, PeaksAreTheAllocatorsOwn) {
 
 TEST_P(GeneratedMemoryTest, ALeakHasItsSlope) {
   for (const int64_t mib : {1, 5}) {
-    synth::Spec spec = small(GetParam());
+    synth::Spec spec = small_memory(GetParam());
     spec.faults = {{.name = "leak", .rank = 3, .count = mib}};
     const Outcome outcome = analysed(spec);
     ASSERT_TRUE(outcome.analysis.report.memory && outcome.analysis.report.memory->leaks);
@@ -68,7 +68,7 @@ TEST_P(GeneratedMemoryTest, ALeakHasItsSlope) {
 // Batches of varying lengths, warm-up, checkpoints: nothing leaks.
 TEST_P(GeneratedMemoryTest, HealthyRunsDoNotLeak) {
   for (const std::string healthy : {"variable-sequences", "warm-up", "checkpoints", "spikes"}) {
-    synth::Spec spec = small(GetParam());
+    synth::Spec spec = small_memory(GetParam());
     spec.steps = 60;
     spec.healthy = healthy;
     const Outcome outcome = analysed(spec);

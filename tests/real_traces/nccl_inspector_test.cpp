@@ -17,24 +17,24 @@ namespace {
 using analyzer::nccl_inspector::Record;
 using schema::Function;
 
-std::string content_of(const std::filesystem::path& path) {
+std::string inspector_file(const std::filesystem::path& path) {
   std::ostringstream content;
   content << std::ifstream(path, std::ios::binary).rdbuf();
   return content.str();
 }
 
-struct Known {
+struct KnownOperation {
   const char* file;
   Function function;
   int64_t input_bytes;
 };
 
-class InspectorTraceTest : public ::testing::TestWithParam<Known> {};
+class InspectorTraceTest : public ::testing::TestWithParam<KnownOperation> {};
 
 TEST_P(InspectorTraceTest, OurBandwidthsAreThePlugins) {
   const std::filesystem::path path = shared_traces() / "nccl_inspector" / GetParam().file;
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "the recordings are not in ../shared/traces";
-  const Result<Record> record = analyzer::nccl_inspector::record_of(content_of(path));
+  const Result<Record> record = analyzer::nccl_inspector::record_of(inspector_file(path));
   ASSERT_TRUE(record.ok()) << record.error().what;
   EXPECT_EQ(record->function, GetParam().function);
   const std::optional<int64_t> input = analyzer::nccl_inspector::input_bytes(*record);
@@ -51,8 +51,9 @@ TEST_P(InspectorTraceTest, OurBandwidthsAreThePlugins) {
 
 INSTANTIATE_TEST_SUITE_P(
     Records, InspectorTraceTest,
-    ::testing::Values(Known{"record_1.json", Function::kAllReduce, 17'179'869'184},
-                      Known{"record_2.json", Function::kReduceScatter, 8 * int64_t{2'147'483'648}}),
+    ::testing::Values(KnownOperation{"record_1.json", Function::kAllReduce, 17'179'869'184},
+                      KnownOperation{"record_2.json", Function::kReduceScatter,
+                                     8 * int64_t{2'147'483'648}}),
     [](const auto& test) { return std::string(word_of(test.param.function)); });
 
 TEST(InspectorImportTest, RecordsAreRows) {

@@ -42,7 +42,7 @@ TraceCounts count_rows(const schema::TraceReader& trace) {
   return counts;
 }
 
-void compare(const Counts& file, const schema::TraceReader& trace) {
+void compare_counts(const Counts& file, const schema::TraceReader& trace) {
   const auto events = [&](const char* category) {
     const auto known = file.find({"X", category});
     return known == file.end() ? int64_t{0} : known->second;
@@ -84,7 +84,7 @@ TEST_P(RowCountsTest, AreThoseOfTheFile) {
   SKIP_IF_ABSENT(imported);
   EXPECT_FALSE(imported.summary().damaged);
   const schema::TraceReader trace = imported.trace(0);
-  compare(count_events(shared_traces() / c.file), trace);
+  compare_counts(count_events(shared_traces() / c.file), trace);
   EXPECT_EQ(trace.meta_int("time_resolution_ns"), c.resolution_ns);
   EXPECT_EQ(trace.meta("imported_format"), "kineto");
 }
@@ -128,7 +128,8 @@ TEST(DlrmTest, EightRanksAreFoundByContent) {
     EXPECT_EQ(trace.meta_int("rank"), rank);
     EXPECT_THAT(*trace.meta("imported_from"),
                 ::testing::StartsWith(fmt::format("worker{}_", rank)));
-    compare(count_events(shared_traces() / "dlrm_8gpu" / *trace.meta("imported_from")), trace);
+    compare_counts(count_events(shared_traces() / "dlrm_8gpu" / *trace.meta("imported_from")),
+                   trace);
     const auto collectives = rows<schema::CollectiveRow>(trace);
     EXPECT_EQ(collectives.size(), 8U) << "five all-to-alls, three all-reduces";
     for (const schema::CollectiveRow& row : collectives) {

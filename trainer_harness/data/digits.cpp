@@ -13,13 +13,13 @@ constexpr int64_t kClasses = 10;
 constexpr int64_t kShifts = 5;    // by -2 .. 2 pixels, each way
 constexpr float kPaper = -0.42F;  // as MNIST's pixels are, once brought to mean 0 and deviation 1
 constexpr float kInk = 2.8F;
-constexpr float kNoiseLevel = 0.3F;
+constexpr float kDigitNoise = 0.3F;
 
 class DigitSource final : public SampleSource {
  public:
   DigitSource(int64_t size, uint64_t seed) : size_(size), seed_(seed) {
     std::mt19937_64 random(seed);
-    for (float& value : noise_) value = kNoiseLevel * normal(random);
+    for (float& value : noise_) value = kDigitNoise * normal(random);
     for (int64_t label = 0; label < kClasses; ++label) draw_pattern(label, random);
   }
 

@@ -8,7 +8,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-constexpr float kNoiseLevel = 0.5F;
+constexpr float kFeatureNoise = 0.5F;
 constexpr int kPopularity = 3;  // few rows of a table are asked for often, most of them seldom
 
 class ClusterSource final : public SampleSource {
@@ -32,7 +32,7 @@ class ClusterSource final : public SampleSource {
       *label = random.below(set_.classes);
       const float* centre = &centres_[static_cast<size_t>(*label++ * set_.features)];
       for (int64_t i = 0; i < set_.features; ++i) {
-        *feature++ = *centre++ + kNoiseLevel * random.normal();
+        *feature++ = *centre++ + kFeatureNoise * random.normal();
       }
     }
     return {data, target, request.indices};

@@ -33,7 +33,7 @@ constexpr int kNetemFrames = 100'000;  // waiting at a time: 150 MB, so that a d
 
 constexpr std::string_view kHint = "start the job by scripts/hosts: its links may be slowed";
 
-[[noreturn]] void refuse(const std::string& why, std::string_view hint = kHint) {
+[[noreturn]] void refuse_link(const std::string& why, std::string_view hint = kHint) {
   throw UsageError(fmt::format("slow-link: {}\nhint: {}", why, hint));
 }
 
@@ -126,18 +126,19 @@ void check_limit(const LinkLimit& limit) {
   constexpr std::string_view kExample = "write for example slow-link:rank=1,rate=100,delay=5";
   if (limit.rate_mbit && !(std::isfinite(*limit.rate_mbit) && *limit.rate_mbit >= 0.1 &&
                            *limit.rate_mbit <= 100'000)) {
-    refuse(fmt::format("rate={} is not a rate of 0.1 to 100000 Mbit/s", *limit.rate_mbit),
-           kExample);
+    refuse_link(fmt::format("rate={} is not a rate of 0.1 to 100000 Mbit/s", *limit.rate_mbit),
+                kExample);
   }
   if (!(limit.delay_ms >= 0 && limit.delay_ms <= kLongestDelayMs)) {
-    refuse(fmt::format("delay={} is not a time of 0 to {} ms", limit.delay_ms, kLongestDelayMs),
-           kExample);
+    refuse_link(
+        fmt::format("delay={} is not a time of 0 to {} ms", limit.delay_ms, kLongestDelayMs),
+        kExample);
   }
   if (!(limit.loss >= 0 && limit.loss < 1)) {
-    refuse(fmt::format("loss={} is not a share below 1", limit.loss), "loss=0.01 is 1 %");
+    refuse_link(fmt::format("loss={} is not a share below 1", limit.loss), "loss=0.01 is 1 %");
   }
   if (!limit.rate_mbit && limit.delay_ms == 0 && limit.loss == 0) {
-    refuse("nothing to slow", kExample);
+    refuse_link("nothing to slow", kExample);
   }
 }
 
@@ -145,7 +146,7 @@ void check_limit(const LinkLimit& limit) {
 int connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) refuse("DPROF_LINK_CONTROL is too long a path");
+  if (path.size() >= sizeof(address.sun_path)) refuse_link("DPROF_LINK_CONTROL is too long a path");
   path.copy(address.sun_path, path.size());
   const int control = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{.tv_sec = 10, .tv_usec = 0};
@@ -154,7 +155,7 @@ int connect_to(const std::string& path) {
       connect(control, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const std::string why = std::strerror(errno);
     if (control >= 0) close(control);
-    refuse(fmt::format("{}: {}", path, why), "scripts/hosts that made this host has ended");
+    refuse_link(fmt::format("{}: {}", path, why), "scripts/hosts that made this host has ended");
   }
   return control;
 }
@@ -203,15 +204,15 @@ SlowLink::SlowLink(const Environment& environment) {
   const auto control = environment("DPROF_LINK_CONTROL");
   const auto interface = environment("GLOO_SOCKET_IFNAME");
   if (!network || !control || !interface) {
-    refuse("this process is not on a host of scripts/hosts, and no other link may be slowed");
+    refuse_link("this process is not on a host of scripts/hosts, and no other link may be slowed");
   }
   const ino_t own = network_of("self");
   if (own == 0 || std::to_string(own) != *network || own == network_of("1")) {
-    refuse("DPROF_HOST_NETWORK names another network than that of this process");
+    refuse_link("DPROF_HOST_NETWORK names another network than that of this process");
   }
-  if (geteuid() != 0) refuse("only root may slow a link", "run scripts/hosts as root");
+  if (geteuid() != 0) refuse_link("only root may slow a link", "run scripts/hosts as root");
   if (*interface == "lo" || if_nametoindex(interface->c_str()) == 0) {
-    refuse(fmt::format("GLOO_SOCKET_IFNAME={} is no interface to another host", *interface));
+    refuse_link(fmt::format("GLOO_SOCKET_IFNAME={} is no interface to another host", *interface));
   }
   interface_ = *interface;
   control_ = connect_to(*control);
@@ -219,8 +220,9 @@ SlowLink::SlowLink(const Environment& environment) {
   if (greeting == "ok " + *network) return;
   close(control_);
   const bool busy = greeting.starts_with("error ");
-  refuse(busy ? greeting.substr(greeting.find(' ') + 1) : "DPROF_LINK_CONTROL is another host's",
-         busy ? "one process per host may slow its link" : kHint);
+  refuse_link(
+      busy ? greeting.substr(greeting.find(' ') + 1) : "DPROF_LINK_CONTROL is another host's",
+      busy ? "one process per host may slow its link" : kHint);
 }
 
 SlowLink::~SlowLink() {
@@ -241,7 +243,8 @@ void SlowLink::apply(const LinkLimit& limit) {
     for (const auto& command : tc_commands(interface_, limit, has_netem)) {
       const Finished finished = run_program(command);
       if (finished.status != 0) {
-        refuse(fmt::format("tc: {}", finished.errors), "dprof-trainer --list says what works here");
+        refuse_link(fmt::format("tc: {}", finished.errors),
+                    "dprof-trainer --list says what works here");
       }
       queue_set_ = true;
     }
@@ -254,7 +257,7 @@ void SlowLink::apply(const LinkLimit& limit) {
 void SlowLink::lift() {
   if (queue_set_) {
     const Finished finished = run_program({"tc", "qdisc", "del", "dev", interface_, "root"});
-    if (finished.status != 0) refuse(fmt::format("tc: {}", finished.errors));
+    if (finished.status != 0) refuse_link(fmt::format("tc: {}", finished.errors));
     queue_set_ = false;
   }
   if (forwarded_) {
@@ -275,10 +278,10 @@ void SlowLink::lift_quietly() {
 void SlowLink::ask_forwarder(const std::string& request) {
   const std::string line = request + "\n";
   if (send(control_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    refuse("scripts/hosts that made this host has ended");
+    refuse_link("scripts/hosts that made this host has ended");
   }
   if (const std::string answer = read_answer(control_); answer != "ok") {
-    refuse(answer.substr(answer.find(' ') + 1));
+    refuse_link(answer.substr(answer.find(' ') + 1));
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<std::string> names_only_in(const NamedTensors& one, const NamedTenso
   return names;
 }
 
-std::string shape_of(const torch::Tensor& tensor) {
+std::string sizes_of(const torch::Tensor& tensor) {
   std::ostringstream text;
   text << tensor.sizes();
   return text.str();
@@ -128,8 +128,8 @@ void fill(const NamedTensors& to, NamedTensors from, const std::string& file) {
   for (const auto& [name, tensor] : to) {
     const torch::Tensor& saved = from.at(name);
     if (saved.sizes() != tensor.sizes()) {
-      throw std::runtime_error(file + " is of another model: " + name + " is " + shape_of(saved) +
-                               " there, " + shape_of(tensor) +
+      throw std::runtime_error(file + " is of another model: " + name + " is " + sizes_of(saved) +
+                               " there, " + sizes_of(tensor) +
                                " here\nhint: resume with the --model that was saved");
     }
     torch::Tensor place = tensor;

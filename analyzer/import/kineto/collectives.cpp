@@ -18,13 +18,6 @@ namespace {
 using schema::CollectiveState;
 using schema::Function;
 
-constexpr std::string_view kCallName = "record_param_comms";
-
-std::optional<int64_t> number_of(const Event& event, Arg arg) {
-  const Value value = event[arg];
-  return value.scalar() ? whole_number(value.raw) : std::nullopt;
-}
-
 // The first element of an array of strings: ["float", "Int"]: float.
 std::string_view first_string(std::string_view array) {
   const size_t open = array.find('"');

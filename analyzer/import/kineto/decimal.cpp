@@ -121,4 +121,9 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return scaled(*number, 0, INT64_MAX);
 }
 
+std::optional<int64_t> number_of(const Event& event, Arg arg) {
+  const Value value = event[arg];
+  return value.scalar() ? whole_number(value.raw) : std::nullopt;
+}
+
 }  // namespace dprof::analyzer::kineto

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/import/kineto/event.h"
+
 namespace dprof::analyzer::kineto {
 
 // "12.3456" us are 12346 ns: exact to the ns, the rest rounded. nullopt: no number, or beyond
@@ -17,5 +19,7 @@ inline constexpr int64_t kMaxTimeNs = (int64_t{1} << 61) - 1;  // 73 years; ten 
 // A whole number; "5.0" is 5. nullopt: no number, a fraction, or beyond 64 bit (unsigned ones up to
 // 2^64 wrap, as addresses do).
 std::optional<int64_t> whole_number(std::string_view text);
+// Of an argument that is no list or object.
+std::optional<int64_t> number_of(const Event& event, Arg arg);
 
 }  // namespace dprof::analyzer::kineto

@@ -17,11 +17,6 @@ std::string text_of(const Value& value) {
   return value.escaped ? unescape(value.raw) : std::string(value.raw);
 }
 
-std::optional<int64_t> number_of(const Event& event, Arg arg) {
-  const Value value = event[arg];
-  return value.scalar() ? whole_number(value.raw) : std::nullopt;
-}
-
 // FNV-1a, without the sign; 0 would mean none.
 int64_t hash_of(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325;

@@ -8,6 +8,7 @@
 #include "analyzer/import/kineto/kineto.h"
 #include "analyzer/import/kineto/skips.h"
 #include "analyzer/import/kineto/splitter.h"
+#include "analyzer/import/kineto/words.h"
 
 namespace dprof::analyzer::kineto {
 namespace {
@@ -16,12 +17,6 @@ using schema::GpuActivityKind;
 using schema::RangeCategory;
 
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
-constexpr std::string_view kCallName = "record_param_comms";
-
-std::optional<int64_t> number_of(const Event& event, Arg arg) {
-  const Value value = event[arg];
-  return value.scalar() ? whole_number(value.raw) : std::nullopt;
-}
 
 std::optional<int64_t> positive(std::optional<int64_t> value) {
   return value.value_or(0) > 0 ? value : std::nullopt;

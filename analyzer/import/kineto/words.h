@@ -10,6 +10,9 @@
 
 namespace dprof::analyzer::kineto {
 
+// The range that tells of a call into c10d.
+inline constexpr std::string_view kCallName = "record_param_comms";
+
 // What an event's `cat` says that it is. Kineto's words changed in 2022; both are known.
 enum class Topic : uint8_t {
   kOther,  // not one of Kineto's

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "analyzer/report/render/layout.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kIndent = 2;
 constexpr size_t kMostHosts = 16;
 
 std::string bound_text(const std::optional<int64_t>& bound) {

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr size_t kIndent = 2;
-constexpr size_t kMostRanks = 16;
 
 std::string or_blank(const std::optional<int64_t>& ns) {
   return ns ? format_duration({*ns}) : std::string();

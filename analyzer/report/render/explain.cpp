@@ -19,8 +19,8 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kLeastShare = 0.001;  // of a step: smaller parts are not compared
-constexpr double kAlikeShare = 0.005;  // of a step
+constexpr double kLeastCompared = 0.001;   // of a step: smaller parts are not compared
+constexpr double kAlikeStepShare = 0.005;  // of a step
 constexpr double kContention = 1.05;
 constexpr size_t kMostEvidence = 8;
 
@@ -168,8 +168,8 @@ ExplainedPart Explainer::comparison() const {
     const double usual = *middle;
     const std::string name(title_of(static_cast<Category>(c)));
     const double difference = own->category_ns[c] - usual;
-    if (std::max(own->category_ns[c], usual) < kLeastShare * own->wall_ns) continue;
-    if (std::abs(difference) < kAlikeShare * own->wall_ns) {
+    if (std::max(own->category_ns[c], usual) < kLeastCompared * own->wall_ns) continue;
+    if (std::abs(difference) < kAlikeStepShare * own->wall_ns) {
       alike += fmt::format("{}{}", alike.empty() ? "" : ", ", name);
       continue;
     }
@@ -179,7 +179,7 @@ ExplainedPart Explainer::comparison() const {
   if (part.table.size() == 1) part.table.clear();
   if (!alike.empty()) {
     part.points.push_back(
-        fmt::format("alike, by less than {} of a step: {}", format_share(kAlikeShare), alike));
+        fmt::format("alike, by less than {} of a step: {}", format_share(kAlikeStepShare), alike));
   }
   return part;
 }
@@ -298,7 +298,7 @@ void Explainer::rule_out_recording(std::vector<std::string>& points) const {
   if (lost_records(report_.recording) == 0)
     points.emplace_back("lost records: none, no figure is too small for that");
   if (report_.recording.overhead && report_.recording.overhead->share &&
-      *report_.recording.overhead->share < kLeastShare * 10) {
+      *report_.recording.overhead->share < kLeastCompared * 10) {
     points.push_back(fmt::format("dprof itself: writing the records took {} of the costliest rank",
                                  *report_.recording.overhead->share < 0.0005
                                      ? "<0.1 %"

@@ -12,7 +12,6 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kIndent = 2;
 constexpr size_t kPointIndent = 5;
 
 bool is_number(std::string_view cell) {

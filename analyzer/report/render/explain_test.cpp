@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "analyzer/report/render/layout.h"
-#include "analyzer/report/render/sample_report_internal.h"
+#include "analyzer/report/test_support/sample_report.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "analyzer/report/render/finding_tree.h"
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kTextIndent = 5;
 constexpr size_t kMostSymptoms = 3;
 constexpr double kWorthDoing = 0.03;  // of a step: what severity warn begins with
 

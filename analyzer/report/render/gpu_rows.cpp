@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/report/render/layout.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
-namespace {
-
-constexpr size_t kIndent = 2;
-constexpr size_t kMostRanks = 16;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string gpu_rows_section(const Report& report, const TextOptions& /*options*/,
                              const Painter& paint) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "analyzer/report/render/memory_tables.h"
 #include "base/format.h"
@@ -17,10 +18,6 @@ namespace {
 constexpr size_t kLabelWidth = 13;
 constexpr size_t kMostOuterEvents = 3;
 constexpr size_t kMostHungRanks = 12;
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
-}
 
 // "3.21", "22.0", "1,234".
 std::string rate_text(double rate) {

@@ -6,18 +6,18 @@ namespace {
 
 Json or_null_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-Json json_of(const MemoryUseBytes& bytes) {
+Json memory_json(const MemoryUseBytes& bytes) {
   Json json = Json::object();
   for (size_t use = 0; use < kMemoryUses; ++use)
     json[std::string(key_of(static_cast<MemoryUse>(use)))] = bytes[use];
   return json;
 }
 
-Json json_of(const Fragmentation& f) {
+Json memory_json(const Fragmentation& f) {
   return {{"slack", or_null(f.slack)}, {"non_releasable", or_null(f.non_releasable)}};
 }
 
-Json json_of(const MemoryHolder& h) {
+Json memory_json(const MemoryHolder& h) {
   return {{"use", key_of(h.use)},
           {"site", or_null_text(h.site)},
           {"phase", or_null_text(h.phase)},
@@ -25,37 +25,38 @@ Json json_of(const MemoryHolder& h) {
           {"bytes", h.bytes}};
 }
 
-Json json_of(const RankMemory& r) {
-  return {{"rank", r.rank},
-          {"device", r.device},
-          {"peak_allocated", or_null(r.peak_allocated)},
-          {"peak_reserved", or_null(r.peak_reserved)},
-          {"peak_step", or_null(r.peak_step)},
-          {"by_category", part(r.by_category, [](const MemoryUseBytes& b) { return json_of(b); })},
-          {"source", word_of(r.source)},
-          {"peak_phase", or_null_text(r.peak_phase)},
-          {"unknown_share", or_null(r.unknown_share)},
-          {"by_phase", array_of(r.by_phase,
-                                [](const PhasePeak& p) {
-                                  return Json{{"phase", p.phase}, {"allocated", p.allocated}};
-                                })},
-          {"at_peak", array_of(r.at_peak, [](const MemoryHolder& h) { return json_of(h); })},
-          {"before_bytes", r.before_bytes},
-          {"retained_graph_bytes", r.retained_graph_bytes},
-          {"steady_peak_allocated", or_null(r.steady_peak_allocated)},
-          {"fragmentation", json_of(r.fragmentation)},
-          {"segment_allocs_per_step", or_null(r.segment_allocs_per_step)},
-          {"segment_frees_per_step", or_null(r.segment_frees_per_step)},
-          {"retries", or_null(r.retries)},
-          {"cache_flushes", r.cache_flushes},
-          {"device_total", or_null(r.device_total)},
-          {"non_torch_peak", or_null(r.non_torch_peak)},
-          {"hard_headroom", or_null(r.hard_headroom)},
-          {"soft_headroom", or_null(r.soft_headroom)},
-          {"unmatched", r.unmatched}};
+Json memory_json(const RankMemory& r) {
+  return {
+      {"rank", r.rank},
+      {"device", r.device},
+      {"peak_allocated", or_null(r.peak_allocated)},
+      {"peak_reserved", or_null(r.peak_reserved)},
+      {"peak_step", or_null(r.peak_step)},
+      {"by_category", part(r.by_category, [](const MemoryUseBytes& b) { return memory_json(b); })},
+      {"source", word_of(r.source)},
+      {"peak_phase", or_null_text(r.peak_phase)},
+      {"unknown_share", or_null(r.unknown_share)},
+      {"by_phase", array_of(r.by_phase,
+                            [](const PhasePeak& p) {
+                              return Json{{"phase", p.phase}, {"allocated", p.allocated}};
+                            })},
+      {"at_peak", array_of(r.at_peak, [](const MemoryHolder& h) { return memory_json(h); })},
+      {"before_bytes", r.before_bytes},
+      {"retained_graph_bytes", r.retained_graph_bytes},
+      {"steady_peak_allocated", or_null(r.steady_peak_allocated)},
+      {"fragmentation", memory_json(r.fragmentation)},
+      {"segment_allocs_per_step", or_null(r.segment_allocs_per_step)},
+      {"segment_frees_per_step", or_null(r.segment_frees_per_step)},
+      {"retries", or_null(r.retries)},
+      {"cache_flushes", r.cache_flushes},
+      {"device_total", or_null(r.device_total)},
+      {"non_torch_peak", or_null(r.non_torch_peak)},
+      {"hard_headroom", or_null(r.hard_headroom)},
+      {"soft_headroom", or_null(r.soft_headroom)},
+      {"unmatched", r.unmatched}};
 }
 
-Json json_of(const Leak& leak) {
+Json memory_json(const Leak& leak) {
   return {{"rank", leak.rank},
           {"device", leak.device},
           {"bytes_per_step", leak.bytes_per_step},
@@ -72,7 +73,7 @@ Json json_of(const Leak& leak) {
            })}};
 }
 
-Json json_of(const HostMemory& h) {
+Json memory_json(const HostMemory& h) {
   return {{"rank", h.rank},
           {"samples", h.samples},
           {"peak_resident", h.peak_resident},
@@ -80,7 +81,7 @@ Json json_of(const HostMemory& h) {
           {"last_steady", or_null(h.last_steady)}};
 }
 
-Json json_of(const OutOfMemory& o) {
+Json memory_json(const OutOfMemory& o) {
   return {{"rank", o.rank},
           {"device", o.device},
           {"step", or_null(o.step)},
@@ -89,7 +90,7 @@ Json json_of(const OutOfMemory& o) {
           {"fragmented", or_null(o.fragmented)}};
 }
 
-Json json_of(const MemoryImbalance& i) {
+Json memory_json(const MemoryImbalance& i) {
   return {{"rank", i.rank},
           {"peak", i.peak},
           {"median", i.median},
@@ -98,7 +99,7 @@ Json json_of(const MemoryImbalance& i) {
           {"ranks", i.ranks}};
 }
 
-Json json_of(const ZeroSizing& z) {
+Json memory_json(const ZeroSizing& z) {
   return {{"rank", z.rank},
           {"ranks", z.ranks},
           {"share", z.share},
@@ -106,7 +107,7 @@ Json json_of(const ZeroSizing& z) {
           {"worthwhile", z.worthwhile}};
 }
 
-Json json_of(const CheckpointingSizing& c) {
+Json memory_json(const CheckpointingSizing& c) {
   return {{"rank", c.rank},
           {"share", c.share},
           {"activation_bytes", c.activation_bytes},
@@ -116,7 +117,7 @@ Json json_of(const CheckpointingSizing& c) {
 }  // namespace
 
 Json json_of_memory(const Memory& memory) {
-  const auto object = [](const auto& value) { return json_of(value); };
+  const auto object = [](const auto& value) { return memory_json(value); };
   return {{"per_rank", array_of(memory.per_rank, object)},
           {"leaks", part(memory.leaks,
                          [&](const std::vector<Leak>& leaks) { return array_of(leaks, object); })},

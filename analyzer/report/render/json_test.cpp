@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyzer/report/render/sample_report_internal.h"
+#include "analyzer/report/test_support/sample_report.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -188,6 +188,10 @@ std::string rank_list(std::vector<int> ranks) {
   return text;
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
+}
+
 std::vector<size_t> TextTable::widths() const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(display_width(column.title));

@@ -9,6 +9,11 @@
 
 namespace dprof::analyzer {
 
+// How the text report is laid out.
+inline constexpr size_t kIndent = 2;      // of a section's lines
+inline constexpr size_t kTextIndent = 5;  // of the text below a finding's number
+inline constexpr size_t kMostRanks = 16;  // that a table lists
+
 enum class Style : uint8_t { kPlain, kStrong, kFaint, kGood, kWarn, kBad, kBar, kAccent };
 
 // Puts terminal colours around texts, or nothing.
@@ -52,6 +57,7 @@ class Painter {
 
 // "0, 3, 5–7": ranks as people write them.
 [[nodiscard]] std::string rank_list(std::vector<int> ranks);
+[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);  // "rank 3", "ranks 0-3, 7"
 
 // A table whose columns are as wide as their widest cell.
 class TextTable {

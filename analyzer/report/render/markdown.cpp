@@ -17,7 +17,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kLeastShare = 0.001;  // of a step
+constexpr double kLeastMarkdownShare = 0.001;  // of a step
 
 class MarkdownReport {
  public:
@@ -160,7 +160,7 @@ void MarkdownReport::breakdown() {
   row({"---", "---:", "---:"});
   for (size_t c = 0; c < kCategories; ++c) {
     const double ns = mean->category_ns[c];
-    if (ns < kLeastShare * mean->wall_ns) continue;
+    if (ns < kLeastMarkdownShare * mean->wall_ns) continue;
     row({std::string(title_of(static_cast<Category>(c))), unit.number(ns),
          format_share(ns / mean->wall_ns)});
   }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/report/render/sample_report_internal.h"
+#include "analyzer/report/test_support/sample_report.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -35,7 +35,7 @@ TEST(RenderMarkdown, NamesOfATraceMakeNoMarkup) {
 }
 
 TEST(RenderMarkdown, WhatWasNotComputedIsSaid) {
-  const std::string text = render_markdown({});
+  const std::string text = render_markdown(Report{});
   EXPECT_THAT(text, HasSubstr("Not computed from this run."));
   EXPECT_THAT(text, HasSubstr("Not known"));
   EXPECT_THAT(text, HasSubstr("no steps found"));

@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/report/render/layout.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kIndent = 2;
-constexpr size_t kMostRanks = 16;
 constexpr size_t kMostHolders = 8;
 constexpr size_t kLongestSite = 40;
-constexpr double kLeastShare = 0.01;  // of a peak
+constexpr double kLeastPeakShare = 0.01;  // of a peak
 
 std::string bytes_or_blank(const std::optional<int64_t>& bytes) {
   return bytes ? format_bytes(*bytes) : std::string();
@@ -100,7 +99,7 @@ std::string uses_text(const RankMemory& peak) {
            static_cast<double>(*peak.peak_allocated);
   };
   for (size_t use = 0; use < kMemoryUses; ++use) {
-    if (share(use) >= kLeastShare) uses.push_back(use);
+    if (share(use) >= kLeastPeakShare) uses.push_back(use);
   }
   std::ranges::stable_sort(uses, std::greater(), share);
   std::string text;

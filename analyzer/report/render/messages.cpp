@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "analyzer/report/render/routes.h"
 #include "base/format.h"
@@ -14,8 +15,6 @@
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr size_t kIndent = 2;
 
 // Pairs of ranks that exchange messages alike.
 struct Alike {
@@ -25,7 +24,7 @@ struct Alike {
   auto operator<=>(const Alike&) const = default;
 };
 
-struct Row {
+struct MessageRow {
   std::string route;
   Alike alike;
   int64_t n = 0;
@@ -39,8 +38,9 @@ struct Row {
   }
 };
 
-Row row_of(const Alike& alike, const Route& route, const std::vector<const PointToPoint*>& flows) {
-  Row row{.route = route.text, .alike = alike, .n = 0, .transfer_ns = {}, .wait_ns = {}};
+MessageRow message_row(const Alike& alike, const Route& route,
+                       const std::vector<const PointToPoint*>& flows) {
+  MessageRow row{.route = route.text, .alike = alike, .n = 0, .transfer_ns = {}, .wait_ns = {}};
   std::vector<int64_t> transfers;
   for (const size_t edge : route.edges) {
     const PointToPoint& flow = *flows[edge];
@@ -53,17 +53,18 @@ Row row_of(const Alike& alike, const Route& route, const std::vector<const Point
   return row;
 }
 
-std::vector<Row> rows_of(const std::vector<PointToPoint>& flows) {
+std::vector<MessageRow> rows_of(const std::vector<PointToPoint>& flows) {
   std::map<Alike, std::vector<const PointToPoint*>> alike;
   for (const PointToPoint& flow : flows)
     alike[{flow.communicator, flow.bytes, flow.per_step}].push_back(&flow);
-  std::vector<Row> rows;
+  std::vector<MessageRow> rows;
   for (const auto& [kind, members] : alike) {
     std::vector<Edge> edges;
     for (const PointToPoint* flow : members) edges.push_back({flow->from, flow->to});
-    for (const Route& route : routes_of(edges)) rows.push_back(row_of(kind, route, members));
+    for (const Route& route : routes_of(edges)) rows.push_back(message_row(kind, route, members));
   }
-  std::ranges::stable_sort(rows, std::greater(), [](const Row& row) { return row.total_ns(); });
+  std::ranges::stable_sort(rows, std::greater(),
+                           [](const MessageRow& row) { return row.total_ns(); });
   return rows;
 }
 
@@ -76,12 +77,13 @@ std::string duration_text(const std::optional<int64_t>& ns) {
 std::string point_to_point_section(const Report& report, const TextOptions& options,
                                    const Painter& paint) {
   if (!report.point_to_point || report.point_to_point->empty()) return {};
-  const std::vector<Row> rows = rows_of(*report.point_to_point);
+  const std::vector<MessageRow> rows = rows_of(*report.point_to_point);
   std::set<std::string> communicators;
-  for (const Row& row : rows) communicators.insert(row.alike.communicator);
+  for (const MessageRow& row : rows) communicators.insert(row.alike.communicator);
   const bool in_steps =
-      std::ranges::any_of(rows, [](const Row& r) { return r.alike.per_step.has_value(); });
-  const bool unmatched = std::ranges::any_of(rows, [](const Row& r) { return r.unmatched > 0; });
+      std::ranges::any_of(rows, [](const MessageRow& r) { return r.alike.per_step.has_value(); });
+  const bool unmatched =
+      std::ranges::any_of(rows, [](const MessageRow& r) { return r.unmatched > 0; });
 
   TextTable table;
   table.add_column("send → recv", TextTable::Align::kLeft);
@@ -92,7 +94,7 @@ std::string point_to_point_section(const Report& report, const TextOptions& opti
   for (const char* title : {"transfer", "wait"}) table.add_column(title, TextTable::Align::kRight);
   if (unmatched) table.add_column("unmatched", TextTable::Align::kRight);
   const size_t shown = std::min(rows.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (const Row& row : std::span(rows).first(shown)) {
+  for (const MessageRow& row : std::span(rows).first(shown)) {
     std::vector<std::string> cells = {row.route};
     if (communicators.size() > 1) cells.push_back(printable(row.alike.communicator));
     cells.push_back(row.alike.bytes ? format_bytes(*row.alike.bytes) : "");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "schema/marker_names.h"
 
@@ -13,20 +14,19 @@ namespace {
 
 using schema::Marker;
 
-constexpr size_t kIndent = 2;
 constexpr size_t kMostRows = 16;
 constexpr size_t kLongestName = 36;
 constexpr size_t kLongestRanks = 24;
 
-struct Row {
+struct PhaseRow {
   const PhaseSummary* phase = nullptr;
   double per_step = 0;  // means over the ranks that have it
   double ns = 0;
   const RankPhase* longest = nullptr;
 };
 
-Row row_of(const PhaseSummary& phase) {
-  Row row{.phase = &phase, .longest = &phase.per_rank.front()};
+PhaseRow phase_row(const PhaseSummary& phase) {
+  PhaseRow row{.phase = &phase, .longest = &phase.per_rank.front()};
   const auto ranks = static_cast<double>(phase.per_rank.size());
   for (const RankPhase& rank : phase.per_rank) {
     row.per_step += rank.per_step / ranks;
@@ -36,7 +36,7 @@ Row row_of(const PhaseSummary& phase) {
   return row;
 }
 
-bool says_more(const Row& row) {
+bool says_more(const PhaseRow& row) {
   const Marker marker = schema::marker_of(row.phase->name);
   const bool in_breakdown = marker == Marker::kInput || marker == Marker::kForward ||
                             marker == Marker::kBackward || marker == Marker::kOptimizer;
@@ -53,9 +53,9 @@ std::string ranks_of(const PhaseSummary& phase) {
 
 std::string phase_section(const Report& report, const TextOptions& options, const Painter& paint) {
   if (!report.phases || report.phases->empty() || !report.run.steps) return {};
-  std::vector<Row> rows;
+  std::vector<PhaseRow> rows;
   for (const PhaseSummary& phase : *report.phases) {
-    if (!phase.per_rank.empty()) rows.push_back(row_of(phase));
+    if (!phase.per_rank.empty()) rows.push_back(phase_row(phase));
   }
   if (std::ranges::none_of(rows, says_more)) return {};
   // The dearest ones, in the order in which they come.
@@ -63,9 +63,9 @@ std::string phase_section(const Report& report, const TextOptions& options, cons
   const size_t most = std::max(kMostRows, static_cast<size_t>(std::max(0, options.top)));
   if (all > most) {
     std::vector<double> lengths;
-    for (const Row& row : rows) lengths.push_back(row.ns);
+    for (const PhaseRow& row : rows) lengths.push_back(row.ns);
     std::ranges::sort(lengths, std::greater());
-    std::erase_if(rows, [&](const Row& row) { return row.ns < lengths[most - 1]; });
+    std::erase_if(rows, [&](const PhaseRow& row) { return row.ns < lengths[most - 1]; });
     rows.resize(std::min(rows.size(), most));
   }
 
@@ -78,7 +78,7 @@ std::string phase_section(const Report& report, const TextOptions& options, cons
   table.add_column("longest", TextTable::Align::kRight);
   table.add_column("of rank", TextTable::Align::kRight);
   table.add_column("ranks", TextTable::Align::kLeft);
-  for (const Row& row : rows) {
+  for (const PhaseRow& row : rows) {
     table.add_row({cut_to(printable(row.phase->name), kLongestName), per_step_text(row.per_step),
                    unit.number(row.ns), unit.number(static_cast<double>(row.longest->mean_ns)),
                    fmt::to_string(row.longest->rank), ranks_of(*row.phase)});

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kIndent = 2;
 constexpr size_t kMostParts = 8;
 
 std::string times_text(double slowdown) { return fmt::format("{:.3f}", slowdown); }

@@ -18,10 +18,6 @@ std::string rank_text(const std::optional<int>& rank, std::string_view otherwise
   return rank ? fmt::format("rank {}", *rank) : std::string(otherwise);
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
-}
-
 // "ranks 0 → 1 → 2"; of long ones of neighbours only the ends.
 std::string chain_text(const std::vector<int>& ranks) {
   if (ranks.size() == 2) return fmt::format("rank {} → rank {}", ranks[0], ranks[1]);

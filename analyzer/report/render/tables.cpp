@@ -8,17 +8,16 @@
 #include <cmath>
 #include <set>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kMostRanks = 16;
 constexpr size_t kMostCulprits = 8;
-constexpr size_t kIndent = 2;
-constexpr double kLeastShare = 0.001;  // of a step
-constexpr double kAlikeShare = 0.01;   // of a step, from the ranks' median
+constexpr double kLeastListedShare = 0.001;  // of a step
+constexpr double kNearMedianShare = 0.01;    // of a step, from the ranks' median
 
 // Titles of table columns, in the order of Category.
 constexpr std::array<std::string_view, kCategories> kShortTitles = {
@@ -177,7 +176,7 @@ std::string rank_section(const Report& report, const TextOptions& options, const
   const size_t all = lines.size();
   const bool in_full = is_asked_for(options, Section::kRanks);
   const double difference = largest_difference(lines);
-  if (!in_full && difference < kAlikeShare * mean->wall_ns) {
+  if (!in_full && difference < kNearMedianShare * mean->wall_ns) {
     return fmt::format(
         "{}   all {} alike: no part differs by more than {} per step from their "
         "median\n",
@@ -188,7 +187,7 @@ std::string rank_section(const Report& report, const TextOptions& options, const
   // line would be too long.
   std::vector<size_t> columns;
   for (size_t c = 0; c < kCategories; ++c) {
-    if (mean->category_ns[c] >= kLeastShare * mean->wall_ns) columns.push_back(c);
+    if (mean->category_ns[c] >= kLeastListedShare * mean->wall_ns) columns.push_back(c);
   }
   TextTable table = table_of_ranks(lines, unit, columns, false);
   while (kIndent + table.width() > static_cast<size_t>(options.width) && columns.size() > 1) {

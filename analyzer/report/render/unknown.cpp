@@ -7,13 +7,13 @@
 #include <set>
 #include <span>
 
+#include "analyzer/report/render/layout.h"
 #include "analyzer/report/render/mean_step.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kTextIndent = 5;
 constexpr size_t kMostLosses = 8;
 
 // The catalogue's advice; "" where the text has one, or where the code gives none of use.

@@ -36,7 +36,7 @@ constexpr Sign kVariables[] = {
     {"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "Nsight Compute"},
 };
 
-int look_at_object(dl_phdr_info* info, size_t, void* data) noexcept {
+int look_for_client(dl_phdr_info* info, size_t, void* data) noexcept {
   if (info->dlpi_name == nullptr) return 0;
   const char* slash = strrchr(info->dlpi_name, '/');
   const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
@@ -61,7 +61,7 @@ Function driver_function(const char* name) noexcept {
 
 bool find_other_client(char* name, size_t bytes) noexcept {
   const char* client = nullptr;
-  dl_iterate_phdr(&look_at_object, static_cast<void*>(&client));
+  dl_iterate_phdr(&look_for_client, static_cast<void*>(&client));
   for (const Sign& sign : kVariables) {
     if (client == nullptr && getenv(sign.what) != nullptr) client = sign.client;
   }

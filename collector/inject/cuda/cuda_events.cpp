@@ -21,7 +21,7 @@ constexpr uint32_t kCalls[] = {
     kStreamWaitEventPtsz, kEventSynchronize, kEventRecordWithFlagsPtsz};
 constexpr uint32_t kHost = ~0u;
 
-constinit std::atomic<const cupti::Table*> functions = nullptr;
+constinit std::atomic<const cupti::Table*> event_functions = nullptr;
 
 struct Call {
   wire::GpuEventKind kind;
@@ -67,7 +67,7 @@ void on_driver_call(void*, uint32_t domain, uint32_t callback_id,
       domain != static_cast<uint32_t>(cupti::Domain::kDriver) || data->parameters == nullptr) {
     return;
   }
-  const cupti::Table* table = functions.load(std::memory_order_acquire);
+  const cupti::Table* table = event_functions.load(std::memory_order_acquire);
   Call call{};
   if (table == nullptr || !read_call(callback_id, data->parameters, call)) return;
   ThreadState* thread = current_thread();
@@ -97,7 +97,7 @@ void on_driver_call(void*, uint32_t domain, uint32_t callback_id,
 }
 
 void watch_events(const cupti::Client& client, bool on) noexcept {
-  functions.store(on ? client.table : functions.load(), std::memory_order_release);
+  event_functions.store(on ? client.table : event_functions.load(), std::memory_order_release);
   for (const uint32_t call : kCalls) {
     client.table->enable_callback(on ? 1 : 0, client.subscriber, cupti::Domain::kDriver, call);
   }

@@ -17,7 +17,7 @@ constexpr long kNapNs = 1'000'000;
 constexpr uint32_t kCallbacks = 1024;  // of each domain; there are about 800
 constexpr uint64_t kRoom = 4 * wire::kEndReserve;
 
-constinit const cupti::Table* functions = nullptr;
+constinit const cupti::Table* sink_functions = nullptr;
 constinit uint32_t api_names[2][kCallbacks] = {};
 
 uint32_t text(void* user, const char* words) noexcept {
@@ -31,7 +31,7 @@ uint32_t api_name(void*, cupti::Domain domain, uint32_t callback_id) noexcept {
   if (known != nullptr && *known != 0) return *known;
   const char* name = nullptr;
   char plain[128];
-  if (functions->get_callback_name(domain, callback_id, &name) == cupti::kSuccess &&
+  if (sink_functions->get_callback_name(domain, callback_id, &name) == cupti::kSuccess &&
       name != nullptr) {
     plain_api_name(name, plain, sizeof plain);
   } else {
@@ -43,7 +43,8 @@ uint32_t api_name(void*, cupti::Domain domain, uint32_t callback_id) noexcept {
   return id;
 }
 
-bool write(void* user, const wire::Record& record, const void* more, uint32_t more_bytes) noexcept {
+bool write_decoded(void* user, const wire::Record& record, const void* more,
+                   uint32_t more_bytes) noexcept {
   wire::RingWriter& writer = static_cast<ThreadState*>(user)->writer;
   return more != nullptr ? writer.push(record, more, more_bytes) : writer.push(record);
 }
@@ -58,8 +59,8 @@ bool has_room(const ThreadState& thread) noexcept {
 }  // namespace
 
 cupti::Sink sink_of(ThreadState* thread, const cupti::Table& table) noexcept {
-  functions = &table;
-  return {thread, &text, &api_name, &write};
+  sink_functions = &table;
+  return {thread, &text, &api_name, &write_decoded};
 }
 
 bool wait_for_room(uint64_t deadline_ns) noexcept {

@@ -36,7 +36,7 @@ struct Search {
   char folder[kMaxPath];
 };
 
-int look_at_object(dl_phdr_info* info, size_t, void* data) noexcept {
+int look_for_folder(dl_phdr_info* info, size_t, void* data) noexcept {
   Search& search = *static_cast<Search*>(data);
   if (info->dlpi_name == nullptr) return 0;
   const char* slash = strrchr(info->dlpi_name, '/');
@@ -62,7 +62,7 @@ void* open_neighbour() noexcept {
   static char folder[kMaxPath + 64];
   for (const Neighbour& neighbour : kNeighbours) {
     search.library = neighbour.library;
-    if (dl_iterate_phdr(&look_at_object, &search) == 0) continue;
+    if (dl_iterate_phdr(&look_for_folder, &search) == 0) continue;
     snprintf(folder, sizeof folder, "%s/%s", search.folder, neighbour.folder);
     if (void* handle = open_in(folder)) return handle;
   }

@@ -5,8 +5,7 @@
 // valid while there is a communicator. What is stored there decides which events NCCL makes at all.
 //
 // Threading  open() and close() by any thread; switch_to() and announce_missed() by the helper.
-// They
-//            share a lock, which no hook takes. communicator_of() is lock-free.
+//            They share a lock, which no hook takes. communicator_of() is lock-free.
 #pragma once
 
 #include <atomic>

@@ -171,5 +171,8 @@ TEST(NcclAbi, Tables) {
   compare_table<ProfilerV6>();
 }
 
+#undef SIZE
+#undef PLACE
+
 }  // namespace
 }  // namespace dprof::inject::nccl

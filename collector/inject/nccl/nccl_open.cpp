@@ -17,25 +17,25 @@ struct Open {
   };
 };
 constinit Open opens[kMaxOpen] = {};
-constexpr uint32_t kProbes = 8;
+constexpr uint32_t kOpenProbes = 8;
 constexpr uint64_t kBusy = 1;  // claimed, not yet filled
 
-uint32_t place_of(uint64_t id) noexcept {
+uint32_t open_place_of(uint64_t id) noexcept {
   return static_cast<uint32_t>((id >> kCountShift) ^ (id >> kRingShift) * 311);
 }
 
 Open* find(uint64_t id) noexcept {
-  for (uint32_t probe = 0; probe < kProbes; ++probe) {
-    Open& open = opens[(place_of(id) + probe) % kMaxOpen];
+  for (uint32_t probe = 0; probe < kOpenProbes; ++probe) {
+    Open& open = opens[(open_place_of(id) + probe) % kMaxOpen];
     if (open.id.load(std::memory_order_acquire) == id) return &open;
   }
   return nullptr;
 }
 
 // A free place for a new id; null, and counted as a dropped record, when there is none near.
-Open* claim(const ThreadState& thread, uint64_t id) noexcept {
-  for (uint32_t probe = 0; probe < kProbes; ++probe) {
-    Open& open = opens[(place_of(id) + probe) % kMaxOpen];
+Open* claim_open(const ThreadState& thread, uint64_t id) noexcept {
+  for (uint32_t probe = 0; probe < kOpenProbes; ++probe) {
+    Open& open = opens[(open_place_of(id) + probe) % kMaxOpen];
     uint64_t none = 0;
     if (open.id.load(std::memory_order_relaxed) == 0 &&
         open.id.compare_exchange_strong(none, kBusy, std::memory_order_acq_rel)) {
@@ -53,7 +53,7 @@ void* start_proxy_op(const ProxyOpEvent& event) noexcept {
   const ThreadState* thread = recording();
   if (thread == nullptr) return nullptr;
   const uint64_t id = new_id(*thread, Type::kProxyOp);
-  Open* open = claim(*thread, id);
+  Open* open = claim_open(*thread, id);
   if (open == nullptr) return nullptr;
   open->begin_ticks = ticks();
   open->proxy = {};
@@ -90,7 +90,7 @@ void* start_kernel_channel(const void* parent, uint8_t channel, uint64_t device_
   const ThreadState* thread = recording();
   if (thread == nullptr) return nullptr;
   const uint64_t id = new_id(*thread, Type::kKernelChannel);
-  Open* open = claim(*thread, id);
+  Open* open = claim_open(*thread, id);
   if (open == nullptr) return nullptr;
   open->begin_ticks = ticks();
   open->channel = {};

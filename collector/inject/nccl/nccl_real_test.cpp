@@ -10,7 +10,7 @@ namespace dprof::inject::nccl {
 namespace {
 
 using wire::Kind;
-constexpr uint64_t kHash = 0xfeed'beef'0123'4567;
+constexpr uint64_t kRealHash = 0xfeed'beef'0123'4567;
 constexpr int kNoSymbols = 77;
 
 class RealNccl : public ::testing::Test {
@@ -49,7 +49,7 @@ TEST_F(RealNccl, FindsThePluginAndDrivesItsTables) {
       << "newer NCCLs tell version 3 no communicator at all";
   const auto collectives = of_kind<wire::NcclCollective>(seen, Kind::kNcclCollective);
   ASSERT_EQ(collectives.size(), 3u);
-  const uint64_t hashes[] = {kHash, kHash + 1, 0};
+  const uint64_t hashes[] = {kRealHash, kRealHash + 1, 0};
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(collectives[i].text, "AllReduce");
     EXPECT_EQ(collectives[i].body.hash, hashes[i]);

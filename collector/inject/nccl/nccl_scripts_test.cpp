@@ -11,7 +11,7 @@ namespace dprof::inject::nccl {
 namespace {
 
 using wire::Kind;
-constexpr uint64_t kHash = 0xfeed'beef'0123'4567;
+constexpr uint64_t kScriptHash = 0xfeed'beef'0123'4567;
 
 class NcclScriptTest : public NcclHostTest {};
 

@@ -13,20 +13,20 @@ struct Entry {
   std::atomic<uint64_t> next;
 };
 constexpr uint64_t kFreed = 1;  // looked past, and taken again
-constexpr uint32_t kProbes = 32;
+constexpr uint32_t kSequenceProbes = 32;
 constexpr uint32_t kCommunicatorShift = 33;  // above the peer and one bit of direction
 
 constinit Entry entries[kMaxCounted] = {};
 static_assert((kMaxCounted & (kMaxCounted - 1)) == 0);
 
-uint32_t place_of(uint64_t key) noexcept {
+uint32_t sequence_place_of(uint64_t key) noexcept {
   return static_cast<uint32_t>((key * 0x9e37'79b9'7f4a'7c15u) >> 40);
 }
 
 // The entry of a key that is counted for the first time; null when there is no room near its place.
-[[gnu::noinline, gnu::cold]] Entry* claim(uint64_t key) noexcept {
-  const uint32_t place = place_of(key);
-  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+[[gnu::noinline, gnu::cold]] Entry* claim_entry(uint64_t key) noexcept {
+  const uint32_t place = sequence_place_of(key);
+  for (uint32_t probe = 0; probe < kSequenceProbes; ++probe) {
     Entry& entry = entries[(place + probe) % kMaxCounted];
     uint64_t seen = entry.key.load(std::memory_order_relaxed);
     if (seen > kFreed) continue;
@@ -41,14 +41,14 @@ uint64_t next_sequence(uint64_t communicator, int32_t peer, bool send) noexcept 
   if (communicator == 0 || peer < 0) return wire::kNoSequence;
   const uint64_t key = communicator << kCommunicatorShift |
                        uint64_t{static_cast<uint32_t>(peer)} << 1 | (send ? 1u : 0u);
-  const uint32_t place = place_of(key);
-  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+  const uint32_t place = sequence_place_of(key);
+  for (uint32_t probe = 0; probe < kSequenceProbes; ++probe) {
     Entry& entry = entries[(place + probe) % kMaxCounted];
     const uint64_t seen = entry.key.load(std::memory_order_acquire);
     if (seen == key) return entry.next.fetch_add(1, std::memory_order_relaxed);
     if (seen == 0) break;
   }
-  Entry* entry = claim(key);
+  Entry* entry = claim_entry(key);
   return entry != nullptr ? entry->next.fetch_add(1, std::memory_order_relaxed) : wire::kNoSequence;
 }
 

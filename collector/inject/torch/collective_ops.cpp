@@ -6,29 +6,27 @@
 namespace dprof::inject::torch_source {
 namespace {
 
-using namespace wire::function;
-
 constexpr CollectiveOp kOps[] = {
-    {"allreduce_", kAllReduce, 0, -1, -1, -1},
-    {"allreduce_coalesced_", kAllReduce, 0, -1, -1, -1},
-    {"broadcast_", kBroadcast, 0, -1, 2, -1},
-    {"allgather_", kAllGather, 1, -1, -1, -1},
-    {"_allgather_base_", kAllGather, 1, -1, -1, -1},
-    {"allgather_coalesced_", kAllGather, 1, -1, -1, -1},
-    {"allgather_into_tensor_coalesced_", kAllGather, 1, -1, -1, -1},
-    {"reduce_scatter_", kReduceScatter, 1, -1, -1, -1},
-    {"_reduce_scatter_base_", kReduceScatter, 1, -1, -1, -1},
-    {"reduce_scatter_tensor_coalesced_", kReduceScatter, 1, -1, -1, -1},
-    {"reduce_", kReduce, 0, -1, 3, -1},
-    {"gather_", kGather, 1, -1, 3, -1},
-    {"scatter_", kScatter, 1, 0, 3, -1},
-    {"alltoall_", kAllToAll, 1, -1, -1, -1},
-    {"alltoall_base_", kAllToAll, 1, -1, -1, -1},
-    {"barrier", kBarrier, -1, -1, -1, -1},
-    {"monitored_barrier_", kBarrier, -1, -1, -1, -1},
-    {"send", kSend, 0, -1, -1, 2},
-    {"recv_", kRecv, 0, -1, -1, 2},
-    {"recv_any_source_", kRecv, 0, -1, -1, -1},
+    {"allreduce_", wire::function::kAllReduce, 0, -1, -1, -1},
+    {"allreduce_coalesced_", wire::function::kAllReduce, 0, -1, -1, -1},
+    {"broadcast_", wire::function::kBroadcast, 0, -1, 2, -1},
+    {"allgather_", wire::function::kAllGather, 1, -1, -1, -1},
+    {"_allgather_base_", wire::function::kAllGather, 1, -1, -1, -1},
+    {"allgather_coalesced_", wire::function::kAllGather, 1, -1, -1, -1},
+    {"allgather_into_tensor_coalesced_", wire::function::kAllGather, 1, -1, -1, -1},
+    {"reduce_scatter_", wire::function::kReduceScatter, 1, -1, -1, -1},
+    {"_reduce_scatter_base_", wire::function::kReduceScatter, 1, -1, -1, -1},
+    {"reduce_scatter_tensor_coalesced_", wire::function::kReduceScatter, 1, -1, -1, -1},
+    {"reduce_", wire::function::kReduce, 0, -1, 3, -1},
+    {"gather_", wire::function::kGather, 1, -1, 3, -1},
+    {"scatter_", wire::function::kScatter, 1, 0, 3, -1},
+    {"alltoall_", wire::function::kAllToAll, 1, -1, -1, -1},
+    {"alltoall_base_", wire::function::kAllToAll, 1, -1, -1, -1},
+    {"barrier", wire::function::kBarrier, -1, -1, -1, -1},
+    {"monitored_barrier_", wire::function::kBarrier, -1, -1, -1, -1},
+    {"send", wire::function::kSend, 0, -1, -1, 2},
+    {"recv_", wire::function::kRecv, 0, -1, -1, 2},
+    {"recv_any_source_", wire::function::kRecv, 0, -1, -1, -1},
 };
 
 }  // namespace

@@ -5,10 +5,9 @@
 // declare.
 //
 // Threading  look_for_cuda() by the helper. The allocator cannot be asked safely while a thread
-// sets
-//            it up, so the trace is attached by a training thread that has a CUDA tensor in its
-//            hands: its allocator was there before. It cannot be detached; it returns early when
-//            off.
+//            sets it up, so the trace is attached by a training thread that has a CUDA tensor in
+//            its hands: its allocator was there before. It cannot be detached; it returns early
+//            when off.
 // Cost       one relaxed load per op until it is attached.
 #pragma once
 

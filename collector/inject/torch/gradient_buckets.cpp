@@ -18,7 +18,7 @@ constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kReducer = "torch::distributed::reducer::";
 constexpr std::string_view kSearchUnused =
     "torch.distributed.ddp.reducer::search_unused_parameters";
-constexpr uint32_t kMaxGroups = 8;
+constexpr uint32_t kMaxBucketGroups = 8;
 constexpr uint32_t kMaxBuckets = 256;  // of one pass
 
 // What was copied into a bucket since its last all-reduce.
@@ -41,8 +41,8 @@ struct Pass {
   uint64_t gradient_ticks = 0;  // end of its last AccumulateGrad on this thread
   uint32_t reduced = 0;         // all-reduces since then
   uint32_t copied = 0;          // gradients since then
-  uint64_t groups[kMaxGroups] = {};
-  uint16_t next_index[kMaxGroups] = {};
+  uint64_t groups[kMaxBucketGroups] = {};
+  uint16_t next_index[kMaxBucketGroups] = {};
   uint32_t filling_count = 0;
 };
 
@@ -144,7 +144,7 @@ void tell_bucket(const wire::CollectiveEnqueue& call, const at::Tensor& tensor,
 
 // -1 when the group is one too many.
 int32_t next_index_of(uint64_t group) noexcept {
-  for (uint32_t i = 0; i < kMaxGroups; ++i) {
+  for (uint32_t i = 0; i < kMaxBucketGroups; ++i) {
     uint64_t& known = buckets.pass.groups[i];
     if (known == 0) known = group;
     if (known == group) return buckets.pass.next_index[i]++;

@@ -8,6 +8,7 @@
 
 #include "collector/recorder/test_support/drain_fixture.h"
 #include "collector/recorder/test_support/records.h"
+#include "collector/wire/enum_values.h"
 #include "collector/wire/nccl_records.h"
 
 namespace dprof::recorder {
@@ -16,7 +17,6 @@ inline constexpr uint64_t kGroup = 0xABCD;   // LibTorch's hash of the process g
 inline constexpr uint64_t kHash = 0x5EED;    // NCCL's
 inline constexpr uint64_t kStream = 0x7000;  // cudaStream_t
 inline constexpr uint8_t kNccl = 2;          // Backend
-inline constexpr uint8_t kNvtx = 3;          // RangeCategory
 inline constexpr uint64_t kSid = uint64_t{1} << 24;
 
 class NcclRowsTest : public DrainTest {
@@ -139,13 +139,13 @@ class NcclRowsTest : public DrainTest {
   // A range of NCCL's with its payload of three words at the push; ends 5 ticks later.
   void nvtx(uint64_t ticks, const char* name, uint64_t schema, uint64_t bytes, uint64_t third) {
     const uint64_t payload[] = {kHash, bytes, third};
-    wire::Record begin = range_begin(process_.text(name), ticks, kNvtx);
+    wire::Record begin = range_begin(process_.text(name), ticks, wire::range_category::kNvtx);
     begin.range_begin.domain = domain_;
     begin.range_begin.payload_kind = 7;
     begin.range_begin.payload = sizeof payload;
     begin.range_begin.schema_id = schema;
     main_.push(begin, payload, sizeof payload);
-    wire::Record end = range_end(ticks + 5, kNvtx);
+    wire::Record end = range_end(ticks + 5, wire::range_category::kNvtx);
     end.range_end.domain = domain_;
     main_.push(end);
   }

@@ -11,6 +11,8 @@
 
 namespace dprof::view {
 
+inline constexpr int kDockMargin = 12;  // around what a dock shows, in pixels
+
 enum class Dock : uint8_t {
   kSelection,
   kTable,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/docks/range_title.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/texts.h"
@@ -13,8 +14,7 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
-constexpr int kTitleHeight = 36;
+constexpr int kFlameTitleHeight = 36;
 constexpr int kPitch = 19;
 constexpr int kBar = 18;
 constexpr int kLeastText = 40;  // pixels that a label needs
@@ -32,9 +32,9 @@ std::string label_of(const FlameNode& node, double share, int room, const TextMe
 void draw_nodes(const Session& session, const FlameTree& tree, int width,
                 const TextMeasure& measure, Panel& panel) {
   const auto whole = static_cast<double>(tree.nodes.front().total_ns);
-  const int room = width - 2 * kMargin;
+  const int room = width - 2 * kDockMargin;
   const auto pixel = [&](int64_t ns) {
-    return kMargin + static_cast<int>(static_cast<double>(ns) / whole * room);
+    return kDockMargin + static_cast<int>(static_cast<double>(ns) / whole * room);
   };
   for (size_t i = 1; i < tree.nodes.size(); ++i) {
     const FlameNode& node = tree.nodes[i];
@@ -42,7 +42,7 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
     const int right = pixel(node.offset_ns + node.total_ns);
     if (right <= left) continue;
     const int line = tree.callers + (node.depth > 0 ? node.depth - 1 : node.depth);
-    const Box box{left, kTitleHeight + line * kPitch, std::max(right - left - 1, 1), kBar};
+    const Box box{left, kFlameTitleHeight + line * kPitch, std::max(right - left - 1, 1), kBar};
     const Role role = role_of(node.phase);
     panel.list.rect(box, role);
     if (session.selection().name == node.name) panel.list.frame(box, Role::kAccent, 0, 2);
@@ -71,10 +71,10 @@ std::string nothing_text(const Session& session) {
 Panel draw_flame_dock(const Session& session, int width, int height, const TextMeasure& measure) {
   const FlameTree& tree = session.flame();
   Panel panel;
-  panel.height = kTitleHeight + (tree.callers + tree.depth) * kPitch + 8;
+  panel.height = kFlameTitleHeight + (tree.callers + tree.depth) * kPitch + 8;
   DrawList& list = panel.list;
   list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
-  int x = kMargin;
+  int x = kDockMargin;
   for (size_t o = 0; o < kFlameOrders.size(); ++o) {
     const auto order = static_cast<FlameOrder>(o);
     const Box box = draw_choice({x, 4}, translated(kFlameOrders[o]), session.flame_order() == order,
@@ -93,11 +93,11 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
     }
     draw_nodes(session, tree, width, measure, panel);
   } else if (!counting) {
-    list.text({kMargin, kTitleHeight, width - 2 * kMargin, kBar}, nothing_text(session),
-              {.role = Role::kTextDim});
+    list.text({kDockMargin, kFlameTitleHeight, width - 2 * kDockMargin, kBar},
+              nothing_text(session), {.role = Role::kTextDim});
   }
-  const int room = width - x - 2 * kMargin;
-  list.text({x + 14, 0, room, kTitleHeight - 2}, elided(title, room, Font::kBody, measure),
+  const int room = width - x - 2 * kDockMargin;
+  list.text({x + 14, 0, room, kFlameTitleHeight - 2}, elided(title, room, Font::kBody, measure),
             {.role = Role::kTextDim});
   return panel;
 }

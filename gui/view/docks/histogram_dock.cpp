@@ -8,19 +8,19 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/event_loading.h"
 #include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
-constexpr int kTitleHeight = 30;
+constexpr int kHistogramTitleHeight = 30;
 constexpr int kAxisHeight = 20;
 constexpr int kGap = 28;           // between the bars and the table
 constexpr size_t kMostRanks = 64;  // lines of the table
 
-constexpr std::array<Column, 6> kColumns = {{
+constexpr std::array<Column, 6> kHistogramColumns = {{
     {english("rank"), 60, true},
     {english("events"), 80, true},
     {english("median"), 92, true},
@@ -29,9 +29,9 @@ constexpr std::array<Column, 6> kColumns = {{
     {english("in all"), 92, true},
 }};
 
-class Painter {
+class HistogramPainter {
  public:
-  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+  HistogramPainter(const Session& session, int width, int height, const TextMeasure& measure)
       : session_(session),
         durations_(session.durations()),
         width_(width),
@@ -40,26 +40,26 @@ class Painter {
 
   Panel paint() && {
     const size_t lines = std::min(durations_.by_rank.size(), kMostRanks) + 1;
-    panel_.height = kTitleHeight + kLineHeight * (static_cast<int>(lines) + 2);
+    panel_.height = kHistogramTitleHeight + kLineHeight * (static_cast<int>(lines) + 2);
     DrawList& list = panel_.list;
     list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kWindow);
-    list.text({kMargin, 0, width_ - 2 * kMargin, kTitleHeight},
-              elided(title(), width_ - 2 * kMargin, Font::kBody, measure_),
+    list.text({kDockMargin, 0, width_ - 2 * kDockMargin, kHistogramTitleHeight},
+              elided(title(), width_ - 2 * kDockMargin, Font::kBody, measure_),
               {.role = Role::kTextDim});
     // The former bars may be another name's.
     if (durations_.buckets.empty() || session_.is_counting(Dock::kHistogram))
       return std::move(panel_);
     paint_table();
-    const int room = width_ - 2 * kMargin - width_of(kColumns) - kGap;
+    const int room = width_ - 2 * kDockMargin - width_of(kHistogramColumns) - kGap;
     constexpr int kLeastRoom = 120;
-    if (room >= kLeastRoom) paint_bars({kMargin, kTitleHeight, room, bars_height()});
+    if (room >= kLeastRoom) paint_bars({kDockMargin, kHistogramTitleHeight, room, bars_height()});
     return std::move(panel_);
   }
 
  private:
   [[nodiscard]] int bars_height() const {
     constexpr int kLeast = 80;
-    return std::max(kLeast, height_ - kTitleHeight - kAxisHeight - 8);
+    return std::max(kLeast, height_ - kHistogramTitleHeight - kAxisHeight - 8);
   }
 
   [[nodiscard]] std::string title() const {
@@ -152,9 +152,10 @@ class Painter {
   }
 
   void paint_table() {
-    const Point at{std::max(kMargin, width_ - kMargin - width_of(kColumns)), kTitleHeight};
-    panel_.width = std::max(width_, at.x + width_of(kColumns) + kMargin);
-    draw_heads(kColumns, at, kLineHeight, panel_.list);
+    const Point at{std::max(kDockMargin, width_ - kDockMargin - width_of(kHistogramColumns)),
+                   kHistogramTitleHeight};
+    panel_.width = std::max(width_, at.x + width_of(kHistogramColumns) + kDockMargin);
+    draw_heads(kHistogramColumns, at, kLineHeight, panel_.list);
     int y = at.y + kLineHeight;
     paint_line(say("all"), durations_.all, {at.x, y}, Role::kText);
     for (size_t i = 0; i < std::min(durations_.by_rank.size(), kMostRanks); ++i) {
@@ -165,20 +166,21 @@ class Painter {
     }
     if (durations_.by_rank.size() > kMostRanks) {
       panel_.list.text(
-          {at.x, y + kLineHeight, width_of(kColumns), kLineHeight},
+          {at.x, y + kLineHeight, width_of(kHistogramColumns), kLineHeight},
           say("… and {} ranks with shorter medians", durations_.by_rank.size() - kMostRanks),
           {.role = Role::kTextDim});
     }
   }
 
   void paint_line(const std::string& rank, const RankDurations& of, Point at, Role role) {
-    const std::array<std::string, kColumns.size()> cells = {rank,
-                                                            format_count(of.count),
-                                                            format_duration({of.median_ns}),
-                                                            format_duration({of.p95_ns}),
-                                                            format_duration({of.longest_ns}),
-                                                            format_duration({of.total_ns})};
-    draw_cells(kColumns, at, cells, measure_, panel_.list, role);
+    const std::array<std::string, kHistogramColumns.size()> cells = {
+        rank,
+        format_count(of.count),
+        format_duration({of.median_ns}),
+        format_duration({of.p95_ns}),
+        format_duration({of.longest_ns}),
+        format_duration({of.total_ns})};
+    draw_cells(kHistogramColumns, at, cells, measure_, panel_.list, role);
   }
 
   const Session& session_;
@@ -193,7 +195,7 @@ class Painter {
 
 Panel draw_histogram_dock(const Session& session, int width, int height,
                           const TextMeasure& measure) {
-  return Painter(session, width, height, measure).paint();
+  return HistogramPainter(session, width, height, measure).paint();
 }
 
 }  // namespace dprof::view

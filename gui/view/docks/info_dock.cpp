@@ -8,12 +8,12 @@
 
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/texts.h"
 
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
 constexpr int kKeyWidth = 150;
 
 constexpr std::array<Column, 8> kRankColumns = {{
@@ -45,9 +45,9 @@ std::string ended_text(const analyzer::TraceFile& trace) {
 
 std::string or_dash(std::string text) { return text.empty() ? "–" : std::move(text); }
 
-class Painter {
+class InfoPainter {
  public:
-  Painter(const Session& session, int width, const TextMeasure& measure)
+  InfoPainter(const Session& session, int width, const TextMeasure& measure)
       : session_(session), model_(session.model()), width_(width), measure_(measure) {}
 
   Panel paint(int height) && {
@@ -58,8 +58,8 @@ class Painter {
     Panel panel;
     panel.links = std::move(links_);
     panel.height = y_ + 8;
-    panel.width = std::max(
-        {width_, 2 * kMargin + width_of(kRankColumns), 2 * kMargin + width_of(kClockColumns)});
+    panel.width = std::max({width_, 2 * kDockMargin + width_of(kRankColumns),
+                            2 * kDockMargin + width_of(kClockColumns)});
     panel.list.rect({0, 0, panel.width, std::max(height, panel.height)}, Role::kWindow);
     panel.list.append(body_);
     return panel;
@@ -68,23 +68,24 @@ class Painter {
  private:
   void fact(std::string_view key, const std::string& value) {
     if (value.empty()) return;
-    body_.text({kMargin, y_, kKeyWidth, kLineHeight}, std::string(key), {.role = Role::kTextDim});
-    const int room = width_ - 2 * kMargin - kKeyWidth;
+    body_.text({kDockMargin, y_, kKeyWidth, kLineHeight}, std::string(key),
+               {.role = Role::kTextDim});
+    const int room = width_ - 2 * kDockMargin - kKeyWidth;
     for (std::string& line : wrapped(value, room, Font::kBody, measure_)) {
-      body_.text({kMargin + kKeyWidth, y_, room, kLineHeight}, std::move(line));
+      body_.text({kDockMargin + kKeyWidth, y_, room, kLineHeight}, std::move(line));
       y_ += kLineHeight;
     }
   }
 
   void heads(std::span<const Column> columns) {
     y_ += 12;
-    draw_heads(columns, {kMargin, y_}, kLineHeight, body_);
+    draw_heads(columns, {kDockMargin, y_}, kLineHeight, body_);
     y_ += kLineHeight;
-    body_.line({kMargin, y_ - 1}, {kMargin + width_of(columns), y_ - 1}, Role::kBorder);
+    body_.line({kDockMargin, y_ - 1}, {kDockMargin + width_of(columns), y_ - 1}, Role::kBorder);
   }
 
   void line(std::span<const Column> columns, std::span<const std::string> cells) {
-    draw_cells(columns, {kMargin, y_}, cells, measure_, body_);
+    draw_cells(columns, {kDockMargin, y_}, cells, measure_, body_);
     y_ += kLineHeight;
   }
 
@@ -97,7 +98,7 @@ class Painter {
       std::string about = format_moment(note.at.begin, kNsPerUs);
       if (!note.at.empty()) about += fmt::format(", {}", format_duration(note.at.length()));
       fact(say("note"), fmt::format("{}: {}", about, note.text));
-      const int right = width_ - kMargin - kMark;
+      const int right = width_ - kDockMargin - kMark;
       body_.text({right, y, kMark, kLineHeight}, "×",
                  {.role = Role::kTextDim, .align = Align::kCentre});
       links_.push_back({{right, y, kMark, kLineHeight}, [n](Session& on) { on.remove_note(n); }});
@@ -176,7 +177,7 @@ class Painter {
 }  // namespace
 
 Panel draw_info_dock(const Session& session, int width, int height, const TextMeasure& measure) {
-  return Painter(session, width, measure).paint(height);
+  return InfoPainter(session, width, measure).paint(height);
 }
 
 }  // namespace dprof::view

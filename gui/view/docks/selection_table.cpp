@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/stats.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/docks/range_title.h"
 #include "gui/view/texts.h"
 
@@ -16,8 +17,7 @@ namespace {
 
 using analyzer::Category;
 
-constexpr int kMargin = 12;
-constexpr int kTitleHeight = 26;
+constexpr int kSelectionTitleHeight = 26;
 constexpr int kNameWidth = 190;
 constexpr int kCellWidth = 98;
 constexpr int kNarrowNameWidth = 130;  // where many ranks share little room
@@ -93,30 +93,30 @@ class TablePainter {
                const TextMeasure& measure)
       : table_(table), selection_(selection), measure_(measure) {
     const auto columns = static_cast<int>(table.ranks.size()) + 1;
-    if (2 * kMargin + kNameWidth + columns * kCellWidth > width) {
+    if (2 * kDockMargin + kNameWidth + columns * kCellWidth > width) {
       name_width_ = kNarrowNameWidth;
-      cell_width_ =
-          std::clamp((width - 2 * kMargin - name_width_) / columns, kNarrowCellWidth, kCellWidth);
+      cell_width_ = std::clamp((width - 2 * kDockMargin - name_width_) / columns, kNarrowCellWidth,
+                               kCellWidth);
     }
-    content_width_ = std::max(width, 2 * kMargin + name_width_ + columns * cell_width_);
+    content_width_ = std::max(width, 2 * kDockMargin + name_width_ + columns * cell_width_);
   }
 
   Panel paint(int height) && {
     Panel panel;
     DrawList& list = panel.list;
     const auto lines = static_cast<int>(table_.lines.size());
-    panel.height = kTitleHeight + kLineHeight * (lines + 2) + 8;
+    panel.height = kSelectionTitleHeight + kLineHeight * (lines + 2) + 8;
     panel.width = content_width_;
     list.rect({0, 0, content_width_, std::max(height, panel.height)}, Role::kWindow);
-    list.text({kMargin, 0, content_width_ - 2 * kMargin, kTitleHeight}, table_.title,
-              {.role = Role::kTextDim});
+    list.text({kDockMargin, 0, content_width_ - 2 * kDockMargin, kSelectionTitleHeight},
+              table_.title, {.role = Role::kTextDim});
     if (!table_.why_empty.empty()) {
-      list.text({kMargin, kTitleHeight, content_width_ - 2 * kMargin, kLineHeight},
-                elided(table_.why_empty, content_width_ - 2 * kMargin, Font::kBody, measure_));
+      list.text({kDockMargin, kSelectionTitleHeight, content_width_ - 2 * kDockMargin, kLineHeight},
+                elided(table_.why_empty, content_width_ - 2 * kDockMargin, Font::kBody, measure_));
       return panel;
     }
     paint_head(list);
-    int y = kTitleHeight + kLineHeight;
+    int y = kSelectionTitleHeight + kLineHeight;
     for (const SelectionTable::Line& line : table_.lines) {
       paint_line(line, y, list);
       y += kLineHeight;
@@ -127,29 +127,29 @@ class TablePainter {
 
  private:
   [[nodiscard]] Box cell(size_t column, int y) const {
-    return {kMargin + name_width_ + static_cast<int>(column) * cell_width_, y, cell_width_ - 8,
+    return {kDockMargin + name_width_ + static_cast<int>(column) * cell_width_, y, cell_width_ - 8,
             kLineHeight};
   }
 
   void rule(int y, DrawList& list) const {
-    list.line({kMargin, y}, {content_width_ - kMargin, y}, Role::kBorder);
+    list.line({kDockMargin, y}, {content_width_ - kDockMargin, y}, Role::kBorder);
   }
 
   void paint_head(DrawList& list) const {
     for (size_t i = 0; i < table_.ranks.size(); ++i) {
       const bool problem = selection_.finding && selection_.has_rank(table_.ranks[i]);
-      list.text(cell(i, kTitleHeight), say("rank {}", table_.ranks[i]),
+      list.text(cell(i, kSelectionTitleHeight), say("rank {}", table_.ranks[i]),
                 {.role = problem ? Role::kProblem : Role::kTextDim,
                  .font = problem ? Font::kBold : Font::kBody,
                  .align = Align::kRight});
     }
-    list.text(cell(table_.ranks.size(), kTitleHeight), say("mean"),
+    list.text(cell(table_.ranks.size(), kSelectionTitleHeight), say("mean"),
               {.role = Role::kTextDim, .align = Align::kRight});
   }
 
   void paint_line(const SelectionTable::Line& line, int y, DrawList& list) const {
     rule(y, list);
-    const Box swatch{kMargin, y + 5, 12, 12};
+    const Box swatch{kDockMargin, y + 5, 12, 12};
     const bool hatched =
         line.category == Category::kExposedWait || line.category == Category::kSyncBubble;
     if (hatched) {
@@ -160,7 +160,7 @@ class TablePainter {
     if (line.category == Category::kOverlapped) {
       list.rect({swatch.x, swatch.y + 8, swatch.w, 4}, role_of(Category::kExposedTransfer));
     }
-    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight},
+    list.text({kDockMargin + 22, y, name_width_ - 22, kLineHeight},
               std::string(analyzer::title_of(line.category)));
     for (size_t i = 0; i < line.ns.size(); ++i) {
       const bool marked = line.standing_out == i;
@@ -177,7 +177,8 @@ class TablePainter {
 
   void paint_wall(int y, DrawList& list) const {
     rule(y, list);
-    list.text({kMargin + 22, y, name_width_ - 22, kLineHeight}, say("wall"), {.font = Font::kBold});
+    list.text({kDockMargin + 22, y, name_width_ - 22, kLineHeight}, say("wall"),
+              {.font = Font::kBold});
     for (size_t i = 0; i < table_.wall_ns.size(); ++i) {
       list.text(cell(i, y), format_ms({table_.wall_ns[i]}),
                 {.font = Font::kMonoBold, .align = Align::kRight});

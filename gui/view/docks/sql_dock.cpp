@@ -8,6 +8,7 @@
 #include "analyzer/report/render/layout.h"
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/result_track.h"
 #include "gui/view/texts.h"
@@ -15,9 +16,8 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
-constexpr int kTitleHeight = 34;
-constexpr int kHeadHeight = 22;
+constexpr int kSqlTitleHeight = 34;
+constexpr int kSqlHeadHeight = 22;
 constexpr int kErrorHeight = 3 * kLineHeight;  // message, the text, what is below it
 constexpr int kLeastColumn = 56;
 constexpr int kMostColumn = 460;
@@ -69,9 +69,9 @@ std::string counts_text(const SqlConsole& sql) {
   return text;
 }
 
-class Painter {
+class SqlPainter {
  public:
-  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+  SqlPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
       : session_(session),
         sql_(session.sql()),
         width_(width),
@@ -82,20 +82,21 @@ class Painter {
   Panel paint() && {
     find_columns();
     const int lines = sql_.result() ? static_cast<int>(sql_.result()->rows.size()) : 0;
-    panel_.width = std::max(width_, 2 * kMargin + width_of(columns_));
-    panel_.height = above_lines() + lines * kLineHeight + kMargin;
+    panel_.width = std::max(width_, 2 * kDockMargin + width_of(columns_));
+    panel_.height = above_lines() + lines * kLineHeight + kDockMargin;
     panel_.list.rect({0, top_, panel_.width, height_}, Role::kWindow);
     if (sql_.result()) paint_lines();
     panel_.list.rect({0, top_, panel_.width, above_lines()}, Role::kWindow);
     paint_title();
-    if (sql_.error()) paint_error(top_ + kTitleHeight);
+    if (sql_.error()) paint_error(top_ + kSqlTitleHeight);
     if (sql_.result()) paint_heads();
     return std::move(panel_);
   }
 
  private:
   [[nodiscard]] int above_lines() const {
-    return kTitleHeight + (sql_.error() ? kErrorHeight : 0) + (sql_.result() ? kHeadHeight : 0);
+    return kSqlTitleHeight + (sql_.error() ? kErrorHeight : 0) +
+           (sql_.result() ? kSqlHeadHeight : 0);
   }
 
   // As wide as what stands in them, within limits; of numbers where the first line has one.
@@ -133,7 +134,7 @@ class Painter {
 
   // A cell that names a row of the timeline looks like a link, and is one.
   void paint_line(const analyzer::SqlResult& result, size_t line, Box box) {
-    int x = kMargin;
+    int x = kDockMargin;
     for (size_t c = 0; c < columns_.size(); ++c) {
       const analyzer::SqlValue& value = result.rows[line][c];
       const int room = columns_[c].width - kColumnGap;
@@ -163,13 +164,13 @@ class Painter {
   void paint_title() {
     const std::vector<int>& chosen = session_.selection().ranks;
     const bool all = sql_.ranks() == SqlRanks::kAll || chosen.empty();
-    int x = choice(kMargin, say("all ranks"), all,
+    int x = choice(kDockMargin, say("all ranks"), all,
                    [](Session& on) { on.sql().ask_of(SqlRanks::kAll); });
     if (!chosen.empty()) {
       x = choice(x, say("only {}", ranks_in_words(chosen)), !all,
                  [](Session& on) { on.sql().ask_of(SqlRanks::kChosen); });
     }
-    int right = width_ - kMargin;
+    int right = width_ - kDockMargin;
     if (session_.has_result_track()) {
       right =
           track_link(right, say("remove the track"), [](Session& on) { on.remove_result_track(); });
@@ -178,13 +179,13 @@ class Painter {
           track_link(right, say("make a track"), [](Session& on) { (void)on.make_result_track(); });
     }
     const int room = right - x - 20;
-    panel_.list.text({x + 10, top_, room, kTitleHeight},
+    panel_.list.text({x + 10, top_, room, kSqlTitleHeight},
                      elided(title(), room, Font::kBody, measure_), {.role = Role::kTextDim});
   }
 
   int track_link(int right, std::string_view title, std::function<void(Session&)> follow) {
     const Box box{right - measure_.width(title, Font::kBold) - 16, top_ + 4,
-                  measure_.width(title, Font::kBold) + 16, kTitleHeight - 8};
+                  measure_.width(title, Font::kBold) + 16, kSqlTitleHeight - 8};
     panel_.list.text(box, std::string(title),
                      {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre});
     panel_.links.push_back({box, std::move(follow)});
@@ -203,11 +204,12 @@ class Painter {
   // The message, and below it the part of the text that it is about with a mark under the place.
   void paint_error(int y) {
     const analyzer::SqlError& error = *sql_.error();
-    const int room = width_ - 2 * kMargin;
+    const int room = width_ - 2 * kDockMargin;
     std::string message = analyzer::printable(error.error.what);
     if (!error.error.hint.empty()) message += ": " + error.error.hint;
     panel_.list.rect({0, y, panel_.width, kErrorHeight - 4}, Role::kProblemSoft);
-    panel_.list.text({kMargin, y, room, kLineHeight}, elided(message, room, Font::kBold, measure_),
+    panel_.list.text({kDockMargin, y, room, kLineHeight},
+                     elided(message, room, Font::kBold, measure_),
                      {.role = Role::kProblem, .font = Font::kBold});
     if (!error.offset) return;
     const std::string& text = sql_.error_text();
@@ -216,8 +218,8 @@ class Painter {
     const std::string before = analyzer::printable(text.substr(begin, at - begin));
     const std::string after = analyzer::printable(text.substr(at, text.find('\n', at) - at));
     const std::string shown = tail(before, room / 2);
-    const int x = kMargin + measure_.width(shown, Font::kMono);
-    panel_.list.text({kMargin, y + kLineHeight, room, kLineHeight - 4},
+    const int x = kDockMargin + measure_.width(shown, Font::kMono);
+    panel_.list.text({kDockMargin, y + kLineHeight, room, kLineHeight - 4},
                      elided(shown + after, room, Font::kMono, measure_), {.font = Font::kMono});
     const int foot = y + 2 * kLineHeight - 4;
     const Point caret[] = {{x, foot + 7}, {x + 4, foot + 1}, {x + 8, foot + 7}};
@@ -238,10 +240,10 @@ class Painter {
   }
 
   void paint_heads() {
-    const int y = top_ + above_lines() - kHeadHeight;
-    draw_heads(columns_, {kMargin, y}, kHeadHeight, panel_.list);
-    panel_.list.line({kMargin, y + kHeadHeight - 1}, {panel_.width - kMargin, y + kHeadHeight - 1},
-                     Role::kBorder);
+    const int y = top_ + above_lines() - kSqlHeadHeight;
+    draw_heads(columns_, {kDockMargin, y}, kSqlHeadHeight, panel_.list);
+    panel_.list.line({kDockMargin, y + kSqlHeadHeight - 1},
+                     {panel_.width - kDockMargin, y + kSqlHeadHeight - 1}, Role::kBorder);
   }
 
   const Session& session_;
@@ -259,11 +261,11 @@ class Painter {
 
 Panel draw_sql_dock(const Session& session, int width, int height, int top,
                     const TextMeasure& measure) {
-  return Painter(session, width, height, top, measure).paint();
+  return SqlPainter(session, width, height, top, measure).paint();
 }
 
 Box box_of_result_line(const Session& session, size_t line) {
-  const int above = kTitleHeight + kHeadHeight + (session.sql().error() ? kErrorHeight : 0);
+  const int above = kSqlTitleHeight + kSqlHeadHeight + (session.sql().error() ? kErrorHeight : 0);
   return {0, above + static_cast<int>(line) * kLineHeight, 1, kLineHeight};
 }
 

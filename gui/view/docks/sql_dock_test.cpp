@@ -18,8 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kWidth = 1200;
-constexpr int kHeight = 300;
+constexpr int kSqlWidth = 1200;
+constexpr int kSqlHeight = 300;
 
 class SqlDockTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class SqlDockTest : public ::testing::Test {
     return result;
   }
   [[nodiscard]] Panel panel(int top = 0) const {
-    return draw_sql_dock(session, kWidth, kHeight, top, measure);
+    return draw_sql_dock(session, kSqlWidth, kSqlHeight, top, measure);
   }
   [[nodiscard]] std::string text(int top = 0) const { return to_text(panel(top).list); }
   // Follows the first link at a text's place, as the pane does.
@@ -101,7 +101,7 @@ TEST_F(SqlDockTest, ColumnsAreAsWideAsTheirContent) {
   answer(std::move(result));
   const Panel wide = panel();
   EXPECT_GT(wide.width, 0);
-  EXPECT_LT(wide.width, kWidth + 10) << "within limits";
+  EXPECT_LT(wide.width, kSqlWidth + 10) << "within limits";
   EXPECT_THAT(to_text(wide.list), HasSubstr("yyy…"));
 }
 

@@ -10,6 +10,7 @@
 #include "analyzer/report/report.h"
 #include "base/format.h"
 #include "gui/view/columns.h"
+#include "gui/view/docks/dock.h"
 #include "gui/view/docks/range_title.h"
 #include "gui/view/pages/choice.h"
 #include "gui/view/texts.h"
@@ -17,17 +18,16 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 12;
-constexpr int kTitleHeight = 34;
-constexpr int kHeadHeight = 22;
-constexpr int kTop = kTitleHeight + kHeadHeight;  // above the lines, and always in view
+constexpr int kTableTitleHeight = 34;
+constexpr int kTableHeadHeight = 22;
+constexpr int kTop = kTableTitleHeight + kTableHeadHeight;  // above the lines, and always in view
 
 // By position: what a click on a column's head sorts by.
 constexpr std::array<std::optional<EventOrder>, 6> kOrderOf = {
     EventOrder::kByName, EventOrder::kByTime, EventOrder::kByDuration,
     EventOrder::kByRank, std::nullopt,        std::nullopt};
 
-constexpr std::array<Column, 6> kColumns = {{
+constexpr std::array<Column, 6> kTableColumns = {{
     {english("name"), 420, false},
     {english("begins"), 130, true},
     {english("duration"), 110, true},
@@ -36,7 +36,8 @@ constexpr std::array<Column, 6> kColumns = {{
     {english("part of"), 140, false},
 }};
 
-std::array<std::string, kColumns.size()> cells_of(const Model& model, const SlicePlace& place) {
+std::array<std::string, kTableColumns.size()> cells_of(const Model& model,
+                                                       const SlicePlace& place) {
   const Interval span = span_of(model, place);
   const auto phase = static_cast<analyzer::Category>(lane_of(model, place).phase[place.slice]);
   const bool unfinished = is_unfinished(rank_of(model, place).lanes(), span.end);
@@ -75,8 +76,8 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
   const Model& model = session.model();
   const EventList& events = session.events();
   Panel panel;
-  panel.width = std::max(width, 2 * kMargin + width_of(kColumns));
-  panel.height = kTop + static_cast<int>(events.events.size()) * kLineHeight + kMargin;
+  panel.width = std::max(width, 2 * kDockMargin + width_of(kTableColumns));
+  panel.height = kTop + static_cast<int>(events.events.size()) * kLineHeight + kDockMargin;
   DrawList& list = panel.list;
   list.rect({0, top, panel.width, height}, Role::kWindow);
   const LineRange shown = lines_in_view(events.events.size(), top, height);
@@ -84,12 +85,12 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
     const SlicePlace& place = events.events[line];
     const Box box{0, kTop + static_cast<int>(line) * kLineHeight, panel.width, kLineHeight};
     if (session.selection().slice == place) list.rect(box, Role::kAccentSoft);
-    draw_cells(kColumns, {kMargin, box.y}, cells_of(model, place), measure, list);
+    draw_cells(kTableColumns, {kDockMargin, box.y}, cells_of(model, place), measure, list);
     panel.links.push_back(
         {below(box, top + kTop), [place](Session& on) { on.select_event(place); }, /*shows=*/true});
   }
   list.rect({0, top, panel.width, kTop}, Role::kWindow);
-  int x = kMargin;
+  int x = kDockMargin;
   for (size_t o = 0; o < kEventOrders.size(); ++o) {
     const auto order = static_cast<EventOrder>(o);
     const Box box = draw_choice({x, top + 4}, translated(kEventOrders[o]),
@@ -97,19 +98,20 @@ Panel draw_table_dock(const Session& session, int width, int height, int top,
     panel.links.push_back({box, [order](Session& on) { on.show_event_order(order); }});
     x += box.w + kChoiceGap;
   }
-  list.text({x + 14, top, panel.width - x - 14, kTitleHeight},
+  list.text({x + 14, top, panel.width - x - 14, kTableTitleHeight},
             range_title(session, ranks_of(session)) + " · " + count_text(session, events),
             {.role = Role::kTextDim});
-  draw_heads(kColumns, {kMargin, top + kTitleHeight}, kHeadHeight, list);
-  x = kMargin;
-  for (size_t c = 0; c < kColumns.size(); ++c) {
+  draw_heads(kTableColumns, {kDockMargin, top + kTableTitleHeight}, kTableHeadHeight, list);
+  x = kDockMargin;
+  for (size_t c = 0; c < kTableColumns.size(); ++c) {
     if (const std::optional<EventOrder> order = kOrderOf[c]) {
-      panel.links.push_back({{x, top + kTitleHeight, kColumns[c].width, kHeadHeight},
+      panel.links.push_back({{x, top + kTableTitleHeight, kTableColumns[c].width, kTableHeadHeight},
                              [order](Session& on) { on.show_event_order(*order); }});
     }
-    x += kColumns[c].width;
+    x += kTableColumns[c].width;
   }
-  list.line({kMargin, top + kTop - 1}, {panel.width - kMargin, top + kTop - 1}, Role::kBorder);
+  list.line({kDockMargin, top + kTop - 1}, {panel.width - kDockMargin, top + kTop - 1},
+            Role::kBorder);
   return panel;
 }
 

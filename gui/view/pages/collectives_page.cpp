@@ -19,12 +19,13 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 16;
-constexpr int kChoicesHeight = 46;
-constexpr int kHeadHeight = 24;
-constexpr int kTop = kChoicesHeight + kHeadHeight;  // above the lines, and always in view
+constexpr int kCollectivesMargin = 16;
+constexpr int kCollectivesChoicesHeight = 46;
+constexpr int kCollectivesHeadHeight = 24;
+constexpr int kTop =
+    kCollectivesChoicesHeight + kCollectivesHeadHeight;  // above the lines, and always in view
 
-constexpr std::array<Column, 10> kColumns = {{
+constexpr std::array<Column, 10> kCollectivesColumns = {{
     {english("collective"), 230, false},
     {english("communicator"), 130, false},
     {english("begins"), 110, true},
@@ -72,9 +73,10 @@ std::string bandwidth_text(const CollectiveKind& kind, size_t ranks, int64_t tra
                    : std::string();
 }
 
-class Painter {
+class CollectivesPainter {
  public:
-  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+  CollectivesPainter(const Session& session, int width, int height, int top,
+                     const TextMeasure& measure)
       : session_(session),
         model_(session.model()),
         lines_(session.collective_lines()),
@@ -84,8 +86,8 @@ class Painter {
         measure_(measure) {}
 
   Panel paint() && {
-    panel_.width = std::max(width_, 2 * kMargin + width_of(columns()));
-    panel_.height = kTop + static_cast<int>(line_count()) * kLineHeight + kMargin;
+    panel_.width = std::max(width_, 2 * kCollectivesMargin + width_of(columns()));
+    panel_.height = kTop + static_cast<int>(line_count()) * kLineHeight + kCollectivesMargin;
     panel_.list.rect({0, top_, panel_.width, height_}, Role::kCanvas);
     paint_lines();
     paint_head();
@@ -96,7 +98,7 @@ class Painter {
   [[nodiscard]] DrawList& list() { return panel_.list; }
   [[nodiscard]] bool grouped() const { return session_.are_collectives_grouped(); }
   [[nodiscard]] std::span<const Column> columns() const {
-    return grouped() ? kGroupColumns : kColumns;
+    return grouped() ? kGroupColumns : kCollectivesColumns;
   }
   [[nodiscard]] size_t line_count() const {
     return grouped() ? session_.collective_groups().size() : lines_.size();
@@ -104,9 +106,10 @@ class Painter {
 
   void paint_lines() {
     if (line_count() == 0) {
-      list().text({kMargin, top_ + kTop + 10, width_ - 2 * kMargin, kLineHeight},
-                  say("No collective was recorded; the diagnostics say which source was off."),
-                  {.role = Role::kTextDim});
+      list().text(
+          {kCollectivesMargin, top_ + kTop + 10, width_ - 2 * kCollectivesMargin, kLineHeight},
+          say("No collective was recorded; the diagnostics say which source was off."),
+          {.role = Role::kTextDim});
       return;
     }
     const LineRange shown = lines_in_view(line_count(), top_, height_);
@@ -144,7 +147,7 @@ class Painter {
                            bandwidth_text(group.kind, group.most_members, group.median_transfer_ns)
                      : nothing,
     };
-    draw_cells(kGroupColumns, {kMargin, y}, cells, measure_, list(),
+    draw_cells(kGroupColumns, {kCollectivesMargin, y}, cells, measure_, list(),
                group.incomplete > 0 ? Role::kProblem : Role::kText);
   }
 
@@ -157,7 +160,7 @@ class Painter {
                             [index](Session& on) { on.select_collective(index); }, /*shows=*/true});
     const std::optional<DurationNs> spread = arrival_spread(one);
     const std::optional<int64_t> step = step_of(model_, extent.begin);
-    const std::string cells[kColumns.size()] = {
+    const std::string cells[kCollectivesColumns.size()] = {
         fmt::format("{} #{}", schema::word_of(one.function), one.sequence),
         one.communicator,
         format_moment(extent.begin, kNsPerUs),
@@ -171,14 +174,14 @@ class Painter {
                            bandwidth_text(kind_of(one), one.members.size(), one.transfer_ns)
                      : say("never completed"),
     };
-    draw_cells(kColumns, {kMargin, y}, cells, measure_, list(),
+    draw_cells(kCollectivesColumns, {kCollectivesMargin, y}, cells, measure_, list(),
                one.complete ? Role::kText : Role::kProblem);
   }
 
   // Above the lines, however far they are scrolled.
   void paint_head() {
     list().rect({0, top_, panel_.width, kTop}, Role::kCanvas);
-    int x = kMargin;
+    int x = kCollectivesMargin;
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
       const bool chosen = !grouped() && session_.collective_order() == order;
@@ -195,11 +198,12 @@ class Painter {
       panel_.links.push_back({box, [](Session& on) { on.show_collective_kind(std::nullopt); }});
       x += box.w + kChoiceGap;
     }
-    list().text({x + 20, top_ + 10, 500, 26}, count_text(),
+    list().text({x + 20, top_ + 10, 500, 26}, collectives_count_text(),
                 {.role = Role::kTextDim, .font = Font::kSmall});
-    draw_heads(columns(), {kMargin, top_ + kChoicesHeight}, kHeadHeight, list());
-    list().line({kMargin, top_ + kTop - 1}, {panel_.width - kMargin, top_ + kTop - 1},
-                Role::kBorder);
+    draw_heads(columns(), {kCollectivesMargin, top_ + kCollectivesChoicesHeight},
+               kCollectivesHeadHeight, list());
+    list().line({kCollectivesMargin, top_ + kTop - 1},
+                {panel_.width - kCollectivesMargin, top_ + kTop - 1}, Role::kBorder);
   }
 
   [[nodiscard]] static std::string words_of(const CollectiveKind& kind) {
@@ -208,7 +212,7 @@ class Painter {
     return words;
   }
 
-  [[nodiscard]] std::string count_text() const {
+  [[nodiscard]] std::string collectives_count_text() const {
     if (grouped())
       return say(
           "{} kinds, the dearest first; times are medians, in all the sum of longest waits "
@@ -231,7 +235,7 @@ class Painter {
 
 Panel draw_collectives(const Session& session, int width, int height, int top,
                        const TextMeasure& measure) {
-  return Painter(session, width, height, top, measure).paint();
+  return CollectivesPainter(session, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

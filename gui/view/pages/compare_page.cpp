@@ -17,12 +17,12 @@ namespace {
 using analyzer::ComparedName;
 using analyzer::NameCost;
 
-constexpr int kMargin = 24;
-constexpr int kHeadHeight = 24;
-constexpr int kGap = 40;  // between the categories and what stands beside them
+constexpr int kCompareMargin = 24;
+constexpr int kCompareHeadHeight = 24;
+constexpr int kCompareGap = 40;  // between the categories and what stands beside them
 constexpr int kLengthsHeight = 190;
-constexpr int kLeastLengths = 220;      // pixels of width
-constexpr double kLeastShare = 0.0005;  // of a step, for a category to be listed
+constexpr int kLeastLengths = 220;             // pixels of width
+constexpr double kCompareLeastShare = 0.0005;  // of a step, for a category to be listed
 
 constexpr std::array<Column, 5> kCategoryColumns = {{
     {english("of a mean step"), 250, false},
@@ -66,13 +66,13 @@ std::string change_text(double a, double b) {
 std::string self_text(const std::optional<NameCost>& cost) {
   return cost ? format_duration(rounded(cost->self_ns)) : std::string("–");
 }
-std::string count_text(const std::optional<NameCost>& cost) {
+std::string compare_count_text(const std::optional<NameCost>& cost) {
   return cost ? fmt::format("{:.4g}", cost->count) : std::string("–");
 }
 
-class Painter {
+class ComparePainter {
  public:
-  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+  ComparePainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
       : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
 
   Panel paint() && {
@@ -89,8 +89,8 @@ class Painter {
       paint_lengths(runs->comparison, top);
       paint_names(runs->comparison);
     }
-    panel_.width = std::max(width_, 2 * kMargin + width_of(kNameColumns));
-    panel_.height = y_ + kMargin;
+    panel_.width = std::max(width_, 2 * kCompareMargin + width_of(kNameColumns));
+    panel_.height = y_ + kCompareMargin;
     DrawList all;
     all.rect({0, top_, panel_.width, height_}, Role::kCanvas);
     all.append(panel_.list);
@@ -102,16 +102,17 @@ class Painter {
   [[nodiscard]] bool in_view(int y) const { return y + kLineHeight > top_ && y < top_ + height_; }
 
   void sentence(std::string text, Role role) {
-    panel_.list.text({kMargin, y_, width_ - 2 * kMargin, kLineHeight}, std::move(text),
-                     {.role = role});
+    panel_.list.text({kCompareMargin, y_, width_ - 2 * kCompareMargin, kLineHeight},
+                     std::move(text), {.role = role});
     y_ += kLineHeight;
   }
 
   void heads(std::span<const Column> columns) {
     y_ += 18;
-    draw_heads(columns, {kMargin, y_}, kHeadHeight, panel_.list);
-    y_ += kHeadHeight;
-    panel_.list.line({kMargin, y_ - 1}, {kMargin + width_of(columns), y_ - 1}, Role::kBorder);
+    draw_heads(columns, {kCompareMargin, y_}, kCompareHeadHeight, panel_.list);
+    y_ += kCompareHeadHeight;
+    panel_.list.line({kCompareMargin, y_ - 1}, {kCompareMargin + width_of(columns), y_ - 1},
+                     Role::kBorder);
   }
 
   void paint_categories(const analyzer::RunComparison& comparison) {
@@ -131,7 +132,7 @@ class Painter {
     for (size_t c = 0; c < analyzer::kCategories; ++c) {
       const double a = step_a.category_ns[c];
       const double b = step_b.category_ns[c];
-      if (std::max(a, b) < kLeastShare * whole_ns) continue;
+      if (std::max(a, b) < kCompareLeastShare * whole_ns) continue;
       paint_category(std::string(analyzer::title_of(static_cast<analyzer::Category>(c))), a, b,
                      whole_ns);
     }
@@ -141,7 +142,7 @@ class Painter {
     const std::array<std::string, kCategoryColumns.size()> cells = {
         std::move(title), format_duration(rounded(a)), format_duration(rounded(b)),
         difference_text(b - a), change_text(a, b)};
-    draw_cells(kCategoryColumns, {kMargin, y_}, cells, measure_, panel_.list,
+    draw_cells(kCategoryColumns, {kCompareMargin, y_}, cells, measure_, panel_.list,
                role_of_difference(b - a, whole_ns));
     y_ += kLineHeight;
   }
@@ -165,8 +166,9 @@ class Painter {
   void paint_lengths(const analyzer::RunComparison& comparison, int top) {
     const auto name =
         std::ranges::find(comparison.names, session_.selection().name, &ComparedName::name);
-    const Box area{kMargin + width_of(kCategoryColumns) + kGap, top + 18,
-                   width_ - 2 * kMargin - width_of(kCategoryColumns) - kGap, kLengthsHeight};
+    const Box area{kCompareMargin + width_of(kCategoryColumns) + kCompareGap, top + 18,
+                   width_ - 2 * kCompareMargin - width_of(kCategoryColumns) - kCompareGap,
+                   kLengthsHeight};
     if (name == comparison.names.end() || area.w < kLeastLengths) return;
     y_ = std::max(y_, area.y + area.h + kLineHeight);
     const std::vector<double> none;
@@ -181,10 +183,11 @@ class Painter {
     if (first == end) return;
     double most = 0;
     for (size_t i = first; i < end; ++i) most = std::max({most, at(a, i), at(b, i)});
-    panel_.list.text({area.x, area.y, area.w, kHeadHeight},
+    panel_.list.text({area.x, area.y, area.w, kCompareHeadHeight},
                      elided(say("durations of {}", name->name), area.w, Font::kBold, measure_),
                      {.font = Font::kBold});
-    const Box bars{area.x, area.y + kHeadHeight, area.w, area.h - kHeadHeight - kLineHeight};
+    const Box bars{area.x, area.y + kCompareHeadHeight, area.w,
+                   area.h - kCompareHeadHeight - kLineHeight};
     const auto columns = static_cast<int>(end - first);
     std::vector<Point> outline{{bars.x, bars.y + bars.h}};
     for (int i = 0; i < columns; ++i) {
@@ -212,7 +215,7 @@ class Painter {
   }
 
   void paint_name(const ComparedName& name, double whole_ns) {
-    const Box line{0, y_, 2 * kMargin + width_of(kNameColumns), kLineHeight};
+    const Box line{0, y_, 2 * kCompareMargin + width_of(kNameColumns), kLineHeight};
     if (session_.selection().name == name.name) panel_.list.rect(line, Role::kAccentSoft);
     const double difference = name.difference_ns();
     const std::array<std::string, kNameColumns.size()> cells = {
@@ -222,9 +225,9 @@ class Painter {
         self_text(name.b),
         difference_text(difference),
         change_text(name.a ? name.a->self_ns : 0, name.b ? name.b->self_ns : 0),
-        count_text(name.a),
-        count_text(name.b)};
-    draw_cells(kNameColumns, {kMargin, y_}, cells, measure_, panel_.list,
+        compare_count_text(name.a),
+        compare_count_text(name.b)};
+    draw_cells(kNameColumns, {kCompareMargin, y_}, cells, measure_, panel_.list,
                role_of_difference(difference, whole_ns));
     if (name.a) panel_.links.push_back({line, [n = name.name](Session& on) { on.select_name(n); }});
   }
@@ -234,7 +237,7 @@ class Painter {
   int height_;
   int top_;
   const TextMeasure& measure_;
-  int y_ = kMargin;
+  int y_ = kCompareMargin;
   Panel panel_;
 };
 
@@ -255,7 +258,7 @@ std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const RunEv
 
 Panel draw_compare_page(const Session& session, int width, int height, int top,
                         const TextMeasure& measure) {
-  return Painter(session, width, height, top, measure).paint();
+  return ComparePainter(session, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -16,18 +16,18 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 16;
+constexpr int kHeatmapMargin = 16;
 constexpr int kChoiceHeight = 26;
-constexpr int kChoicesHeight = 46;
-constexpr int kAxisHeight = 22;
-constexpr int kLabelWidth = 150;
+constexpr int kHeatmapChoicesHeight = 46;
+constexpr int kHeatmapAxisHeight = 22;
+constexpr int kHeatmapLabelWidth = 150;
 constexpr int kMeanWidth = 150;
 constexpr int kMeanBar = 70;
-constexpr int kStripHeight = 54;  // below the map: the mean of each step
-constexpr int kTallest = 28;      // of a row
-constexpr int kLabelled = 13;     // rows at least that high have a label each
-constexpr int kGapped = 7;        // and so high ones a gap between them
-constexpr int kAxisEvery = 90;    // pixels between numbers of steps
+constexpr int kStripHeight = 54;      // below the map: the mean of each step
+constexpr int kTallest = 28;          // of a row
+constexpr int kHeatmapLabelled = 13;  // rows at least that high have a label each
+constexpr int kHeatmapGapped = 7;     // and so high ones a gap between them
+constexpr int kAxisEvery = 90;        // pixels between numbers of steps
 
 Role colour_of(Metric metric) {
   switch (metric) {
@@ -61,9 +61,9 @@ std::string ms_or_none(int64_t ns) {
   return format_ms({std::abs(ns) < kShownAsZero ? 0 : ns});
 }
 
-class Painter {
+class HeatmapPainter {
  public:
-  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+  HeatmapPainter(const Session& session, int width, int height, const TextMeasure& measure)
       : session_(session),
         matrix_(session.matrix()),
         width_(width),
@@ -75,7 +75,7 @@ class Painter {
     paint_choices();
     if (!place_map()) {
       page_.list.text(
-          {kMargin, kChoicesHeight + 20, width_ - 2 * kMargin, 22},
+          {kHeatmapMargin, kHeatmapChoicesHeight + 20, width_ - 2 * kHeatmapMargin, 22},
           session_.model().steps.empty()
               ? say("No training step was found; the diagnostics say why.")
               : say("Ranks were not compared with each other; the diagnostics say why."),
@@ -93,7 +93,7 @@ class Painter {
  private:
   // The words above the map, and what the colours mean.
   void paint_choices() {
-    int x = kMargin;
+    int x = kHeatmapMargin;
     for (size_t m = 0; m < kMetrics.size(); ++m) {
       x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == static_cast<Metric>(m),
                        {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
@@ -117,7 +117,7 @@ class Painter {
     constexpr int kRamp = 96;
     const std::string low = format_ms({matrix_.low_ns});
     const std::string high = format_ms({matrix_.high_ns});
-    const int right = width_ - kMargin;
+    const int right = width_ - kHeatmapMargin;
     const int high_width = measure_.width(high, Font::kSmall) + 8;
     const int low_width = measure_.width(low, Font::kSmall) + 8;
     const int left = right - high_width - kRamp - low_width;
@@ -136,12 +136,13 @@ class Painter {
   bool place_map() {
     const bool any = std::ranges::any_of(
         matrix_.ns, [](int64_t value) { return value != StepMatrix::kUnknown; });
-    const int wide = width_ - 2 * kMargin - kLabelWidth - kMeanWidth;
-    const int high = height_ - kChoicesHeight - kAxisHeight - kStripHeight - kMargin;
+    const int wide = width_ - 2 * kHeatmapMargin - kHeatmapLabelWidth - kMeanWidth;
+    const int high =
+        height_ - kHeatmapChoicesHeight - kHeatmapAxisHeight - kStripHeight - kHeatmapMargin;
     if (!any || wide < 1 || high < 1) return false;
     const auto rows = static_cast<int>(matrix_.ranks.size());
-    page_.map = {kMargin + kLabelWidth, kChoicesHeight + kAxisHeight, wide,
-                 std::min(high, rows * kTallest)};
+    page_.map = {kHeatmapMargin + kHeatmapLabelWidth, kHeatmapChoicesHeight + kHeatmapAxisHeight,
+                 wide, std::min(high, rows * kTallest)};
     return true;
   }
 
@@ -163,7 +164,7 @@ class Painter {
       if (x < free || matrix_.steps[s] % every != 0) continue;
       const std::string text = say("step {}", matrix_.steps[s]);
       if (x + measure_.width(text, Font::kSmall) > map().x + map().w) break;
-      page_.list.text({x + 2, map().y - kAxisHeight, kAxisEvery, kAxisHeight}, text,
+      page_.list.text({x + 2, map().y - kHeatmapAxisHeight, kAxisEvery, kHeatmapAxisHeight}, text,
                       {.role = Role::kTextFaint, .font = Font::kSmall});
       free = x + kAxisEvery;
     }
@@ -172,7 +173,7 @@ class Painter {
   void paint_map() {
     const auto wide = static_cast<ptrdiff_t>(map().w);
     std::vector<uint8_t> levels(static_cast<size_t>(wide * map().h), 0);
-    const bool gaps = map().h >= kGapped * static_cast<int>(matrix_.ranks.size());
+    const bool gaps = map().h >= kHeatmapGapped * static_cast<int>(matrix_.ranks.size());
     const auto rows_at = [&](int y) { return part_of(y, map().h, matrix_.ranks.size()); };
     std::vector<std::pair<size_t, size_t>> columns;
     for (int x = 0; x < map().w; ++x) columns.push_back(part_of(x, map().w, matrix_.steps.size()));
@@ -219,23 +220,24 @@ class Painter {
       const int top = row_top(r);
       const int high = row_top(r + 1) - top;
       if (top < free) continue;
-      const int line = std::max(high, kLabelled);
+      const int line = std::max(high, kHeatmapLabelled);
       const RankModel& rank = session_.model().ranks[matrix_.ranks[r]];
       const bool chosen = session_.selection().has_rank(rank.rank);
       const bool problem = rank.own_delay.has_value();
       const std::string host = session_.model().report.run.hosts > 1 ? "  " + rank.host : "";
-      page_.list.text(
-          {kMargin, top, kLabelWidth - 10, line},
-          elided(say("rank {}{}", rank.rank, host), kLabelWidth - 10, Font::kSmall, measure_),
-          {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
-           .font = problem || chosen ? Font::kBold : Font::kSmall,
-           .align = Align::kRight});
+      page_.list.text({kHeatmapMargin, top, kHeatmapLabelWidth - 10, line},
+                      elided(say("rank {}{}", rank.rank, host), kHeatmapLabelWidth - 10,
+                             Font::kSmall, measure_),
+                      {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
+                       .font = problem || chosen ? Font::kBold : Font::kSmall,
+                       .align = Align::kRight});
       paint_mean(matrix_.rank_mean_ns[r], most,
                  {map().x + map().w + 10, top, kMeanWidth - 10, line});
-      free = top + kLabelled;
+      free = top + kHeatmapLabelled;
     }
-    page_.list.text({map().x + map().w + 10, map().y - kAxisHeight, kMeanWidth - 10, kAxisHeight},
-                    say("mean"), {.role = Role::kTextFaint, .font = Font::kSmall});
+    page_.list.text(
+        {map().x + map().w + 10, map().y - kHeatmapAxisHeight, kMeanWidth - 10, kHeatmapAxisHeight},
+        say("mean"), {.role = Role::kTextFaint, .font = Font::kSmall});
   }
 
   void paint_mean(int64_t ns, int64_t most, Box box) {
@@ -251,7 +253,8 @@ class Painter {
     const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
     int64_t most = 1;
     for (const int64_t mean : matrix_.step_mean_ns) most = std::max(most, mean);
-    page_.list.text({kMargin, strip.y, kLabelWidth - 10, strip.h}, say("mean over ranks"),
+    page_.list.text({kHeatmapMargin, strip.y, kHeatmapLabelWidth - 10, strip.h},
+                    say("mean over ranks"),
                     {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     for (int x = 0; x < strip.w; ++x) {
       const auto [first, end] = part_of(x, strip.w, matrix_.steps.size());
@@ -295,7 +298,7 @@ class Painter {
 
 HeatmapPage draw_heatmap(const Session& session, int width, int height,
                          const TextMeasure& measure) {
-  return Painter(session, width, height, measure).paint();
+  return HeatmapPainter(session, width, height, measure).paint();
 }
 
 std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map, Point at) {

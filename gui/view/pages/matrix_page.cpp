@@ -16,19 +16,19 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kMargin = 16;
-constexpr int kLabelWidth = 76;
-constexpr int kAxisHeight = 24;
+constexpr int kMatrixMargin = 16;
+constexpr int kMatrixLabelWidth = 76;
+constexpr int kMatrixAxisHeight = 24;
 constexpr int kLargestCell = 76;
-constexpr int kNumbered = 54;  // cells at least that wide have their figure in them
-constexpr int kGapped = 7;     // and so wide ones a gap between them
-constexpr int kLabelled = 15;  // pixels that a rank's number needs
+constexpr int kNumbered = 54;        // cells at least that wide have their figure in them
+constexpr int kMatrixGapped = 7;     // and so wide ones a gap between them
+constexpr int kMatrixLabelled = 15;  // pixels that a rank's number needs
 constexpr int kBesideMap = 32;
-constexpr int kHeadHeight = 24;
+constexpr int kMatrixHeadHeight = 24;
 constexpr size_t kMostLines = 200;        // of the list beside the map
 constexpr size_t kMostCellLinks = 4'096;  // a larger map's cells are too small to be clicked
 
-constexpr std::array<Column, 3> kColumns = {{
+constexpr std::array<Column, 3> kMatrixColumns = {{
     {english("pair"), 250, false},
     {"", 120, true},  // the measure
     {english("in"), 150, true},
@@ -49,14 +49,14 @@ std::string figure_text(double value, PairMeasure measure) {
   return format_count(std::llround(value));
 }
 
-std::string count_text(int64_t count, bool waits) {
+std::string matrix_count_text(int64_t count, bool waits) {
   return waits ? say_count(count, "{} wait", "{} waits", format_count(count))
                : say_count(count, "{} message", "{} messages", format_count(count));
 }
 
-class Painter {
+class MatrixPainter {
  public:
-  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+  MatrixPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
       : session_(session),
         choice_(session.pair_choice()),
         map_(session.pairs()),
@@ -76,7 +76,7 @@ class Painter {
       paint_lines();
     }
     panel_.width = width_;
-    panel_.height = bottom_ + kMargin;
+    panel_.height = bottom_ + kMatrixMargin;
     DrawList all;
     all.rect({0, top_, width_, height_}, Role::kCanvas);
     all.append(panel_.list);
@@ -94,11 +94,11 @@ class Painter {
   // The words of a line, which continues below where the window is narrow.
   class Choices {
    public:
-    Choices(Painter& on, int y) : on_(on), y_(y) {}
+    Choices(MatrixPainter& on, int y) : on_(on), y_(y) {}
     void add(std::string_view title, bool chosen, const PairChoice& choice) {
       const int wide = on_.measure_.width(title, Font::kSmall) + 20;
-      if (x_ > kMargin && x_ + wide > on_.width_ - kMargin) {
-        x_ = kMargin;
+      if (x_ > kMatrixMargin && x_ + wide > on_.width_ - kMatrixMargin) {
+        x_ = kMatrixMargin;
         y_ += kLine;
       }
       const Box box = draw_choice({x_, y_}, title, chosen, on_.measure_, on_.list());
@@ -109,8 +109,8 @@ class Painter {
 
    private:
     static constexpr int kLine = 34;
-    Painter& on_;
-    int x_ = kMargin;
+    MatrixPainter& on_;
+    int x_ = kMatrixMargin;
     int y_;
   };
 
@@ -162,14 +162,14 @@ class Painter {
   }
 
   void sentence(std::string text) {
-    list().text({kMargin, bottom_, width_ - 2 * kMargin, 20}, std::move(text),
+    list().text({kMatrixMargin, bottom_, width_ - 2 * kMatrixMargin, 20}, std::move(text),
                 {.role = Role::kTextDim, .font = Font::kSmall});
     bottom_ += 20;
   }
 
   void paint_nothing() {
     const bool waits = choice_.measure == PairMeasure::kWait;
-    list().text({kMargin, bottom_ + 10, width_ - 2 * kMargin, kLineHeight},
+    list().text({kMatrixMargin, bottom_ + 10, width_ - 2 * kMatrixMargin, kLineHeight},
                 waits ? say("No rank waited for another one that is known by name.")
                       : say("No message from one rank to another was recorded, or none with this "
                             "figure."),
@@ -180,10 +180,11 @@ class Painter {
   // A square, as large as the window has room for.
   void place_map() {
     const auto ranks = static_cast<int>(map_.ranks.size());
-    const int wide = width_ - 2 * kMargin - kLabelWidth - kBesideMap - width_of(kColumns);
-    const int high = height_ - bottom_ - kAxisHeight - kMargin;
+    const int wide =
+        width_ - 2 * kMatrixMargin - kMatrixLabelWidth - kBesideMap - width_of(kMatrixColumns);
+    const int high = height_ - bottom_ - kMatrixAxisHeight - kMatrixMargin;
     const int side = std::max(std::min({wide, high, ranks * kLargestCell}), 100);
-    box_ = {kMargin + kLabelWidth, bottom_ + kAxisHeight, side, side};
+    box_ = {kMatrixMargin + kMatrixLabelWidth, bottom_ + kMatrixAxisHeight, side, side};
   }
 
   [[nodiscard]] Box cell_box(const PairCell& cell) const {
@@ -192,7 +193,7 @@ class Painter {
     const size_t column = *map_.index_of(cell.pair.peer);
     const int x = position_of(column, count, box_.w);
     const int y = position_of(row, count, box_.h);
-    const int gap = box_.w >= kGapped * static_cast<int>(count) ? 1 : 0;
+    const int gap = box_.w >= kMatrixGapped * static_cast<int>(count) ? 1 : 0;
     const int w = std::max(position_of(column + 1, count, box_.w) - x - gap, 1);
     const int h = std::max(position_of(row + 1, count, box_.h) - y - gap, 1);
     return {box_.x + std::min(x, box_.w - 1), box_.y + std::min(y, box_.h - 1), w, h};
@@ -238,9 +239,10 @@ class Painter {
 
   void paint_axes() {
     const bool waits = choice_.measure == PairMeasure::kWait;
-    list().text({kMargin, box_.y - kAxisHeight, kLabelWidth - 10, kAxisHeight},
-                waits ? say("waits ↓ for →") : say("from ↓ to →"),
-                {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
+    list().text(
+        {kMatrixMargin, box_.y - kMatrixAxisHeight, kMatrixLabelWidth - 10, kMatrixAxisHeight},
+        waits ? say("waits ↓ for →") : say("from ↓ to →"),
+        {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
     const auto chosen = [&](size_t r) { return session_.selection().has_rank(map_.ranks[r]); };
     const auto style_of = [&](size_t r, Align align) {
@@ -252,42 +254,43 @@ class Painter {
     for (const size_t r : labelled_places(count, box_.w, needed, chosen)) {
       const int middle =
           box_.x + (position_of(r, count, box_.w) + position_of(r + 1, count, box_.w)) / 2;
-      list().text({middle - needed / 2, box_.y - kAxisHeight, needed, kAxisHeight},
+      list().text({middle - needed / 2, box_.y - kMatrixAxisHeight, needed, kMatrixAxisHeight},
                   std::to_string(map_.ranks[r]), style_of(r, Align::kCentre));
     }
-    for (const size_t r : labelled_places(count, box_.h, kLabelled, chosen)) {
+    for (const size_t r : labelled_places(count, box_.h, kMatrixLabelled, chosen)) {
       const int middle =
           box_.y + (position_of(r, count, box_.h) + position_of(r + 1, count, box_.h)) / 2;
-      list().text({kMargin, middle - kLabelled / 2, kLabelWidth - 10, kLabelled},
-                  say("rank {}", map_.ranks[r]), style_of(r, Align::kRight));
+      list().text(
+          {kMatrixMargin, middle - kMatrixLabelled / 2, kMatrixLabelWidth - 10, kMatrixLabelled},
+          say("rank {}", map_.ranks[r]), style_of(r, Align::kRight));
     }
   }
 
   // The dearest pairs, in words.
   void paint_lines() {
     const int x = box_.x + box_.w + kBesideMap;
-    int y = box_.y - kAxisHeight;
-    std::array<Column, kColumns.size()> columns = kColumns;
+    int y = box_.y - kMatrixAxisHeight;
+    std::array<Column, kMatrixColumns.size()> columns = kMatrixColumns;
     columns[1].title = info_of(choice_.measure).title;
-    draw_heads(columns, {x, y}, kHeadHeight, list());
-    y += kHeadHeight;
-    list().line({x, y - 1}, {x + width_of(kColumns), y - 1}, Role::kBorder);
+    draw_heads(columns, {x, y}, kMatrixHeadHeight, list());
+    y += kMatrixHeadHeight;
+    list().line({x, y - 1}, {x + width_of(kMatrixColumns), y - 1}, Role::kBorder);
     const size_t lines = std::min(map_.cells.size(), kMostLines);
     for (size_t c = 0; c < lines; ++c, y += kLineHeight) {
       const PairCell& cell = map_.cells[c];
-      const Box line{x, y, width_of(kColumns), kLineHeight};
+      const Box line{x, y, width_of(kMatrixColumns), kLineHeight};
       if (is_selected(cell.pair)) list().rect(line, Role::kAccentSoft);
       panel_.links.push_back(
           {line, [pair = cell.pair](Session& on) { on.select_pair(pair); }, /*shows=*/true});
       const bool waits = choice_.measure == PairMeasure::kWait;
-      const std::array<std::string, kColumns.size()> cells = {
+      const std::array<std::string, kMatrixColumns.size()> cells = {
           say("rank {} {} rank {}", cell.pair.rank, translated(info_of(choice_.measure).verb),
               cell.pair.peer),
-          figure_text(cell.value, choice_.measure), count_text(cell.count, waits)};
-      draw_cells(kColumns, {x, y}, cells, measure_, list());
+          figure_text(cell.value, choice_.measure), matrix_count_text(cell.count, waits)};
+      draw_cells(kMatrixColumns, {x, y}, cells, measure_, list());
     }
     if (lines < map_.cells.size()) {
-      list().text({x, y, width_of(kColumns), kLineHeight},
+      list().text({x, y, width_of(kMatrixColumns), kLineHeight},
                   say("{} of {} pairs are listed", format_count(static_cast<int64_t>(lines)),
                       format_count(static_cast<int64_t>(map_.cells.size()))),
                   {.role = Role::kTextDim, .font = Font::kSmall});
@@ -312,7 +315,7 @@ class Painter {
 
 Panel draw_matrix_page(const Session& session, int width, int height, int top,
                        const TextMeasure& measure) {
-  return Painter(session, width, height, top, measure).paint();
+  return MatrixPainter(session, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -19,15 +19,15 @@ using analyzer::Category;
 using analyzer::MemoryUse;
 using analyzer::RankMemory;
 
-constexpr int kMargin = 24;
-constexpr int kRankLine = 44;
+constexpr int kMemoryMargin = 24;
+constexpr int kMemoryRankLine = 44;
 constexpr int kCurveHeight = 36;
 constexpr int kBarHeight = 17;
-constexpr int kLabelWidth = 200;
-constexpr int kFigureWidth = 236;
-constexpr int kGap = 16;          // between a rank's curve and its bar
+constexpr int kMemoryLabelWidth = 200;
+constexpr int kMemoryFigureWidth = 236;
+constexpr int kMemoryGap = 16;    // between a rank's curve and its bar
 constexpr int kStepLinkFrom = 3;  // pixels
-constexpr int kLegendWidth = 190;
+constexpr int kMemoryLegendWidth = 190;
 
 constexpr std::array<Column, 6> kHolderColumns = {{
     {english("what lived there"), 170, false},
@@ -70,7 +70,7 @@ int64_t extent_of(const RankMemory& memory) {
 }
 
 // "12.3 GB of 14.0 GB reserved".
-std::string figure_of(const RankMemory& memory) {
+std::string peak_figure(const RankMemory& memory) {
   std::string text =
       memory.peak_allocated ? format_bytes(*memory.peak_allocated) : std::string("–");
   if (memory.peak_reserved) text += say(" of {} reserved", format_bytes(*memory.peak_reserved));
@@ -86,9 +86,9 @@ std::string label_of(const RankMemory& memory) {
   return text;
 }
 
-class Painter {
+class MemoryPainter {
  public:
-  Painter(const Session& session, int width, int height, int top, const TextMeasure& measure)
+  MemoryPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
       : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
 
   Panel paint() && {
@@ -108,26 +108,26 @@ class Painter {
               "resident set. `dprof doctor` says what can be recorded here."),
           Role::kTextDim);
     }
-    panel_.height = y_ + kMargin;
+    panel_.height = y_ + kMemoryMargin;
     panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
     panel_.list.append(body_);
     return std::move(panel_);
   }
 
  private:
-  [[nodiscard]] int room() const { return width_ - 2 * kMargin; }
+  [[nodiscard]] int room() const { return width_ - 2 * kMemoryMargin; }
 
   void sentence(const std::string& text, Role role) {
     for (std::string& part : wrapped(analyzer::printable(text), room(), Font::kBody, measure_)) {
-      body_.text({kMargin, y_, room(), kLineHeight}, std::move(part), {.role = role});
+      body_.text({kMemoryMargin, y_, room(), kLineHeight}, std::move(part), {.role = role});
       y_ += kLineHeight;
     }
   }
 
   void heading(const std::string& text) {
-    y_ += y_ > kMargin ? 18 : 0;
-    body_.text({kMargin, y_, room(), kLineHeight}, elided(text, room(), Font::kTitle, measure_),
-               {.font = Font::kTitle});
+    y_ += y_ > kMemoryMargin ? 18 : 0;
+    body_.text({kMemoryMargin, y_, room(), kLineHeight},
+               elided(text, room(), Font::kTitle, measure_), {.font = Font::kTitle});
     y_ += kLineHeight + 6;
   }
 
@@ -137,34 +137,35 @@ class Painter {
 
   // Where a rank's line has its curve, and its bar.
   [[nodiscard]] Box curve_place(bool with_bar) const {
-    const int whole = std::max(room() - kLabelWidth - kFigureWidth, 0);
-    return {kMargin + kLabelWidth, y_ + (kRankLine - kCurveHeight) / 2,
-            with_bar ? whole * 3 / 5 - kGap : whole - kGap, kCurveHeight};
+    const int whole = std::max(room() - kMemoryLabelWidth - kMemoryFigureWidth, 0);
+    return {kMemoryMargin + kMemoryLabelWidth, y_ + (kMemoryRankLine - kCurveHeight) / 2,
+            with_bar ? whole * 3 / 5 - kMemoryGap : whole - kMemoryGap, kCurveHeight};
   }
   [[nodiscard]] Box bar_place(bool with_curve) const {
-    const int whole = std::max(room() - kLabelWidth - kFigureWidth, 0);
+    const int whole = std::max(room() - kMemoryLabelWidth - kMemoryFigureWidth, 0);
     const int left = with_curve ? whole * 3 / 5 : 0;
-    return {kMargin + kLabelWidth + left, y_ + (kRankLine - kBarHeight) / 2, whole - left,
-            kBarHeight};
+    return {kMemoryMargin + kMemoryLabelWidth + left, y_ + (kMemoryRankLine - kBarHeight) / 2,
+            whole - left, kBarHeight};
   }
 
   // Name and figure of a rank, and what `inside` paints; the rest of the line is a link to it.
   template <typename Inside>
   void rank_line(int rank, const std::string& label, const std::string& figure,
                  const Inside& inside) {
-    const Box whole{kMargin, y_, room(), kRankLine};
-    if (!in_view(y_, kRankLine)) {
-      y_ += kRankLine;
+    const Box whole{kMemoryMargin, y_, room(), kMemoryRankLine};
+    if (!in_view(y_, kMemoryRankLine)) {
+      y_ += kMemoryRankLine;
       return;
     }
     if (session_.selection().has_rank(rank)) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
-    body_.text({whole.x + 8, y_, kLabelWidth - 12, kRankLine},
-               elided(label, kLabelWidth - 12, Font::kBody, measure_));
-    body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kRankLine},
-               elided(figure, kFigureWidth - 16, Font::kMono, measure_),
-               {.font = Font::kMono, .align = Align::kRight});
+    body_.text({whole.x + 8, y_, kMemoryLabelWidth - 12, kMemoryRankLine},
+               elided(label, kMemoryLabelWidth - 12, Font::kBody, measure_));
+    body_.text(
+        {whole.x + whole.w - kMemoryFigureWidth, y_, kMemoryFigureWidth - 8, kMemoryRankLine},
+        elided(figure, kMemoryFigureWidth - 16, Font::kMono, measure_),
+        {.font = Font::kMono, .align = Align::kRight});
     inside();
-    y_ += kRankLine;
+    y_ += kMemoryRankLine;
     panel_.links.push_back({whole, [rank](Session& on) { on.select_rank(rank); }, /*shows=*/true});
   }
 
@@ -183,8 +184,8 @@ class Painter {
     for (const Tick& tick : ruler_ticks(scale, 110)) {
       const int label_width = measure_.width(tick.label, Font::kSmall) + 4;
       if (tick.x < 0 || tick.x + label_width > width) continue;
-      body_.text({kMargin + kLabelWidth + tick.x, y_, label_width, kLineHeight}, tick.label,
-                 {.role = Role::kTextDim, .font = Font::kSmall});
+      body_.text({kMemoryMargin + kMemoryLabelWidth + tick.x, y_, label_width, kLineHeight},
+                 tick.label, {.role = Role::kTextDim, .font = Font::kSmall});
     }
     const Box bar = bar_place(true);
     if (!beside.empty())
@@ -231,7 +232,7 @@ class Painter {
                    : say("What each rank held at its peak, on one scale up to {}", extent));
     if (curves) paint_axis(curve_place(true).w, say("at its peak"));
     for (const RankMemory* one : known) {
-      rank_line(one->rank, label_of(*one), figure_of(*one), [&] {
+      rank_line(one->rank, label_of(*one), peak_figure(*one), [&] {
         const MemoryTrack* track = track_of(one->rank, one->device, /*resident=*/false);
         if (track != nullptr) paint_curve(*track, one->rank, curve_place(true), most);
         paint_peak(*one, bar_place(curves), most);
@@ -263,16 +264,16 @@ class Painter {
 
   void paint_legend(const std::vector<const RankMemory*>& known) {
     y_ += 8;
-    const int columns = std::max(1, room() / kLegendWidth);
+    const int columns = std::max(1, room() / kMemoryLegendWidth);
     int column = 0;
     for (size_t use = 0; use < analyzer::kMemoryUses; ++use) {
       const bool there = std::ranges::any_of(known, [&](const RankMemory* one) {
         return one->by_category && (*one->by_category)[use] > 0;
       });
       if (!there) continue;
-      const int x = kMargin + column * kLegendWidth;
+      const int x = kMemoryMargin + column * kMemoryLegendWidth;
       body_.rect({x, y_ + 5, 12, 12}, role_of_use(static_cast<MemoryUse>(use)));
-      body_.text({x + 20, y_, kLegendWidth - 24, kLineHeight},
+      body_.text({x + 20, y_, kMemoryLegendWidth - 24, kLineHeight},
                  std::string(analyzer::title_of(static_cast<MemoryUse>(use))));
       if (++column < columns) continue;
       column = 0;
@@ -295,9 +296,9 @@ class Painter {
     const std::string moment = analyzer::peak_moment(*peak);
     heading(say("What lived at the peak of rank {}{}", peak->rank,
                 moment.empty() ? "" : fmt::format(" ({})", moment)));
-    draw_heads(kHolderColumns, {kMargin, y_}, kLineHeight, body_);
+    draw_heads(kHolderColumns, {kMemoryMargin, y_}, kLineHeight, body_);
     y_ += kLineHeight;
-    body_.line({kMargin, y_ - 1}, {width_ - kMargin, y_ - 1}, Role::kBorder);
+    body_.line({kMemoryMargin, y_ - 1}, {width_ - kMemoryMargin, y_ - 1}, Role::kBorder);
     const int64_t whole = std::max<int64_t>(peak->peak_allocated.value_or(1), 1);
     int64_t rest = whole;
     for (const analyzer::MemoryHolder& holder : peak->at_peak) {
@@ -316,7 +317,7 @@ class Painter {
   }
 
   void holder_line(const std::array<std::string, kHolderColumns.size()>& cells) {
-    draw_cells(kHolderColumns, {kMargin, y_}, cells, measure_, body_);
+    draw_cells(kHolderColumns, {kMemoryMargin, y_}, cells, measure_, body_);
     y_ += kLineHeight;
   }
 
@@ -355,7 +356,7 @@ class Painter {
   int height_;
   int top_;
   const TextMeasure& measure_;
-  int y_ = kMargin;
+  int y_ = kMemoryMargin;
   DrawList body_;
   Panel panel_;
 };
@@ -364,7 +365,7 @@ class Painter {
 
 Panel draw_memory_page(const Session& session, int width, int height, int top,
                        const TextMeasure& measure) {
-  return Painter(session, width, height, top, measure).paint();
+  return MemoryPainter(session, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

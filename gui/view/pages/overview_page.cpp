@@ -16,23 +16,23 @@ namespace {
 using analyzer::Category;
 using analyzer::MeanStep;
 
-constexpr int kMargin = 24;
+constexpr int kOverviewMargin = 24;
 constexpr int kLine = 22;
-constexpr int kBar = 30;       // of the mean step
-constexpr int kRankLine = 24;  // with its bar
+constexpr int kBar = 30;               // of the mean step
+constexpr int kOverviewRankLine = 24;  // with its bar
 constexpr int kRankBar = 15;
-constexpr int kLabelWidth = 150;
-constexpr int kFigureWidth = 110;
-constexpr int kLegendWidth = 250;
-constexpr double kLeastShare = 0.0005;  // of the step, to be listed
+constexpr int kOverviewLabelWidth = 150;
+constexpr int kOverviewFigureWidth = 110;
+constexpr int kOverviewLegendWidth = 250;
+constexpr double kOverviewLeastShare = 0.0005;  // of the step, to be listed
 
 bool is_waiting(Category category) {
   return category == Category::kExposedWait || category == Category::kSyncBubble;
 }
 
-class Painter {
+class OverviewPainter {
  public:
-  Painter(const Session& session, int width, int height, const TextMeasure& measure)
+  OverviewPainter(const Session& session, int width, int height, const TextMeasure& measure)
       : session_(session),
         report_(session.model().report),
         width_(width),
@@ -50,18 +50,18 @@ class Painter {
                "diagnostics say why."),
            {.role = Role::kTextDim});
     }
-    panel_.height = y_ + kMargin;
+    panel_.height = y_ + kOverviewMargin;
     panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
     panel_.list.append(body_);
     return std::move(panel_);
   }
 
  private:
-  [[nodiscard]] int room() const { return width_ - 2 * kMargin; }
+  [[nodiscard]] int room() const { return width_ - 2 * kOverviewMargin; }
 
   void line(const std::string& text, TextStyle style) {
     for (std::string& part : wrapped(text, room(), style.font, measure_)) {
-      body_.text({kMargin, y_, room(), kLine}, std::move(part), style);
+      body_.text({kOverviewMargin, y_, room(), kLine}, std::move(part), style);
       y_ += kLine;
     }
   }
@@ -111,14 +111,14 @@ class Painter {
     const analyzer::StepUnit unit = analyzer::unit_of(report_);
     heading(say("Where a step goes: {}, the mean over ranks and steady steps",
                 unit.text(mean.wall_ns)));
-    bar({kMargin, y_, room(), kBar}, shown, mean.wall_ns);
+    bar({kOverviewMargin, y_, room(), kBar}, shown, mean.wall_ns);
     y_ += kBar + 12;
-    const int columns = std::max(1, room() / kLegendWidth);
+    const int columns = std::max(1, room() / kOverviewLegendWidth);
     int column = 0;
     for (size_t c = 0; c < analyzer::kCategories; ++c) {
       const double share = shown.category_ns[c] / mean.wall_ns;
-      if (share < kLeastShare) continue;
-      const int x = kMargin + column * kLegendWidth;
+      if (share < kOverviewLeastShare) continue;
+      const int x = kOverviewMargin + column * kOverviewLegendWidth;
       const auto category = static_cast<Category>(c);
       const Box swatch{x, y_ + 5, 12, 12};
       if (is_waiting(category)) {
@@ -149,24 +149,27 @@ class Painter {
       longest = std::max(longest, step->wall_ns);
       steps.emplace_back(rank.rank, analyzer::with_hidden_in_phases(*step));
     }
-    const int bar_width = room() - kLabelWidth - kFigureWidth;
+    const int bar_width = room() - kOverviewLabelWidth - kOverviewFigureWidth;
     for (const auto& [number, step] : steps) {
       const RankModel* rank = session_.model().rank(number);
       const bool problem = rank != nullptr && rank->own_delay.has_value();
       const bool chosen = session_.selection().has_rank(number);
-      const Box whole{kMargin, y_, room(), kRankLine};
+      const Box whole{kOverviewMargin, y_, room(), kOverviewRankLine};
       if (chosen) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
       const std::string host =
           rank != nullptr && report_.run.hosts > 1 ? "  " + rank->host : std::string();
-      body_.text({whole.x + 8, y_, kLabelWidth - 12, kRankLine},
-                 elided(say("rank {}{}", number, host), kLabelWidth - 12, Font::kBody, measure_),
-                 {.role = problem ? Role::kProblem : Role::kText,
-                  .font = problem ? Font::kBold : Font::kBody});
+      body_.text(
+          {whole.x + 8, y_, kOverviewLabelWidth - 12, kOverviewRankLine},
+          elided(say("rank {}{}", number, host), kOverviewLabelWidth - 12, Font::kBody, measure_),
+          {.role = problem ? Role::kProblem : Role::kText,
+           .font = problem ? Font::kBold : Font::kBody});
       if (bar_width > 0) {
-        bar({kMargin + kLabelWidth, y_ + (kRankLine - kRankBar) / 2, bar_width, kRankBar}, step,
-            longest);
+        bar({kOverviewMargin + kOverviewLabelWidth, y_ + (kOverviewRankLine - kRankBar) / 2,
+             bar_width, kRankBar},
+            step, longest);
       }
-      body_.text({whole.x + whole.w - kFigureWidth, y_, kFigureWidth - 8, kRankLine},
+      body_.text({whole.x + whole.w - kOverviewFigureWidth, y_, kOverviewFigureWidth - 8,
+                  kOverviewRankLine},
                  problem ? say("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
                          : unit.text(step.wall_ns),
                  {.role = problem ? Role::kProblem : Role::kText,
@@ -174,7 +177,7 @@ class Painter {
                   .align = Align::kRight});
       panel_.links.push_back(
           {whole, [number](Session& on) { on.select_rank(number); }, /*shows=*/true});
-      y_ += kRankLine;
+      y_ += kOverviewRankLine;
     }
   }
 
@@ -183,7 +186,7 @@ class Painter {
   int width_;
   int height_;
   const TextMeasure& measure_;
-  int y_ = kMargin;
+  int y_ = kOverviewMargin;
   DrawList body_;
   Panel panel_;
 };
@@ -192,7 +195,7 @@ class Painter {
 
 Panel draw_overview_page(const Session& session, int width, int height,
                          const TextMeasure& measure) {
-  return Painter(session, width, height, measure).paint();
+  return OverviewPainter(session, width, height, measure).paint();
 }
 
 }  // namespace dprof::view

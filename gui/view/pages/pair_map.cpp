@@ -41,7 +41,7 @@ struct Sums {
 };
 
 // nullopt = not known of this pair.
-std::optional<double> figure_of(const PairTraffic& traffic, PairMeasure measure) {
+std::optional<double> pair_figure(const PairTraffic& traffic, PairMeasure measure) {
   switch (measure) {
     case PairMeasure::kBytes:
       if (traffic.without_size == traffic.messages) return std::nullopt;
@@ -74,7 +74,7 @@ void fill_cells(const Sums& sums, PairMeasure measure, PairMap& map) {
   }
   for (const auto& [pair, traffic] : sums.traffic) {
     map.without_figure += left_out(traffic, measure);
-    if (const auto figure = figure_of(traffic, measure))
+    if (const auto figure = pair_figure(traffic, measure))
       map.cells.push_back({pair, *figure, traffic.messages});
   }
 }
