@@ -75,6 +75,8 @@ class ControlServerTest : public ::testing::Test {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(static_cast<uint16_t>(server_.port()));
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    // The kernel's queue is short; whoever does not fit into it is let in a second later.
+    std::this_thread::sleep_for(milliseconds(1));
     return fd;
   }
   // A full table turns people away; somebody who tries again gets in.
