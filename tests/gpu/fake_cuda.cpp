@@ -24,7 +24,8 @@ using namespace dprof::inject::cupti;
 
 constexpr int kErrorNotInitialized = 3;
 constexpr uint64_t kLatencyNs = 4'000;  // from a call to the start of its work on an idle GPU
-constexpr uint64_t kKernelNs = 1'500;
+constexpr uint64_t kKernelNs =
+    50'000;  // long, so that a rehearsal makes no more records than a GPU
 constexpr uint32_t kDeviceMemoryGib = 80;
 
 struct FakeGpu {
@@ -117,6 +118,8 @@ void run_kernel(uint32_t correlation, void* stream, uint32_t graph = 0) {
 void wait_until_idle() {
   const uint64_t now = time_now();
   if (gpu.busy_until > now) usleep(static_cast<useconds_t>((gpu.busy_until - now) / 1000 + 1));
+  // CUPTI hands over what is complete each time a buffer is full; here it is each time.
+  if (const auto deliver = control<FakeDeliver>("fake_cupti_deliver")) deliver(0);
 }
 
 void tell_of_device() {

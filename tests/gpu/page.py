@@ -1,57 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/gpu_results.md, from the list of questions and from what a run answered."""
-from part import Figure
+from part import MEASURED, Figure
 
 HEAD = """# Results on a GPU
 
 """
-NONE = """**Not measured: no GPU was available.** No figure of dprof on a GPU exists, and no page of this documentation should be read as if it
-did. This page says what is to be measured, in the order of its value; it takes about 20 minutes on one GPU.
+NONE = """**Not measured: no GPU was available.** No figure of dprof on a GPU exists, and no page of this documentation
+should be read as if it did. This page says what is to be measured, in the order of its value; it takes 20
+minutes on one GPU.
 """
 HOW = """
-    scripts/gpu-check --bundle DIR    a folder that needs nothing but a driver, and a python3 with torch 2.11.0 for CUDA 13.0
+    scripts/gpu-check --bundle DIR    a folder that needs a driver and a python3 with torch 2.11.0 for CUDA 13.0, nothing else
     DIR/run OUT                       on the machine with the GPU; OUT/results.md is this page, filled
-    scripts/gpu-check --page OUT/results.json > docs/gpu_results.md
+    scripts/gpu-check --page OUT/results.json    writes this page
 
-`ctest -L gpu` asks the same where dprof was built beside a GPU. `DIR/run OUT --only NAME` asks one question again.
+`DIR/run OUT --minutes 9` asks what fits into 9 minutes, `--only NAME` one question again, `--rehearse` what can be tried
+without a GPU. Where dprof was built beside a GPU, `ctest -L gpu` asks the same. A question whose expectations do not hold is
+"failed", with what was expected and what was found; a figure of which nothing is expected is only printed.
 """
+COLUMNS = "| name | question | result |\n| --- | --- | --- |\n"
 
 
 def cell(text):
-    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    """Of a table: on one line, and with nothing that Markdown or HTML would take for its own."""
+    text = " ".join(str(text).split())
+    for character in "\\|<>":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def line(text):
+    """Of a list: as it is, but on one line."""
+    return " ".join(str(text).split()).replace("<", "\\<")
 
 
 def said(result):
-    if result["status"] in ("measured",):
+    if result["status"] == MEASURED:
         return result["answer"]
     return ": ".join(filter(None, [result["status"], result["why"] or result["answer"]]))
 
 
 def table(results):
-    rows = ["| name | question | result |", "| --- | --- | --- |"]
-    rows += [f"| {cell(result['name'])} | {cell(result['asks'])} | {cell(said(result))} |" for result in results]
-    return "\n".join(rows)
+    return COLUMNS + "\n".join(f"| {cell(result['name'])} | {result['asks']} | {cell(said(result))} |" for result in results)
+
+
+def fact(value):
+    if isinstance(value, list):
+        return line(", ".join(value) or "none")
+    return line("not known" if value is None else value)
+
+
+def details(result):
+    text = f"\n## {result['name']}\n\n{line(result['asks'])}\n\n{line(said(result))}. It took {result['seconds']:.0f} s.\n\n"
+    text += "".join(f"    {command}\n" for block in result["commands"] for command in block.splitlines())
+    text += "\n" if result["commands"] else ""
+    text += "".join(f"- {line(Figure(**figure).text())}\n" for figure in result["figures"])
+    text += "".join(f"- {'as expected' if check['holds'] else '**not as expected**'}: {line(check['expected'])}; "
+                    f"found {line(check['found'])}\n" for check in result["checks"])
+    return text
 
 
 def page(whole, questions):
     """`whole` as results.json has it, or None: nothing was measured yet."""
     if whole is None:
-        results = [{"name": question.name, "asks": question.asks, "status": "not measured", "why": "", "answer": ""} for question in questions]
+        results = [{"name": question.name, "asks": question.asks, "status": "not measured", "why": "", "answer": ""}
+                   for question in questions]
         return HEAD + NONE + HOW + "\n" + table(results) + "\n"
-    about = whole["machine"]
+    about, results = whole["machine"], whole["results"]
+    measured = sum(result["status"] == MEASURED for result in results)
     text = HEAD
-    if any(result["status"] == "measured" for result in whole["results"]):
-        text += f"Measured on {', '.join(about['gpus'] or ['an unknown GPU'])} (name, driver, memory), {about['date']}.\n"
+    if measured and not whole["rehearsed"]:
+        name = (about["GPU, driver, memory, power limit"] or ["a GPU without a name"])[0]
+        text += (f"Measured on {line(name)} (name, driver, memory, power limit), {about['date']}: {measured} of {len(results)} "
+                 "questions are answered.\n")
     else:
         text += NONE
-    text += HOW + "\n" + table(whole["results"]) + "\n\n## Machine\n\n"
-    text += "\n".join(f"- {name}: {value if value is not None else 'not known'}" for name, value in about.items()) + "\n"
-    for result in whole["results"]:
-        if not result["figures"] and not result["commands"]:
-            continue
-        text += f"\n## {result['name']}\n\n"
-        text += "".join(f"    {line}\n" for command in result["commands"] for line in command.splitlines())
-        text += "\n" if result["commands"] else ""
-        text += "".join(f"- {Figure(**figure).text()}\n" for figure in result["figures"])
-        text += "".join(f"- broken: {check['expected']}; found {check['found']}\n" for check in result["checks"] if not check["holds"])
-    return text
+    text += HOW + "\n" + table(results) + "\n\n## Machine\n\n"
+    text += "".join(f"- {name}: {fact(value)}\n" for name, value in about.items())
+    text += f"- files kept: {', '.join(whole['files']) or 'none'}\n"
+    return text + "".join(details(result) for result in results if result["figures"] or result["commands"] or result["checks"])
