@@ -43,8 +43,9 @@ def main(arguments):
     result = unittest.TextTestRunner(verbosity=2).run(case)
     for _, reason in result.skipped:
         print(f"skipped: {reason}")
-        return SKIPPED
-    return 0 if result.wasSuccessful() else 1
+    if not result.wasSuccessful():
+        return 1
+    return SKIPPED if result.skipped else 0
 
 
 if __name__ == "__main__":

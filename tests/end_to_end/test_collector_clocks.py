@@ -237,8 +237,11 @@ class Folders(Recorders):
         process = self.start_rank(0, {"DPROF_FAKE_FS_TYPE": NFS}, seconds=30)
         support.wait_until(lambda: list(self.run_folder.glob("*.dprof")), 60, "the trace")
         time.sleep(1)
+        ranks = support.descendants(process.pid)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=10)
+        for rank in ranks:
+            os.kill(rank, signal.SIGKILL)
         self.assertEqual(self.command(DPROF, "recover", self.run_folder).returncode, 5)
         trace = self.trace(0)
         self.check_whole(trace)
@@ -285,7 +288,7 @@ class Meeting(Recorders):
     def test_nobody_there(self):
         """The one that would listen has another job: the recording goes on by itself, and says so."""
         meet = ("--meet", f"127.0.0.1:{support.free_port()}")
-        first = self.start_rank(0, self.job(), *meet, folder=self.folder / "a", seconds=20)
+        first = self.start_rank(0, self.job(), *meet, folder=self.folder / "a", seconds=13)
         support.wait_until(lambda: (self.folder / "a/run.json").exists(), 60, "the one that listens")
         messages = self.finish(self.start_rank(1, self.job(), *meet, folder=self.folder / "b", seconds=1))
         self.assertIn("no_peers", messages[0])

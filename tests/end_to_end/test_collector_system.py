@@ -9,17 +9,18 @@ import time
 from support import DPROF, TRAINER, EndToEnd, wait_until
 
 SECONDS = 6
-FAKE_NVML = "libdprof_test_fake_nvml.so"
+FAKE_NVML = TRAINER.parent.parent / "test_bin/libdprof_test_fake_nvml.so"
 
 
 class SystemSamples(EndToEnd):
-    def record_for(self, *command, **environment):
-        """Two ranks that compute until they are ended, some seconds after both have been seen."""
-        self.need_trainer()
+    programs = (DPROF, TRAINER, FAKE_NVML)
+
+    def record_for(self, seconds, *command, **environment):
+        """Two ranks that compute until they are ended, so many seconds after both have been seen."""
         recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", *command, TRAINER, "--steps",
                               1_000_000, **environment)
         wait_until(lambda: len(list(self.run_folder.glob("*.dprof"))) == 2, 60, "two ranks are recorded")
-        time.sleep(SECONDS)
+        time.sleep(seconds)
         recorder.terminate()
         _, errors = recorder.communicate(timeout=100)
         self.assertEqual(recorder.returncode, 128 + signal.SIGTERM, errors)
@@ -37,8 +38,13 @@ class SystemSamples(EndToEnd):
         self.assertGreater(len(rows), 1)
         return rows[-1][1] - rows[0][1], rows[-1][0] - rows[0][0]
 
-    def test_each_rank_is_sampled_each_second(self):
-        self.record_for()
+    def test_what_is_sampled(self):
+        self.record_for(SECONDS, DPROF_NVML_LIBRARY=str(FAKE_NVML))
+        for check in (self.check_each_second, self.check_looks_at_the_main_thread, self.check_host, self.check_gpus):
+            with self.subTest(check.__name__):
+                check()
+
+    def check_each_second(self):
         for rank in (0, 1):
             trace = self.trace(rank)
             resident = trace.rows("SELECT time_ns, allocated_bytes, peak_allocated_bytes FROM memory_sample "
@@ -64,11 +70,10 @@ class SystemSamples(EndToEnd):
                 self.assertTrue(values, kind)
             self.assertTrue(self.samples(trace, "process.threads"))
 
-    def test_looks_at_the_main_thread(self):
+    def check_looks_at_the_main_thread(self):
         """20 a second, also of a thread that does nothing."""
         if not pathlib.Path("/proc/self/syscall").exists():
             self.skipTest("this kernel does not tell what a thread waits for")
-        self.record_for()
         for rank in (0, 1):
             trace = self.trace(rank)
             looks = self.samples(trace, "thread.wait", self.main_thread(trace))
@@ -81,8 +86,8 @@ class SystemSamples(EndToEnd):
             self.assertIn(0, values)  # it trains
             self.assertLessEqual(values, set(range(6)))
 
-    def test_the_host_is_in_the_first_ranks_trace_only(self):
-        self.record_for()
+    def check_host(self):
+        """In the first rank's trace only."""
         first, second = self.trace(0), self.trace(1)
         for kind in ("host.cpu_busy_ns", "host.memory_available_bytes", "host.load_1min_milli"):
             self.assertGreaterEqual(len(self.samples(first, kind)), SECONDS / 2, kind)
@@ -91,11 +96,21 @@ class SystemSamples(EndToEnd):
         sent, _ = self.growth(self.samples(first, "nic.lo.tx_bytes", index))
         self.assertGreater(sent, 100_000)  # Gloo's gradients go over the loopback
 
+    def check_gpus(self):
+        first, second = self.trace(0), self.trace(1)
+        for gpu, clock, reasons in ((0, 1980, 0), (1, 1380, 0x40)):
+            clocks = self.samples(first, "gpu.sm_clock_mhz", gpu)
+            self.assertGreaterEqual(len(clocks), SECONDS / 2)
+            self.assertEqual({value for _, value in clocks}, {clock})
+            self.assertEqual({value for _, value in self.samples(first, "gpu.throttle_reasons_mask", gpu)}, {reasons})
+        self.assertEqual([value for _, value in self.samples(first, "gpu.uuid.GPU-bbbb")], [1])
+        self.assertEqual(self.samples(second, "gpu.sm_clock_mhz"), [])
+
     def test_ranks_on_one_core_wait_for_it(self):
         if shutil.which("taskset") is None:
             self.skipTest("taskset is not installed")
         core = min(os.sched_getaffinity(0))
-        self.record_for("taskset", "-c", core)
+        self.record_for(SECONDS, "taskset", "-c", core)
         waited = used = elapsed = 0
         for rank in (0, 1):
             trace = self.trace(rank)
@@ -107,22 +122,8 @@ class SystemSamples(EndToEnd):
         self.assertGreater(waited, 0.15 * elapsed)  # both compute most of the time, one at a time
         self.assertLess(used, 1.1 * elapsed)
 
-    def test_gpus_by_nvml(self):
-        fake = TRAINER.parent.parent / "test_bin" / FAKE_NVML
-        if not fake.exists():
-            self.skipTest(f"{FAKE_NVML} is built with the tests")
-        self.record_for(DPROF_NVML_LIBRARY=str(fake))
-        first, second = self.trace(0), self.trace(1)
-        for gpu, clock, reasons in ((0, 1980, 0), (1, 1380, 0x40)):
-            clocks = self.samples(first, "gpu.sm_clock_mhz", gpu)
-            self.assertGreaterEqual(len(clocks), SECONDS / 2)
-            self.assertEqual({value for _, value in clocks}, {clock})
-            self.assertEqual({value for _, value in self.samples(first, "gpu.throttle_reasons_mask", gpu)}, {reasons})
-        self.assertEqual([value for _, value in self.samples(first, "gpu.uuid.GPU-bbbb")], [1])
-        self.assertEqual(self.samples(second, "gpu.sm_clock_mhz"), [])
-
     def test_a_missing_nvml_is_told(self):
-        self.record_for(DPROF_NVML_LIBRARY="/nowhere/libnvidia-ml.so.1")
+        self.record_for(2, DPROF_NVML_LIBRARY="/nowhere/libnvidia-ml.so.1")
         told = self.trace(0).rows("SELECT string.value FROM diagnostic JOIN string ON string.id = text_id "
                                   "WHERE code = 'not_sampled'")
         self.assertEqual(len(told), 1)
