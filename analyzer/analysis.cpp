@@ -197,8 +197,9 @@ class Analyst {
       note("events_lost", fmt::format("{} records were lost", lost), lost);
     if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
       overhead.how =
-          "in the process: records times the measured cost of writing one, without what PyTorch "
-          "spends on calling back; beside it: CPU time of the writers";
+          "in the process: "
+          "records times the measured cost of writing one, without what PyTorch spends on calling back; "
+          "beside it: CPU time of the writers";
       recording.overhead = std::move(overhead);
     }
   }

@@ -14,7 +14,6 @@
 namespace dprof::analyzer {
 namespace {
 
-using test_support::Delay;
 using test_support::DelayForm;
 using test_support::Phase;
 using test_support::RunSpec;

@@ -207,7 +207,7 @@ class Loader {
   }
 
   Status read_losses() {
-    const Status read = reader_.for_each<schema::LossRow>([&](const schema::LossRow& row) {
+    Status read = reader_.for_each<schema::LossRow>([&](const schema::LossRow& row) {
       if (!row.first_ns || !is_lost({.reason = row.reason})) return;
       const TraceNs begin{on_axis(*row.first_ns)};
       const TraceNs end{on_axis(row.last_ns.value_or(*row.first_ns))};
@@ -323,10 +323,11 @@ class Loader {
     std::map<int64_t, schema::ThreadRow> threads;
     for (const schema::ThreadRow& row : *rows) threads.emplace(row.id, row);
     // Streams last: what they compute belongs to the phase that it was launched in.
-    const auto streams = std::ranges::stable_partition(
-        tracks_, [](const Track& t) { return t.key.source != LaneSource::kStream; });
+    const auto streams = std::stable_partition(tracks_.begin(), tracks_.end(), [](const Track& t) {
+      return t.key.source != LaneSource::kStream;
+    });
     for (Track& track : tracks_) {
-      if (&track == std::to_address(streams.begin())) find_launch_phases();
+      if (&track == std::to_address(streams)) find_launch_phases();
       const bool collective = track.key.source == LaneSource::kCollectives;
       ThreadLanes lanes{.thread_id = track.key.id, .table = table_of(track.key.source)};
       if (track.key.source == LaneSource::kStream) {

@@ -69,8 +69,7 @@ Result<std::vector<RelatedRow>> related_rows(const TraceFile& trace, std::string
       add_related<HostRangeRow>(*reader, "sequence", ties.sequence, most + 1, rows);
   if (!status.ok()) return fail(status.error());
   std::ranges::sort(rows);
-  const auto [first, last] = std::ranges::unique(rows);
-  rows.erase(first, last);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   std::erase(rows, RelatedRow{std::string(table), row});
   if (rows.size() > most) rows.resize(most);
   return rows;

@@ -38,7 +38,7 @@ std::string rows_of(const QueryColumn& column) {
 bool has_union(std::string_view text) {
   constexpr std::string_view kWord = "union";
   const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
-  return !std::ranges::search(text, kWord, same).empty();
+  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), same) != text.end();
 }
 
 std::vector<SqlColumn> columns_of(const ReadQuery& query, std::string_view text) {

@@ -85,18 +85,20 @@ TEST_F(SqlQueryTest, ColumnsThatNameRowsOfTheTimeline) {
     for (const SqlColumn& column : ask(text).columns) tables.push_back(column.rows_of);
     return tables;
   };
-  EXPECT_THAT(rows_of("SELECT h.id, h.start_ns, max(c.id), c.id AS other FROM host_range h, "
-                      "collective c LIMIT 1"),
-              ElementsAre("", "host_range", "", "", "collective"));
+  EXPECT_THAT(
+      rows_of(
+          "SELECT h.id, h.start_ns, max(c.id), c.id AS other FROM host_range h, collective c LIMIT 1"),
+      ElementsAre("", "host_range", "", "", "collective"));
   EXPECT_THAT(rows_of("SELECT rowid, thread_id FROM host_range LIMIT 1"),
               ElementsAre("", "host_range", ""))
       << "threads are no rows of it";
   EXPECT_THAT(rows_of("SELECT id, name FROM host_range_text LIMIT 1"),
               ElementsAre("", "host_range", ""));
   EXPECT_THAT(rows_of("SELECT range_id FROM range_detail LIMIT 1"), ElementsAre("", "host_range"));
-  EXPECT_THAT(rows_of("SELECT id FROM (SELECT id FROM host_range LIMIT 1) UNION ALL SELECT id FROM "
-                      "collective LIMIT 1"),
-              ElementsAre("", ""))
+  EXPECT_THAT(
+      rows_of(
+          "SELECT id FROM (SELECT id FROM host_range LIMIT 1) UNION ALL SELECT id FROM collective LIMIT 1"),
+      ElementsAre("", ""))
       << "which of the two?";
 }
 

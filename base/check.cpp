@@ -10,8 +10,8 @@ namespace dprof::base {
 
 void check_failed(const char* condition, const char* file, int line) {
   std::fprintf(stderr,
-               "dprof: internal error: %s does not hold (%s:%d)\nhint: please report this with the "
-               "command line\n",
+               "dprof: internal error: %s does not hold (%s:%d)\n"
+               "hint: please report this with the command line\n",
                condition, file, line);
   std::_Exit(static_cast<int>(ExitCode::kInternal));
 }

@@ -34,8 +34,8 @@ class Stopwatch {
 // `before`: memory that was in use before the work began.
 void print(int64_t events, const Stopwatch& watch, int64_t before, int64_t bytes) {
   fmt::print(
-      "{{\"events\": {}, \"wall_s\": {:.4f}, \"cpu_s\": {:.4f}, \"peak_bytes\": {}, "
-      "\"before_bytes\": {}, \"file_bytes\": {}}}\n",
+      "{{\"events\": {}, \"wall_s\": {:.4f}, \"cpu_s\": {:.4f}, \"peak_bytes\": {}, \"before_bytes\": "
+      "{}, \"file_bytes\": {}}}\n",
       events, watch.wall_s(), watch.cpu_s(), usage().peak_bytes, before, bytes);
 }
 

@@ -53,8 +53,7 @@ int open(const std::filesystem::path& folder, view::EventBudget budget) {
   const auto loaded = std::ranges::count_if(
       model.ranks, [](const view::RankModel& rank) { return rank.events->loaded; });
   fmt::print(
-      "first picture {:6.2f} s   with events {:6.2f} s   ({} slices of {} of {} ranks, peak {} "
-      "MB)\n",
+      "first picture {:6.2f} s   with events {:6.2f} s   ({} slices of {} of {} ranks, peak {} MB)\n",
       first, bench::seconds_since(begin), model.slices(), loaded, model.ranks.size(),
       bench::usage().peak_bytes / 1'000'000);
   return 0;

@@ -270,8 +270,8 @@ void print_bytes() {
   const std::string gloo = text_of(bytes_of_gloo(bytes));
   const std::string nccl = text_of(bytes_of_nccl(bytes));
   fmt::print(
-      "{{\"name\": \"trace_bytes\", \"host_range\": {}, \"kernel\": {}, \"collective\": {}, "
-      "\"nccl_collective\": {}}}\n",
+      "{{\"name\": \"trace_bytes\", \"host_range\": {}, \"kernel\": {}, \"collective\": "
+      "{}, \"nccl_collective\": {}}}\n",
       range, kernel, gloo, nccl);
 }
 

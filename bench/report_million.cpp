@@ -58,8 +58,7 @@ int main(int argc, char** argv) {
     rows = analysis->report.recording.events;
   }
   fmt::print(
-      "report: {} events of {} ranks in {:.0f} ms, {:.2f} M events/s, traces {:.1f} MB, "
-      "peak memory +{:.1f} MB\n",
+      "report: {} events of {} ranks in {:.0f} ms, {:.2f} M events/s, traces {:.1f} MB, peak memory +{:.1f} MB\n",
       rows, ranks, best * 1e3, static_cast<double>(rows) / best / 1e6,
       static_cast<double>(bytes_of(folder)) / 1e6,
       static_cast<double>(dprof::bench::usage().peak_bytes - before) / 1e6);

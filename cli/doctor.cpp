@@ -19,17 +19,16 @@ using recorder::Diagnosis;
 using recorder::Recordable;
 
 constexpr char kDoctorDetails[] =
-    "\nLooks at the kernel, the libraries and the GPUs, and records a small child to see whether\n"
-    "recording works. It takes some seconds, loads what belongs to others in child processes "
-    "only,\n"
-    "and leaves nothing behind. Call it where the job runs: in its container, its venv, its "
-    "modules.\n"
     "\n"
+    "Looks at the kernel, the libraries and the GPUs, and records a small child to see whether\n"
+    "recording works. "
+    "It takes some seconds, loads what belongs to others in child processes only,\n"
+    "and leaves nothing behind. "
+    "Call it where the job runs: in its container, its venv, its modules.\n\n"
     "Examples:\n"
     "  dprof doctor\n"
     "  srun -N4 --ntasks-per-node=1 dprof doctor\n"
-    "  dprof doctor --format json\n"
-    "\n"
+    "  dprof doctor --format json\n\n"
     "Exit codes: 0 it could look, whatever it found; 2 usage; 125 dprof itself failed.\n";
 
 constexpr size_t kWidest = 100;

@@ -13,12 +13,10 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kGuiDetails[] =
-    "\nStarts dprof-gui, which stands beside dprof, with everything that follows `gui`.\n"
-    "\n"
+    "\nStarts dprof-gui, which stands beside dprof, with everything that follows `gui`.\n\n"
     "Examples:\n"
     "  dprof gui run1\n"
-    "  dprof gui run1 --screenshot timeline.png --size 1600x900\n"
-    "\n"
+    "  dprof gui run1 --screenshot timeline.png --size 1600x900\n\n"
     "Exit codes: those of dprof-gui (`dprof-gui --help`); 125 when there is no dprof-gui.\n";
 
 class Gui final : public Subcommand {

@@ -12,18 +12,15 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kImportDetails[] =
-    "\nReads recordings of other tools and makes a run of them, which `dprof report` and `dprof "
-    "gui`\n"
-    "take like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, "
-    "NCCL\n"
-    "Inspector. Formats and ranks are found by content, not by file name. A folder stands for all "
-    "files\n"
-    "in it. What cannot be used is counted, and the report says so.\n"
     "\n"
+    "Reads recordings of other tools and makes a run of them, which `dprof report` and `dprof gui`\n"
+    "take like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL\n"
+    "Inspector. Formats and ranks are found by content, not by file name. "
+    "A folder stands for all files\n"
+    "in it. What cannot be used is counted, and the report says so.\n\n"
     "Examples:\n"
     "  dprof import traces/*.pt.trace.json.gz -o run1\n"
-    "  dprof report run1 --rows steps-hta\n"
-    "\n"
+    "  dprof report run1 --rows steps-hta\n\n"
     "Exit codes: 0 good; 2 usage, or RUN holds another run; 3 a file is missing, damaged or of no\n"
     "known format (what could be read is imported all the same); 125 dprof itself failed.\n";
 

@@ -59,8 +59,7 @@ Result<std::vector<int>> parse_rank_list(std::string_view text) {
     text.remove_prefix(comma + 1);
   }
   std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 

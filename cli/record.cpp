@@ -22,20 +22,18 @@ constexpr int kCommandNotFound = 127;
 constexpr int kCommandNotExecutable = 126;
 
 constexpr char kRecordDetails[] =
-    "\nWithout -n the command runs once and its output is left alone: use it in front of torchrun "
-    "or\n"
+    "\n"
+    "Without -n the command runs once and its output is left alone: use it in front of torchrun or\n"
     "mpirun. With -n N it runs N times on this machine, as ranks 0 to N-1, with MASTER_ADDR,\n"
     "MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE set; output lines begin with\n"
-    "`[rank] `, and the first rank that fails ends the others.\n"
-    "\n"
+    "`[rank] `, and the first rank that fails ends the others.\n\n"
     "Examples:\n"
     "  dprof record -n 2 -- ./train --epochs 3\n"
     "  dprof record -o run1 -- torchrun --nproc-per-node=8 train.py\n"
-    "  dprof record --detail full -- python train.py\n"
-    "\n"
-    "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank "
-    "that\n"
-    "failed. 2 usage; 5 the command ended with 0, but something was lost; 126 and 127 the command\n"
+    "  dprof record --detail full -- python train.py\n\n"
+    "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank that\n"
+    "failed. "
+    "2 usage; 5 the command ended with 0, but something was lost; 126 and 127 the command\n"
     "cannot be executed, is not there; 125 dprof itself failed.\n";
 
 Result<fs::path> find_library() {

@@ -185,9 +185,9 @@ TEST_F(RecordHostileTest, RankZeroTwiceMakesTwoTraces) {
 }
 
 TEST_F(RecordHostileTest, AWorldSizeThatCannotBeIsNotTaken) {
-  ASSERT_NO_FATAL_FAILURE(record("hello ranges=10 clean",
-                                 "RANK=1 WORLD_SIZE=2147483647 LOCAL_RANK=1 "
-                                 "LOCAL_WORLD_SIZE=2147483647"));
+  ASSERT_NO_FATAL_FAILURE(
+      record("hello ranges=10 clean",
+             "RANK=1 WORLD_SIZE=2147483647 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2147483647"));
   EXPECT_EQ(index_["world_size"], 2);
 }
 

@@ -9,16 +9,13 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kRecoverDetails[] =
-    "\nWhat the recorder had committed is kept (it commits five times a second); what came later "
-    "is\n"
-    "lost, and the trace says so. A run that is whole already is left as it is.\n"
     "\n"
+    "What the recorder had committed is kept (it commits five times a second); what came later is\n"
+    "lost, and the trace says so. A run that is whole already is left as it is.\n\n"
     "Examples:\n"
-    "  dprof recover run1\n"
-    "\n"
+    "  dprof recover run1\n\n"
     "Exit codes: 0 nothing had to be done; 5 traces were finished, and miss what came after the\n"
-    "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is "
-    "damaged;\n"
+    "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
     "125 dprof itself failed.\n";
 
 class Recover final : public Subcommand {

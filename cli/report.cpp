@@ -22,8 +22,7 @@ namespace {
 constexpr char kReportDetails[] =
     "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). "
     "Several\n"
-    "folders of one run (one of each host) are read together.\n"
-    "\n"
+    "folders of one run (one of each host) are read together.\n\n"
     "Examples:\n"
     "  dprof report run1\n"
     "  dprof report run1 --format json -o report.json\n"
@@ -31,13 +30,10 @@ constexpr char kReportDetails[] =
     "  dprof report run1 --rank 5\n"
     "  dprof report run1 --explain 1          how finding 1 was decided, and what would refute it\n"
     "  dprof report run1 --sections overlap,links\n"
-    "  dprof report run1 --format markdown    for a pull request\n"
-    "\n"
+    "  dprof report run1 --format markdown    for a pull request\n\n"
     "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
-    "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n"
-    "\n"
-    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could "
-    "be\n"
+    "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n\n"
+    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
     "read is made all the same); 125 dprof itself failed.\n";
 
 // Written beside and renamed, so that no half of a report is left.
@@ -87,9 +83,8 @@ class Report final : public Subcommand {
         ->type_name("K");
     app.add_option(
            "--sections", sections_,
-           "what follows the findings (text), in full: all, none, or some of ranks, phases, "
-           "memory, gpu, overlap, collectives, buckets, links, messages, replay, clocks, "
-           "unknown")
+           "what follows the findings (text), in full: "
+           "all, none, or some of ranks, phases, memory, gpu, overlap, collectives, buckets, links, messages, replay, clocks, unknown")
         ->type_name("LIST");
   }
 

@@ -55,9 +55,9 @@ Result<bool> Statement::step() {
   if (code == SQLITE_DONE) return false;
   sqlite3* handle = sqlite3_db_handle(statement_);
   const char* file = sqlite3_db_filename(handle, "main");
-  return fail(code_of(code), fmt::format("{}: {}", file ? file : "", sqlite3_errmsg(handle)),
-              "check the disk's space and health; `dprof recover RUN` finishes a trace whose "
-              "recorder was killed");
+  return fail(
+      code_of(code), fmt::format("{}: {}", file ? file : "", sqlite3_errmsg(handle)),
+      "check the disk's space and health; `dprof recover RUN` finishes a trace whose recorder was killed");
 }
 
 void Statement::reset() {

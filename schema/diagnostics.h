@@ -24,27 +24,23 @@ struct DiagnosticKind {
 inline constexpr DiagnosticKind kDiagnostics[] = {
     // In the recorded process.
     {"torch_version_mismatch", Severity::kDataLoss, Scope::kProcess,
-     "The process's LibTorch is not the one that libdprof_torch.so was built for; ops and "
-     "collectives are not recorded.",
+     "The process's LibTorch is not the one that libdprof_torch.so was built for; "
+     "ops and collectives are not recorded.",
      "scripts/build --torch VERSION builds one for this torch too, see docs/user_guide.md"},
     {"torch_library_missing", Severity::kDataLoss, Scope::kProcess,
      "libdprof_torch.so could not be loaded; ops and collectives are not recorded.",
      "it must stand beside libdprof.so; build dprof with LibTorch"},
     {"nvtx_taken", Severity::kInfo, Scope::kProcess,
-     "NVTX_INJECTION64_PATH was set already; dprof replaced it, so the other tool gets no NVTX "
-     "ranges.",
+     "NVTX_INJECTION64_PATH was set already; dprof replaced it, so the other tool gets no NVTX ranges.",
      "unset NVTX_INJECTION64_PATH, or run the tools one after the other"},
     {"memory_limit", Severity::kDataLoss, Scope::kProcess,
-     "The process could not map its rings (RLIMIT_FSIZE, RLIMIT_AS or memory); it recorded "
-     "nothing.",
+     "The process could not map its rings (RLIMIT_FSIZE, RLIMIT_AS or memory); it recorded nothing.",
      "raise the limit named in the text"},
     {"wire_version", Severity::kDataLoss, Scope::kProcess,
      "The process's libdprof.so speaks another version than this recorder; it recorded nothing.",
      "use dprof and libdprof.so of one build"},
     {"cupti_taken", Severity::kDataLoss, Scope::kProcess,
-     "Another client has CUPTI (torch.profiler, Nsight, a preset injection path); no GPU activity "
-     "is "
-     "recorded.",
+     "Another client has CUPTI (torch.profiler, Nsight, a preset injection path); no GPU activity is recorded.",
      "run the tools one after the other; `--cuda=off` says that no GPU rows are wanted"},
     {"cupti_refused", Severity::kDataLoss, Scope::kProcess,
      "CUPTI answered with an error; no GPU activity is recorded.",
@@ -59,25 +55,22 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "NCCL_PROFILER_PLUGIN was set already; dprof replaced it, so the other plugin gets nothing.",
      "unset NCCL_PROFILER_PLUGIN, or record without it"},
     {"nccl_too_old", Severity::kInfo, Scope::kProcess,
-     "This NCCL has no profiler plugin that dprof knows (2.26 or later); collectives come from "
-     "NVTX "
-     "and LibTorch, without sequence numbers.",
+     "This NCCL has no profiler plugin that dprof knows (2.26 or later); "
+     "collectives come from NVTX and LibTorch, without sequence numbers.",
      "use NCCL 2.26 or later"},
     {"nccl_events_refused", Severity::kInfo, Scope::kProcess,
      "Some of the events that DPROF_NCCL_EVENTS asks for are not recorded; the rest of NCCL is.",
      "the text says which and why; docs/nccl.md has the NCCL versions"},
     {"turned_away", Severity::kDataLoss, Scope::kProcess,
-     "Something connected to the recorder's socket and did not say what libdprof.so says; it was "
-     "turned away, and nothing of it is recorded.",
+     "Something connected to the recorder's socket and did not say what libdprof.so says; "
+     "it was turned away, and nothing of it is recorded.",
      "does a program of the job use DPROF_SOCKET by itself?"},
     {"odd_rank", Severity::kInfo, Scope::kProcess,
-     "A process says something of its rank that cannot be; what most processes say of the job's "
-     "size counts.",
+     "A process says something of its rank that cannot be; what most processes say of the job's size counts.",
      "look at RANK, WORLD_SIZE and their like in the text's process"},
     // In the recorder.
     {"governor", Severity::kInfo, Scope::kRecorder,
-     "The overhead governor lowered the detail, because recording would have cost more than "
-     "--max-overhead.",
+     "The overhead governor lowered the detail, because recording would have cost more than --max-overhead.",
      "table `capture` says when; allow more, or record less from the start"},
     {"capture_window", Severity::kInfo, Scope::kRecorder,
      "Only a part of the run was recorded, as asked for.", "table `capture` says when"},
@@ -110,8 +103,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "CUPTI delivered some rows after later ones had been written; they stand out of order.",
      "sort by start_ns where order matters; fewer GPU rows per second help"},
     {"gpu_without_time", Severity::kDataLoss, Scope::kRecorder,
-     "CUPTI gave some records no time; their rows stand at the moment of delivery, with no "
-     "duration.",
+     "CUPTI gave some records no time; their rows stand at the moment of delivery, with no duration.",
      "CUDA graphs that were made before the recording began are the usual cause"},
     {"several_traces", Severity::kInfo, Scope::kRecorder,
      "A rank has several traces (it was restarted or forked).",
@@ -127,8 +119,8 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Rows of an imported file could not be used; they are counted in `loss`.",
      "docs/import.md says which rows are used"},
     {"import_repeats", Severity::kInfo, Scope::kRecorder,
-     "Rows of an imported file say again what other rows say, or are for display only; they are "
-     "counted in `loss`, and nothing is missing by it.",
+     "Rows of an imported file say again what other rows say, or are for display only; "
+     "they are counted in `loss`, and nothing is missing by it.",
      "docs/import.md says which rows are used"},
     {"import_overlaps", Severity::kInfo, Scope::kRecorder,
      "Rows of an imported file overlap that should follow or hold each other.",
@@ -140,8 +132,8 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "An imported file holds several ranks, told apart by the names of its processes.",
      "give one file per rank where there are such: nothing has to be guessed then"},
     {"import_groups_unknown", Severity::kInfo, Scope::kRecorder,
-     "Collectives of an imported file do not tell their process group; they are matched across "
-     "ranks by function and order.",
+     "Collectives of an imported file do not tell their process group; "
+     "they are matched across ranks by function and order.",
      "newer releases of PyTorch write the group; record with dprof to have all of it"},
     // In the analysis.
     {"unreadable_trace", Severity::kError, Scope::kAnalysis, "A file of the run could not be read.",
@@ -187,35 +179,29 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Some collectives could not be matched across ranks (cut off, missing or different).",
      "a crash, a hang or a missing rank leaves some"},
     {"guessed_waits", Severity::kInfo, Scope::kAnalysis,
-     "Some collectives in which only the root, or only others than the root, wait could not be "
-     "divided into waiting and transfer: the clocks of their ranks, or their root, are not known. "
+     "Some collectives in which only the root, or only others than the root, wait could not be divided into waiting and transfer: "
+     "the clocks of their ranks, or their root, are not known. "
      "Their shortest stay was taken for the transfer.",
-     "record the hosts with recorders that meet; with one host, the root is missing in the "
-     "records"},
+     "record the hosts with recorders that meet; with one host, the root is missing in the records"},
     {"collective_mismatch", Severity::kInfo, Scope::kAnalysis,
      "The ranks of a communicator did not call the same collectives in the same order.",
-     "the text names the place, and what each side calls there; look for a condition in the "
-     "program "
-     "that is not the same on all ranks"},
+     "the text names the place, and what each side calls there; "
+     "look for a condition in the program that is not the same on all ranks"},
     {"collectives_renumbered", Severity::kInfo, Scope::kAnalysis,
-     "A rank has a collective more or less than the others; its later ones were paired by what "
-     "they "
-     "are, not by their numbers.",
+     "A rank has a collective more or less than the others; "
+     "its later ones were paired by what they are, not by their numbers.",
      "records may have been lost, or the rank called another number of collectives"},
     {"collectives_undated", Severity::kInfo, Scope::kAnalysis,
-     "Imported collectives have a duration, and no time of their begin: they stand where their "
-     "record "
-     "was written.",
+     "Imported collectives have a duration, and no time of their begin: they stand where their record was written.",
      "their durations and bandwidths are right; when they ran is approximate"},
     {"flight_recorder_dump", Severity::kInfo, Scope::kAnalysis,
-     "The trace was imported from a dump that PyTorch's flight recorder wrote: it has the last "
-     "calls "
-     "of collectives, and nothing of how long the process had stood still.",
+     "The trace was imported from a dump that PyTorch's flight recorder wrote: "
+     "it has the last calls of collectives, and nothing of how long the process had stood still.",
      "what never finished is taken to have hung"},
     {"unmatched_messages", Severity::kInfo, Scope::kAnalysis,
      "Some sends or receives have no counterpart in another rank's trace.",
-     "a crash, a hang, lost records or a missing rank leaves some; calls that do not go through "
-     "torch's process group are recorded without their peer"},
+     "a crash, a hang, lost records or a missing rank leaves some; "
+     "calls that do not go through torch's process group are recorded without their peer"},
     {"phases_left_out", Severity::kInfo, Scope::kAnalysis,
      "More distinct ranges are marked within steps than the report lists.",
      "mark phases by names without numbers in them; the timeline shows every range"},
@@ -226,19 +212,15 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "No rank holds the others up, as far as a comparison of ranks can see.",
      "what all ranks share shows in a comparison with another run only"},
     {"replay_refused", Severity::kInfo, Scope::kAnalysis,
-     "Replaying the run unchanged does not give its recorded step times, so nothing is predicted "
-     "from "
-     "it; what stragglers cost is uncertain by that much, and their confidence is halved.",
+     "Replaying the run unchanged does not give its recorded step times, so nothing is predicted from it; "
+     "what stragglers cost is uncertain by that much, and their confidence is halved.",
      "operators or collectives may be missing in the recording: record with more detail"},
     {"replay_doubtful", Severity::kInfo, Scope::kAnalysis,
-     "Replaying the run unchanged gives its recorded step times only roughly; costs are uncertain "
-     "by "
-     "that much.",
+     "Replaying the run unchanged gives its recorded step times only roughly; costs are uncertain by that much.",
      "the bound of each cost has it"},
     {"unaligned_clocks", Severity::kInfo, Scope::kAnalysis,
-     "The ranks' hosts have different clocks, and nothing recorded ties them together; times "
-     "across "
-     "hosts are not comparable.",
+     "The ranks' hosts have different clocks, and nothing recorded ties them together; "
+     "times across hosts are not comparable.",
      "verdicts rest on durations only; record the hosts with recorders that meet"},
     {"clock_reset", Severity::kInfo, Scope::kAnalysis,
      "A host's clock jumped against the reference's while it recorded.",
@@ -250,8 +232,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "The probes between some hosts disagree with those of all others; they were left out.",
      "is one way between them slower than the way back?"},
     {"clock_violations", Severity::kInfo, Scope::kAnalysis,
-     "Some collectives seem to end on one rank before they began on another, by more than the "
-     "clocks' bounds.",
+     "Some collectives seem to end on one rank before they began on another, by more than the clocks' bounds.",
      "wrong records, or clocks worse than their probes say: do not compare times across hosts"},
     {"device_clock", Severity::kInfo, Scope::kAnalysis,
      "A GPU's times do not fit to those of its host.",
@@ -264,8 +245,8 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "record less (--detail light, --steps A:B)"},
     {"odd_gpu_times", Severity::kDataLoss, Scope::kAnalysis,
      "GPU rows have no duration, a negative one, or a time that makes no sense; they are left out.",
-     "CUDA graphs that were made before the recording began leave rows without times; in an "
-     "imported file its writer is at fault"},
+     "CUDA graphs that were made before the recording began leave rows without times; "
+     "in an imported file its writer is at fault"},
     {"empty_gpu_rows", Severity::kInfo, Scope::kAnalysis,
      "GPU rows have length 0: they end a gap on their device, and take no time.",
      "a clock that counts in microseconds leaves some"},

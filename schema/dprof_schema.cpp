@@ -98,10 +98,10 @@ void print_rows() {
   fmt::print(
       "// SPDX-License-Identifier: Apache-2.0\n"
       "// Made by `dprof-schema rows` from schema/tables.h. Do not edit.\n"
-      "// clang-format off\n#pragma once\n\n#include <cstdint>\n#include <optional>\n#include "
-      "<string>\n"
-      "#include <string_view>\n#include <type_traits>\n\n#include \"schema/tables.h\"\n\nnamespace "
-      "dprof::schema {{\n");
+      "// clang-format off\n#pragma once\n\n#include <cstdint>\n#include <optional>\n"
+      "#include <string>\n"
+      "#include <string_view>\n#include <type_traits>\n\n#include \"schema/tables.h\"\n\n"
+      "namespace dprof::schema {{\n");
   for (const Enumeration& e : kEnumerations) print_enum(e);
   size_t index = 0;
   for (const Table& table : kTables) print_row(table, "kTables", index++);
@@ -120,9 +120,8 @@ void print_table(const Table& table, std::string_view heading) {
       table.rows_in.empty() ? std::string()
                             : fmt::format(" A view: its rows lie in [{0}](#{0}).", table.rows_in);
   fmt::print(
-      "\n{} {}\n\n{} Order: {}.{}{}\n\n| column | type | unit | since | meaning |\n| --- | --- | "
-      "--- "
-      "| --- | --- |\n",
+      "\n{} {}\n\n{} Order: {}.{}{}\n\n| column | type | unit | since | meaning |\n"
+      "| --- | --- | --- | --- | --- |\n",
       heading, table.name, table.doc, table.order,
       table.since == 1 ? std::string() : fmt::format(" Since version {}.", table.since), behind);
   for (const Column& c : table.columns) {
@@ -143,12 +142,12 @@ void print_docs() {
   fmt::print(
       "# The tables of a trace\n\n"
       "<!-- Made by `dprof-schema docs` from schema/tables.h. Do not edit. -->\n\n"
-      "A trace is one rank's SQLite file; `sqlite3 RUN/rank-00000.dprof` is a supported use. This "
-      "page is schema version {}\n"
-      "(`PRAGMA user_version`); `PRAGMA application_id` is {:#x}. Times are integer nanoseconds "
-      "since the run's origin on the\n"
-      "recording host's clock; `meta` gives the origin on the realtime and the monotonic raw "
-      "clock. Enumerations are small\n"
+      "A trace is one rank's SQLite file; `sqlite3 RUN/rank-00000.dprof` is a supported use. "
+      "This page is schema version {}\n"
+      "(`PRAGMA user_version`); `PRAGMA application_id` is {:#x}. "
+      "Times are integer nanoseconds since the run's origin on the\n"
+      "recording host's clock; `meta` gives the origin on the realtime and the monotonic raw clock. "
+      "Enumerations are small\n"
       "integers; the view `TABLE_text` shows each table with words and names in their place.\n",
       kUserVersion, kApplicationId);
   for (const Table& table : kTables) print_table(table, "##");
@@ -161,8 +160,8 @@ void print_docs() {
     for (const EnumValue& v : e.values) fmt::print("| {} | `{}` | {} |\n", v.value, v.word, v.doc);
   }
   fmt::print(
-      "\n## Tables behind views\n\nHow the rows of a view are stored. They may change with any "
-      "version: read the view.\n");
+      "\n## Tables behind views\n\nHow the rows of a view are stored. "
+      "They may change with any version: read the view.\n");
   for (const Table& table : kTablesBehindViews) print_table(table, "###");
 }
 

@@ -96,8 +96,7 @@ std::string create_collective_view() {
                            column.name);
   }
   return fmt::format(
-      "CREATE VIEW \"collective\" AS SELECT {} FROM _collective AS c LEFT JOIN _collective_traits "
-      "AS t ON t.id = c.traits_id;\n",
+      "CREATE VIEW \"collective\" AS SELECT {} FROM _collective AS c LEFT JOIN _collective_traits AS t ON t.id = c.traits_id;\n",
       columns);
 }
 

@@ -189,14 +189,13 @@ TEST_F(PageScanTest, OnlySqlReadsWhatIsBeingRecorded) {
 }
 
 TEST_F(PageScanTest, OnlySqlReadsATableThatSomebodyElseMade) {
-  for (const char* made : {
-           "CREATE TABLE step(step_index INTEGER, start_ns INTEGER PRIMARY KEY, end_ns INTEGER, "
-           "source INTEGER) WITHOUT ROWID",
-           "CREATE TABLE step(start_ns INTEGER, step_index INTEGER AS (start_ns + 1), "
-           "end_ns INTEGER, source INTEGER)",
-           "CREATE TABLE step(step_index INTEGER, start_ns INTEGER)",
-           "CREATE VIEW step AS SELECT 1 AS step_index, 2 AS start_ns, 3 AS end_ns, 4 AS source",
-       }) {
+  for (
+      const char* made : {
+          "CREATE TABLE step(step_index INTEGER, start_ns INTEGER PRIMARY KEY, end_ns INTEGER, source INTEGER) WITHOUT ROWID",
+          "CREATE TABLE step(start_ns INTEGER, step_index INTEGER AS (start_ns + 1), end_ns INTEGER, source INTEGER)",
+          "CREATE TABLE step(step_index INTEGER, start_ns INTEGER)",
+          "CREATE VIEW step AS SELECT 1 AS step_index, 2 AS start_ns, 3 AS end_ns, 4 AS source",
+      }) {
     fs::remove(file());
     write(10);
     execute(fmt::format("DROP VIEW IF EXISTS step_text; DROP TABLE step; {};", made));

@@ -72,10 +72,11 @@ TEST_F(ReadQueryTest, ValuesHaveTheirTypes) {
 
 TEST_F(ReadQueryTest, ColumnsTellWhereTheyComeFrom) {
   ReadQuery asked = query();
-  ASSERT_TRUE(asked
-                  .prepare("SELECT h.id AS range, c.id, h.start_ns + 1 AS later FROM host_range h, "
-                           "collective c")
-                  .ok());
+  ASSERT_TRUE(
+      asked
+          .prepare(
+              "SELECT h.id AS range, c.id, h.start_ns + 1 AS later FROM host_range h, collective c")
+          .ok());
   const std::vector<QueryColumn> columns = asked.columns();
   ASSERT_EQ(columns.size(), 3U);
   EXPECT_EQ(columns[0].name, "range");
@@ -148,8 +149,8 @@ TEST_F(ReadQueryTest, AStatementThatIsNoLongerWantedEnds) {
   ASSERT_TRUE(asked.ok());
   ASSERT_TRUE(
       asked
-          ->prepare("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
-                    "count(*) FROM n")
+          ->prepare(
+              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
           .ok());
   EXPECT_FALSE(asked->step().ok());
   EXPECT_EQ(asked_for, 4);

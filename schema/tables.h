@@ -42,8 +42,7 @@ inline constexpr Column kStreamColumns[] = {
 };
 inline constexpr Column kHostRangeColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1,
-     "Row number; rows of one thread stand in start order, its rows of categories api and overhead "
-     "among themselves."},
+     "Row number; rows of one thread stand in start order, its rows of categories api and overhead among themselves."},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread that it ran on.", Null::kNever,
      "thread"},
     {"start_ns", Type::kInteger, Unit::kTraceNs, 1, "When it began."},
@@ -446,10 +445,12 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"keep_seconds", "Seconds that the flight recorder kept; missing = all was kept."},
     {"max_overhead", "Share of the step time that recording may cost, as asked for."},
     {"last_gpu_flush_ns", "When CUPTI's buffers were read last: later GPU rows may be missing."},
+    {"gpu_flushes", "How often CUPTI was asked for its records."},
+    {"gpu_flush_ns", "Time that took, on the helper's thread."},
+    {"gpu_flush_longest_ns", "The longest of these times."},
     {"recorder_id",
-     "Random id of the recorder. Traces of one recorder share time 0; one of them at a time has "
-     "the "
-     "clock probes."},
+     "Random id of the recorder. "
+     "Traces of one recorder share time 0; one of them at a time has the clock probes."},
     {"imported_from", "File that the trace was imported from."},
     {"imported_format", "kineto, chrome, flight_recorder, nccl_inspector or operation_table."},
     {"time_resolution_ns", "Smallest step of the times of the file that was imported."},

@@ -132,10 +132,11 @@ void make_older(const fs::path& file, int version) {
 TEST_F(TraceTest, FilesOfVersion1AreRead) {
   ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
   make_older(path(), 1);
-  ASSERT_TRUE(Database::open(path(), Database::Mode::kReadWrite)
-                  ->execute("INSERT INTO collective (id, function, dtype, reduction, state, "
-                            "captured) VALUES (7, 1, 8, 1, 2, 0)")
-                  .ok());
+  ASSERT_TRUE(
+      Database::open(path(), Database::Mode::kReadWrite)
+          ->execute(
+              "INSERT INTO collective (id, function, dtype, reduction, state, captured) VALUES (7, 1, 8, 1, 2, 0)")
+          .ok());
   const auto reader = TraceReader::open(path());
   ASSERT_TRUE(reader.ok()) << reader.error().what;
   const auto collectives = *reader->read_all<CollectiveRow>();
@@ -152,12 +153,13 @@ TEST_F(TraceTest, FilesOfVersion1AreRead) {
 TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {
   ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
   make_older(path(), 2);
-  ASSERT_TRUE(Database::open(path(), Database::Mode::kReadWrite)
-                  ->execute("INSERT INTO collective (id, function, dtype, reduction, enqueue_ns, "
-                            "end_ns, state, captured, ready_ns, source) "
-                            "VALUES (9, 1, 8, 1, 100, 250, 3, 0, 90, 4), "
-                            "(3, 1, 8, 1, 10, NULL, 2, 0, NULL, NULL)")
-                  .ok());
+  ASSERT_TRUE(
+      Database::open(path(), Database::Mode::kReadWrite)
+          ->execute(
+              "INSERT INTO collective (id, function, dtype, reduction, enqueue_ns, end_ns, state, captured, ready_ns, source) "
+              "VALUES (9, 1, 8, 1, 100, 250, 3, 0, 90, 4), "
+              "(3, 1, 8, 1, 10, NULL, 2, 0, NULL, NULL)")
+          .ok());
   auto writer = *TraceWriter::reopen(path());
   writer->set_meta("ended", "recovered");
   ASSERT_TRUE(writer->append(LossRow{.count = 1}).ok());
@@ -173,9 +175,8 @@ TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {
   const auto database = Database::open(path(), Database::Mode::kReadOnly);
   EXPECT_EQ(*database->query_text("SELECT function FROM collective_text WHERE id = 9"),
             "all_reduce");
-  EXPECT_EQ(*database->query_int("SELECT count(*) FROM sqlite_master WHERE name = "
-                                 "'nccl_event_text'"),
-            0);
+  EXPECT_EQ(
+      *database->query_int("SELECT count(*) FROM sqlite_master WHERE name = 'nccl_event_text'"), 0);
 }
 
 TEST_F(TraceTest, OpenRowsAreCompletedLater) {
@@ -281,8 +282,7 @@ TEST_F(TraceTest, BadFilesAreRefusedWithTheRightCode) {
   std::ofstream(path("empty.dprof"));
   EXPECT_EQ(open_error(path("empty.dprof")), Code::kNotATrace);
   std::ofstream(path("text.dprof"))
-      << "this is a text file, long enough to have a header of a hundred bytes or so, "
-         "which SQLite looks at before it says no.\n";
+      << "this is a text file, long enough to have a header of a hundred bytes or so, which SQLite looks at before it says no.\n";
   EXPECT_EQ(open_error(path("text.dprof")), Code::kNotATrace);
   EXPECT_EQ(open_error(folder_.path()), Code::kNotATrace);
 

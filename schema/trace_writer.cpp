@@ -30,9 +30,7 @@ constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;";
 constexpr char kSetUp[] =
-    "PRAGMA synchronous = OFF;"
-    "PRAGMA wal_autocheckpoint = 2000;"
-    "PRAGMA temp_store = MEMORY;";
+    "PRAGMA synchronous = OFF;PRAGMA wal_autocheckpoint = 2000;PRAGMA temp_store = MEMORY;";
 
 void bind_field(Statement& s, int at, int64_t value) { s.bind(at, value); }
 void bind_field(Statement& s, int at, const std::string& value) {

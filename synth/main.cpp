@@ -69,8 +69,8 @@ int describe(const std::string& name) {
   if (kind->gpu_only) fmt::print("shape            gpu only\n");
   if (kind->family != Family::kHealthy) {
     fmt::print(
-        "parameters       rank, other, host, ms, factor, count; when: from, to (steps, half-open), "
-        "every, probability, shape (persistent, transient, periodic, rotating)\n");
+        "parameters       rank, other, host, ms, factor, count; when: "
+        "from, to (steps, half-open), every, probability, shape (persistent, transient, periodic, rotating)\n");
   }
   return 0;
 }
@@ -120,9 +120,9 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
   app.add_option("--technique", words.technique, "how it is distributed, see --list")
       ->capture_default_str();
   app.add_option("--fault", words.faults, "NAME:rank=3,ms=20, see --list; may be repeated");
-  app.add_option("--clock", words.clocks,
-                 "host1:offset_ms=3000,ppm=20,wander_ppm=0.3,wander_period_s=300,at_s=1,"
-                 "step_ms=5,jump_ms=0,set_ms=0");
+  app.add_option(
+      "--clock", words.clocks,
+      "host1:offset_ms=3000,ppm=20,wander_ppm=0.3,wander_period_s=300,at_s=1,step_ms=5,jump_ms=0,set_ms=0");
   app.add_option("--healthy", spec.healthy, "an awkward kind of healthy run, see --list");
   app.add_option("--marks", words.marks, "marker, optimizer or none")->capture_default_str();
   app.add_option("--seed", spec.seed, "the same seed gives the same run")->capture_default_str();

@@ -58,8 +58,8 @@ std::string throughput_text(const RankTruth& truth, int64_t samples) {
       static_cast<double>(truth.end.monotonic_raw_ns - truth.begin.monotonic_raw_ns) * 1e-9;
   const double rate = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
   return fmt::format(
-      "done: {} steps in {:.2f} s, median {:.2f} ms per step, {:.2f} without input, {:.0f} "
-      "samples/s, loss {:.4f} -> {:.4f}",
+      "done: "
+      "{} steps in {:.2f} s, median {:.2f} ms per step, {:.2f} without input, {:.0f} samples/s, loss {:.4f} -> {:.4f}",
       truth.steps.size(), seconds, median_ms(truth.steps), median_ms(without_input(truth)), rate,
       truth.first_loss, truth.last_loss);
 }

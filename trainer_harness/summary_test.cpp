@@ -31,10 +31,9 @@ TEST(Summary, Lines) {
   truth.parameter_bytes = 16;
   truth.gradient_bytes = 8;
   EXPECT_EQ(samples_taken(truth, 0).samples, 160);
-  EXPECT_EQ(throughput_text(truth, 320),
-            "done: 3 steps in 2.00 s, median 2.00 ms per step, 1.80 without input, 160 samples/s, "
-            "loss 2.5000 "
-            "-> 1.2500");
+  EXPECT_EQ(
+      throughput_text(truth, 320),
+      "done: 3 steps in 2.00 s, median 2.00 ms per step, 1.80 without input, 160 samples/s, loss 2.5000 -> 1.2500");
   EXPECT_EQ(state_text(truth), "state per rank: parameters 16 B, gradients 8 B, optimizer 0 B");
   EXPECT_NE(throughput_text({}, 0).find("0 steps in 0.00 s"), std::string::npos);
 }

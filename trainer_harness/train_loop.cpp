@@ -119,8 +119,8 @@ void TrainLoop::begin_data() {
   const bool drops_windows = options_.mistake == Mistake::kPartialWindow;
   if (epoch_batches_ < (drops_windows ? options_.training.accumulate : 1)) {
     throw UsageError("an epoch of " + std::to_string(epoch_batches_) +
-                     " batches has not one update\nhint: take more --samples, a smaller --batch or "
-                     "a smaller --accumulate");
+                     " batches has not one update\n"
+                     "hint: take more --samples, a smaller --batch or a smaller --accumulate");
   }
   if (!takes_data_) return;
   batches_->begin_epoch(context_.progress.epoch, context_.progress.batches_in_epoch);

@@ -315,25 +315,24 @@ class Aligner {
       if (!host.bound_ns) unknown.push_back(host.host);
       if (host.resets == 0) continue;
       say("clock_reset", host.resets,
-          fmt::format("{}: its clock jumped {} time{} against {}'s; times near that are known "
-                      "less well",
-                      host.host, host.resets, host.resets == 1 ? "" : "s",
-                      result_.clock.reference));
+          fmt::format(
+              "{}: its clock jumped {} time{} against {}'s; times near that are known less well",
+              host.host, host.resets, host.resets == 1 ? "" : "s", result_.clock.reference));
     }
     if (!unknown.empty()) {
       const auto shown = std::span(unknown).first(std::min<size_t>(unknown.size(), 8));
       say("unaligned_clocks", static_cast<int64_t>(unknown.size()),
-          fmt::format("{}{}: neither probes nor collectives tie {} to {}; these ranks are compared "
-                      "by durations only",
-                      fmt::join(shown, ", "), unknown.size() > shown.size() ? ", …" : "",
-                      unknown.size() == 1 ? "its clock" : "their clocks", result_.clock.reference));
+          fmt::format(
+              "{}{}: neither probes nor collectives tie {} to {}; these ranks are compared by durations only",
+              fmt::join(shown, ", "), unknown.size() > shown.size() ? ", …" : "",
+              unknown.size() == 1 ? "its clock" : "their clocks", result_.clock.reference));
     }
     const int64_t doubtful = result_damaged_ + contradicting_;
     if (doubtful > 0) {
       say("doubtful_clock_evidence", doubtful,
-          fmt::format("{} rows with times that cannot be, {} bursts of probes or collectives that "
-                      "contradict those around them",
-                      result_damaged_, contradicting_));
+          fmt::format(
+              "{} rows with times that cannot be, {} bursts of probes or collectives that contradict those around them",
+              result_damaged_, contradicting_));
     }
     if (contradicting_edges_ > 0) {
       say("asymmetric_path", contradicting_edges_,

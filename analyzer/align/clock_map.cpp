@@ -78,8 +78,7 @@ ClockMap composed(const ClockMap& inner, const ClockMap& outer) {
   for (const Knot& knot : inner.knots()) times.push_back(knot.local);
   for (const Knot& knot : outer.knots()) times.push_back(inner.from_axis(knot.local));
   std::ranges::sort(times);
-  const auto [first, last] = std::ranges::unique(times);
-  times.erase(first, last);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
   std::vector<Knot> knots;
   for (const TraceNs local : times) {
     const TraceNs middle = inner.to_axis(local);

@@ -16,8 +16,8 @@ constexpr double kMostBeforeLaunch = 0.001;  // share of the kernels
 
 std::span<const DevicePair> pairs_of(const RankDigest& digest, int64_t device) {
   const std::vector<DevicePair>& all = digest.clock.devices;
-  const auto [begin, end] = std::ranges::equal_range(all, device, {}, &DevicePair::device);
-  return {begin, end};
+  return {std::ranges::lower_bound(all, device, {}, &DevicePair::device),
+          std::ranges::upper_bound(all, device, {}, &DevicePair::device)};
 }
 
 }  // namespace

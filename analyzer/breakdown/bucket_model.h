@@ -23,7 +23,7 @@ struct TransferCost {
   double per_byte_ns = 0;
 };
 
-inline constexpr int64_t kMiB = 1024 * 1024;
+inline constexpr int64_t kMiB = 1 << 20;
 inline constexpr int64_t kFirstBucketBytes = kMiB;  // DDP's limit of the first bucket
 // The limits of the other buckets that are tried; nullopt = one bucket.
 inline constexpr std::optional<int64_t> kBucketCaps[] = {

@@ -43,9 +43,9 @@ constexpr GoldenCap kGolden[] = {
 };
 
 const std::array<TransferCost, 3>& golden_costs() {
-  static const std::array<TransferCost, 3> costs = {cost_of(10e9, 0.05), cost_of(1.1e9, 0.2),
-                                                    cost_of(10e9, 1)};
-  return costs;
+  static const std::array<TransferCost, 3> kCosts = {cost_of(10e9, 0.05), cost_of(1.1e9, 0.2),
+                                                     cost_of(10e9, 1)};
+  return kCosts;
 }
 
 TEST(BucketModelTest, GoldenTable) {

@@ -274,10 +274,10 @@ void search_caps(const CommunicationInput& in, size_t group, const std::vector<P
   const std::map<GroupFunction, LinearCost> costs = fit_costs(in.matching);
   const auto cost = costs.find({group, Function::kAllReduce});
   if (cost == costs.end()) {
-    return say(
-        fmt::format("the best bucket size: it takes all-reduces of {} sizes, the largest {} "
-                    "times the smallest, to tell what a size costs",
-                    kFewestSizes, kLeastSizeRatio));
+    return say(fmt::format(
+        "the best bucket size: "
+        "it takes all-reduces of {} sizes, the largest {} times the smallest, to tell what a size costs",
+        kFewestSizes, kLeastSizeRatio));
   }
   Search search(passes, {cost->second.alpha_ns, cost->second.beta_ns_per_byte});
   if (search.empty()) {
@@ -285,10 +285,10 @@ void search_caps(const CommunicationInput& in, size_t group, const std::vector<P
   }
   const int64_t finest = finest_limit(passes);
   search.fill(buckets, finest);
-  say(
-      fmt::format("bucket limits below {}: gradients are known by the buckets that they were in, "
-                  "and these can be joined, not divided",
-                  format_bytes(finest)));
+  say(fmt::format(
+      "bucket limits below {}: "
+      "gradients are known by the buckets that they were in, and these can be joined, not divided",
+      format_bytes(finest)));
 }
 
 }  // namespace

@@ -100,8 +100,7 @@ std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases) {
     borders.push_back(phase.span.end);
   }
   std::ranges::sort(borders);
-  const auto repeated = std::ranges::unique(borders);
-  borders.erase(repeated.begin(), repeated.end());
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
 
   std::vector<PhasePiece> pieces;
   std::vector<const PhaseRange*> active;  // in order of begin: the last one is the innermost

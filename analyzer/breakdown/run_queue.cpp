@@ -60,8 +60,10 @@ class Dealer {
   static Interval part(const LatticePiece& piece, TraceNs from, TraceNs to) {
     return {std::max(piece.span.begin, from), std::min(piece.span.end, to)};
   }
+  // `wanted` is no less than `waited`, which is above 0.
   static int64_t share_of(int64_t ns, int64_t waited, int64_t wanted) {
-    return static_cast<int64_t>(static_cast<__int128>(ns) * waited / wanted);
+    const __int128 part = static_cast<__int128>(ns) * waited;
+    return static_cast<int64_t>(part / wanted);  // NOLINT(clang-analyzer-core.DivideZero): as above
   }
 
   void put(const LatticePiece& piece, Interval span, HostDetail detail) {

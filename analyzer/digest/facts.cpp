@@ -92,12 +92,11 @@ Status FactsReader::read_settings() {
       reader_.strings(), [](const std::string& name) { return name.starts_with("aten::"); });
   if (facts_.parameter_tensors) return Done{};
   std::set<int64_t> addresses;
-  const Status read =
-      reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
-        if (row.kind == schema::MemoryEventKind::kRegistered &&
-            row.category == schema::MemoryCategory::kParameter)
-          addresses.insert(row.address);
-      });
+  Status read = reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
+    if (row.kind == schema::MemoryEventKind::kRegistered &&
+        row.category == schema::MemoryCategory::kParameter)
+      addresses.insert(row.address);
+  });
   if (!addresses.empty()) facts_.parameter_tensors = static_cast<int64_t>(addresses.size());
   return read;
 }
@@ -150,21 +149,20 @@ Status FactsReader::read_system() {
   std::map<int64_t, std::string> uuid;
   std::vector<int64_t> load;
   std::vector<int64_t> runnable;
-  const Status read =
-      reader_.for_each<schema::SystemSampleRow>([&](const schema::SystemSampleRow& row) {
-        const std::string& kind = reader_.string(row.kind_id);
-        const int64_t subject = row.subject.value_or(-1);
-        if (kind == "thread.cpu_ns") cpu[subject].see(row.value);
-        if (kind == "thread.run_queue_ns") queued[subject].see(row.value);
-        if (kind == "gpu.power_mw") power[subject].push_back(row.value);
-        if (kind == "gpu.power_limit_mw") limit[subject] = row.value;
-        if (kind == "host.load_1min_milli") load.push_back(row.value);
-        if (kind == "host.runnable_threads") runnable.push_back(row.value);
-        if (kind == "host.memory_available_bytes") facts_.host_memory.available_bytes = row.value;
-        if (kind == "cgroup.memory_bytes") facts_.host_memory.cgroup_bytes = row.value;
-        if (kind == "cgroup.memory_limit_bytes") facts_.host_memory.cgroup_limit_bytes = row.value;
-        if (kind.starts_with(kUuidPrefix)) uuid[row.value] = kind.substr(kUuidPrefix.size());
-      });
+  Status read = reader_.for_each<schema::SystemSampleRow>([&](const schema::SystemSampleRow& row) {
+    const std::string& kind = reader_.string(row.kind_id);
+    const int64_t subject = row.subject.value_or(-1);
+    if (kind == "thread.cpu_ns") cpu[subject].see(row.value);
+    if (kind == "thread.run_queue_ns") queued[subject].see(row.value);
+    if (kind == "gpu.power_mw") power[subject].push_back(row.value);
+    if (kind == "gpu.power_limit_mw") limit[subject] = row.value;
+    if (kind == "host.load_1min_milli") load.push_back(row.value);
+    if (kind == "host.runnable_threads") runnable.push_back(row.value);
+    if (kind == "host.memory_available_bytes") facts_.host_memory.available_bytes = row.value;
+    if (kind == "cgroup.memory_bytes") facts_.host_memory.cgroup_bytes = row.value;
+    if (kind == "cgroup.memory_limit_bytes") facts_.host_memory.cgroup_limit_bytes = row.value;
+    if (kind.starts_with(kUuidPrefix)) uuid[row.value] = kind.substr(kUuidPrefix.size());
+  });
   const double busy_ns = kBusyThread * static_cast<double>(digest_.span.length().ns);
   for (const auto& [tid, counter] : cpu) {
     const int64_t used = counter.grown();

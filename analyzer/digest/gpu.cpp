@@ -170,9 +170,10 @@ void remark_on(const Activities& activities, std::vector<Diagnostic>& remarks) {
     if (count > 0) remarks.push_back(make_diagnostic(code, std::move(text), count));
   };
   note("odd_gpu_times", activities.without_duration + activities.negative,
-       fmt::format("{} GPU rows have no duration and {} a negative one or a time that makes no "
-                   "sense; they are not in the breakdown",
-                   activities.without_duration, activities.negative));
+       fmt::format(
+           "{} GPU rows have no duration and {} a negative one or a time that makes no sense; "
+           "they are not in the breakdown",
+           activities.without_duration, activities.negative));
   note("empty_gpu_rows", activities.zero,
        fmt::format("{} GPU rows have length 0", activities.zero));
   note("overlapping_gpu_rows", activities.overlapping,

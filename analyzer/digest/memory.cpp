@@ -176,8 +176,7 @@ class MemoryReader {
           int64_t& most = row.kind_id == used_kind ? use.used : use.total;
           most = std::max(most, row.value);
         },
-        "kind_id IN (SELECT id FROM string WHERE value GLOB 'gpu.memory_*' OR value GLOB "
-        "'gpu.uuid.*')");
+        "kind_id IN (SELECT id FROM string WHERE value GLOB 'gpu.memory_*' OR value GLOB 'gpu.uuid.*')");
     if (!read.ok()) return fail(read.error());
     for (auto& [subject, use] : by_subject) {
       if (!use.uuid.empty() && use.used > 0) digest_.uses.push_back(std::move(use));

@@ -29,8 +29,7 @@ MemoryLevels::MemoryLevels(std::span<const StepRecord> steps, const MemoryState&
     cuts_.push_back(step.window.end);
   }
   std::ranges::sort(cuts_);
-  const auto repeated = std::ranges::unique(cuts_);
-  cuts_.erase(repeated.begin(), repeated.end());
+  cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
 }
 
 void MemoryLevels::open(TraceNs begin) {

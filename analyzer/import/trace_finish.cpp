@@ -55,7 +55,7 @@ Status TraceSink::Impl::write_ranges() {
   int64_t id = 0;
   NestingCheck nesting;
   schema::HostRangeRow row;
-  const Status done = ranges.drain([&](const RangeRecord& record) -> Status {
+  Status done = ranges.drain([&](const RangeRecord& record) -> Status {
     row.id = ++id;
     row.thread_id = record.thread_and_category >> 4;
     row.category = static_cast<schema::RangeCategory>(record.thread_and_category & 15);
@@ -82,7 +82,7 @@ Status TraceSink::Impl::write_activities() {
   int64_t id = 0;
   int64_t overlaps = 0;
   std::vector<int64_t> ends(streams.size(), std::numeric_limits<int64_t>::min());
-  const Status done = activities.drain([&](const GpuRecord& record) -> Status {
+  Status done = activities.drain([&](const GpuRecord& record) -> Status {
     const auto kind = static_cast<schema::GpuActivityKind>(record.kind);
     if (kind != schema::GpuActivityKind::kSync && record.duration != kNoValue) {
       int64_t& end = ends[static_cast<size_t>(record.stream)];
@@ -196,10 +196,9 @@ Status TraceSink::Impl::write_steps() {
   rows -= left_out;
   if (left_out > 0) {
     remarks.push_back({.code = "import_overlaps", .count = left_out});
-    remark_texts.push_back(
-        fmt::format("{}: {} steps begin within another step and are no rows of "
-                    "`step`; their ranges are in host_range",
-                    path.filename().string(), left_out));
+    remark_texts.push_back(fmt::format(
+        "{}: {} steps begin within another step and are no rows of `step`; their ranges are in host_range",
+        path.filename().string(), left_out));
   }
   return Done{};
 }

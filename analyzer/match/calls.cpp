@@ -9,7 +9,6 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::Backend;
-using schema::Function;
 using schema::LossReason;
 
 // Records of the process were lost, calls of collectives perhaps among them.

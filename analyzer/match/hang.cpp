@@ -289,10 +289,11 @@ class HangFinder {
           std::ranges::find_if(graph_.calls, [](const StuckCall& one) { return one.done.empty(); });
       if (found == graph_.calls.end()) return false;
       const StuckCall& call = *found;
-      decide("waiting", {}, &call,
-             fmt::format("all members are in {} and none gets on: the network, its transport or a "
-                         "GPU, not the program",
-                         words_of_call(call, in_.matching)));
+      decide(
+          "waiting", {}, &call,
+          fmt::format(
+              "all members are in {} and none gets on: the network, its transport or a GPU, not the program",
+              words_of_call(call, in_.matching)));
       return true;
     }
     const StuckCall* call = call_that_waits_for(single_);

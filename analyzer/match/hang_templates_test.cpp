@@ -15,7 +15,6 @@ namespace {
 using schema::Function;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr int64_t kLong = 60 * kNsPerSecond;
 
@@ -401,9 +400,10 @@ TEST(HangWordsTest, SayWhatTheCulpritWasAt) {
   const std::optional<Hang> hang = hang_of(run);
   ASSERT_TRUE(hang);
   EXPECT_EQ(hang->ranks[0].state, "not_called");
-  EXPECT_EQ(hang->ranks[0].last,
-            "last called all_reduce #2 of group0; has been in `load_file` within `input` for "
-            "50.0 s; its process was killed (signal:15)");
+  EXPECT_EQ(
+      hang->ranks[0].last,
+      "last called all_reduce #2 of group0; has been in `load_file` within `input` for 50.0 s; "
+      "its process was killed (signal:15)");
   EXPECT_EQ(hang->ranks[0].since_ns, 50 * kNsPerSecond);
   EXPECT_EQ(hang->ranks[1].state, "running");
   EXPECT_EQ(hang->ranks[1].last, "stands in all_reduce #3 of group0");

@@ -292,8 +292,7 @@ std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
     diagnostics.push_back(make_diagnostic(
         "unmatched_collectives",
         fmt::format(
-            "of {} collectives {} are cut off, {} miss a rank, {} differ between ranks, {} never "
-            "finished",
+            "of {} collectives {} are cut off, {} miss a rank, {} differ between ranks, {} never finished",
             matching.instances.size(), count(MatchState::kTruncated), count(MatchState::kMissing),
             count(MatchState::kMismatch), count(MatchState::kInFlight)),
         unmatched));

@@ -37,7 +37,7 @@ class TestRun {
 
   // All given ranks know it, under the same index everywhere; ranks that are not given have an
   // entry too, so that the indexes agree, of a communicator of their own.
-  size_t group(std::vector<int> members, Numbers numbers = Numbers::kC10d) {
+  size_t group(const std::vector<int>& members, Numbers numbers = Numbers::kC10d) {
     const size_t index = numbers_.size();
     numbers_.push_back(numbers);
     const auto hash = static_cast<int64_t>(1000 + index);

@@ -213,23 +213,25 @@ class MemoryAnalyst {
       no_contents += followed && memory.peak_allocated && !memory.by_category ? 1 : 0;
     }
     if (resident_only > 0) {
-      note(fmt::format("memory: of {} ranks only the resident set of the process is known: which "
-                       "allocations it is from needs `--detail full`",
+      note(fmt::format("memory: of {} ranks only the resident set of the process is known: "
+                       "which allocations it is from needs `--detail full`",
                        resident_only),
            resident_only);
     }
     if (much_unknown > 0) {
-      note(fmt::format("memory: of {} ranks more than {:.0f} % of the peak is held by blocks of "
-                       "which nobody says what they are",
-                       much_unknown, 100 * kMuchUnknown),
-           much_unknown);
+      note(
+          fmt::format(
+              "memory: of {} ranks more than {:.0f} % of the peak is held by blocks of which nobody says what they are",
+              much_unknown, 100 * kMuchUnknown),
+          much_unknown);
     }
     if (no_contents > 0) {
-      note(fmt::format("memory: of {} ranks the blocks that were followed are more than the "
-                       "allocator's total, so records are missing, and what lay there at the peak "
-                       "is not told",
-                       no_contents),
-           no_contents);
+      note(
+          fmt::format(
+              "memory: "
+              "of {} ranks the blocks that were followed are more than the allocator's total, so records are missing, and what lay there at the peak is not told",
+              no_contents),
+          no_contents);
     }
   }
 

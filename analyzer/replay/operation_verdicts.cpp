@@ -114,13 +114,12 @@ class Judge {
     s.confidence = std::min(1.0, share) * verdict.share_of_steps;
     verdict.named = is_dear(s) && verdict.share_of_steps >= kLasting;
     verdict.decided_by.push_back(fmt::format(
-        "Each rank of {} computes {:.1f} ms per step, those of the other stages {:.1f} ms in the "
-        "mean.",
+        "Each rank of {} computes {:.1f} ms per step, those of the other stages {:.1f} ms in the mean.",
         s.role, mean(computation(members)) / 1e6, mean(computation(others)) / 1e6));
-    verdict.decided_by.push_back(fmt::format(
-        "Replayed with even operations a step takes {:.1f} ms instead of {:.1f} ms; with only this "
-        "stage evened out {:.0f} % of that is won.",
-        mean_of(even_.even()) / 1e6, mean_of(recorded_) / 1e6, 100 * share));
+    verdict.decided_by.push_back(
+        fmt::format("Replayed with even operations a step takes {:.1f} ms instead of {:.1f} ms; "
+                    "with only this stage evened out {:.0f} % of that is won.",
+                    mean_of(even_.even()) / 1e6, mean_of(recorded_) / 1e6, 100 * share));
     verdict.refuted_by.push_back(
         "Layers moved to other stages, and steps that do not become shorter.");
     return verdict;
@@ -160,14 +159,13 @@ class Judge {
     // One peer says only which of the two is slower.
     s.confidence = verdict.share_of_steps * (peers.size() > 1 ? 1.0 : 0.8);
     verdict.named = is_dear(s, peers.size() + 1) && verdict.share_of_steps >= kLasting;
-    verdict.decided_by.push_back(fmt::format(
-        "It computes {:.1f} ms per step, the others of its stage {:.1f} ms; replayed with their "
-        "durations a step takes {:.1f} ms instead of {:.1f} ms.",
-        mean(computation({entry})) / 1e6, mean(computation(peers)) / 1e6, mean_of(*otherwise) / 1e6,
-        mean_of(recorded_) / 1e6));
+    verdict.decided_by.push_back(
+        fmt::format("It computes {:.1f} ms per step, the others of its stage {:.1f} ms; "
+                    "replayed with their durations a step takes {:.1f} ms instead of {:.1f} ms.",
+                    mean(computation({entry})) / 1e6, mean(computation(peers)) / 1e6,
+                    mean_of(*otherwise) / 1e6, mean_of(recorded_) / 1e6));
     verdict.refuted_by.push_back(
-        "The same rank on another machine, and the same difference: then it is its share of the "
-        "data.");
+        "The same rank on another machine, and the same difference: then it is its share of the data.");
     return verdict;
   }
 

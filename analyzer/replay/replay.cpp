@@ -59,8 +59,8 @@ std::optional<Replay> replay_of(const RunReplay& run, std::span<const RankDigest
   if (!run.segments && !run.operations) {
     notes.push_back(make_diagnostic(
         "not_computed",
-        "replay: no rank meets another one in the steady steps in a collective or message whose "
-        "times are known on all sides"));
+        "replay: "
+        "no rank meets another one in the steady steps in a collective or message whose times are known on all sides"));
     return std::nullopt;
   }
   Replay replay = run.operations ? replay_of_operations(*run.operations, digests, steps)

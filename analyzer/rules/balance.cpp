@@ -37,17 +37,16 @@ constexpr Advice kAdvice[] = {
      "(OMP_NUM_THREADS), and see which other process runs on that host",
      "a run with that rank alone on its cores in which it is as late"},
     {"host",
-     "look at what the training thread does between its ranges: logging, garbage collection, "
-     "other processes on its core",
+     "look at what the training thread does between its ranges: "
+     "logging, garbage collection, other processes on its core",
      "a Python profile of that rank that shows nothing which the others have not"},
     {"synchronisation",
-     "see what the training thread waits for: on a GPU keep values on the device (.item(), print "
-     "and metrics wait for it; log every N steps); on the host the thread that holds it up, a lock "
-     "or a queue",
+     "see what the training thread waits for: "
+     "on a GPU keep values on the device (.item(), print and metrics wait for it; log every N steps); "
+     "on the host the thread that holds it up, a lock or a queue",
      "a run without these waits in which that rank is as late"},
     {"allocator",
-     "no empty_cache in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; shapes that do "
-     "not change",
+     "no empty_cache in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; shapes that do not change",
      "a run with memory to spare in which that rank is as late"},
     {"network", "look at that rank's interface, cable and switch port: errors, retransmits, rate",
      "a bandwidth test from that host which is as fast as from the others"},
@@ -55,13 +54,11 @@ constexpr Advice kAdvice[] = {
      "balance the work of batches, not their number: buckets of equal length, shares by tokens",
      "batches of equal size in which that rank is as late"},
     {"stage_imbalance",
-     "move layers from that stage to its neighbours; the last one also has the loss and the "
-     "embedding",
+     "move layers from that stage to its neighbours; the last one also has the loss and the embedding",
      "an equal division by measured times in which that stage is as late"},
     {"gpu_throttle",
-     "cooling and power of that GPU: its clock, temperature and limit are below its peers'; take "
-     "it "
-     "out if that lasts",
+     "cooling and power of that GPU: its clock, temperature and limit are below its peers'; "
+     "take it out if that lasts",
      "its clock while it is slow, if it equals the peers'"},
     {"gpu_memory",
      "check that GPU for ECC errors and remapped rows, and for a neighbour on it (MIG, MPS)",
@@ -69,8 +66,8 @@ constexpr Advice kAdvice[] = {
     {"device", "give the slower device a smaller share, or use equal ones",
      "the same rank on another device that is as late"},
     {"compute",
-     "compare that phase with another rank's in the timeline; if the work is the same, the core or "
-     "device is slower or shared",
+     "compare that phase with another rank's in the timeline; "
+     "if the work is the same, the core or device is slower or shared",
      "other operators or more of them on that rank: then it is the work, not the device"},
 };
 
@@ -148,8 +145,7 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   finding.refuted_by = v.refuted_by;
   if (!finding.decided_by.empty()) return;
   finding.decided_by.push_back(fmt::format(
-      "own delay {} per step, mean over {} steady steps: its own work between meetings, "
-      "less the peers' median",
+      "own delay {} per step, mean over {} steady steps: its own work between meetings, less the peers' median",
       ms(s.own_delay_ns), s.n));
   finding.decided_by.push_back(fmt::format(
       "cost {} ± {} (95 %): the ranks' meetings replayed with the peers' median in its place",
@@ -159,8 +155,7 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   if (input.report.detection) {
     const Detection& d = *input.report.detection;
     finding.decided_by.push_back(fmt::format(
-        "a lasting delay of {} is found with probability {} in {} ranks and {} steps; from {} on "
-        "a culprit is named",
+        "a lasting delay of {} is found with probability {} in {} ranks and {} steps; from {} on a culprit is named",
         ms(d.floor_ns), format_share(d.power), d.ranks, d.steps, ms(d.named_ns)));
   }
   if (const Advice* advice = advice_of(s.cause); advice != nullptr)
@@ -221,9 +216,9 @@ constexpr Rule kBalanceRules[] = {
     {.name = "balance.straggler",
      .ids = "S1, S2, S3, S4, S5, S6, S7, S8",
      .finds =
-         "a rank's own work takes longer than its peers', and the run is longer for it; the cause "
-         "says why: gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), "
-         "gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); the detail says since when "
+         "a rank's own work takes longer than its peers', and the run is longer for it; the cause says why: "
+         "gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); "
+         "the detail says since when "
          "(S8)",
      .severity = "counterfactual: the steps with the peers' median in that rank's place",
      .guard = "below the detection floor; severity info where it costs too little to be named",
@@ -235,8 +230,8 @@ constexpr Rule kBalanceRules[] = {
      .finds = "the median rank waits for others for at least 3 % of the step",
      .severity = "info: median over ranks of the exposed wait",
      .guard = "below 3 % of the step, or one rank",
-     .suppressed_by = "balance.straggler, parallel.bubble, comm.server-bottleneck, "
-                      "comm.slow-group, comm.all-to-all-imbalance",
+     .suppressed_by =
+         "balance.straggler, parallel.bubble, comm.server-bottleneck, comm.slow-group, comm.all-to-all-imbalance",
      .advice =
          "expected where ranks share cores; else look for jitter: other processes, uneven batches",
      .detect = waiting},

@@ -16,26 +16,26 @@ constexpr Rule kCommRules[] = {
      .detect = comm::hang},
     {.name = "comm.no-gradient-sync",
      .ids = "M6",
-     .finds = "all ranks have optimizer phases, and no collective or message with data in their "
-              "steps",
+     .finds =
+         "all ranks have optimizer phases, and no collective or message with data in their steps",
      .severity = "fatal: the ranks train models of their own",
      .guard =
-         "one rank; collectives are not recorded (detail light); records were lost; fewer than "
-         "3 steady steps; any collective with data in backward or the optimizer, or of 64 KiB "
-         "or more",
+         "one rank; collectives are not recorded (detail light); records were lost; fewer than 3 steady steps; "
+         "any collective with data in backward or the optimizer, or of 64 KiB or more",
      .suppressed_by = "",
-     .advice = "wrap the model in DistributedDataParallel, or average the gradients by an "
-               "all-reduce before the optimizer; a barrier exchanges nothing",
+     .advice =
+         "wrap the model in DistributedDataParallel, or average the gradients by an all-reduce before the optimizer; "
+         "a barrier exchanges nothing",
      .detect = comm::no_gradient_sync},
     {.name = "comm.unfinished-reduction",
      .ids = "M18",
-     .finds = "DDP was set up, a backward ran without any all-reduce, and all ranks ended with an "
-              "error within two steps",
+     .finds =
+         "DDP was set up, a backward ran without any all-reduce, and all ranks ended with an error within two steps",
      .severity = "fatal: training ends",
      .guard = "a rank ended in good order, or reduced gradients in a backward",
      .suppressed_by = "",
-     .advice = "a parameter takes no part in the loss: leave it out, or set "
-               "find_unused_parameters=True",
+     .advice =
+         "a parameter takes no part in the loss: leave it out, or set find_unused_parameters=True",
      .detect = comm::unfinished_reduction},
     {.name = "comm.gloo-on-gpu",
      .ids = "C15, M12",
@@ -43,8 +43,8 @@ constexpr Rule kCommRules[] = {
      .severity = "upper bound: the transfers and the copies to and from the host",
      .guard = "ranks without a GPU; small collectives of objects and metrics",
      .suppressed_by = "",
-     .advice = "init_process_group(backend=\"nccl\") for tensors on GPUs; a second group of back "
-               "end gloo for tensors on the host",
+     .advice = "init_process_group(backend=\"nccl\") for tensors on GPUs; "
+               "a second group of back end gloo for tensors on the host",
      .detect = comm::gloo_on_gpu},
     {.name = "comm.slow-group",
      .ids = "C5",
@@ -59,20 +59,20 @@ constexpr Rule kCommRules[] = {
      .ids = "C6, M3",
      .finds = "a step has k backwards, each of which all-reduces, in 80 % of the steps",
      .severity = "upper bound: (k - 1) / k of the all-reduces' exposed time",
-     .guard = "only the last backward of a step reduces (no_sync), or there is one; as many "
-              "optimizers as backwards (several models)",
+     .guard = "only the last backward of a step reduces (no_sync), or there is one; "
+              "as many optimizers as backwards (several models)",
      .suppressed_by = "",
      .advice = "put all micro-batches but the last into `with model.no_sync():`",
      .detect = comm::sync_each_microbatch},
     {.name = "comm.server-bottleneck",
      .ids = "M17",
-     .finds = "all messages of the run begin or end at one rank, which does not compute, with at "
-              "least two workers",
+     .finds =
+         "all messages of the run begin or end at one rank, which does not compute, with at least two workers",
      .severity = "upper bound: the workers' exposed communication, but for one worker's share",
      .guard = "pipelines; collectives that carry the gradients; below 1 % of the step",
      .suppressed_by = "",
-     .advice = "an all-reduce uses the links of all ranks (DistributedDataParallel); or divide the "
-               "parameters among several servers",
+     .advice = "an all-reduce uses the links of all ranks (DistributedDataParallel); "
+               "or divide the parameters among several servers",
      .detect = comm::server_bottleneck},
     {.name = "comm.find-unused",
      .ids = "C9",
@@ -85,12 +85,12 @@ constexpr Rule kCommRules[] = {
      .detect = comm::find_unused},
     {.name = "comm.no-overlap",
      .ids = "C7",
-     .finds = "less than 5 % of the communication is hidden, although computation was left to hide "
-              "it",
+     .finds =
+         "less than 5 % of the communication is hidden, although computation was left to hide it",
      .severity = "upper bound: the part of the exposed transfer that could be hidden",
      .guard = "no reduction of gradients in the steps; below 1 % of the step",
-     .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, "
-                      "comm.blocking-wait, host.false-dependency",
+     .suppressed_by =
+         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.blocking-wait, host.false-dependency",
      .advice = "reduce during backward",
      .detect = comm::no_overlap},
     {.name = "comm.order-blocked",
@@ -99,52 +99,51 @@ constexpr Rule kCommRules[] = {
      .severity = "upper bound: that time, at most the exposed transfer",
      .guard = "when buckets were ready was not recorded; below 1 % of the step",
      .suppressed_by = "comm.find-unused",
-     .advice =
-         "make the layers in the order in which forward uses them; no find_unused_parameters, "
-         "so that DDP can put buckets in order; static_graph=True",
+     .advice = "make the layers in the order in which forward uses them; "
+               "no find_unused_parameters, so that DDP can put buckets in order; static_graph=True",
      .detect = comm::order_blocked},
     {.name = "comm.exposed-tail",
      .ids = "C1",
-     .finds = "buckets' transfers are exposed for at least 3 % of the step, at least half of it in "
-              "the last one",
-     .severity = "by the model of buckets: present exposure less that of the best cap; without a "
-                 "model the last bucket's exposed transfer, an upper bound",
-     .guard = "one bucket; the best cap gains less than 1 %; waiting for other ranks does not "
-              "count",
-     .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, "
-                      "comm.no-overlap, comm.order-blocked, comm.small-messages",
+     .finds =
+         "buckets' transfers are exposed for at least 3 % of the step, at least half of it in the last one",
+     .severity = "by the model of buckets: present exposure less that of the best cap; "
+                 "without a model the last bucket's exposed transfer, an upper bound",
+     .guard =
+         "one bucket; the best cap gains less than 1 %; waiting for other ranks does not count",
+     .suppressed_by =
+         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.no-overlap, "
+         "comm.order-blocked, comm.small-messages",
      .advice =
          "smaller buckets (bucket_cap_mb), so that the last one is sent sooner and is smaller",
      .detect = comm::exposed_tail},
     {.name = "comm.small-messages",
      .ids = "C2",
-     .finds = "half of the collectives of a step are smaller than the size at which half of the "
-              "bandwidth is reached, and their latency is 3 % of the step",
+     .finds =
+         "half of the collectives of a step are smaller than the size at which half of the bandwidth is reached, and their latency is 3 % of the step",
      .severity = "upper bound: the latency of all but one of them, at most the exposed transfer",
      .guard = "no fitted link; fewer than two collectives a step",
-     .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, "
-                      "comm.small-collectives",
+     .suppressed_by =
+         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.small-collectives",
      .advice = "fewer and larger collectives: a larger bucket_cap_mb, one call for many tensors "
                "(coalescing), small tensors in one flat one",
      .detect = comm::small_messages},
     {.name = "comm.link-saturated",
      .ids = "C3",
-     .finds = "gradients move for longer than backward lasts, at 80 % of the best bandwidth of "
-              "their size or more",
+     .finds =
+         "gradients move for longer than backward lasts, at 80 % of the best bandwidth of their size or more",
      .severity = "upper bound: half of the exposed transfer, as for half of the bytes",
      .guard = "transfers shorter than backward; low bandwidth (comm.low-bandwidth)",
      .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group",
-     .advice = "16-bit gradients (a communication hook), gradient accumulation with no_sync, a "
-               "larger batch, a faster network",
+     .advice =
+         "16-bit gradients (a communication hook), gradient accumulation with no_sync, a larger batch, a faster network",
      .detect = comm::link_saturated},
     {.name = "comm.low-bandwidth",
      .ids = "C4",
-     .finds = "collectives of 1 MiB or more reach less than 60 % of the best bandwidth of their "
-              "function and size in this run",
+     .finds =
+         "collectives of 1 MiB or more reach less than 60 % of the best bandwidth of their function and size in this run",
      .severity = "upper bound: the part of their exposed transfers beyond that bandwidth",
-     .guard =
-         "fewer than 20 of them; no other group that reaches 80 % with transfers like these: then "
-         "it is fluctuation; waiting for members does not count",
+     .guard = "fewer than 20 of them; no other group that reaches 80 % with transfers like these: "
+              "then it is fluctuation; waiting for members does not count",
      .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, comm.contention, balance.straggler",
      .advice = "look at the path: interface and NUMA node, GPU-direct, NVLink, NCCL's transport "
                "(NCCL_DEBUG=INFO); for Gloo the interface (GLOO_SOCKET_IFNAME)",
@@ -163,8 +162,8 @@ constexpr Rule kCommRules[] = {
      .severity = "upper bound: waiting in barriers and passing through them",
      .guard = "barriers in checkpoints",
      .suppressed_by = "balance.straggler",
-     .advice = "take the barrier out: the collectives of the gradients keep the ranks together; to "
-               "measure times, no barrier is needed with dprof",
+     .advice = "take the barrier out: the collectives of the gradients keep the ranks together; "
+               "to measure times, no barrier is needed with dprof",
      .detect = comm::needless_barrier},
     {.name = "comm.buffer-broadcast",
      .ids = "C11",
@@ -173,29 +172,27 @@ constexpr Rule kCommRules[] = {
      .guard = "below 1 % of the step",
      .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, balance.straggler",
      .advice =
-         "broadcast_buffers=False, if ranks may have buffers of their own (running statistics "
-         "of batch normalisation)",
+         "broadcast_buffers=False, if ranks may have buffers of their own (running statistics of batch normalisation)",
      .detect = comm::buffer_broadcast},
     {.name = "comm.small-collectives",
      .ids = "C12",
      .finds =
-         "two or more collectives a step of less than 64 KiB, in no bucket, outside of forward "
-         "and backward",
+         "two or more collectives a step of less than 64 KiB, in no bucket, outside of forward and backward",
      .severity = "upper bound: their transfers",
      .guard = "below 1 % of the step; synchronised batch normalisation",
      .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
-     .advice = "put the metrics of a step into one tensor, exchange them every N steps, or "
-               "async_op=True",
+     .advice =
+         "put the metrics of a step into one tensor, exchange them every N steps, or async_op=True",
      .detect = comm::small_collectives},
     {.name = "comm.gather-exposed",
      .ids = "C16",
-     .finds = "all-gathers in the forward or backward of 80 % of the steps, exposed for 3 % of the "
-              "step",
+     .finds =
+         "all-gathers in the forward or backward of 80 % of the steps, exposed for 3 % of the step",
      .severity = "upper bound: their exposed transfers",
      .guard = "gathered after the optimizer (ZeRO-1, ZeRO-2)",
      .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
-     .advice = "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE), larger units to wrap, "
-               "reshard_after_forward=False where memory allows",
+     .advice =
+         "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE), larger units to wrap, reshard_after_forward=False where memory allows",
      .detect = comm::gather_exposed},
     {.name = "comm.all-to-all-imbalance",
      .ids = "C17",
@@ -222,27 +219,29 @@ constexpr Rule kCommRules[] = {
      .ids = "C10",
      .finds = "DDP copies each gradient into its bucket and back, for at least 1 % of the step",
      .severity = "upper bound: time of these copies, on the device where there is one",
-     .guard = "gradients are views of their buckets; operators were not recorded (detail full has "
-              "them)",
+     .guard =
+         "gradients are views of their buckets; operators were not recorded (detail full has them)",
      .suppressed_by = "",
-     .advice = "gradient_as_bucket_view=True in DistributedDataParallel: a gradient then lives in "
-               "its bucket, which also saves memory of the gradients' size",
+     .advice =
+         "gradient_as_bucket_view=True in DistributedDataParallel: "
+         "a gradient then lives in its bucket, which also saves memory of the gradients' size",
      .detect = comm::bucket_copies},
     {.name = "comm.blocking-wait",
      .ids = "C14",
-     .finds = "backward calls reductions of gradients and stands still until each is done, though "
-              "it has more to compute, in 80 % of the steps",
-     .severity = "upper bound: transfers of all but the last in a backward, at most what backward "
-                 "computes after them",
-     .guard = "fewer than two in a backward; computation goes on beside them; groups that exchange "
-              "tensors in forward, or outside of every phase, too (tensor parallelism, "
-              "synchronised normalisation, FSDP): "
-              "their backward needs the result. Waits elsewhere: which computation reads a "
-              "collective's result is not recorded",
+     .finds =
+         "backward calls reductions of gradients and stands still until each is done, though it has more to compute, in 80 % of the steps",
+     .severity =
+         "upper bound: transfers of all but the last in a backward, at most what backward computes after them",
+     .guard =
+         "fewer than two in a backward; computation goes on beside them; "
+         "groups that exchange tensors in forward, or outside of every phase, too (tensor parallelism, synchronised normalisation, FSDP): "
+         "their backward needs the result. "
+         "Waits elsewhere: which computation reads a collective's result is not recorded",
      .suppressed_by = "comm.gloo-on-gpu",
-     .advice = "no rank needs the reduced gradients before the optimizer: call with async_op=True "
-               "and wait there; in a communication hook return the future instead of waiting for "
-               "it; or leave it to DistributedDataParallel; unset TORCH_NCCL_BLOCKING_WAIT",
+     .advice =
+         "no rank needs the reduced gradients before the optimizer: call with async_op=True and wait there; "
+         "in a communication hook return the future instead of waiting for it; or leave it to DistributedDataParallel; "
+         "unset TORCH_NCCL_BLOCKING_WAIT",
      .detect = comm::blocking_wait},
 };
 

@@ -161,8 +161,9 @@ std::vector<Finding> bucket_copies(const RuleInput& input) {
   finding.title =
       fmt::format("gradients are copied into buckets and back: {}", per_step(input, cost));
   finding.detail = fmt::format(
-      "{} such copies per step; a gradient that is a view of its bucket needs none, but for one "
-      "pass that divides it by the number of ranks. The cost is {}",
+      "{} such copies per step; "
+      "a gradient that is a view of its bucket needs none, but for one pass that divides it by the number of ranks. "
+      "The cost is {}",
       number(copies), kUpperBound);
   finding.evidence = call_evidence(input, finding.ranks, CallKind::kBucketCopy);
   finding.decided_by = {
@@ -198,14 +199,13 @@ std::vector<Finding> blocking_wait(const RuleInput& input) {
   finding.title =
       fmt::format("backward waits for each reduction of gradients: {}", per_step(input, cost));
   finding.detail = fmt::format(
-      "up to {} reductions per step are called in backward, which computes nothing beside them and "
-      "goes on after; the cost is what they transfer, {}",
+      "up to {} reductions per step are called in backward, which computes nothing beside them and goes on after; "
+      "the cost is what they transfer, {}",
       per_step_count, kUpperBound);
   finding.decided_by = {
       fmt::format("computation runs beside less than {} of them, in {} of the steps or more, on {}",
                   format_share(kBeside), format_share(kMostSteps), who(input, ranks)),
-      "their group exchanges nothing in forward: it is one of gradients, which only the optimizer "
-      "reads"};
+      "their group exchanges nothing in forward: it is one of gradients, which only the optimizer reads"};
   finding.refuted_by = {"computation of the same backward that reads a reduced tensor"};
   finding.evidence = evidence_of(input, waited);
   return {std::move(finding)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "analyzer/rules/comm.h"
@@ -21,7 +22,7 @@ constexpr double kOrderShare = 0.02;
 constexpr double kContention = 1.15;
 constexpr double kHalfOfBytes = 0.5;  // 16 bits instead of 32
 
-int64_t rounded(double ns) { return static_cast<int64_t>(ns + 0.5); }
+int64_t rounded(double ns) { return std::llround(ns); }
 
 std::string cap_words(const BucketCap& cap) {
   return cap.cap_bytes
@@ -78,11 +79,11 @@ std::string transfer_advice(const Report& report) {
   const bool messages =
       report.point_to_point && std::ranges::any_of(*report.point_to_point, in_steps);
   if (messages && !collectives) {
-    return "more micro-batches in flight hide the messages of a pipeline; fewer bytes: 16-bit "
-           "tensors; one server for all ranks: divide its parameters among several";
+    return "more micro-batches in flight hide the messages of a pipeline; fewer bytes: 16-bit tensors; "
+           "one server for all ranks: divide its parameters among several";
   }
-  return "smaller buckets start earlier (bucket_cap_mb); fewer bytes: a larger batch, 16-bit "
-         "gradients, no_sync while accumulating";
+  return "smaller buckets start earlier (bucket_cap_mb); fewer bytes: "
+         "a larger batch, 16-bit gradients, no_sync while accumulating";
 }
 
 // The part of a bucket's exposed time in which data moved, at most. It is just that where what
@@ -113,8 +114,7 @@ std::vector<Finding> exposed_tail(const RuleInput& input) {
   finding.title =
       fmt::format("the last gradient bucket hides behind nothing: {}", per_step(input, cost));
   finding.detail = fmt::format(
-      "bucket {} of {}{} has {} of the {} of the buckets' transfers that no computation hides; the "
-      "cost is {}",
+      "bucket {} of {}{} has {} of the {} of the buckets' transfers that no computation hides; the cost is {}",
       last.bucket, buckets.buckets.size(),
       last.bytes ? fmt::format(" ({})", format_bytes(*last.bytes)) : std::string(), ms(tail),
       ms(all),
@@ -126,8 +126,7 @@ std::vector<Finding> exposed_tail(const RuleInput& input) {
                     buckets.buckets.size(), ms(best->exposed_ns), ms(*buckets.present_exposed_ns));
   }
   finding.decided_by = {
-      fmt::format("exposed transfer, without waiting for others: {} in all "
-                  "buckets, {} in the last",
+      fmt::format("exposed transfer, without waiting for others: {} in all buckets, {} in the last",
                   ms(all), ms(tail))};
   finding.refuted_by = {"a run with that bucket size that is no faster",
                         "computation after backward that could run beside the last bucket"};
@@ -206,8 +205,8 @@ std::vector<Finding> link_saturated(const RuleInput& input) {
   finding.title = fmt::format("the link is full: gradients move for longer than backward lasts, {}",
                               per_step(input, cost));
   finding.detail = fmt::format(
-      "{} a step take {}, backward {}; no size of buckets hides that. The cost is what half of the "
-      "bytes would expose less, {}",
+      "{} a step take {}, backward {}; no size of buckets hides that. "
+      "The cost is what half of the bytes would expose less, {}",
       format_bytes(rounded(bytes)), ms(rounded(transfer_ns)), ms(backward), kUpperBound);
   finding.decided_by = {fmt::format("transfers of gradients {} against backward {}",
                                     ms(rounded(transfer_ns)), ms(backward)),
@@ -238,10 +237,9 @@ std::vector<Finding> no_overlap(const RuleInput& input) {
                                one ? std::string("one reduction of gradients a step")
                                    : fmt::format("{:.0f} reductions of gradients a step", per),
                                kUpperBound);
-  finding.advice = one ? "one bucket can only be sent when the last gradient is there: a smaller "
-                         "bucket_cap_mb makes several"
-                       : "let DistributedDataParallel reduce during backward, or start the "
-                         "collectives with async_op=True and wait for them before the optimizer";
+  finding.advice =
+      one ? "one bucket can only be sent when the last gradient is there: a smaller bucket_cap_mb makes several"
+          : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them before the optimizer";
   finding.decided_by = {
       fmt::format("overlap {} over {} ranks, {:.1f} reductions a step",
                   format_share(exposed->hidden_share), exposed->ranks, per),
@@ -274,8 +272,7 @@ std::vector<Finding> order_blocked(const RuleInput& input) {
   finding.decided_by = {fmt::format("from ready until called, summed over {} buckets: {}",
                                     input.report.buckets->buckets.size(), ms(delay))};
   finding.refuted_by = {
-      "a run with parameters made in the order in which forward uses them that "
-      "is no faster"};
+      "a run with parameters made in the order in which forward uses them that is no faster"};
   finding.evidence = evidence_of(
       input, instances_of(input, [](const Instance& i) { return i.bucket.has_value(); }));
   return {std::move(finding)};
@@ -307,8 +304,8 @@ std::vector<Finding> find_unused(const RuleInput& input) {
   finding.ranks = ranks;
   finding.title = fmt::format("find_unused_parameters is on: {}", per_step(input, cost));
   finding.detail = fmt::format(
-      "{} reductions of the map of used parameters in {} steps; the walk over the "
-      "graph in each step comes on top, and buckets are never put in order of use",
+      "{} reductions of the map of used parameters in {} steps; "
+      "the walk over the graph in each step comes on top, and buckets are never put in order of use",
       bitmaps.size(), steady_steps(input));
   finding.decided_by = {"DDP's Reducer was seen at searching the graph for unused parameters"};
   finding.refuted_by = {"a model whose branches use other parameters in other steps"};
@@ -331,10 +328,10 @@ std::vector<Finding> contention(const RuleInput& input) {
                                c.factor, kUpperBound);
   const bool gpu =
       std::ranges::any_of(input.digests, [](const RankDigest& d) { return !d.gpu.empty(); });
-  finding.advice = gpu ? "fewer channels for NCCL (NCCL_MAX_CTAS), a stream of lower priority for "
-                         "it, larger chunks of computation"
-                       : "keep a core for the communication's threads: fewer threads for operators "
-                         "(OMP_NUM_THREADS), or ranks bound to cores";
+  finding.advice =
+      gpu ? "fewer channels for NCCL (NCCL_MAX_CTAS), a stream of lower priority for it, larger chunks of computation"
+          : "keep a core for the communication's threads: fewer threads for operators "
+            "(OMP_NUM_THREADS), or ranks bound to cores";
   finding.decided_by = {fmt::format(
       "median of {} operators that ran both beside collectives and alone: {:.2f}, spread {:.2f}",
       c.operators, c.factor, c.spread)};
@@ -355,8 +352,8 @@ std::vector<Finding> exposed_transfer(const RuleInput& input) {
                                format_share(exposed->hidden_share), kUpperBound);
   finding.advice = transfer_advice(input.report);
   finding.decided_by = {fmt::format(
-      "median over {} ranks of the time in which a collective moved data after its last member had "
-      "come and no computation ran beside it: {}",
+      "median over {} ranks of the time in which a collective moved data after its last member had come and no computation ran beside it: "
+      "{}",
       exposed->ranks, ms(cost))};
   finding.refuted_by = {
       "a run with the collectives taken out, or on a faster network, that is no faster"};

@@ -80,8 +80,8 @@ Finding slow_host(const RuleInput& input, const SlowHost& host) {
   finding.title =
       fmt::format("the links of host {} are slow: {}", host.host, per_step(input, host.excess_ns));
   finding.detail = fmt::format(
-      "transfers of {} slow groups take {:.2f} times as long as in comparable groups, {}; the cost "
-      "is what the rank that has most of them spends beyond the usual, {}",
+      "transfers of {} slow groups take {:.2f} times as long as in comparable groups, {}; "
+      "the cost is what the rank that has most of them spends beyond the usual, {}",
       host.groups, host.ratio, list_of(host.ranks), kUpperBound);
   if (host.onset_step) finding.detail += fmt::format("; since step {}", *host.onset_step);
   finding.decided_by = {
@@ -119,9 +119,8 @@ Finding slow_within(const RuleInput& input, const SlowLinks& links) {
   finding.title = fmt::format("communication within {} is slower than elsewhere: {}",
                               list_of(ranks), per_step(input, cost));
   finding.detail = fmt::format(
-      "{}: transfers take {:.2f} times as long as in comparable groups, in {} windows; which of "
-      "its "
-      "links it is nobody can say; {}",
+      "{}: transfers take {:.2f} times as long as in comparable groups, in {} windows; "
+      "which of its links it is nobody can say; {}",
       slowest.communicator, slowest.ratio, slowest.windows, kUpperBound);
   finding.decided_by = {
       fmt::format("{} slow groups among those of the same function and size", links.groups.size())};
@@ -294,10 +293,9 @@ std::vector<Finding> low_bandwidth(const RuleInput& input) {
       fmt::format("{} of {} with {}: {:.2f} GB/s over the bus in the median; {}",
                   word_of(worst->function), worst->communicator, format_bytes(*worst->bytes),
                   worst->busbw.value_or(0) / 1e9, kUpperBound);
-  finding.decided_by = {
-      fmt::format("median against the 95th percentile of all transfers of that function and size, "
-                  "over {} of them, without any waiting",
-                  worst->n)};
+  finding.decided_by = {fmt::format(
+      "median against the 95th percentile of all transfers of that function and size, over {} of them, without any waiting",
+      worst->n)};
   finding.refuted_by = {"a bandwidth test of that network which reaches no more",
                         "fast transfers that moved less than they say"};
   finding.evidence = evidence_of(input, instances_like(input, *worst));
@@ -344,10 +342,8 @@ std::vector<Finding> gloo_on_gpu(const RuleInput& input) {
   finding.detail =
       fmt::format("{} a step by way of the host, {} for transfers and {} for copies; {}",
                   format_bytes(bytes / steps), ms(transfer / steps), ms(copies), kUpperBound);
-  finding.decided_by = {
-      fmt::format("{} collectives of back end gloo in {} steps of ranks that use "
-                  "a GPU",
-                  gloo.size(), steps)};
+  finding.decided_by = {fmt::format(
+      "{} collectives of back end gloo in {} steps of ranks that use a GPU", gloo.size(), steps)};
   finding.refuted_by = {"tensors that lie on the host on purpose"};
   finding.evidence = evidence_of(input, gloo);
   return {std::move(finding)};
@@ -378,8 +374,8 @@ std::vector<Finding> server_bottleneck(const RuleInput& input) {
   finding.title = fmt::format("rank {} serves {} workers through one link: {}", *hub,
                               workers.size(), per_step(input, cost));
   finding.detail = fmt::format(
-      "every message of the run begins or ends there ({} in all); the workers' communication is {} "
-      "per step in the median, of which {} of {} is queueing behind the others; {}",
+      "every message of the run begins or ends there ({} in all); "
+      "the workers' communication is {} per step in the median, of which {} of {} is queueing behind the others; {}",
       format_bytes(bytes), ms(median_ns(waits)), workers.size() - 1, workers.size(), kUpperBound);
   finding.decided_by = {fmt::format("all {} messages have rank {} at one end",
                                     input.matching->messages.size(), *hub)};
@@ -419,8 +415,7 @@ std::vector<Finding> unfinished_reduction(const RuleInput& input) {
   finding.title =
       "training ended with an error after a backward whose gradients were never reduced";
   finding.detail =
-      "DistributedDataParallel was set up, a backward ran, and no bucket became complete: a "
-      "parameter got no gradient";
+      "DistributedDataParallel was set up, a backward ran, and no bucket became complete: a parameter got no gradient";
   finding.decided_by = {
       "every rank had the collectives of DDP's start, and a backward without any all-reduce",
       fmt::format("every rank ended with an error after at most {} steps", kFewCompleted)};

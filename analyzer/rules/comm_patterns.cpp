@@ -149,9 +149,8 @@ std::vector<Finding> sync_each_microbatch(const RuleInput& input) {
   finding.title = fmt::format("gradients are reduced in each of {} micro-batches: {}", k,
                               per_step(input, cost));
   finding.detail = fmt::format(
-      "each of the {} backwards of a step has all-reduces, and one update follows; the cost is "
-      "what "
-      "{} of {} expose, {}",
+      "each of the {} backwards of a step has all-reduces, and one update follows; "
+      "the cost is what {} of {} expose, {}",
       k, k - 1, k, kUpperBound);
   finding.advice =
       fmt::format("put the first {} of {} micro-batches into `with model.no_sync():`", k - 1, k);
@@ -182,8 +181,7 @@ std::vector<Finding> no_gradient_sync(const RuleInput& input) {
     return i.function == Function::kBarrier;
   });
   finding.detail = fmt::format(
-      "in the recorded steps nothing but {} barriers passes between the ranks: each trains a model "
-      "of its own",
+      "in the recorded steps nothing but {} barriers passes between the ranks: each trains a model of its own",
       barriers);
   finding.decided_by = {
       fmt::format("each of {} ranks has an optimizer phase in its steps", ranks.size()),
@@ -211,8 +209,8 @@ std::vector<Finding> needless_barrier(const RuleInput& input) {
   finding.title =
       fmt::format("{:.1f} barriers a step that nothing needs: {}", per, per_step(input, cost));
   finding.detail = fmt::format(
-      "all ranks meet in the gradients' collectives anyway; {}. Waiting for a rank that is late "
-      "moves to the next collective when the barrier goes",
+      "all ranks meet in the gradients' collectives anyway; {}. "
+      "Waiting for a rank that is late moves to the next collective when the barrier goes",
       kUpperBound);
   finding.decided_by = {
       fmt::format("{} barriers in {} steady steps, outside of checkpoints", barriers.size(), steps),

@@ -55,10 +55,11 @@ std::vector<Finding> about_kernels(const RuleInput& input, KernelClass what,
   finding.title = fmt::format("{}: {}", title, per_step(input, lower_median(times)));
   finding.detail = longest_kernels(input, what);
   finding.evidence = steps_evidence(input, finding.ranks);
-  finding.decided_by = {fmt::format("such kernels take {} per step, by their share of all kernels' "
-                                    "time; lower median over {} ranks",
-                                    ms(lower_median(times)), times.size()),
-                        longest_kernels(input, what)};
+  finding.decided_by = {
+      fmt::format(
+          "such kernels take {} per step, by their share of all kernels' time; lower median over {} ranks",
+          ms(lower_median(times)), times.size()),
+      longest_kernels(input, what)};
   return {std::move(finding)};
 }
 
@@ -94,9 +95,9 @@ std::vector<Finding> fp32_matrices(const RuleInput& input) {
       about_kernels(input, KernelClass::kMatrixFp32, times, 1 - 1 / kFasterOnTensorCores,
                     "matrix products run in fp32, beside the tensor cores");
   for (Finding& finding : findings) {
-    only_an_opportunity(finding,
-                        "tensor cores are twice as fast, which they exceed for large shapes and "
-                        "miss for small ones");
+    only_an_opportunity(
+        finding,
+        "tensor cores are twice as fast, which they exceed for large shapes and miss for small ones");
     finding.refuted_by = {"a run under autocast, or with TF32 allowed, that is as slow"};
   }
   return findings;
@@ -244,8 +245,8 @@ std::vector<Finding> recompute_excess(const RuleInput& input) {
 constexpr Rule kComputeRules[] = {
     {.name = "compute.fp32-matrices",
      .ids = "K1",
-     .finds = "Matrix products and convolutions in fp32 take at least 30 % of the computation of a "
-              "device that has tensor cores",
+     .finds =
+         "Matrix products and convolutions in fp32 take at least 30 % of the computation of a device that has tensor cores",
      .severity = "half of these kernels' time",
      .guard = "the device has no tensor cores, or the kernels run on them (TF32 does)",
      .suppressed_by = "",
@@ -269,8 +270,8 @@ constexpr Rule kComputeRules[] = {
      .detect = unaligned_shapes},
     {.name = "compute.elementwise",
      .ids = "K4",
-     .finds = "Element-wise operations, reductions and normalisation take at least 30 % of the "
-              "computation",
+     .finds =
+         "Element-wise operations, reductions and normalisation take at least 30 % of the computation",
      .severity = "half of these kernels' time",
      .guard = "below 30 % of the computation",
      .suppressed_by = "",
@@ -278,8 +279,8 @@ constexpr Rule kComputeRules[] = {
      .detect = elementwise},
     {.name = "compute.conv-retuning",
      .ids = "K5",
-     .finds = "Convolution kernels that run in fewer than 20 % of the steps still appear in steady "
-              "ones",
+     .finds =
+         "Convolution kernels that run in fewer than 20 % of the steps still appear in steady ones",
      .severity = "their time, divided by all steps",
      .guard = "below 1 % of the step, or only while the run warms up",
      .suppressed_by = "",
@@ -288,8 +289,8 @@ constexpr Rule kComputeRules[] = {
      .detect = conv_retuning},
     {.name = "compute.low-occupancy",
      .ids = "K6",
-     .finds = "The device computes for at least 80 % of the step and draws less than half of its "
-              "power limit",
+     .finds =
+         "The device computes for at least 80 % of the step and draws less than half of its power limit",
      .severity = "none in time: what a larger batch would gain cannot be told",
      .guard = "no samples of the device's power, or it is idle for more than 20 % of the step",
      .suppressed_by = "",

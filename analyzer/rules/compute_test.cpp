@@ -41,21 +41,25 @@ TEST(KernelClasses, Names) {
             KernelClass::kMatrixTensor);
   EXPECT_EQ(class_of_kernel("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_NNT"),
             KernelClass::kMatrixTensor);
-  EXPECT_EQ(class_of_kernel("void cutlass::Kernel2<cutlass_80_wmma_tensorop_f16_s161616gemm_f16_"
-                            "16x16_128x2_tn_align1>(Params)"),
-            KernelClass::kMatrixUnaligned);
+  EXPECT_EQ(
+      class_of_kernel(
+          "void cutlass::Kernel2<cutlass_80_wmma_tensorop_f16_s161616gemm_f16_16x16_128x2_tn_align1>(Params)"),
+      KernelClass::kMatrixUnaligned);
   EXPECT_EQ(class_of_kernel("void cudnn::ops::nchwToNhwcKernel<float, float>"),
             KernelClass::kLayout);
-  EXPECT_EQ(class_of_kernel("sm90_xmma_dgrad_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_"
-                            "tilesize128x128x64"),
-            KernelClass::kMatrixTensor)
+  EXPECT_EQ(
+      class_of_kernel(
+          "sm90_xmma_dgrad_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64"),
+      KernelClass::kMatrixTensor)
       << "it computes in a layout, and converts none";
-  EXPECT_EQ(class_of_kernel("void at::native::vectorized_elementwise_kernel<4, "
-                            "at::native::CUDAFunctor_add<float>>"),
-            KernelClass::kElementwise);
-  EXPECT_EQ(class_of_kernel("void at::native::vectorized_elementwise_kernel<4, "
-                            "at::native::FillFunctor<float>>"),
-            KernelClass::kFill);
+  EXPECT_EQ(
+      class_of_kernel(
+          "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"),
+      KernelClass::kElementwise);
+  EXPECT_EQ(
+      class_of_kernel(
+          "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"),
+      KernelClass::kFill);
   EXPECT_EQ(class_of_kernel("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>"),
             KernelClass::kElementwise);
   EXPECT_EQ(class_of_kernel("void at::native::(anonymous namespace)::multi_tensor_apply_kernel"),

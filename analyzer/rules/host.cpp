@@ -63,8 +63,8 @@ std::vector<Finding> synchronising(const RuleInput& input, const Waiting& waitin
                               who_does(input, finding.ranks, waiting.one, waiting.several),
                               per_step(input, cost));
   finding.detail = fmt::format(
-      "{} such calls per step, in which the host waits {}; the cost is the time in which the "
-      "device then had nothing to do",
+      "{} such calls per step, in which the host waits {}; "
+      "the cost is the time in which the device then had nothing to do",
       number(callers.per_step), ms(callers.ns));
   finding.evidence = call_evidence(input, finding.ranks, waiting.kind);
   finding.decided_by = {
@@ -338,14 +338,14 @@ std::vector<Finding> false_dependency(const RuleInput& input) {
   finding.title = fmt::format("computation stands behind collectives of another stream: {}",
                               per_step(input, cost));
   finding.detail = fmt::format(
-      "{} times per step a kernel that was launched begins only when a collective ends that it has "
-      "no recorded reason to wait for, and the device computes nothing meanwhile; the cost is {}",
+      "{} times per step a kernel that was launched begins only when a collective ends that it has no recorded reason to wait for, and the device computes nothing meanwhile; "
+      "the cost is {}",
       number(most), kUpperBound);
   finding.evidence = std::move(shown);
   finding.decided_by = {
-      fmt::format("{} kernels per step begin within 10 us of the end of a collective that was "
-                  "launched before them on another stream",
-                  number(most)),
+      fmt::format(
+          "{} kernels per step begin within 10 us of the end of a collective that was launched before them on another stream",
+          number(most)),
       "no event that their stream waited for was recorded after that collective's launch"};
   finding.refuted_by = {
       "the same order with CUDA_DEVICE_MAX_CONNECTIONS=32",
@@ -357,18 +357,18 @@ std::vector<Finding> false_dependency(const RuleInput& input) {
 constexpr Rule kHostRules[] = {
     {.name = "host.launch-bound",
      .ids = "H1",
-     .finds = "The device waits for its host for at least 10 % of the step, kernels are short and "
-              "begin as soon as they are launched",
+     .finds =
+         "The device waits for its host for at least 10 % of the step, kernels are short and begin as soon as they are launched",
      .severity = "idle time of the device for want of work",
      .guard = "the median kernel takes 20 us or more, or kernels stand in the queue",
-     .suppressed_by = "host.debug-mode, host.sync-per-step, host.device-synchronize, "
-                      "memory.allocator-stalls, memory.cache-churn",
+     .suppressed_by =
+         "host.debug-mode, host.sync-per-step, host.device-synchronize, memory.allocator-stalls, memory.cache-churn",
      .advice = "CUDA graphs, torch.compile or fused operators, a larger batch",
      .detect = launch_bound},
     {.name = "host.sync-per-step",
      .ids = "H2, M15",
-     .finds = "The host waits for the device in each step, and the device then runs dry for at "
-              "least 1 % of the step",
+     .finds =
+         "The host waits for the device in each step, and the device then runs dry for at least 1 % of the step",
      .severity = "idle time of the device after such calls",
      .guard = "no GPU, fewer than one call per step, or no idle time that they caused",
      .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
@@ -385,8 +385,8 @@ constexpr Rule kHostRules[] = {
      .detect = device_synchronize},
     {.name = "host.debug-mode",
      .ids = "H4",
-     .finds = "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each "
-              "gradient is looked at for NaN (anomaly detection)",
+     .finds =
+         "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each gradient is looked at for NaN (anomaly detection)",
      .severity = "idle time of the device for want of work; the checks' own time",
      .guard =
          "fewer than 95 % of the launches block; anomaly detection is seen at detail full only",
@@ -395,8 +395,8 @@ constexpr Rule kHostRules[] = {
      .detect = debug_mode},
     {.name = "host.unfused-optimizer",
      .ids = "H6",
-     .finds = "The optimizer launches more than 500 kernels, or more than 5 per parameter tensor, "
-              "and takes at least 5 % of the step",
+     .finds =
+         "The optimizer launches more than 500 kernels, or more than 5 per parameter tensor, and takes at least 5 % of the step",
      .severity = "the optimizer's time",
      .guard = "fewer launches, or below 5 % of the step",
      .suppressed_by = "host.debug-mode",
@@ -404,8 +404,8 @@ constexpr Rule kHostRules[] = {
      .detect = unfused_optimizer},
     {.name = "host.zero-grad-fills",
      .ids = "H7",
-     .finds = "Each update fills at least as many tensors with zeros as there are parameters, for "
-              "at least 0.5 % of the step",
+     .finds =
+         "Each update fills at least as many tensors with zeros as there are parameters, for at least 0.5 % of the step",
      .severity = "time of these kernels",
      .guard = "fewer fills than parameter tensors, or their number is not known",
      .suppressed_by = "",
@@ -421,17 +421,16 @@ constexpr Rule kHostRules[] = {
      .detect = backward_overhead},
     {.name = "host.false-dependency",
      .ids = "H9",
-     .finds = "In each step kernels that are ready begin only after a collective of another stream "
-              "that was launched before them, and the device computes nothing until then, for at "
-              "least 1 % of the step",
+     .finds =
+         "In each step kernels that are ready begin only after a collective of another stream that was launched before them, and the device computes nothing until then, for at least 1 % of the step",
      .severity = "upper bound: the time from which they could have run until they begin",
-     .guard = "an event that orders the two streams, or one that was recorded after the "
-              "collective's launch; no events were recorded of the collective's stream; launches "
-              "that were not recorded, graphs of CUDA",
+     .guard =
+         "an event that orders the two streams, or one that was recorded after the collective's launch; "
+         "no events were recorded of the collective's stream; launches that were not recorded, graphs of CUDA",
      .suppressed_by = "host.debug-mode",
-     .advice = "a larger CUDA_DEVICE_MAX_CONNECTIONS (8 hardware queues unless it is set, 32 at "
-               "most; some launchers set 1): streams that share a queue wait for each other; or "
-               "fewer streams",
+     .advice =
+         "a larger CUDA_DEVICE_MAX_CONNECTIONS (8 hardware queues unless it is set, 32 at most; some launchers set 1): "
+         "streams that share a queue wait for each other; or fewer streams",
      .detect = false_dependency},
 };
 

@@ -51,11 +51,9 @@ int64_t median_lateness(const Report& report) {
 
 std::vector<Finding> clock_uncertain(const RuleInput& input) {
   if (!input.report.clock || input.report.clock->hosts.size() < 2) return {};
-  const HostClock* worst = nullptr;
+  const HostClock* worst = &input.report.clock->hosts.front();
   for (const HostClock& host : input.report.clock->hosts) {
-    const bool worse = worst == nullptr || !host.bound_ns ||
-                       (worst->bound_ns && *host.bound_ns > *worst->bound_ns);
-    if (worse) worst = &host;
+    if (!host.bound_ns || (worst->bound_ns && *host.bound_ns > *worst->bound_ns)) worst = &host;
   }
   const int64_t lateness = median_lateness(input.report);
   if (lateness <= 0) return {};
@@ -70,8 +68,8 @@ std::vector<Finding> clock_uncertain(const RuleInput& input) {
                   unknown ? std::string("no bound") : format_duration({*worst->bound_ns}),
                   format_duration({lateness}));
   finding.detail =
-      "figures that compare two hosts' clocks are no sharper than that: messages, broadcasts, who "
-      "was last. Waits in all-reduces come from durations, and are not touched";
+      "figures that compare two hosts' clocks are no sharper than that: messages, broadcasts, who was last. "
+      "Waits in all-reduces come from durations, and are not touched";
   finding.decided_by = {fmt::format("method: {}, {} probes", worst->method, worst->probes)};
   finding.refuted_by = {"nothing: it is what the alignment says of itself"};
   return {std::move(finding)};
@@ -99,8 +97,8 @@ std::vector<Finding> replay_refused(const RuleInput& input) {
   finding.title = fmt::format("the replay of this run is off by {} of a step: nothing is predicted",
                               format_share(replay->identity_error));
   finding.detail = fmt::format(
-      "costs that are said to be upper bounds are not made sharper; {} of the step is "
-      "in lags that no recorded cause explains",
+      "costs that are said to be upper bounds are not made sharper; "
+      "{} of the step is in lags that no recorded cause explains",
       format_share(replay->unexplained));
   finding.decided_by = {
       fmt::format("the recorded run replayed unchanged, over {} steps", replay->steps)};
@@ -210,11 +208,11 @@ constexpr Rule kHygieneRules[] = {
      .guard = "one NUMA node",
      .suppressed_by = "",
      .advice = "numactl --cpunodebind, or the launcher's binding",
-     .needs = "two things, neither of which is sampled: the core that the launching thread last "
-              "ran on (field 39 of /proc/PID/task/TID/stat), and the NUMA node of its GPU and "
-              "network card (numa_node of the PCI device in /sys; the trace knows a GPU by its "
-              "UUID, which leads to no PCI address). The run-queue delay, which is sampled, does "
-              "not tell a far core from a near one"},
+     .needs =
+         "two things, neither of which is sampled: "
+         "the core that the launching thread last ran on (field 39 of /proc/PID/task/TID/stat), and the NUMA node of its GPU and network card (numa_node of the PCI device in /sys; "
+         "the trace knows a GPU by its UUID, which leads to no PCI address). "
+         "The run-queue delay, which is sampled, does not tell a far core from a near one"},
 };
 
 }  // namespace

@@ -108,9 +108,9 @@ std::vector<Finding> single_process(const RuleInput& input) {
                                who(input, finding.ranks), kUpperBound);
   finding.evidence = evidence_of(input, finding.ranks, schema::Marker::kInput);
   finding.decided_by = {
-      named ? "the loader's ranges are those of PyTorch's single-process iterator"
-            : "no batch was ever ready when one was asked for, and no thread of the process was "
-              "busy that could have been making one",
+      named
+          ? "the loader's ranges are those of PyTorch's single-process iterator"
+          : "no batch was ever ready when one was asked for, and no thread of the process was busy that could have been making one",
       fmt::format("half of these ranks spend at least {} of a step there", ms(cost))};
   finding.refuted_by = {"a run with num_workers > 0 that is as slow"};
   return {std::move(finding)};
@@ -264,8 +264,8 @@ std::vector<Finding> cpu_oversubscription(const RuleInput& input) {
   finding.title = fmt::format("the process's own threads take the training thread's core: {}",
                               per_step(input, cost));
   finding.detail = fmt::format(
-      "the training thread was ready to run and on no core for so long; up to {} other busy "
-      "threads in a process, which use {} cores together",
+      "the training thread was ready to run and on no core for so long; "
+      "up to {} other busy threads in a process, which use {} cores together",
       threads, number(cores));
   finding.evidence = steps_evidence(input, finding.ranks);
   finding.decided_by = {
@@ -283,8 +283,8 @@ constexpr Rule kInputRules[] = {
      .finds = "More than half of the ranks wait for input for at least 5 % of the step",
      .severity = "median over ranks of the wait for input",
      .guard = "half of the ranks or fewer wait that long: a rank that waits alone is a straggler",
-     .suppressed_by = "input.single-process, input.epoch-restart, input.cpu-oversubscription, "
-                      "balance.straggler",
+     .suppressed_by =
+         "input.single-process, input.epoch-restart, input.cpu-oversubscription, balance.straggler",
      .advice = "more loader workers, prefetching, cheaper decoding, or a cache",
      .detect = bound},
     {.name = "input.single-process",
@@ -297,13 +297,13 @@ constexpr Rule kInputRules[] = {
      .detect = single_process},
     {.name = "input.pageable-copies",
      .ids = "I3",
-     .finds = "Batches are copied to the device from pageable memory, and nothing hides 1 % of the "
-              "step of it",
+     .finds =
+         "Batches are copied to the device from pageable memory, and nothing hides 1 % of the step of it",
      .severity = "exposed time of copies to the device",
      .guard = "copies come from page-locked memory, or computation hides them",
      .suppressed_by = "balance.straggler",
-     .advice = "pin_memory=True in the loader and .to(device, non_blocking=True), or a stream that "
-               "copies the next batch ahead",
+     .advice =
+         "pin_memory=True in the loader and .to(device, non_blocking=True), or a stream that copies the next batch ahead",
      .detect = pageable_copies},
     {.name = "input.epoch-restart",
      .ids = "I4",
@@ -317,18 +317,18 @@ constexpr Rule kInputRules[] = {
      .ids = "I6",
      .finds = "The training thread waits for a core while several threads of its process are busy",
      .severity = "run-queue delay of the training thread",
-     .guard = "below 3 % of the step, or the process has no two busy threads: then it is somebody "
-              "else's work",
+     .guard =
+         "below 3 % of the step, or the process has no two busy threads: then it is somebody else's work",
      .suppressed_by = "balance.straggler",
-     .advice = "fewer loader workers or threads: OMP_NUM_THREADS, torch.set_num_threads; workers × "
-               "threads × ranks should not exceed the cores",
+     .advice = "fewer loader workers or threads: OMP_NUM_THREADS, torch.set_num_threads; "
+               "workers × threads × ranks should not exceed the cores",
      .detect = cpu_oversubscription},
     {.name = "input.shards-overlap",
      .ids = "I5, M1",
      .finds = "Ranks that train one model read the same samples",
      .severity = "share of the steps that read what another rank reads, too",
-     .guard = "hashes were not announced, ranks pass messages (stages of one pipeline), or hardly "
-              "any hash agrees",
+     .guard =
+         "hashes were not announced, ranks pass messages (stages of one pipeline), or hardly any hash agrees",
      .suppressed_by = "",
      .advice = "give each rank a share of the data: DistributedSampler(num_replicas, rank)",
      .detect = shards_overlap},
@@ -338,8 +338,8 @@ constexpr Rule kInputRules[] = {
      .severity = "none in time: the model sees the same sequence again",
      .guard = "fewer than 3 batches in an epoch, fewer than 2 epochs, or hashes were not announced",
      .suppressed_by = "",
-     .advice = "call sampler.set_epoch(epoch) at the start of each epoch; in C++ on the sampler "
-               "that the loader really uses, for make_data_loader copies it",
+     .advice = "call sampler.set_epoch(epoch) at the start of each epoch; "
+               "in C++ on the sampler that the loader really uses, for make_data_loader copies it",
      .detect = order_repeats},
     {.name = "input.shards-uneven",
      .ids = "S9, M4",

@@ -156,8 +156,7 @@ std::vector<Finding> cache_churn(const RuleInput& input) {
                                 who_does(input, calls.ranks, "gives", "give"),
                                 per_step(input, *finding.cost_ns));
     finding.detail =
-        "what is given back is taken from the driver again at once, and both wait for "
-        "the device";
+        "what is given back is taken from the driver again at once, and both wait for the device";
     finding.refuted_by = {"a run without empty_cache() that gives as much memory back"};
   }
   return findings;
@@ -180,14 +179,13 @@ std::vector<Finding> allocator_stalls(const RuleInput& input) {
     finding.title = fmt::format("{} memory from the driver in the steady run: {}",
                                 who_does(input, finding.ranks, "takes", "take"),
                                 per_step(input, *finding.cost_ns));
-    finding.detail = retries.value_or(0) > 0
-                         ? fmt::format(
-                               "the allocator found no memory {} times, gave its cache back "
-                               "and tried again",
-                               *retries)
-                         : std::string(
-                               "its cache does not fit what is asked for: sizes change, or "
-                               "memory is short");
+    finding.detail =
+        retries.value_or(0) > 0
+            ? fmt::format(
+                  "the allocator found no memory {} times, gave its cache back and tried again",
+                  *retries)
+            : std::string(
+                  "its cache does not fit what is asked for: sizes change, or memory is short");
     if (retries) finding.decided_by.push_back(fmt::format("{} retries", *retries));
     finding.refuted_by = {"the calls are of another library's memory, and cost no time"};
   }
@@ -204,10 +202,9 @@ std::vector<Finding> fragmentation(const RuleInput& input) {
       continue;
     finding.ranks.push_back(memory.rank);
     if (finding.decided_by.size() >= 4) continue;
-    finding.decided_by.push_back(
-        fmt::format("rank {}: {} of the reserved memory is not allocated, {} lies in segments that "
-                    "are partly in use",
-                    memory.rank, format_share(*f.slack), format_share(*f.non_releasable)));
+    finding.decided_by.push_back(fmt::format(
+        "rank {}: {} of the reserved memory is not allocated, {} lies in segments that are partly in use",
+        memory.rank, format_share(*f.slack), format_share(*f.non_releasable)));
   }
   if (finding.ranks.empty()) return {};
   finding.title = fmt::format("{} much memory in pieces that nothing can use",
@@ -240,10 +237,10 @@ Outlook outlook_of(const RuleInput& input, const Leak& leak) {
         "(dprof record samples host.memory_available_bytes)"};
   }
   return {
-      fmt::format("at that rate the host's memory ends after {}: {} were left, of which {} "
-                  "take {} per step",
-                  words_of(input, *forecast), format_bytes(forecast->left_bytes),
-                  list_of(forecast->ranks), format_bytes(std::llround(forecast->bytes_per_step))),
+      fmt::format(
+          "at that rate the host's memory ends after {}: {} were left, of which {} take {} per step",
+          words_of(input, *forecast), format_bytes(forecast->left_bytes), list_of(forecast->ranks),
+          format_bytes(std::llround(forecast->bytes_per_step))),
       forecast->earliest < kSoon};
 }
 
@@ -318,8 +315,7 @@ std::vector<Finding> zero_candidate(const RuleInput& input) {
   finding.title = fmt::format("training state is {} of the peak, the same on {} ranks",
                               format_share(zero.share), zero.ranks);
   finding.detail = fmt::format(
-      "dividing it among them would free {} (optimizer state), {} (and gradients), {} (and "
-      "parameters) per rank",
+      "dividing it among them would free {} (optimizer state), {} (and gradients), {} (and parameters) per rank",
       format_bytes(zero.saved_bytes[0]), format_bytes(zero.saved_bytes[1]),
       format_bytes(zero.saved_bytes[2]));
   finding.evidence = steps_of(input, finding);
@@ -409,8 +405,8 @@ constexpr Rule kMemoryRules[] = {
      .severity = "the allocator's time on the rank that has most of it",
      .guard = "less than one call per step, or the program empties the cache itself",
      .suppressed_by = "memory.fragmentation, balance.straggler",
-     .advice = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the largest shape first; a "
-               "smaller peak",
+     .advice =
+         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the largest shape first; a smaller peak",
      .detect = allocator_stalls},
     {.name = "memory.cache-churn",
      .ids = "Mem3, M16",
@@ -422,8 +418,8 @@ constexpr Rule kMemoryRules[] = {
      .detect = cache_churn},
     {.name = "memory.fragmentation",
      .ids = "Mem4",
-     .finds = "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be "
-              "given back",
+     .finds =
+         "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be given back",
      .severity = "a risk",
      .guard = "allocator events were not recorded (detail standard and full do, on CUDA)",
      .suppressed_by = "",
@@ -432,8 +428,9 @@ constexpr Rule kMemoryRules[] = {
     {.name = "memory.leak",
      .ids = "Mem5",
      .finds = "Memory grows from step to step",
-     .severity = "steps until it is full; of host memory steps and hours until the host has none "
-                 "left for all its ranks, where a trace of the host tells what was left",
+     .severity =
+         "steps until it is full; "
+         "of host memory steps and hours until the host has none left for all its ranks, where a trace of the host tells what was left",
      .guard = "the growth is within its own uncertainty, or stops",
      .suppressed_by = "",
      .advice = "detach what is kept (losses, metrics), clear lists and caches",
@@ -445,13 +442,12 @@ constexpr Rule kMemoryRules[] = {
      .guard = "one rank, or devices of different kinds",
      .suppressed_by = "memory.leak",
      .advice =
-         "move work of rank 0 (loss, evaluation, copies of the model) elsewhere; divide layers "
-         "by memory",
+         "move work of rank 0 (loss, evaluation, copies of the model) elsewhere; divide layers by memory",
      .detect = imbalance},
     {.name = "memory.zero-candidate",
      .ids = "Mem7",
-     .finds = "Parameters, gradients and optimizer state are at least half of the peak on 4 ranks "
-              "or more that hold the same, and memory is short",
+     .finds =
+         "Parameters, gradients and optimizer state are at least half of the peak on 4 ranks or more that hold the same, and memory is short",
      .severity = "bytes that dividing them frees",
      .guard = "40 % of the memory is free, or fewer than 4 replicas",
      .suppressed_by = "",
@@ -475,8 +471,8 @@ constexpr Rule kMemoryRules[] = {
      .detect = retained_graph},
     {.name = "memory.headroom-unused",
      .ids = "Mem10",
-     .finds = "More than 40 % of the device's memory is never used while kernels are too small for "
-              "it",
+     .finds =
+         "More than 40 % of the device's memory is never used while kernels are too small for it",
      .severity = "none in time: what a larger batch would gain cannot be told",
      .guard = "the device is filled, or its size is not known",
      .suppressed_by = "host.launch-bound, compute.low-occupancy",

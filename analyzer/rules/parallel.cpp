@@ -102,8 +102,9 @@ std::vector<Finding> single_process(const RuleInput& input) {
   finding.title =
       fmt::format("one process drives all replicas (DataParallel): {}", per_step(input, cost));
   finding.detail = fmt::format(
-      "each step copies the model to the replicas and gathers their outputs; one thread at a time "
-      "launches for all of them. The cost is that of the copying, {}",
+      "each step copies the model to the replicas and gathers their outputs; "
+      "one thread at a time launches for all of them. "
+      "The cost is that of the copying, {}",
       kUpperBound);
   finding.decided_by = {
       fmt::format("phases replicate, gather and reduce in one process, {} in all", ms(cost)),
@@ -140,8 +141,8 @@ std::vector<Finding> bubble(const RuleInput& input) {
   finding.title = fmt::format("pipeline stages stand idle with {:.0f} micro-batch{} in flight: {}",
                               batches, batches == 1 ? "" : "es", per_step(input, cost));
   finding.detail = fmt::format(
-      "{} stages wait {} per step in the median; equal stages would be idle for {} of a step, with "
-      "{:.0f} micro-batches for {}; {}",
+      "{} stages wait {} per step in the median; "
+      "equal stages would be idle for {} of a step, with {:.0f} micro-batches for {}; {}",
       stages.size(), ms(wait), format_share(now), kEnoughPerStage * n, format_share(then),
       kUpperBound);
   finding.advice = fmt::format("at least {:.0f} micro-batches a step for {} stages",

@@ -98,7 +98,7 @@ class RuleRun {
   }
 
   // All ranks have a GPU and kernels of these classes, in each of the steps.
-  void kernel_all(KernelClass what, std::string name, int64_t ns_per_step) {
+  void kernel_all(KernelClass what, const std::string& name, int64_t ns_per_step) {
     for (RankDigest& digest : digests) {
       Facts& facts = digest.facts;
       facts.has_gpu = true;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "analyzer/rules/facts_support.h"
@@ -180,7 +179,8 @@ const CollectiveRecord* waited_alone(const RankDigest& waiting, const RankDigest
     int64_t& highest = called.try_emplace({group, record.function}, -1).first->second;
     highest = std::max(highest, record.sequence);
   }
-  for (const CollectiveRecord& record : waiting.collectives | std::views::reverse) {
+  for (auto last = waiting.collectives.rbegin(); last != waiting.collectives.rend(); ++last) {
+    const CollectiveRecord& record = *last;
     const int64_t group = waiting.communicators[record.communicator].hash;
     if (!is_synchronising(record.function) ||
         std::ranges::count(gone.communicators, group, &CommunicatorInfo::hash) == 0)
@@ -217,8 +217,7 @@ std::vector<Finding> ended_early(const RuleInput& input) {
     if (waited == nullptr) return {};
     finding.ranks.push_back(gone.rank);
     finding.decided_by.push_back(fmt::format(
-        "rank {} took {} batches and finished its {} steps; rank {} took {} and waits for it in "
-        "step {}, in {} #{}",
+        "rank {} took {} batches and finished its {} steps; rank {} took {} and waits for it in step {}, in {} #{}",
         gone.rank, gone.facts.batches.size(), gone.steps_begun, longest.rank,
         longest.facts.batches.size(), longest.steps_begun, word_of(waited->function),
         waited->sequence));
@@ -277,8 +276,8 @@ std::vector<Finding> epochs_apart(const RuleInput& input) {
       fmt::format("{} {} ahead of the others by an epoch in {} of {} steps", list_of(finding.ranks),
                   finding.ranks.size() == 1 ? "is" : "are", apart, range.size());
   finding.detail =
-      "their shards have fewer batches: their samples count more often, and at the end the others "
-      "wait for them in vain";
+      "their shards have fewer batches: "
+      "their samples count more often, and at the end the others wait for them in vain";
   for (const int rank : finding.ranks) {
     if (finding.evidence.size() >= kShownRanks) break;
     std::vector<const BatchFact*> shown;

@@ -82,7 +82,7 @@ std::vector<Finding> partial_accumulation(const RuleInput& input) {
         evidence(digest.rank, "step", std::move(rows),
                  {windows.dropped.front()->window.begin, windows.dropped.back()->window.end}));
   }
-  if (ranks.empty()) return {};
+  if (worst.all == 0) return {};  // no rank drops any
   const int64_t cost = worst.dropped_ns / static_cast<int64_t>(worst.all);
   Finding finding = priced(input, cost, 0.8, "unknown");
   finding.severity = std::max(finding.severity, FindingSeverity::kWarn);
@@ -90,8 +90,8 @@ std::vector<Finding> partial_accumulation(const RuleInput& input) {
   finding.title = fmt::format("{} of {} windows of gradients end without an update: {}",
                               worst.dropped.size(), worst.all, per_step(input, cost));
   finding.detail = fmt::format(
-      "they have fewer than the usual {} micro-batches, and no optimizer phase: their gradients go "
-      "to waste, or into the next window's",
+      "they have fewer than the usual {} micro-batches, and no optimizer phase: "
+      "their gradients go to waste, or into the next window's",
       worst.usual);
   finding.decided_by = {fmt::format("ranges micro_step: {} in a usual step, fewer in {} of {}",
                                     worst.usual, worst.dropped.size(), worst.all)};
@@ -132,8 +132,7 @@ std::vector<Finding> skipped_steps(const RuleInput& input) {
   finding.title = fmt::format("{} of {} steps change no parameter, because gradients overflow: {}",
                               skipped, updates, per_step(input, cost));
   finding.detail =
-      "the gradient scaler skipped them; a few are usual while it finds its scale, not "
-      "so many";
+      "the gradient scaler skipped them; a few are usual while it finds its scale, not so many";
   finding.decided_by = {
       fmt::format("{} updates of the gradient scaler, {} of them with no write to parameters",
                   updates, skipped)};
@@ -165,10 +164,9 @@ std::vector<Finding> many_writers(const RuleInput& input) {
   finding.detail =
       fmt::format("{} of it for checkpoints; replicas are equal, so one rank's file is enough; {}",
                   ms(sharded ? 0 : median_of(saves)), kUpperBound);
-  finding.decided_by = {
-      fmt::format("ranges of that kind on {} ranks, and no collective that speaks "
-                  "of divided parameters",
-                  ranks.size())};
+  finding.decided_by = {fmt::format(
+      "ranges of that kind on {} ranks, and no collective that speaks of divided parameters",
+      ranks.size())};
   finding.refuted_by = {"files that differ from rank to rank on purpose"};
   finding.evidence = evidence_of(input, ranks, Marker::kCheckpoint);
   if (finding.evidence.empty()) finding.evidence = steps_evidence(input, ranks);

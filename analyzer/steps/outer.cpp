@@ -23,7 +23,7 @@ Named named_by(std::string_view name) {
     const auto same = [](char a, char b) {
       return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
     };
-    return !std::ranges::search(name, part, same).empty();
+    return std::search(name.begin(), name.end(), part.begin(), part.end(), same) != name.end();
   };
   if (holds("checkpoint") || holds("save")) return Named::kCheckpoint;
   if (holds("valid") || holds("eval")) return Named::kValidation;

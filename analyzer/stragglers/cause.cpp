@@ -225,9 +225,11 @@ class Decision {
     }
     if (in_.work.on_device && blames_device()) return;
     if (!in_.work.on_device && has_no_cpu_time_for_it()) {
-      return decide("host", fmt::format("hardly any of its delay of {} is CPU time: the training "
-                                        "thread waited there, and for no core",
-                                        format_ms({of(best_).delta_ns})));
+      return decide(
+          "host",
+          fmt::format(
+              "hardly any of its delay of {} is CPU time: the training thread waited there, and for no core",
+              format_ms({of(best_).delta_ns})));
     }
     if (!in_.work.on_device && manages_memory()) return;
     const bool in_pipeline = in_.roles.of[*suspect_.rank].is_stage;
@@ -239,9 +241,9 @@ class Decision {
     if (cause_.like_batch && in_pipeline)
       return decide("stage_imbalance", "its stage of the pipeline is longer, forward as backward");
     if (cause_.like_batch) {
-      return decide("input_imbalance",
-                    "forward and backward grow alike, and the optimizer does not: as with more or "
-                    "longer samples");
+      return decide(
+          "input_imbalance",
+          "forward and backward grow alike, and the optimizer does not: as with more or longer samples");
     }
     const auto operators =
         against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
@@ -269,10 +271,11 @@ class Decision {
     const bool everywhere = ratio(OwnKind::kForward).value_or(0) > kCounts &&
                             ratio(OwnKind::kBackward).value_or(0) > kCounts;
     if (memory && matrix && everywhere && *memory >= kSlowMemory && *matrix < kMoreWork) {
-      decide("gpu_memory",
-             fmt::format("its kernels that are bound by memory take {:.2f} times as long, matrix "
-                         "products {:.2f}",
-                         *memory, *matrix));
+      decide(
+          "gpu_memory",
+          fmt::format(
+              "its kernels that are bound by memory take {:.2f} times as long, matrix products {:.2f}",
+              *memory, *matrix));
       return true;
     }
     if (!own.model.empty()) {
@@ -288,11 +291,11 @@ class Decision {
     const std::optional<double> theirs = usual([](const Machine& m) { return m.throttled; });
     const double more = own.throttled.value_or(0) - theirs.value_or(0);
     if (more < kThrottled && !(clock && *clock < kLowerClock)) return false;
-    decide("gpu_throttle",
-           fmt::format("its GPU was slowed down in {} of the samples (reasons {:#x}); its clock is "
-                       "{:.2f} of its peers'",
-                       format_share(own.throttled.value_or(0)), own.throttle_reasons,
-                       clock.value_or(1)));
+    decide(
+        "gpu_throttle",
+        fmt::format(
+            "its GPU was slowed down in {} of the samples (reasons {:#x}); its clock is {:.2f} of its peers'",
+            format_share(own.throttled.value_or(0)), own.throttle_reasons, clock.value_or(1)));
     return true;
   }
 
@@ -305,15 +308,17 @@ class Decision {
       return decide("rank0_work", "it is in a range that its peers do not have");
     }
     if (suspect_.shape == Shape::kRotating && suspect_.share < kByTurns) {
-      return decide("gc",
-                    "every rank's host stops now and then, each in steps of its own: as for "
-                    "collections of garbage; no range says so");
+      return decide(
+          "gc",
+          "every rank's host stops now and then, each in steps of its own: as for collections of garbage; "
+          "no range says so");
     }
     if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
     if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
-      return decide("gc",
-                    "the training thread stops now and then, outside of every phase: as for a "
-                    "collection of garbage; no range says so");
+      return decide(
+          "gc",
+          "the training thread stops now and then, outside of every phase: as for a collection of garbage; "
+          "no range says so");
     }
     if (suspect_.rank && !in_.machines.empty()) refine_wait();
   }
@@ -345,11 +350,12 @@ class Decision {
     if (more < kInKernel * delay_per_step() || *pages(own) - *their_pages < kFewPages ||
         *pages(own) < kMorePages * *their_pages)
       return false;
-    decide("allocator",
-           fmt::format("{} more CPU time per step than its peers' is the kernel's, which gives it "
-                       "{:.0f} pages of memory in each, and its peers {:.0f}: memory goes back to "
-                       "the system and comes again",
-                       format_ms({std::llround(more)}), *pages(own), *their_pages));
+    decide(
+        "allocator",
+        fmt::format(
+            "{} more CPU time per step than its peers' is the kernel's, which gives it {:.0f} pages of memory in each, and its peers {:.0f}: "
+            "memory goes back to the system and comes again",
+            format_ms({std::llround(more)}), *pages(own), *their_pages));
     return true;
   }
 
@@ -362,14 +368,14 @@ class Decision {
       if (least <= kMostOfIt) continue;
       return decide(
           known.cause,
-          fmt::format("in {:.0f} of {:.0f} looks at it outside of every phase the "
-                      "training thread {}: at least {} of its delay (95 % confidence)",
-                      looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
+          fmt::format(
+              "in {:.0f} of {:.0f} looks at it outside of every phase the training thread {}: "
+              "at least {} of its delay (95 % confidence)",
+              looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
     }
     if (manages_memory() || !has_no_cpu_time_for_it()) return;
     cause_.reasons.push_back(fmt::format(
-        "the training thread neither ran nor wanted a core, outside of every phase; what it waited "
-        "for {}",
+        "the training thread neither ran nor wanted a core, outside of every phase; what it waited for {}",
         all == 0 ? "was not recorded"
                  : fmt::format("cannot be told from {:.0f} looks at it", all)));
   }

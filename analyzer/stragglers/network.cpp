@@ -39,10 +39,9 @@ Verdict verdict_of(const Comparison& c, const SlowHost& host) {
   const double median = static_cast<double>(std::max<int64_t>(1, c.steps.info.median_ns));
   verdict.named = static_cast<double>(s.cost_ns) / median >= straggler_floor(c.steps.ranks.size());
   verdict.decided_by = {
-      fmt::format(
-          "{} slow {} have only host {} in common; their transfers take {:.2f} times as long "
-          "as those of comparable groups",
-          host.groups, host.groups == 1 ? "group" : "groups", host.host, host.ratio),
+      fmt::format("{} slow {} have only host {} in common; "
+                  "their transfers take {:.2f} times as long as those of comparable groups",
+                  host.groups, host.groups == 1 ? "group" : "groups", host.host, host.ratio),
       fmt::format("on its rank that has most of it, transfers take {} per step longer than usual",
                   format_ms({host.excess_ns}))};
   verdict.refuted_by = {
@@ -124,16 +123,14 @@ std::optional<Verdict> slower_network(const Comparison& c) {
   const double median = static_cast<double>(std::max<int64_t>(1, c.steps.info.median_ns));
   verdict.named = static_cast<double>(s.cost_ns) / median >= straggler_floor(c.steps.ranks.size());
   verdict.decided_by = {
-      fmt::format("from step {} on transfers between hosts take {} per step longer than before, "
-                  "and steps {} ± {}",
-                  since, format_ms({std::llround(by_transfers)}),
-                  format_ms({std::llround(lost.value)}),
-                  format_ms({std::llround(lost.half_width)})),
+      fmt::format(
+          "from step {} on transfers between hosts take {} per step longer than before, and steps {} ± {}",
+          since, format_ms({std::llround(by_transfers)}), format_ms({std::llround(lost.value)}),
+          format_ms({std::llround(lost.half_width)})),
       "every collective passes every link: whose it is cannot be told"};
   verdict.refuted_by = {
       "a bandwidth test between all pairs of hosts (iperf, nccl-tests) that is as fast as before",
-      "other work that shares the hosts' cores from that step on: over TCP it slows transfers, "
-      "too"};
+      "other work that shares the hosts' cores from that step on: over TCP it slows transfers, too"};
   return verdict;
 }
 

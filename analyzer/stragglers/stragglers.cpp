@@ -50,11 +50,10 @@ class Judge {
   Judgement run() {
     Judgement result;
     if (work_.steps.size() < kLeastSteps) {
-      note(
-          "not_computed",
-          fmt::format("stragglers: {} steady steps; at least {} are needed to tell what lasts from "
-                      "chance",
-                      work_.steps.size(), kLeastSteps));
+      note("not_computed",
+           fmt::format(
+               "stragglers: {} steady steps; at least {} are needed to tell what lasts from chance",
+               work_.steps.size(), kLeastSteps));
       return result;
     }
     if (roles_.sets.empty()) {
@@ -294,34 +293,33 @@ class Judge {
         fmt::format("without that, a step would take {} ± {} less: by then another rank is last",
                     format_ms({s.cost_ns}), format_ms({s.bound_ns})));
     verdict.refuted_by = {
-        "the same job with this rank's process on another machine: if the delay stays with the "
-        "rank "
-        "number, it is the work; if it stays with the machine, the machine"};
+        "the same job with this rank's process on another machine: "
+        "if the delay stays with the rank number, it is the work; "
+        "if it stays with the machine, the machine"};
     if (ranks() == 2)
       verdict.refuted_by.push_back(
           "a third rank: with two, one slow rank and one fast one look the same");
     if (work_.unknown_entries > 0) {
-      verdict.refuted_by.push_back(
-          fmt::format("a recording without losses: {} steps of ranks have incomplete records and "
-                      "were left out",
-                      work_.unknown_entries));
+      verdict.refuted_by.push_back(fmt::format(
+          "a recording without losses: {} steps of ranks have incomplete records and were left out",
+          work_.unknown_entries));
     }
   }
 
   void say_limits(const Judgement& result) {
     if (ranks() == 2) {
-      note(
-          "two_ranks",
-          "which of two ranks is the slow one is only relative: one rank slower than usual and one "
-          "faster than usual look the same");
+      note("two_ranks",
+           "which of two ranks is the slow one is only relative: "
+           "one rank slower than usual and one faster than usual look the same");
     }
     if (std::ranges::none_of(result.verdicts, &Verdict::named)) {
-      note("ranks_alike",
-           fmt::format(
-               "no rank holds the others up; a lasting delay of one rank would be found from "
-               "{} per step on. One that all ranks share cannot be seen by comparing them: "
-               "compare with another run (`dprof diff`)",
-               format_ms({result.detection->floor_ns})));
+      note(
+          "ranks_alike",
+          fmt::format(
+              "no rank holds the others up; a lasting delay of one rank would be found from {} per step on. "
+              "One that all ranks share cannot be seen by comparing them: "
+              "compare with another run (`dprof diff`)",
+              format_ms({result.detection->floor_ns})));
     }
   }
 

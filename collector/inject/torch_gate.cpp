@@ -124,10 +124,10 @@ void load(const Sight& sight) noexcept {
       refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
       return;
     }
-    snprintf(text, sizeof text,
-             "off: libdprof_torch.so is for LibTorch %s (build id %s), and there is no "
-             "libdprof_torch-%s.so beside it",
-             kTorchVersion, kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "ID");
+    snprintf(
+        text, sizeof text,
+        "off: libdprof_torch.so is for LibTorch %s (build id %s), and there is no libdprof_torch-%s.so beside it",
+        kTorchVersion, kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "ID");
     refuse(wire::Remark::kTorchVersionMismatch, text);
     return;
   }

@@ -35,11 +35,8 @@ schema::CaptureRow row_of(int64_t time_ns, CaptureState state, wire::DetailLevel
 // Rows of several writers, put in the order of their times.
 constexpr char kSortCapture[] =
     "CREATE TEMP TABLE sorted AS SELECT time_ns, state, detail, sources, cause FROM capture "
-    "ORDER BY time_ns, id;"
-    "DELETE FROM capture;"
-    "INSERT INTO capture (id, time_ns, state, detail, sources, cause) "
-    "SELECT rowid, time_ns, state, detail, sources, cause FROM temp.sorted;"
-    "DROP TABLE temp.sorted;";
+    "ORDER BY time_ns, id;DELETE FROM capture;INSERT INTO capture (id, time_ns, state, detail, sources, cause) "
+    "SELECT rowid, time_ns, state, detail, sources, cause FROM temp.sorted;DROP TABLE temp.sorted;";
 
 }  // namespace
 

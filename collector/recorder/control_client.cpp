@@ -65,8 +65,7 @@ Result<ControlReplies> ask_recorders(const fs::path& run, std::string_view reque
     all.replies.push_back(*std::move(reply));
   }
   std::ranges::sort(all.elsewhere);
-  const auto repeated = std::ranges::unique(all.elsewhere);
-  all.elsewhere.erase(repeated.begin(), repeated.end());
+  all.elsewhere.erase(std::unique(all.elsewhere.begin(), all.elsewhere.end()), all.elsewhere.end());
   if (!all.replies.empty()) return all;
   if (!all.elsewhere.empty()) {
     return fail(Code::kUsage,

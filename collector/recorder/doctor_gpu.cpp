@@ -152,8 +152,7 @@ Check check_cuda_driver() {
   check.meaning = "jobs here run on the CPU: no kernels, copies or NCCL collectives to record";
   if (nvidia_driver_seems_loaded()) {
     check.hint =
-        "the kernel's part of the driver is there: install libcuda of its version, or "
-        "give the container its GPUs";
+        "the kernel's part of the driver is there: install libcuda of its version, or give the container its GPUs";
   }
   return check;
 }

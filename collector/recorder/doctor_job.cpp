@@ -63,8 +63,7 @@ Check check_other_tools() {
   }
   check.state = Ability::kLimited;
   check.meaning = fmt::format(
-      "only one tool can have each of: {}; dprof replaces the injection "
-      "paths, and the trace says so",
+      "only one tool can have each of: {}; dprof replaces the injection paths, and the trace says so",
       taken);
   check.hint = "unset what you do not need, or `--cuda=off` / `--cuda=yield`";
   return check;

@@ -54,8 +54,7 @@ Check check_clock(const RunClock& clock) {
   }
   check.state = Ability::kLimited;
   check.found =
-      "clock_gettime: the CPU's tick counter is not constant, or the kernel does not "
-      "use it";
+      "clock_gettime: the CPU's tick counter is not constant, or the kernel does not use it";
   check.meaning = "each record costs some 15 ns more; nothing is missing";
   check.hint =
       "see /sys/devices/system/clocksource/clocksource0/current_clocksource: wanted is tsc";
@@ -135,8 +134,7 @@ Check check_limits() {
   if (file.rlim_cur < wire::kTotalBytes || addresses.rlim_cur < wire::kTotalBytes) {
     check.state = Ability::kNo;
     check.meaning = fmt::format(
-        "a process cannot map its rings ({} of addresses; pages only "
-        "where used): it records nothing",
+        "a process cannot map its rings ({} of addresses; pages only where used): it records nothing",
         format_bytes(static_cast<int64_t>(wire::kTotalBytes)));
     check.hint = "ulimit -f unlimited; ulimit -v unlimited";
   } else if (addresses.rlim_cur < kFewAddresses) {

@@ -167,10 +167,9 @@ Check check_torch(const FoundTorch& torch, const Check& torch_library) {
     check.hint = "see libdprof_torch.so";
   } else if (torch.build_id != DPROF_TORCH_BUILD_ID) {
     check.state = Ability::kNo;
-    check.meaning = fmt::format(
-        "its ops cannot be recorded: its build id is {}, not that of "
-        "libdprof_torch.so",
-        torch.build_id.empty() ? "unknown" : short_id(torch.build_id) + "…");
+    check.meaning =
+        fmt::format("its ops cannot be recorded: its build id is {}, not that of libdprof_torch.so",
+                    torch.build_id.empty() ? "unknown" : short_id(torch.build_id) + "…");
     check.hint = "cmake --preset release -DDPROF_TORCH_VENV=/path/of/your/venv";
   } else {
     check.found = fmt::format("{}, the one that libdprof_torch.so is for", torch.version);

@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kSlackNs = kNsPerSecond;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr uint32_t kHostStream = ~uint32_t{0};  // instead of a stream
+constexpr uint64_t kLongestFlushNs = 3600u * static_cast<uint64_t>(kNsPerSecond);
 
 std::optional<int64_t> unless_zero(uint64_t value) {
   return value == 0 ? std::nullopt : std::optional(static_cast<int64_t>(value));
@@ -52,10 +53,7 @@ bool GpuRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, i
     case Kind::kDeviceClock:
       return on_device_clock(record, time_ns);
     case Kind::kGpuFlush:
-      ready_before_ns_ = last_flush_ns_;
-      last_flush_ns_ = std::max(time_ns, last_flush_ns_.value_or(time_ns));
-      context_.output.set_meta("last_gpu_flush_ns", std::to_string(*last_flush_ns_));
-      return true;
+      return on_flush(record, time_ns);
     default:
       return false;
   }
@@ -83,6 +81,21 @@ std::optional<GpuRows::Times> GpuRows::times(int64_t start_ns, int64_t end_ns, u
   const std::optional<int64_t> end = host_time(end_ns, flags, time_ns);
   if (!start || !end || *end < *start) return std::nullopt;
   return Times{*start, *end - *start};
+}
+
+bool GpuRows::on_flush(const wire::Record& record, int64_t time_ns) {
+  ready_before_ns_ = last_flush_ns_;
+  last_flush_ns_ = std::max(time_ns, last_flush_ns_.value_or(time_ns));
+  context_.output.set_meta("last_gpu_flush_ns", std::to_string(*last_flush_ns_));
+  const uint64_t cost_ns = body_of<wire::GpuFlush>(record).cost_ns;
+  if (cost_ns > kLongestFlushNs) return true;
+  ++flushes_;
+  flush_ns_ += static_cast<int64_t>(cost_ns);
+  longest_flush_ns_ = std::max(longest_flush_ns_, static_cast<int64_t>(cost_ns));
+  context_.output.set_meta("gpu_flushes", std::to_string(flushes_));
+  context_.output.set_meta("gpu_flush_ns", std::to_string(flush_ns_));
+  context_.output.set_meta("gpu_flush_longest_ns", std::to_string(longest_flush_ns_));
+  return true;
 }
 
 bool GpuRows::on_activity(const wire::ReadRecord& read, int64_t time_ns) {
@@ -272,10 +285,10 @@ void GpuRows::write(const Call& call) {
 void GpuRows::finish() {
   write_until(std::numeric_limits<int64_t>::max());
   if (late_ != 0) {
-    append_diagnostic(context_.output, "late_gpu_rows", late_,
-                      fmt::format("{} rows of CUPTI came after later ones of their lane had been "
-                                  "written",
-                                  late_));
+    append_diagnostic(
+        context_.output, "late_gpu_rows", late_,
+        fmt::format("{} rows of CUPTI came after later ones of their lane had been written",
+                    late_));
   }
   if (without_time_ != 0) {
     append_diagnostic(context_.output, "gpu_without_time", without_time_,

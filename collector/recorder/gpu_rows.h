@@ -83,6 +83,7 @@ class GpuRows {
     std::optional<int64_t> duration_ns;
   };
 
+  bool on_flush(const wire::Record& record, int64_t time_ns);
   bool on_activity(const wire::ReadRecord& read, int64_t time_ns);
   bool on_call(const wire::Record& record, int64_t time_ns);
   bool on_overhead(const wire::Record& record, const ThreadRef& thread, int64_t time_ns);
@@ -112,6 +113,7 @@ class GpuRows {
   std::optional<int64_t> last_flush_ns_, ready_before_ns_;
   int64_t next_activity_ = 1;
   int64_t late_ = 0, without_time_ = 0;
+  int64_t flushes_ = 0, flush_ns_ = 0, longest_flush_ns_ = 0;
   int64_t rows_ = 0;
 };
 

@@ -50,9 +50,11 @@ class GpuRowsTest : public DrainTest {
     body.correlation = 5;
     ring_.push(record_of(Kind::kGpuEvent, 0, now_, body));
   }
-  void gpu_flush(uint64_t ticks) {
+  void gpu_flush(uint64_t ticks, uint64_t cost_ns = 0) {
     now_ = ticks;
-    ring_.push(record_of(Kind::kGpuFlush, 0, ticks, wire::GpuFlush{}));
+    wire::GpuFlush flush{};
+    flush.cost_ns = cost_ns;
+    ring_.push(record_of(Kind::kGpuFlush, 0, ticks, flush));
   }
   int64_t lost(schema::LossReason reason) {
     int64_t count = 0;
@@ -106,16 +108,21 @@ TEST_F(GpuRowsTest, ARowWaitsForTheFlushAfterTheNext) {
   EXPECT_EQ(written(), 0u) << "an earlier one may still be running";
   kernel(1'000'000, 3'900'000);
   kernel(4'100'000, 4'200'000);
-  gpu_flush(5'000'000);
+  gpu_flush(5'000'000, 700);
   drain_.pass();
   drain_.flush();
   EXPECT_EQ(written(), 2u);
+  gpu_flush(5'000'000, 500);
+  gpu_flush(5'000'000, ~uint64_t{0});  // no time that a flush takes
   end();
   const auto all = rows<GpuActivityRow>(*trace_);
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].start_ns, 1'000'000);
   EXPECT_EQ(all[2].start_ns, 4'100'000);
   EXPECT_EQ(trace_->meta("last_gpu_flush_ns"), "5000000");
+  EXPECT_EQ(trace_->meta("gpu_flushes"), "3");
+  EXPECT_EQ(trace_->meta("gpu_flush_ns"), "1200");
+  EXPECT_EQ(trace_->meta("gpu_flush_longest_ns"), "700");
   EXPECT_THAT(rows<schema::DiagnosticRow>(*trace_), IsEmpty());
 }
 

@@ -137,10 +137,11 @@ void ProcessSampler::sample_threads(FileText& file, size_t most, const Deliver& 
   for (const auto& [tid, thread] : threads_) order_.push_back(tid);
   // From the one after the last that was looked at, in a circle; those that ran lately first.
   const auto next = std::ranges::upper_bound(order_, turn_);
-  std::ranges::rotate(order_, next);
-  const auto idle = std::ranges::stable_partition(
-      order_, [this](int tid) { return threads_[tid].idle_rounds < kRoundsToIdle; });
-  const auto busy = static_cast<size_t>(idle.begin() - order_.begin());
+  std::rotate(order_.begin(), next, order_.end());
+  const auto idle = std::stable_partition(order_.begin(), order_.end(), [this](int tid) {
+    return threads_[tid].idle_rounds < kRoundsToIdle;
+  });
+  const auto busy = static_cast<size_t>(idle - order_.begin());
   if (busy > most && !limit_told_) {
     limit_told_ = true;
     deliver(RecorderDiagnostic{

@@ -330,12 +330,13 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
   if (!alone.ok()) return fail(alone.error());
   const std::vector<std::string> living = living_recorders(path);
   if (!living.empty()) {
-    return fail(Code::kUsage,
-                fmt::format("{}: a recorder works in this folder ({})", path.string(),
-                            fmt::join(living, ", ")),
-                fmt::format("wait until it has ended; one that was killed on another host is taken "
-                            "for alive for {} s",
-                            LockFile::kSilence.count()));
+    return fail(
+        Code::kUsage,
+        fmt::format("{}: a recorder works in this folder ({})", path.string(),
+                    fmt::join(living, ", ")),
+        fmt::format(
+            "wait until it has ended; one that was killed on another host is taken for alive for {} s",
+            LockFile::kSilence.count()));
   }
   if (const Status present = folder.be_present({}); !present.ok()) return fail(present.error());
   return folder;

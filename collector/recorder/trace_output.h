@@ -100,7 +100,7 @@ class TraceOutput {
     ++uncommitted_;
     note(writer_->append(row));
   }
-  void note(Status status) {
+  void note(const Status& status) {
     if (status.ok()) return;
     if (!failure_) failure_ = status.error();
     unwritten_ += uncommitted_;  // the transaction that they stood in is gone

@@ -11,8 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(Script, LinesCommentsAndBlanks) {
   const auto script = parse_script(
-      "# a comment\n"
-      "\n"
+      "# a comment\n\n"
       "view heatmap\n"
       "  select finding:1   # the dearest\r\n"
       "select name:a#b\n"

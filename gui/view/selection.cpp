@@ -62,8 +62,7 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
     return fail(
         Code::kUsage,
         say("rank {} has no row {} in table {}", selector.number, selector.row, selector.table),
-        say("rows that the timeline shows are those of host_range, collective and "
-            "gpu_activity"));
+        say("rows that the timeline shows are those of host_range, collective and gpu_activity"));
   }
   selection.slice = place;
   selection.ranks = {rank};

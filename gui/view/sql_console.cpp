@@ -132,9 +132,8 @@ std::string title_of_statement(std::string_view text) {
   text = trimmed_statement(text);
   if (text.starts_with("--")) text = trimmed_statement(text.substr(2, text.find('\n') - 2));
   std::string title = analyzer::printable(text);
-  const auto twice =
-      std::ranges::unique(title, [](char a, char b) { return a == ' ' && b == ' '; });
-  title.erase(twice.begin(), twice.end());
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  title.erase(std::unique(title.begin(), title.end(), both_blank), title.end());
   return cut(std::move(title), kMost);
 }
 

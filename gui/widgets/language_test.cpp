@@ -35,8 +35,8 @@ namespace fs = std::filesystem;
 
 std::string file_with(std::string_view messages) {
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!DOCTYPE TS>\n<TS version=\"2.1\" "
-      "language=\"de\">\n<context><name>view</name>{}</context></TS>\n",
+      "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!DOCTYPE TS>\n"
+      "<TS version=\"2.1\" language=\"de\">\n<context><name>view</name>{}</context></TS>\n",
       messages);
 }
 
@@ -317,8 +317,7 @@ class Reader {
   void read(QString text) {
     // The analyser's words, units, SQL, and the name of the program.
     static const char* const kEnglish[] = {
-        "SELECT id, start_ns, duration_ns FROM host_range ORDER "
-        "BY duration_ns DESC LIMIT 20",
+        "SELECT id, start_ns, duration_ns FROM host_range ORDER BY duration_ns DESC LIMIT 20",
         "all_reduce",
         "exposed wait",
         "exposed transfer",

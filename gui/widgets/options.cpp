@@ -175,10 +175,10 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
                  "look at the run as a saved view says (a window keeps it as dprofview.json)");
   app.add_option("--script", script, "do what a file of commands says, and end (docs/gui.md)")
       ->check(reading(read_script, options, "FILE"));
-  app.add_option("--select", options.selectors,
-                 "select and show: rank:N, rank:N/stream:M, step:N, steps:N..N, finding:N, "
-                 "row:RANK/TABLE/ID, range:T..T, "
-                 "collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN (repeatable)")
+  app.add_option(
+         "--select", options.selectors,
+         "select and show: rank:N, rank:N/stream:M, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, "
+         "range:T..T, collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--view", views,
                  "page or dock to show (repeatable), default: as the run is: " + view_words())
@@ -196,9 +196,9 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
       ->check(reading(read_memory, options, "SIZE"));
   app.add_option("--theme", theme, "light or dark; default: as the desktop")
       ->check(CLI::IsMember({"light", "dark"}));
-  app.add_option("--language", options.language,
-                 "show texts in this language (XX, or a file dprof_XX.ts); default: the user's, "
-                 "English with an output");
+  app.add_option(
+      "--language", options.language,
+      "show texts in this language (XX, or a file dprof_XX.ts); default: the user's, English with an output");
   app.add_option("--scale", options.scale, "pixels per logical pixel: 1, 1.25, 2")
       ->check(CLI::IsMember({"1", "1.25", "1.5", "2"}));
   app.add_option("--timeout", timeout, "give up after this time (with an output), 60s")

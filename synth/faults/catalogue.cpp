@@ -34,8 +34,7 @@ constexpr FaultKind kCatalogue[] = {
      "Every rank's host stops for ms in forward, each in steps of its own, without a trace of why.",
      "gc", 200, 1, "ms, probability"},
     {"item-sync", Family::kFault,
-     "`.item()` in forward, count times a step, and Python for ms before the next launch: the "
-     "device runs dry.",
+     "`.item()` in forward, count times a step, and Python for ms before the next launch: the device runs dry.",
      "synchronisation", 0.5, 1, "count, ms", true},
     {"cpu-contention", Family::kFault,
      "Another process has the core: operators take factor times as long, more or less at random; "
@@ -114,8 +113,8 @@ constexpr FaultKind kCatalogue[] = {
     {"hang-network", Family::kHang, "The network stands still; every member is in the collective.",
      "network"},
     {"hang-queued", Family::kHang,
-     "A rank's collective stands in its queue behind one of another communicator, whose other "
-     "member sleeps: that one is the culprit.",
+     "A rank's collective stands in its queue behind one of another communicator, whose other member sleeps: "
+     "that one is the culprit.",
      "host", 0, 1, "rank, other"},
     {"hang-two-culprits", Family::kHang, "In each half of the ranks one sleeps.", "host", 0, 1,
      "rank, other"},

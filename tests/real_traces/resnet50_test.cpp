@@ -225,14 +225,14 @@ TEST_P(Resnet50Test, Operators) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kineto, Resnet50Test,
-                         ::testing::Values(SpanCase{"resnet50_num_workers_0",
-                                                    "resnet50_1gpu/resnet50_num_workers_0/"
-                                                    "worker0.1623143089861.pt.trace.json.gz"},
-                                           SpanCase{"resnet50_num_workers_4",
-                                                    "resnet50_1gpu/resnet50_num_workers_4/"
-                                                    "worker0.1623212756351.pt.trace.json.gz"}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Kineto, Resnet50Test,
+    ::testing::Values(
+        SpanCase{"resnet50_num_workers_0",
+                 "resnet50_1gpu/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"},
+        SpanCase{"resnet50_num_workers_4",
+                 "resnet50_1gpu/resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz"}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace dprof::real_traces

@@ -291,9 +291,9 @@ std::string slow_link_means() {
     return fmt::format("not possible here: {} (needs root, network namespaces and tc with tbf)",
                        finished.errors.empty() ? "refused" : finished.errors);
   }
-  return kernel_has_netem() ? "rate: tbf; delay, loss: netem; under scripts/hosts"
-                            : "rate: tbf; delay, loss: forwarding process (the kernel has no "
-                              "netem); under scripts/hosts";
+  return kernel_has_netem()
+             ? "rate: tbf; delay, loss: netem; under scripts/hosts"
+             : "rate: tbf; delay, loss: forwarding process (the kernel has no netem); under scripts/hosts";
 }
 
 }  // namespace dprof::trainer_harness

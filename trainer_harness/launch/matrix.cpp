@@ -124,8 +124,8 @@ std::string read_matrix(const std::filesystem::path& file) {
   std::string text(std::istreambuf_iterator<char>(in), {});
   if (in) return text;
   throw UsageError(
-      fmt::format("--matrix {}: cannot be read\nhint: it is a file with a run on each "
-                  "line, as in \"ranks=2 --steps 20\"",
+      fmt::format("--matrix {}: cannot be read\n"
+                  "hint: it is a file with a run on each line, as in \"ranks=2 --steps 20\"",
                   file.string()));
 }
 
@@ -177,8 +177,7 @@ std::vector<MatrixRun> parse_matrix(std::string_view text) {
   }
   if (!runs.empty()) return runs;
   throw UsageError(
-      "--matrix: the file has no runs\nhint: a line is a run, as in \"ranks=2 --steps "
-      "20\"");
+      "--matrix: the file has no runs\nhint: a line is a run, as in \"ranks=2 --steps 20\"");
 }
 
 std::vector<std::string> matrix_command(const MatrixRun& run, const std::string& prefix,

@@ -16,10 +16,9 @@ namespace dprof::trainer_harness {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view what) {
-  throw UsageError(
-      fmt::format("--affinity \"{}\": {}\nhint: cores of each local rank, as in \"0;1\" or "
-                  "\"0-1,4;2,3\"",
-                  text, what));
+  throw UsageError(fmt::format(
+      "--affinity \"{}\": {}\nhint: cores of each local rank, as in \"0;1\" or \"0-1,4;2,3\"", text,
+      what));
 }
 
 int core_number(std::string_view text, std::string_view part) {

@@ -28,8 +28,8 @@ MeetingPlace meeting_place(int nodes) {
   const std::string port = process_environment("MASTER_PORT").value_or("");
   if (nodes > 1 && (address.empty() || port.empty())) {
     throw UsageError(
-        fmt::format("{} is not set, but there are {} hosts\nhint: set it to the "
-                    "{} of the first host, on all of them",
+        fmt::format("{} is not set, but there are {} hosts\n"
+                    "hint: set it to the {} of the first host, on all of them",
                     address.empty() ? "MASTER_ADDR" : "MASTER_PORT", nodes,
                     address.empty() ? "address" : "same free port"));
   }
@@ -98,10 +98,9 @@ Variables rank_variables(const RankPlace& place, bool elastic, const std::string
 
 int spawn_ranks(const Options& options, const std::vector<std::string>& arguments) {
   if (const std::optional<std::string> rank = process_environment("RANK")) {
-    throw UsageError(
-        fmt::format("--spawn within rank {} of another launcher\nhint: leave --spawn "
-                    "out, or the launcher",
-                    *rank));
+    throw UsageError(fmt::format(
+        "--spawn within rank {} of another launcher\nhint: leave --spawn out, or the launcher",
+        *rank));
   }
   const int nodes = options.launch.nodes.value_or(1);
   const int node = options.launch.node_rank.value_or(0);

@@ -85,10 +85,10 @@ void check_strategy_options(const Options& options, const JobShape& job) {
             "leave --find-unused out");
   refuse_if(given.backend == Backend::kNccl && !job.has_ranks, "--backend nccl needs ranks",
             "start it with --spawn N, dprof record -n N or torchrun --no-python");
-  refuse_if(given.backend == Backend::kNccl && kind == kParameterServer,
-            "--strategy parameter-server with --backend nccl: a server receives from any rank, "
-            "which NCCL cannot",
-            "take --backend gloo");
+  refuse_if(
+      given.backend == Backend::kNccl && kind == kParameterServer,
+      "--strategy parameter-server with --backend nccl: a server receives from any rank, which NCCL cannot",
+      "take --backend gloo");
   const bool talks = given.metrics != Metrics::kNone || given.barrier != BarrierKind::kNone;
   refuse_if(talks && !job.has_ranks, "--metrics and --barrier are between ranks, and this is one",
             "start it with --spawn N, dprof record -n N or torchrun --no-python");
@@ -99,20 +99,20 @@ void check_averaging(const Options& options) {
   const DistributionOptions& given = options.distribution;
   refuse_if(given.first_bucket_mb.value_or(0) > given.bucket_mb,
             "--first-bucket-mb is above --bucket-mb", "the first bucket is the smallest");
-  refuse_if(!given.overlap && (given.compression != Compression::kNone || given.find_unused ||
-                               given.static_graph || given.bucket_view),
-            "--overlap off has no Reducer, and --grad-compress, --find-unused, --static-graph and "
-            "--bucket-view are settings of the Reducer",
-            "leave --overlap off out");
-  refuse_if(given.compression == Compression::kTopK &&
-                options.training.grad_scaler.value_or(options.training.amp == Amp::kFp16),
-            "--grad-compress topk with a gradient scaler: what is kept back has another scale by "
-            "the time it is sent",
-            "take --amp bf16 without a scaler, or --grad-compress fp16");
+  refuse_if(
+      !given.overlap && (given.compression != Compression::kNone || given.find_unused ||
+                         given.static_graph || given.bucket_view),
+      "--overlap off has no Reducer, and --grad-compress, --find-unused, --static-graph and --bucket-view are settings of the Reducer",
+      "leave --overlap off out");
+  refuse_if(
+      given.compression == Compression::kTopK &&
+          options.training.grad_scaler.value_or(options.training.amp == Amp::kFp16),
+      "--grad-compress topk with a gradient scaler: what is kept back has another scale by the time it is sent",
+      "take --amp bf16 without a scaler, or --grad-compress fp16");
   refuse_if(
       given.static_graph && options.training.accumulate > 1 && options.training.no_sync,
-      "--static-graph with --accumulate: the Reducer also counts the gradients of micro-steps "
-      "that are not reduced, and then reduces none",
+      "--static-graph with --accumulate: "
+      "the Reducer also counts the gradients of micro-steps that are not reduced, and then reduces none",
       "leave --static-graph out, or add --no-sync off");
   if (options.data.uneven != Uneven::kJoin) return;
   refuse_if(options.mistake == Mistake::kPartialWindow,
@@ -120,8 +120,7 @@ void check_averaging(const Options& options) {
             "take one of them");
   refuse_if(
       options.training.accumulate > 1 && !options.training.no_sync,
-      "--uneven join with --no-sync off: a rank without data cannot know how many micro-steps "
-      "the others have left",
+      "--uneven join with --no-sync off: a rank without data cannot know how many micro-steps the others have left",
       "leave --no-sync off out");
   refuse_if(!given.shares.empty() || given.rebalance_every > 0,
             "--uneven join with --shares or --rebalance: these divide each batch, not the data",
@@ -211,8 +210,7 @@ void check_mistake(const Options& options, const JobShape& job) {
       return;
     case Mistake::kModelParallelOneDevice:
       refuse_if(kind != kModelParallel, "--mistake mp-one-device is one of model parallelism",
-                "add --strategy "
-                "model-parallel");
+                "add --strategy model-parallel");
       return;
     case Mistake::kPartialWindow:
       refuse_if(options.training.accumulate < 2,

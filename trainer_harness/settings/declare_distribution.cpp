@@ -53,9 +53,9 @@ void declare_unequal_ranks(Group& group, DistributionOptions& to) {
                }
              });
   group
-      .value("--rebalance", to.rebalance_every, "K",
-             "dynamic load balancing: divide the global batch anew every K steps, by measured "
-             "throughput (ddp)")
+      .value(
+          "--rebalance", to.rebalance_every, "K",
+          "dynamic load balancing: divide the global batch anew every K steps, by measured throughput (ddp)")
       ->check(above_zero());
 }
 
@@ -118,8 +118,7 @@ void declare_communication(CLI::App& app, Options& options) {
   group.choice<Metrics>(
       "--metrics", to.metrics,
       {{"none", Metrics::kNone}, {"all-gather", Metrics::kAllGather}, {"reduce", Metrics::kReduce}},
-      "custom collectives: gather predictions on all ranks, reduce figures to "
-      "rank 0");
+      "custom collectives: gather predictions on all ranks, reduce figures to rank 0");
   group.value("--metrics-every", to.metrics_every, "K", "steps between two of these")
       ->check(above_zero())
       ->capture_default_str();

@@ -87,9 +87,9 @@ void declare_launch(CLI::App& app, Options& options) {
               "resource scheduling: cores of each local rank, as in \"0;1\" or \"0-1,4;2,3\"");
   group.value("--matrix", to.matrix, "FILE",
               "one run after another: lines of [name:] [ranks=N] [expect=fail] OPTIONS");
-  group.value("--matrix-command", to.matrix_command, "WORDS",
-              "with --matrix: what starts each run, as in \"dprof record -n {ranks} -o {dir}/run "
-              "--\"; default: --spawn");
+  group.value(
+      "--matrix-command", to.matrix_command, "WORDS",
+      "with --matrix: what starts each run, as in \"dprof record -n {ranks} -o {dir}/run --\"; default: --spawn");
   app.add_flag("--list", to.list, "name strategies, models, techniques, faults and mistakes")
       ->group("Launch");
   app.add_flag("--check-env", to.check_env, "environment check: versions, devices, ranks, clock")

@@ -24,12 +24,12 @@ void declare_training(CLI::App& app, Options& options) {
              "samples of all ranks together; each takes its part")
       ->check(above_zero())
       ->excludes(batch);
-  group.choice<OptimizerKind>("--optimizer", to.optimizer,
-                              {{"sgd", OptimizerKind::kSgd},
-                               {"adam", OptimizerKind::kAdam},
-                               {"custom", OptimizerKind::kCustom}},
-                              "SGD, Adam, or a custom optimizer of the trainer's own (default: the "
-                              "model's)");
+  group.choice<OptimizerKind>(
+      "--optimizer", to.optimizer,
+      {{"sgd", OptimizerKind::kSgd},
+       {"adam", OptimizerKind::kAdam},
+       {"custom", OptimizerKind::kCustom}},
+      "SGD, Adam, or a custom optimizer of the trainer's own (default: the model's)");
   group.value("--lr", to.learning_rate, "X", "learning rate (default: the model's)")
       ->check(not_negative());
   group.value("--momentum", to.momentum, "X", "of SGD (default: the model's)")
@@ -100,12 +100,12 @@ void declare_data(CLI::App& app, Options& options) {
       ->check(above_zero());
   group.value("--image-size", to.image_size, "PIXELS", "edge of the images (default: the model's)")
       ->check(above_zero());
-  group.choice<SamplerKind>("--sampler", to.sampler,
-                            {{"random", SamplerKind::kRandom},
-                             {"sequential", SamplerKind::kSequential},
-                             {"none", SamplerKind::kNone}},
-                            "DistributedSampler: how the ranks share the data; none: each reads "
-                            "all of it (mistake M1)");
+  group.choice<SamplerKind>(
+      "--sampler", to.sampler,
+      {{"random", SamplerKind::kRandom},
+       {"sequential", SamplerKind::kSequential},
+       {"none", SamplerKind::kNone}},
+      "DistributedSampler: how the ranks share the data; none: each reads all of it (mistake M1)");
   group.on_off("--set-epoch", to.set_epoch,
                "set_epoch: draw a new order in each epoch; off: mistake M2");
   group
@@ -114,10 +114,11 @@ void declare_data(CLI::App& app, Options& options) {
       ->check(not_negative())
       ->capture_default_str();
   group
-      .text("--uneven", "pad|drop|join|skew:F",
-            "data that does not divide evenly: repeat samples, leave some out, go on until all "
-            "have ended, or a rank 0 with F times the others' (mistake M4)",
-            [&to](const std::string& text) { read_uneven(to, text); })
+      .text(
+          "--uneven", "pad|drop|join|skew:F",
+          "data that does not divide evenly: "
+          "repeat samples, leave some out, go on until all have ended, or a rank 0 with F times the others' (mistake M4)",
+          [&to](const std::string& text) { read_uneven(to, text); })
       ->default_str("pad");
 }
 

@@ -33,8 +33,7 @@ int number(const char* name, const std::string& value, int low, int high) {
   const auto [stop, error] = std::from_chars(value.data(), end, result);
   if (error != std::errc{} || stop != end || result < low || result > high) {
     throw UsageError(
-        fmt::format("{}={} is not a number of {} to {}\nhint: the launcher sets it, for "
-                    "each rank",
+        fmt::format("{}={} is not a number of {} to {}\nhint: the launcher sets it, for each rank",
                     name, value, low, high));
   }
   return result;
@@ -42,11 +41,11 @@ int number(const char* name, const std::string& value, int low, int high) {
 
 std::string needed(const Environment& environment, const char* name, const char* because) {
   if (std::optional<std::string> value = environment(name); value && !value->empty()) return *value;
-  throw UsageError(
-      fmt::format("{} is not set, but {} is\nhint: start the ranks with dprof record -n N, "
-                  "torchrun --no-python, "
-                  "or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each",
-                  name, because));
+  throw UsageError(fmt::format(
+      "{} is not set, but {} is\n"
+      "hint: "
+      "start the ranks with dprof record -n N, torchrun --no-python, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each",
+      name, because));
 }
 
 std::string text_of(const Environment& environment, const char* name) {
@@ -110,10 +109,9 @@ int find_local_rank(const Environment& environment, const Launcher& launcher,
                     std::optional<int> given, const Rendezvous& found) {
   if (given && *given < 0) given.reset();  // -1: scripts' usual default
   if (given && *given >= found.world_size) {
-    throw UsageError(
-        fmt::format("--local_rank {}: the job has {} ranks\nhint: local ranks count "
-                    "from 0 on each host",
-                    *given, found.world_size));
+    throw UsageError(fmt::format(
+        "--local_rank {}: the job has {} ranks\nhint: local ranks count from 0 on each host",
+        *given, found.world_size));
   }
   const std::optional<std::string> told = environment(launcher.local_rank);
   if (!told) return given.value_or(found.rank);

@@ -25,13 +25,14 @@ std::string text_of(const std::vector<int64_t>& parts) {
 void check_usable(const Options& options) {
   if (options.data.sampler == SamplerKind::kNone || options.data.uneven != Uneven::kPad) {
     throw UsageError(
-        "--shares and --rebalance divide one global batch: they do not go with --sampler none or "
-        "--uneven\nhint: leave those out");
+        "--shares and --rebalance divide one global batch: they do not go with --sampler none or --uneven\n"
+        "hint: leave those out");
   }
   if (options.distribution.rebalance_every > 0 && options.training.sync_bn) {
     throw UsageError(
-        "--rebalance does not go with --sync-bn: the ranks wait for each other within forward, so "
-        "that none has a time of its own\nhint: take --shares");
+        "--rebalance does not go with --sync-bn: "
+        "the ranks wait for each other within forward, so that none has a time of its own\n"
+        "hint: take --shares");
   }
   if (!options.training.no_sync && options.training.accumulate > 1 &&
       options.distribution.rebalance_every > 0) {

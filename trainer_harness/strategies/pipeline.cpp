@@ -48,8 +48,8 @@ void check_stages(const Context& context) {
   const Options& options = context.options;
   if (options.mistake == Mistake::kModelParallelOneDevice) {
     throw UsageError(
-        "--mistake mp-one-device puts both parts of a model on one GPU (gpu): CPU ranks have a "
-        "device each\nhint: --micro-batches 1 shows idle stages on the CPU");
+        "--mistake mp-one-device puts both parts of a model on one GPU (gpu): CPU ranks have a device each\n"
+        "hint: --micro-batches 1 shows idle stages on the CPU");
   }
   if (context.job == nullptr || context.world_size() < 2) {
     throw UsageError(
@@ -64,8 +64,8 @@ void check_stages(const Context& context) {
   if (options.distribution.backend == Backend::kNccl &&
       options.distribution.schedule == Schedule::k1F1B) {
     throw UsageError(
-        "--pipeline 1f1b needs --backend gloo: NCCL does a link's messages of both directions in "
-        "one order\nhint: take --pipeline gpipe");
+        "--pipeline 1f1b needs --backend gloo: NCCL does a link's messages of both directions in one order\n"
+        "hint: take --pipeline gpipe");
   }
 }
 

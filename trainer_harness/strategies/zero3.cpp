@@ -11,8 +11,8 @@ namespace dprof::trainer_harness {
 Zero3::Zero3(Context& context) : Replica(context), job_(*context.job), buffers_(model().buffers()) {
   if (context.spec.tied && context.options.training.recompute) {
     throw UsageError(
-        "--recompute with --strategy zero3: the gradients of the model's tied weights come in two "
-        "parts\nhint: leave --recompute out, or take --strategy zero2");
+        "--recompute with --strategy zero3: the gradients of the model's tied weights come in two parts\n"
+        "hint: leave --recompute out, or take --strategy zero2");
   }
   equalize_replicas(job_, replicated_parameters(model()), buffers_);
   make_units();

@@ -141,9 +141,10 @@ bool has_checkpoint(const std::filesystem::path& folder) {
     if (entry.path().extension() == ".part") continue;  // a first one that was not finished
     const std::string name = entry.path().filename().string();
     if (name.starts_with("optimizer.") || name.starts_with("model.rank-")) continue;  // as well
-    throw std::runtime_error(folder.string() +
-                             " has no model.pt, but other files\nhint: give the folder of a "
-                             "checkpoint, or an empty one to start afresh");
+    throw std::runtime_error(
+        folder.string() +
+        " has no model.pt, but other files\n"
+        "hint: give the folder of a checkpoint, or an empty one to start afresh");
   }
   return false;
 }

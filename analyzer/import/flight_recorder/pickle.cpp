@@ -129,8 +129,7 @@ class PickleReader {
         return recall(4);  // LONG_BINGET
       default:
         return refuse(fmt::format(
-            "the pickle has opcode 0x{:02x} at byte {}; plain containers do not need it, and it is "
-            "not executed",
+            "the pickle has opcode 0x{:02x} at byte {}; plain containers do not need it, and it is not executed",
             opcode, at_ - 1));
     }
   }

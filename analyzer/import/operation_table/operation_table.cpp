@@ -255,17 +255,19 @@ Status read(const fs::path& path, FileSink& file) {
     if (read_document(*input, reader).stopped) return FileSink::cancelled();
   }
   if (layout.empty() || !layout.fits()) {
-    return fail(Code::kNotATrace,
-                fmt::format("{}: {}", path.string(),
-                            layout.empty() ? "no thread is named by its stage (\"PP rank 0, TP "
-                                             "rank 0, …\"): which rank a row is of is not known"
-                                           : "its threads name more ranks than there can be"));
+    return fail(
+        Code::kNotATrace,
+        fmt::format(
+            "{}: {}", path.string(),
+            layout.empty()
+                ? "no thread is named by its stage (\"PP rank 0, TP rank 0, …\"): which rank a row is of is not known"
+                : "its threads name more ranks than there can be"));
   }
   Result<Input> input = Input::open(path);
   if (!input.ok()) return fail(input.error());
   RowReader reader(file, path, *input, layout);
   const kineto::DocumentEnd end = read_document(*input, reader);
-  if (const Status good = reader.finish(); !good.ok()) return good;
+  if (Status good = reader.finish(); !good.ok()) return good;
   if (end.stopped) return FileSink::cancelled();
   if (!end.whole) file.damaged(end.why);
   return Done{};

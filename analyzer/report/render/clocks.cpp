@@ -52,13 +52,13 @@ std::string devices_text(const Clock& clock, size_t width, const Painter& paint)
     if (device.reliable) continue;
     text += paragraph_of(
         "  !  ",
-        fmt::format("rank {}, device {}: its times are not reliable: {} of {} began before they "
-                    "were launched{}",
-                    device.rank, device.device, format_count(device.before_launch),
-                    plural(device.kernels, "kernel"),
-                    device.residual_ns ? ", the fit to the host's clock leaves " +
-                                             format_duration({*device.residual_ns})
-                                       : std::string()),
+        fmt::format(
+            "rank {}, device {}: its times are not reliable: {} of {} began before they were launched{}",
+            device.rank, device.device, format_count(device.before_launch),
+            plural(device.kernels, "kernel"),
+            device.residual_ns
+                ? ", the fit to the host's clock leaves " + format_duration({*device.residual_ns})
+                : std::string()),
         5, width, paint, Style::kPlain);
   }
   return text;
@@ -85,9 +85,9 @@ std::string clock_section(const Report& report, const TextOptions& options, cons
   const std::vector<HostClock> hosts = shown_hosts(clock);
   text += table_of(hosts).render(kIndent, paint);
   if (hosts.size() < clock.hosts.size()) {
-    text += paint(Style::kFaint, fmt::format("  … and {} hosts that are better known (--format "
-                                             "json has them all)",
-                                             clock.hosts.size() - hosts.size())) +
+    text += paint(Style::kFaint,
+                  fmt::format("  … and {} hosts that are better known (--format json has them all)",
+                              clock.hosts.size() - hosts.size())) +
             '\n';
   }
   if (clock.checked > 0) {

@@ -130,8 +130,7 @@ ExplainedPart Explainer::decided() const {
   if (s->onset_step) part.points.push_back(fmt::format("it began in step {}", *s->onset_step));
   if (!s->host.empty()) {
     part.points.push_back(
-        fmt::format("most ranks of host {} share it (ranks {}): the host is the "
-                    "likelier cause",
+        fmt::format("most ranks of host {} share it (ranks {}): the host is the likelier cause",
                     s->host, rank_list(s->host_ranks)));
   }
   return part;
@@ -213,8 +212,7 @@ ExplainedPart Explainer::price() const {
   if (finding_.bound_ns) {
     if (const std::string replay = identity_text(report_); !replay.empty())
       part.points.push_back(
-          "found from who would be last in each step, in a pipeline by a replay of it; as a "
-          "check, " +
+          "found from who would be last in each step, in a pipeline by a replay of it; as a check, " +
           replay);
   }
   return part;

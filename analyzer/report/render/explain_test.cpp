@@ -46,10 +46,10 @@ TEST(Explain, SaysHowItWasDecidedWhatItCostsAndWhatWouldRefuteIt) {
            "FINDING 1 OF 2   straggler.compute · critical · compute · confidence 0.98",
            "HOW IT WAS DECIDED\n  ·  its forward was compared with the other rank's",
            "RANK 1 AGAINST THE OTHERS, ms PER STEP",
-           "  part          rank 1  the other  difference\n"
-           "  forward        128.0       82.0       +46.0\n"
-           "  exposed wait     0.0       46.0       -46.0\n"
-           "  ·  alike, by less than 0.5 % of a step: backward, optimizer, exposed transfer",
+           ("  part          rank 1  the other  difference\n"
+            "  forward        128.0       82.0       +46.0\n"
+            "  exposed wait     0.0       46.0       -46.0\n"
+            "  ·  alike, by less than 0.5 % of a step: backward, optimizer, exposed transfer"),
            "45.5 ms per step, 15 % of the median step (311.4 ms); 5.00 s over the 110 steady steps",
            "with 95 % confidence from 44.3 ms to 46.7 ms per step",
            "replayed unchanged, come out 0.8 % off",
@@ -64,8 +64,10 @@ TEST(Explain, SaysHowItWasDecidedWhatItCostsAndWhatWouldRefuteIt) {
 TEST(Explain, EvidenceHasItsStepItsTraceAndACommand) {
   const std::string text = explained(sample_report(), 1);
   EXPECT_THAT(text, HasSubstr("host_range     2  step 17  800 ns  rank-00001.dprof"));
-  EXPECT_THAT(text, HasSubstr("  sqlite3 -header 'my runs/rank-00001.dprof' \"SELECT * FROM "
-                              "host_range_text WHERE id IN (17, 18)\"\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "  sqlite3 -header 'my runs/rank-00001.dprof' \"SELECT * FROM host_range_text WHERE id IN (17, 18)\"\n"));
 }
 
 // Where no row can be named, the time on the trace's own clock says which.

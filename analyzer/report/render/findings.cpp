@@ -44,8 +44,7 @@ bool has_dear_finding(const Report& report) {
 std::string no_straggler_text(const Report& report) {
   if (std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
                           [&](const Finding& f) { return is_doubtful(report, f); })) {
-    return "no culprit is named: a rank is slower, but no more than one that shares its core can "
-           "be";
+    return "no culprit is named: a rank is slower, but no more than one that shares its core can be";
   }
   const std::optional<double> step = median_step(report);
   // Nothing is claimed below what could have been seen.
@@ -169,11 +168,13 @@ void FindingList::list() {
 // What prices rest on: only said where it weakens them.
 void FindingList::replay() {
   if (!report_.replay || report_.replay->accepted) return;
-  item("!",
-       fmt::format("prices are uncertain: replayed without any change, this run comes out {} off "
-                   "per step, and 5 % is the most that is trusted",
-                   format_share(report_.replay->identity_error)),
-       Style::kWarn);
+  item(
+      "!",
+      fmt::format(
+          "prices are uncertain: "
+          "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
+          format_share(report_.replay->identity_error)),
+      Style::kWarn);
 }
 
 }  // namespace

@@ -19,9 +19,11 @@ TEST(RenderMarkdown, FindingsComeBeforeTheTables) {
   ASSERT_NE(findings, std::string::npos);
   ASSERT_NE(parts, std::string::npos);
   EXPECT_LT(findings, parts);
-  EXPECT_THAT(text, HasSubstr("| 1 | **rank 1 holds everyone up, in 98 % of steps** | 45.5 ms | "
-                              "15 % | compute | critical |\n"
-                              "| 2 | ↳ rank 0 waits in all\\_reduce |"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| 1 | **rank 1 holds everyone up, in 98 % of steps** | 45.5 ms | 15 % | compute | critical |\n"
+          "| 2 | ↳ rank 0 waits in all\\_reduce |"));
 }
 
 TEST(RenderMarkdown, NamesOfATraceMakeNoMarkup) {
@@ -59,8 +61,9 @@ TEST(RenderMarkdown, DetailsAreFoldedAndTheirHeadlineIsSafeHtml) {
   Report report = sample_report();
   report.findings->front().title = "<b>rank_1</b> is slow: +45.5 ms per step (15 %)";
   const std::string text = render_markdown(report);
-  EXPECT_THAT(text, HasSubstr("<details><summary>1: &#60;b&#62;rank&#95;1&#60;/b&#62; is "
-                              "slow</summary>\n\nIts forward takes"));
+  EXPECT_THAT(
+      text, HasSubstr("<details><summary>1: &#60;b&#62;rank&#95;1&#60;/b&#62; is slow</summary>\n\n"
+                      "Its forward takes"));
   EXPECT_THAT(text, HasSubstr("- would refute it: a run with the ranks' data exchanged"));
   EXPECT_THAT(text, HasSubstr("| 1 | **\\<b\\>rank\\_1\\</b\\> is slow** | 45.5 ms |"));
   size_t open = 0;

@@ -174,17 +174,15 @@ std::vector<std::string> memory_remarks(const Memory& memory) {
   if (memory.zero && memory.zero->worthwhile) {
     const ZeroSizing& z = *memory.zero;
     remarks.push_back(fmt::format(
-        "training state is {} of the peak: divided among {} ranks, ZeRO 1, 2, 3 would free {}, {}, "
-        "{} per rank",
+        "training state is {} of the peak: divided among {} ranks, ZeRO 1, 2, 3 would free {}, {}, {} per rank",
         format_share(z.share), z.ranks, format_bytes(z.saved_bytes[0]),
         format_bytes(z.saved_bytes[1]), format_bytes(z.saved_bytes[2])));
   }
   if (memory.checkpointing && memory.checkpointing->worthwhile) {
-    remarks.push_back(
-        fmt::format("activations are {} of the peak ({}): checkpointing frees most "
-                    "of that, for a second forward",
-                    format_share(memory.checkpointing->share),
-                    format_bytes(memory.checkpointing->activation_bytes)));
+    remarks.push_back(fmt::format(
+        "activations are {} of the peak ({}): checkpointing frees most of that, for a second forward",
+        format_share(memory.checkpointing->share),
+        format_bytes(memory.checkpointing->activation_bytes)));
   }
   if (memory.leaks && memory.leaks->empty())
     remarks.emplace_back("no leak: nothing grows steadily");
@@ -196,7 +194,7 @@ std::vector<std::string> memory_remarks(const Memory& memory) {
 std::string memory_line(const Report& report) {
   if (!report.memory) return {};
   const RankMemory* peak = largest_peak(*report.memory);
-  const std::string resident = resident_text(*report.memory);
+  std::string resident = resident_text(*report.memory);
   if (peak == nullptr) return resident;
   const std::string moment = peak_moment(*peak);
   std::string text =

@@ -178,9 +178,8 @@ std::string rank_section(const Report& report, const TextOptions& options, const
   const double difference = largest_difference(lines);
   if (!in_full && difference < kNearMedianShare * mean->wall_ns) {
     return fmt::format(
-        "{}   all {} alike: no part differs by more than {} per step from their "
-        "median\n",
-        title, all, unit.text(std::max(difference, unit.least())));
+        "{}   all {} alike: no part differs by more than {} per step from their median\n", title,
+        all, unit.text(std::max(difference, unit.least())));
   }
   if (lines.size() > kMostRanks) lines = telling(std::move(lines));
   // Columns are the categories with time that shows; the smallest ones go into "rest" where the

@@ -157,7 +157,7 @@ TEST_F(DocksTest, BottomUpTellsWhoTookTimeItself) {
     if (node.depth != 1) continue;
     outermost += node.total_ns;
     if (node.name == "forward") {
-      EXPECT_EQ(node.total_ns, 3 * 35 * kMs);
+      EXPECT_EQ(node.total_ns, 105 * kMs);
     }
   }
   EXPECT_EQ(outermost, 300 * kMs) << "each nanosecond is somebody's own";
@@ -187,13 +187,13 @@ TEST_F(DocksTest, ASandwichHasCallersAboveAndWhatWasCalledBelow) {
   select("name:forward", true);
   {
     const FlameTree& tree = session.flame();
-    EXPECT_EQ(tree.nodes[0].total_ns, 3 * 35 * kMs);
+    EXPECT_EQ(tree.nodes[0].total_ns, 105 * kMs);
     ASSERT_EQ(tree.nodes.size(), 3U);
     EXPECT_EQ(tree.nodes[1].name, "forward");
     EXPECT_EQ(tree.nodes[1].depth, 1);
     EXPECT_EQ(tree.nodes[2].name, "step");
     EXPECT_EQ(tree.nodes[2].depth, -1);
-    EXPECT_EQ(tree.nodes[2].total_ns, 3 * 35 * kMs) << "of the caller only what it spent there";
+    EXPECT_EQ(tree.nodes[2].total_ns, 105 * kMs) << "of the caller only what it spent there";
     EXPECT_EQ(tree.callers, 1);
   }
   // A click on the caller turns the sandwich round it.

@@ -61,8 +61,8 @@ std::string nothing_text(const Session& session) {
   const std::string name = session.histogram_name();
   if (name.empty())
     return say(
-        "Choose a name (an event, a node of another order, or a search): who called it stands "
-        "above it, what it called below.");
+        "Choose a name (an event, a node of another order, or a search): "
+        "who called it stands above it, what it called below.");
   return say("No range named {} was recorded here.", name);
 }
 

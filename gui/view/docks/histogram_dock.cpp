@@ -66,8 +66,7 @@ class HistogramPainter {
     const std::string name = session_.histogram_name();
     if (name.empty())
       return say(
-          "Choose an event, a node of the flame, or search for a name: its durations, over all "
-          "ranks, are shown here.");
+          "Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.");
     if (session_.is_counting(Dock::kHistogram)) return name + say(": counting …");
     const std::string missing = without_events(session_.model());
     if (durations_.buckets.empty()) return say("{}: no event in this range{}", name, missing);

@@ -208,10 +208,10 @@ SelectionTable selection_table(const Session& session) {
   }
   table.title = range_title(session, table.ranks.size());
   if (table.ranks.empty()) {
-    table.why_empty = session.model().steps.empty()
-                          ? say("No training step was found, so time cannot be divided among "
-                                "categories; the diagnostics say why.")
-                          : say("No rank has this step.");
+    table.why_empty =
+        session.model().steps.empty()
+            ? say("No training step was found, so time cannot be divided among categories; the diagnostics say why.")
+            : say("No rank has this step.");
     return table;
   }
   table.wall_ns.assign(table.ranks.size(), 0);

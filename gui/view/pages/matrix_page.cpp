@@ -169,11 +169,11 @@ class MatrixPainter {
 
   void paint_nothing() {
     const bool waits = choice_.measure == PairMeasure::kWait;
-    list().text({kMatrixMargin, bottom_ + 10, width_ - 2 * kMatrixMargin, kLineHeight},
-                waits ? say("No rank waited for another one that is known by name.")
-                      : say("No message from one rank to another was recorded, or none with this "
-                            "figure."),
-                {.role = Role::kText});
+    list().text(
+        {kMatrixMargin, bottom_ + 10, width_ - 2 * kMatrixMargin, kLineHeight},
+        waits ? say("No rank waited for another one that is known by name.")
+              : say("No message from one rank to another was recorded, or none with this figure."),
+        {.role = Role::kText});
     bottom_ += 10 + kLineHeight;
   }
 

@@ -104,8 +104,8 @@ class MemoryPainter {
         sentence(remark, Role::kText);
     } else {
       sentence(
-          say("Nothing is known of memory: no allocator was listened to, and the recorder read no "
-              "resident set. `dprof doctor` says what can be recorded here."),
+          say("Nothing is known of memory: no allocator was listened to, and the recorder read no resident set. "
+              "`dprof doctor` says what can be recorded here."),
           Role::kTextDim);
     }
     panel_.height = y_ + kMemoryMargin;

@@ -46,9 +46,9 @@ class OverviewPainter {
       paint_step(*mean);
       paint_ranks();
     } else {
-      line(say("No training step was found, so time cannot be divided among categories; the "
-               "diagnostics say why."),
-           {.role = Role::kTextDim});
+      line(
+          say("No training step was found, so time cannot be divided among categories; the diagnostics say why."),
+          {.role = Role::kTextDim});
     }
     panel_.height = y_ + kOverviewMargin;
     panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
