@@ -33,10 +33,10 @@ endif()
 if(DPROF_SANITIZE)
   add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
   add_link_options(-fsanitize=${DPROF_SANITIZE})
-  # More than half of the time that such a build takes goes into these checks. A null pointer faults, and AddressSanitizer says
-  # where, as it does for what is no object; alignment is checked where memory is shared with other processes (collector).
+  # Most of the time that such a build takes goes into these checks. AddressSanitizer says where a null pointer faults, or one that
+  # points elsewhere; alignment is checked where memory is shared with other processes (collector).
   if(DPROF_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize=null,alignment,vptr)
+    add_compile_options(-fno-sanitize=null,alignment,vptr,object-size,pointer-overflow,nonnull-attribute,returns-nonnull-attribute)
   endif()
 endif()
 

@@ -59,61 +59,12 @@ add_custom_target(programs)  # what people use
 add_custom_target(tests)     # what CTest runs, but for benches
 add_custom_target(benches)
 
-# Headers that nearly every source reads, read once: for static libraries, and for tests with GoogleTest's. Only with DPROF_UNITY,
-# so that the dev preset still finds a missing include.
-set(DPROF_COMMON_HEADERS <fmt/format.h> <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set>
-    <span> <string> <string_view> <utility> <vector>)
-
-function(dprof_precompiled_headers)
-  if(NOT DPROF_UNITY)
-    return()
-  endif()
-  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/precompiled.cpp" CONTENT "// Only its headers are of use.\n")
-  dprof_library(dprof_headers SOURCES "${CMAKE_BINARY_DIR}/precompiled.cpp" LINK fmt::fmt)
-  target_precompile_headers(dprof_headers PRIVATE ${DPROF_COMMON_HEADERS})
-  target_compile_options(dprof_headers PRIVATE -fpch-preprocess)
-  if(BUILD_TESTING)
-    add_executable(dprof_test_headers "${CMAKE_BINARY_DIR}/precompiled.cpp")
-    target_link_libraries(dprof_test_headers PRIVATE fmt::fmt GTest::gmock GTest::gtest_main)
-    dprof_settings(dprof_test_headers)
-    dprof_test_options(dprof_test_headers)
-    target_precompile_headers(dprof_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${DPROF_COMMON_HEADERS})
-    target_compile_options(dprof_test_headers PRIVATE -fpch-preprocess)  # so that ccache takes part
-  endif()
-endfunction()
-
-# Takes the headers of `from`, if all that the target links has fmt as they have it. Programs with Qt are compiled otherwise (-fPIC).
-function(dprof_use_headers target from)
-  get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
-  if("${options}" MATCHES "-fsanitize=alignment")  # collector's own, with which gcc takes no header of others
-    return()
-  endif()
-  get_target_property(kind ${target} TYPE)
-  if(kind STREQUAL "EXECUTABLE" AND "${ARGN}" MATCHES "Qt6|dprof_gui")
-    return()
-  endif()
-  if(TARGET ${from} AND "${ARGN}" MATCHES "dprof_(analyzer|base|cli|gui|recorder|schema|synth|test_support)")
-    target_precompile_headers(${target} REUSE_FROM ${from})
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
-  endif()
-endfunction()
-
-# A test's own code need not be fast: it compiles in two thirds of the time so.
-function(dprof_test_options target)
-  if(DPROF_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0)
-  else()
-    target_compile_options(${target} PRIVATE -O1)
-  endif()
-endfunction()
-
 # dprof_library(name SOURCES … LINK …): a static library of one module.
 function(dprof_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   dprof_settings(${name})
-  dprof_use_headers(${name} dprof_headers ${arg_LINK})
 endfunction()
 
 # dprof_program(name SOURCES … LINK …): an executable in build/<preset>/bin.
@@ -151,8 +102,11 @@ function(dprof_test name)
   dprof_test_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock GTest::gtest_main)
   # gcc 12 says these, at -O2, of libstdc++'s own vectors and strings that tests build on the spot.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
-  dprof_test_options(${name})
-  dprof_use_headers(${name} dprof_test_headers ${arg_LINK})
+  if(DPROF_SANITIZE)  # a test's own code need not be fast: it compiles in two thirds of the time so
+    target_compile_options(${name} PRIVATE -O0)
+  else()
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
     "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
   gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
