@@ -62,12 +62,19 @@ class Window(EndToEnd):
 
     def test_a_dock_is_dragged_out_of_the_window(self):
         tab = (393, 629)  # of the dock Flame
+
+        def is_flame():
+            self.xdo("mousemove", *tab, "click", 1)
+            time.sleep(1.5)  # until the view is kept; a second click sooner would be a double click
+            return self.view().get("dock") == "flame"
+
+        self.wait_for(is_flame, "the tab is there, and can be clicked")
         self.xdo("mousemove", *tab, "mousedown", 1)
         for part in range(1, 9):
             self.xdo("mousemove", tab[0] + part * 25, tab[1] - part * 30)
+            time.sleep(0.1)  # moves that wait together are one move to the window, and one starts no drag
         self.xdo("mouseup", 1)
         [out] = self.wait_for(lambda: self.xdo("search", "--onlyvisible", "--name", "^FLAME$").split(), "a window of its own")
-        self.wait_for(lambda: self.view().get("dock") == "flame", "it is the dock in use")
         # The window's keys work there, too.
         self.xdo("windowfocus", "--sync", out, "key", "ctrl+5")
         self.wait_for(lambda: self.view()["page"] == "matrix", "Ctrl+5 shows the fifth page")
