@@ -4,110 +4,61 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "analyzer/align/align.h"
 #include "analyzer/breakdown/breakdown.h"
 #include "analyzer/breakdown/communication.h"
+#include "analyzer/breakdown/gpu_rows.h"
 #include "analyzer/breakdown/marked_phases.h"
 #include "analyzer/breakdown/slow_links.h"
+#include "analyzer/breakdown/summary.h"
 #include "analyzer/digest/all.h"
-#include "analyzer/match/hang.h"
+#include "analyzer/hang/hang.h"
 #include "analyzer/match/match.h"
-#include "analyzer/match/summary.h"
 #include "analyzer/memory/curves.h"
 #include "analyzer/memory/memory.h"
-#include "analyzer/replay/operation_verdicts.h"
 #include "analyzer/replay/replay.h"
+#include "analyzer/report/recording.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/steps/infer.h"
 #include "analyzer/steps/steps.h"
+#include "analyzer/stragglers/operation_verdicts.h"
 #include "analyzer/stragglers/stragglers.h"
+#include "analyzer/stragglers/widen_costs.h"
+#include "analyzer/waits/waits.h"
 
 namespace dprof::analyzer {
 namespace {
 
+// Calls the stages in their order and hands on what they make; computes nothing itself.
 class Analyst {
  public:
   Analyst(const Run& run, const AnalysisOptions& options, const Progress& progress)
       : run_(run), options_(options), progress_(progress) {}
 
   Result<Analysis> run() {
-    if (const Status good = select_traces(); !good.ok()) return fail(good.error());
-    if (const Status good = digest_traces(); !good.ok()) return fail(good.error());
-    report().gpu_rows = gpu_rows_of(digests_, options_.rows);
-    if (const Status good = tell("match", 0.8); !good.ok()) return fail(good.error());
-    matching_ = match_collectives(digests_);
-    append(matching_.remarks);
-    align();
-    settle_times(matching_, digests_, alignment_);
-    infer_steps(digests_, matching_, notes());
-    attach_steps(matching_, digests_);
-    steps_ = align_steps(digests_, options_.steps, notes());
-    if (const Status good = tell("breakdown", 0.85); !good.ok()) return fail(good.error());
-    for (size_t d = 0; d < digests_.size(); ++d) {
-      // The steps are found: what served for that is not needed any more.
-      GpuDigest& gpu = digests_[d].gpu;
-      gpu.compute = {};
-      gpu.communication = {};
-      gpu.launches = {};
-      gpu.tokens = {};
-      pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
-      // They stand in the lattice now.
-      for (DeviceDigest& device : gpu.devices) device.pieces = {};
+    for (const auto stage : {
+             &Analyst::select_traces,
+             &Analyst::digest,
+             &Analyst::match,
+             &Analyst::find_steps,
+             &Analyst::divide_time,
+             &Analyst::describe_recording,
+             &Analyst::sum_up_communication,
+             &Analyst::find_hangs,
+             &Analyst::sum_up_steps,
+             &Analyst::find_slow_links,
+             &Analyst::sum_up_memory,
+             &Analyst::compare_ranks,
+             &Analyst::apply_rules,
+             &Analyst::fill_for_drawing,
+         }) {
+      if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
-    fill_run();
-    fill_recording();
-    const SteadySteps steady(steps_, digests_.size());
-    report().collectives = summarise(digests_, matching_, steady);
-    report().point_to_point = summarise_messages(digests_, matching_, steady);
-    append(match_diagnostics(digests_, matching_));
-    report().hang = find_hang(
-        {.digests = digests_,
-         .traces = traces_,
-         .matching = matching_,
-         .aligned = alignment_.aligned,
-         .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
-    if (steps_) fill_breakdown();
-    report().link_fits = link_fits_of(digests_, matching_);
-    if (steps_) {
-      report().slow_links = slow_links_of(digests_, traces_, matching_, *steps_,
-                                          report().overlap ? &*report().overlap : nullptr, notes());
-    }
-    report().memory = memory_of(digests_, steps_ ? &*steps_ : nullptr, notes());
-    if (const Status good = tell("stragglers", 0.9); !good.ok()) return fail(good.error());
-    const std::vector<Verdict> verdicts = compare_ranks();
-    note_not_computed();
-    std::vector<Finding> findings = find_all({.report = report(),
-                                              .verdicts = verdicts,
-                                              .digests = digests_,
-                                              .matching = &matching_,
-                                              .steps = steps_ ? &*steps_ : nullptr,
-                                              .traces = traces_});
-    // Without steps little could be looked for: an empty list would say too much.
-    if (steps_ || !findings.empty()) report().findings = std::move(findings);
-    fill_ranks();
-    if (const Status good = tell("done", 1); !good.ok()) return fail(good.error());
     return std::move(analysis_);
   }
 
  private:
-  Report& report() { return analysis_.report; }
-  std::vector<Diagnostic>& notes() { return analysis_.report.recording.diagnostics; }
-  void note(std::string_view code, std::string text, int64_t count = 1) {
-    notes().push_back(make_diagnostic(code, std::move(text), count));
-  }
-  void append(std::vector<Diagnostic> more) {
-    notes().insert(notes().end(), std::make_move_iterator(more.begin()),
-                   std::make_move_iterator(more.end()));
-  }
-
-  Status tell(std::string_view stage, double share) const {
-    if (!progress_ || progress_(stage, share)) return Done{};
-    return fail(Code::kUsage, "cancelled");
-  }
-
   Status select_traces() {
     for (const int rank : options_.ranks) {
       if (std::ranges::count(run_.traces, rank, &TraceFile::rank) != 0) continue;
@@ -123,7 +74,7 @@ class Analyst {
 
   // A trace that proves unreadable on the way is left out and named; only if none is left, it
   // fails.
-  Status digest_traces() {
+  Status digest() {
     notes() = run_.diagnostics;
     analysis_.damaged = run_.damaged;
     Result<std::vector<Result<RankDigest>>> digests = digest_all(
@@ -147,172 +98,156 @@ class Analyst {
     }
     traces_ = std::move(readable);
     if (digests_.empty() && first_error) return fail(*first_error);
+    report().gpu_rows = gpu_rows_of(digests_, options_.rows);
     return Done{};
   }
 
-  // Traces that are not analysed tell of the clocks, too.
-  [[nodiscard]] std::vector<ClockWitness> witnesses() const {
-    std::vector<TraceFile> left_out = run_.others;
-    for (const TraceFile& trace : run_.traces) {
-      if (std::ranges::count(traces_, trace.rank, &TraceFile::rank) == 0) left_out.push_back(trace);
-    }
-    return clock_witnesses(left_out);
-  }
-
-  void align() {
-    alignment_ = align_clocks(traces_, digests_, matching_, witnesses());
+  // Which records belong together needs no clock; from then on all times are on one axis.
+  Status match() {
+    if (const Status good = tell("match", 0.8); !good.ok()) return good;
+    matching_ = match_collectives(digests_);
+    append(matching_.remarks);
+    alignment_ = align_clocks(traces_, digests_, matching_, clock_witnesses(run_, traces_));
     put_on_axis(alignment_, digests_);
     report().clock = std::move(alignment_.clock);
     append(std::move(alignment_.diagnostics));
+    settle_times(matching_, digests_, alignment_);
+    return Done{};
   }
 
-  void fill_run() {
-    RunInfo& info = report().run;
-    info.name = run_.name;
-    info.command = run_.command;
-    info.ranks = static_cast<int64_t>(traces_.size());
-    std::set<std::string> hosts;
-    for (const TraceFile& trace : traces_) hosts.insert(trace.clock_id);  // a host is a clock
-    info.hosts = static_cast<int64_t>(hosts.size());
-    if (run_.world_size) info.world_size = *run_.world_size;
-    if (steps_) info.steps = steps_->info;
+  Status find_steps() {
+    infer_steps(digests_, matching_, notes());
+    attach_steps(matching_, digests_);
+    steps_ = align_steps(digests_, options_.steps, notes());
+    return Done{};
   }
 
-  void fill_recording() {
-    Recording& recording = report().recording;
-    Overhead overhead;
+  // Frees what served the steps and the pieces: both are made now.
+  Status divide_time() {
+    if (const Status good = tell("breakdown", 0.85); !good.ok()) return good;
     for (size_t d = 0; d < digests_.size(); ++d) {
-      const RankDigest& digest = digests_[d];
-      recording.events += digest.events;
-      for (const LossRecord& loss : digest.losses)
-        recording.lost.push_back({digest.rank, loss.source, loss.reason, loss.count});
-      for (const Diagnostic& remark : digest.remarks) {
-        notes().push_back(remark);
-        notes().back().text = fmt::format("rank {}: {}", digest.rank, remark.text);
-      }
-      note_rank(d);
-      add_overhead(overhead, digest);
+      GpuDigest& gpu = digests_[d].gpu;
+      gpu.compute = {};
+      gpu.communication = {};
+      gpu.launches = {};
+      gpu.tokens = {};
+      pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
+      for (DeviceDigest& device : gpu.devices) device.pieces = {};
     }
-    if (const int64_t lost = lost_records(recording); lost > 0)
-      note("events_lost", fmt::format("{} records were lost", lost), lost);
-    if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
-      overhead.how =
-          "in the process: "
-          "records times the measured cost of writing one, without what PyTorch spends on calling back; "
-          "beside it: CPU time of the writers";
-      recording.overhead = std::move(overhead);
-    }
+    return Done{};
   }
 
-  void note_rank(size_t d) {
-    const RankDigest& digest = digests_[d];
-    if (digest.open_ranges > 0) {
-      note("open_ranges", fmt::format("rank {}: {} ranges", digest.rank, digest.open_ranges),
-           digest.open_ranges);
-    }
-    const bool remarked = std::ranges::any_of(
-        digest.remarks, [](const Diagnostic& remark) { return remark.code == "process_killed"; });
-    if (traces_[d].ended == "process_killed" && !remarked) {
-      note("process_killed",
-           fmt::format("rank {} was ended by force ({})", digest.rank,
-                       traces_[d].exit_status.empty() ? "unknown how" : traces_[d].exit_status));
-    }
+  Status describe_recording() {
+    report().run = run_info_of(run_, traces_, steps_ ? &steps_->info : nullptr);
+    report().recording = recording_of(digests_, traces_, std::move(notes()));
+    return Done{};
   }
 
-  static void add_overhead(Overhead& overhead, const RankDigest& digest) {
-    if (digest.recorder_cpu_ns)
-      overhead.recorder_cpu_ns = overhead.recorder_cpu_ns.value_or(0) + *digest.recorder_cpu_ns;
-    if (!digest.in_process_ns) return;
-    overhead.in_process_ns = overhead.in_process_ns.value_or(0) + *digest.in_process_ns;
-    if (digest.span.empty()) return;
-    const double share =
-        static_cast<double>(*digest.in_process_ns) / static_cast<double>(digest.span.length().ns);
-    overhead.share = std::max(overhead.share.value_or(0), share);
+  Status sum_up_communication() {
+    const StepsByTime steady(steps_, digests_.size());
+    report().collectives = summarise(digests_, matching_, steady);
+    report().point_to_point = summarise_messages(digests_, matching_, steady);
+    append(match_diagnostics(digests_, matching_));
+    return Done{};
   }
 
-  void fill_breakdown() {
-    StepSums sums;
-    for (size_t r = 0; r < steps_->ranks.size(); ++r) {
-      sums.push_back(sum_over(pieces_[steps_->ranks[r]], windows_of(r)));
-    }
+  Status find_hangs() {
+    report().hang = find_hang(
+        {.digests = digests_,
+         .traces = traces_,
+         .matching = matching_,
+         .aligned = alignment_.aligned,
+         .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
+    return Done{};
+  }
+
+  Status sum_up_steps() {
+    if (!steps_) return Done{};
+    const StepSums sums = step_sums_of(*steps_, pieces_);
     report().breakdown = breakdown_of(digests_, *steps_, sums);
     const CommunicationInput communication{digests_, matching_, *steps_, pieces_};
     report().overlap = overlap_of(communication, sums);
     report().phases = phases_of(digests_, *steps_, notes());
     report().contention = contention_of(communication, notes());
     report().buckets = buckets_of(communication, notes());
+    return Done{};
   }
 
-  // A GPU rank's steps are those of its device, where each of them has work there: its time is
-  // divided by what the device did.
-  [[nodiscard]] std::vector<Interval> windows_of(size_t r) const {
-    std::vector<Interval> windows;
-    const bool on_device = std::ranges::all_of(steps_->steps, [&](const AlignedStep& step) {
-      return !step.device_windows.empty() && step.device_windows[r].has_value();
-    });
-    for (const AlignedStep& step : steps_->steps)
-      windows.push_back(on_device ? *step.device_windows[r] : step.windows[r]);
-    return windows;
+  Status find_slow_links() {
+    report().link_fits = link_fits_of(digests_, matching_);
+    if (steps_) {
+      report().slow_links = slow_links_of(digests_, traces_, matching_, *steps_,
+                                          report().overlap ? &*report().overlap : nullptr, notes());
+    }
+    return Done{};
   }
 
-  std::vector<Verdict> compare_ranks() {
-    if (!steps_) return {};
-    const RunReplay replay = replay_run(digests_, *steps_, matching_, pieces_);
-    report().replay = replay_of(replay, digests_, *steps_, notes());
+  Status sum_up_memory() {
+    report().memory = memory_of(digests_, steps_ ? &*steps_ : nullptr, notes());
+    return Done{};
+  }
+
+  Status compare_ranks() {
+    if (const Status good = tell("stragglers", 0.9); !good.ok()) return good;
+    if (steps_) {
+      const RunReplay replay = replay_run(digests_, *steps_, matching_, pieces_);
+      report().replay = replay_of(replay, digests_, *steps_, notes());
+      name_stragglers(replay);
+    }
+    note("not_computed", "replay: of what-if questions only the stragglers' cost is answered");
+    return Done{};
+  }
+
+  // A run of whole operations is judged by these, any other by its ranks' own work.
+  void name_stragglers(const RunReplay& replay) {
     if (steps_->ranks.size() < 2) {
       note("not_computed",
            "stragglers: there is one rank with steps, and nothing to compare it with");
-      return {};
+      return;
     }
-    if (replay.operations)
-      return name_stragglers(operation_verdicts(*replay.operations, digests_, *steps_));
-    std::vector<std::span<const LatticePiece>> pieces;
-    for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
-    Judgement judgement =
-        judge({.digests = digests_,
-               .traces = traces_,
-               .steps = *steps_,
-               .matching = matching_,
-               .pieces = pieces,
-               .replayer = replay.segments.get(),
-               .slow_links = report().slow_links ? &*report().slow_links : nullptr},
-              notes());
-    report().detection = judgement.detection;
-    if (!judgement.compared) return {};
-    note_own_delays(judgement);
-    return name_stragglers(std::move(judgement.verdicts));
-  }
-
-  void note_own_delays(const Judgement& judgement) {
-    own_delays_.resize(digests_.size());
-    for (size_t r = 0; r < judgement.excess_ns.size(); ++r) {
-      std::vector<OwnDelay>& delays = own_delays_[steps_->ranks[r]];
-      for (size_t s = 0; s < judgement.steps.size(); ++s)
-        delays.push_back({steps_->steps[judgement.steps[s]].index, judgement.excess_ns[r][s]});
+    if (replay.operations) {
+      verdicts_ = operation_verdicts(*replay.operations, digests_, *steps_);
+    } else {
+      std::vector<std::span<const LatticePiece>> pieces;
+      for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
+      Judgement judgement =
+          judge({.digests = digests_,
+                 .traces = traces_,
+                 .steps = *steps_,
+                 .matching = matching_,
+                 .pieces = pieces,
+                 .replayer = replay.segments.get(),
+                 .slow_links = report().slow_links ? &*report().slow_links : nullptr},
+                notes());
+      report().detection = judgement.detection;
+      if (!judgement.compared) return;
+      own_delays_ = own_delays_of(judgement, *steps_, digests_.size());
+      verdicts_ = std::move(judgement.verdicts);
     }
-  }
-
-  std::vector<Verdict> name_stragglers(std::vector<Verdict> verdicts) {
-    if (report().replay) widen_costs(*report().replay, steps_->info.median_ns, verdicts);
+    if (report().replay) widen_costs(*report().replay, steps_->info.median_ns, verdicts_);
     report().stragglers.emplace();
-    for (const Verdict& verdict : verdicts) {
+    for (const Verdict& verdict : verdicts_) {
       if (verdict.named) report().stragglers->push_back(verdict.straggler);
     }
-    return verdicts;
   }
 
-  void note_not_computed() {
-    note("not_computed", "replay: of what-if questions only the stragglers' cost is answered");
+  // Without steps little could be looked for: an empty list would say too much.
+  Status apply_rules() {
+    std::vector<Finding> findings = find_all({.report = report(),
+                                              .verdicts = verdicts_,
+                                              .digests = digests_,
+                                              .matching = &matching_,
+                                              .steps = steps_ ? &*steps_ : nullptr,
+                                              .traces = traces_});
+    if (steps_ || !findings.empty()) report().findings = std::move(findings);
+    return Done{};
   }
 
-  void fill_ranks() {
+  Status fill_for_drawing() {
     for (size_t d = 0; d < digests_.size(); ++d) {
-      RankAnalysis rank{.rank = digests_[d].rank,
-                        .clock = alignment_.maps[d],
-                        .steps = {},
-                        .pieces = {},
-                        .own_delays = {},
-                        .memory = {}};
+      RankAnalysis rank;
+      rank.rank = digests_[d].rank;
+      rank.clock = alignment_.maps[d];
       if (d < own_delays_.size()) rank.own_delays = std::move(own_delays_[d]);
       for (const StepRecord& step : digests_[d].steps)
         rank.steps.push_back({step.index, step.window});
@@ -326,9 +261,26 @@ class Analyst {
       analysis_.ranks.push_back(std::move(rank));
     }
     analysis_.clocks = std::move(static_cast<RankClocks&>(alignment_));
-    if (!options_.pieces) return;
-    analysis_.collectives = matched_collectives(digests_, matching_);
-    analysis_.messages = matched_messages(digests_, matching_);
+    if (options_.pieces) {
+      analysis_.collectives = matched_collectives(digests_, matching_);
+      analysis_.messages = matched_messages(digests_, matching_);
+    }
+    return tell("done", 1);
+  }
+
+  Report& report() { return analysis_.report; }
+  std::vector<Diagnostic>& notes() { return analysis_.report.recording.diagnostics; }
+  void note(std::string_view code, std::string text) {
+    notes().push_back(make_diagnostic(code, std::move(text)));
+  }
+  void append(std::vector<Diagnostic> more) {
+    notes().insert(notes().end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+  }
+
+  Status tell(std::string_view stage, double share) const {
+    if (!progress_ || progress_(stage, share)) return Done{};
+    return fail(Code::kUsage, "cancelled");
   }
 
   const Run& run_;
@@ -338,10 +290,11 @@ class Analyst {
   std::vector<TraceFile> traces_;  // those analysed; the following are by the same position
   std::vector<RankDigest> digests_;
   std::vector<std::vector<LatticePiece>> pieces_;
+  std::vector<std::vector<OwnDelay>> own_delays_;  // empty where ranks were not compared
   Matching matching_;
-  std::optional<Steps> steps_;
-  std::vector<std::vector<OwnDelay>> own_delays_;
   Alignment alignment_;
+  std::optional<Steps> steps_;
+  std::vector<Verdict> verdicts_;
 };
 
 }  // namespace

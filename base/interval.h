@@ -3,6 +3,11 @@
 // integer nanoseconds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,5 +42,17 @@ using IntervalSet = std::vector<Interval>;
 
 // Length of the common part of two arbitrary collections; every instant counts once.
 [[nodiscard]] int64_t overlap_ns(std::span<const Interval> a, std::span<const Interval> b);
+
+// Of things whose intervals are in order and disjoint, the position of the one that holds the
+// moment; nullopt = none does. O(log n).
+template <typename Things, typename IntervalOf = std::identity>
+[[nodiscard]] std::optional<size_t> holder_of(const Things& things, TraceNs at,
+                                              IntervalOf interval_of = {}) {
+  const auto next = std::ranges::upper_bound(
+      things, at, {}, [&](const auto& thing) { return std::invoke(interval_of, thing).begin; });
+  if (next == std::ranges::begin(things)) return std::nullopt;
+  if (at >= std::invoke(interval_of, *std::prev(next)).end) return std::nullopt;
+  return static_cast<size_t>(next - std::ranges::begin(things)) - 1;
+}
 
 }  // namespace dprof

@@ -72,5 +72,22 @@ TEST(IntervalSetTest, ClippedToAnEmptyWindowIsEmpty) {
   EXPECT_EQ(clipped({{{0}, {10}}}, {{5}, {50}}), (IntervalSet{{{5}, {10}}}));
 }
 
+TEST(HolderTest, IsTheOneThatHoldsTheMoment) {
+  const std::vector<Interval> steps = {{{10}, {20}}, {{20}, {25}}, {{30}, {40}}};
+  EXPECT_EQ(holder_of(steps, {9}), std::nullopt);
+  EXPECT_EQ(holder_of(steps, {10}), 0U);
+  EXPECT_EQ(holder_of(steps, {20}), 1U);
+  EXPECT_EQ(holder_of(steps, {25}), std::nullopt) << "between two";
+  EXPECT_EQ(holder_of(steps, {39}), 2U);
+  EXPECT_EQ(holder_of(steps, {40}), std::nullopt);
+  EXPECT_EQ(holder_of(std::vector<Interval>(), {1}), std::nullopt);
+  struct Named {
+    int name = 0;
+    Interval span;
+  };
+  const std::vector<Named> named = {{1, {{0}, {5}}}, {2, {{5}, {9}}}};
+  EXPECT_EQ(holder_of(named, {5}, &Named::span), 1U);
+}
+
 }  // namespace
 }  // namespace dprof

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram of durations whose buckets have a fixed relative width, so that those of two ranks
-// add up and quantiles come out of the sum (analysis.md 0.2).
+// add up and quantiles come out of the sum (docs/analysis.md).
 #pragma once
 
 #include <cstddef>

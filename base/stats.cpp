@@ -51,6 +51,22 @@ Bounds bounds_of_share(double seen, double observations) {
   return {std::max(0.0, (centre - half) / scale), std::min(1.0, (centre + half) / scale)};
 }
 
+size_t rise_point(std::span<const double> series) {
+  const double mean =
+      std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
+  double sum = 0;
+  double least = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < series.size(); ++i) {
+    sum += series[i] - mean;
+    if (sum < least) {
+      least = sum;
+      at = i + 1;
+    }
+  }
+  return at;
+}
+
 Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed, int rounds) {
   if (values.empty()) return {};
   const auto n = static_cast<double>(values.size());

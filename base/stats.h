@@ -2,7 +2,9 @@
 // Robust statistics: medians and the like, which a few wild values do not move.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dprof {
@@ -17,6 +19,10 @@ namespace dprof {
 
 // Linear interpolation between order statistics; q in 0…1. 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
+
+// Where a series rises for good, if it does: the position before which the cumulative sum of the
+// deviations from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
+[[nodiscard]] size_t rise_point(std::span<const double> series);
 
 // Half-width of a bootstrap interval of the mean or median.
 struct Estimate {

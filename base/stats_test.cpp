@@ -44,5 +44,12 @@ TEST(StatsTest, BootstrapIsDeterministicAndCoversASampleMean) {
   EXPECT_EQ(bootstrap_mean({4}).half_width, 0);
 }
 
+TEST(RisePointTest, IsWhereTheHigherLevelBegins) {
+  EXPECT_EQ(rise_point(std::vector<double>{1, 1, 1, 5, 5, 5, 5}), 3U);
+  EXPECT_EQ(rise_point(std::vector<double>{5, 5, 1, 1}), 0U) << "it falls";
+  EXPECT_EQ(rise_point(std::vector<double>{2, 2, 2}), 0U);
+  EXPECT_EQ(rise_point({}), 0U);
+}
+
 }  // namespace
 }  // namespace dprof

@@ -14,7 +14,7 @@
 
 #include "analyzer/digest/attribution.h"
 #include "analyzer/digest/digest.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "bench/analyzer_trace.h"
 #include "bench/process_use.h"
 

@@ -108,7 +108,7 @@ class Frames {
     QImage target(window_.canvas().size(), QImage::Format_ARGB32_Premultiplied);
     for (int i = 0; i < 100; ++i) {
       const Clock::time_point begin = Clock::now();
-      window_.session().set_hover(
+      window_.session().tracks().set_hover(
           view::Hover{.at = {i * 5, 60}, .slice = view::SlicePlace{}, .rank_index = 0});
       window_.canvas().render(&target);
       times_.push_back(ms_since(begin));
@@ -133,7 +133,7 @@ view::Model large_run() {
     for (int64_t step = 0; step < kSteps; ++step) {
       const TraceNs begin{step * kStepNs};
       of.steps.push_back({step, {begin, begin + DurationNs{kStepNs}}});
-      of.own_delays.push_back({step, (rank * 7919 + step * 104'729) % 1'000'000});
+      of.own_delays.push_back({step, (int64_t{rank} * 7919 + step * 104'729) % 1'000'000});
     }
     analysis.ranks.push_back(std::move(of));
   }
@@ -167,9 +167,9 @@ int run(int64_t events, int ranks) {
   QApplication::processEvents();
   fmt::print("first frame                {:6.2f} ms\n", ms_since(begin));
   for (const view::RankModel& rank : (*model)->ranks) {
-    const view::Row* row =
-        window.session().layout().of_rank(static_cast<int>(*(*model)->index_of_rank(rank.rank)));
-    if (row != nullptr && row->folded) window.session().toggle(*row);
+    const view::Row* row = window.session().tracks().layout().of_rank(
+        static_cast<int>(*(*model)->index_of_rank(rank.rank)));
+    if (row != nullptr && row->folded) window.session().tracks().toggle(*row);
   }
   Frames frames(window);
   frames.script();

@@ -178,7 +178,7 @@ extern "C" {
     record.range_begin = {};
     record.range_begin.sequence = static_cast<int64_t>(i);
     record.ticks = wire::read_ticks(wire::ClockSource::kTsc);
-    bare_ring.push(record, wire::kEndReserve);
+    bare_ring.push(record);
   }
 }
 [[gnu::noinline]] void measured_nvtx_range(uint64_t calls) { nvtx_ranges(calls); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many rows a second one writer thread of the recorder takes from a process's rings into
-// SQLite. Goal: 1 M rows/s (architecture 4.4). Each row is a range: two records, one look-up of its
-// name.
+// SQLite. Goal: 1 M rows/s (docs/design/architecture.md). Each row is a range: two records, one
+// look-up of its name.
 //
 //   recorder_rows [--rows N]     rows a second, of ranges
 //   recorder_rows --bytes        bytes that a range, a kernel and a collective take in the trace
@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collector/recorder/drain.h"
+#include "collector/recorder/rows/drain.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "collector/recorder/test_support/records.h"
 #include "collector/wire/gpu_records.h"

@@ -72,7 +72,7 @@ Measured measure(const wire::Mapping& mapping, const Settings& settings, double 
     record.range_begin = {};
     record.range_begin.sequence = static_cast<int64_t>(i);
     record.ticks = ticks();
-    writer.push(record, wire::kEndReserve);
+    writer.push(record);
     result.times.push_back(static_cast<uint32_t>(ticks() - from));
   }
   done.store(true);

@@ -33,7 +33,9 @@ int fail_usage(const std::string& what, const std::string& hint, Console& consol
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv, Console& console) {
+namespace {
+
+int run_parsed(int argc, const char* const* argv, Console& console) {
   CLI::App app(kAbout, "dprof");
   app.footer(kFooter);
   app.set_version_flag("--version", "dprof " DPROF_VERSION);
@@ -68,6 +70,15 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
   if (code.ok()) return *code;
   console.error(code.error());
   return code_of(exit_code_of(code.error().code));
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv, Console& console) try {
+  return run_parsed(argc, argv, console);
+} catch (const std::exception& error) {
+  console.error({Code::kInternal, error.what(), "this is a fault of dprof's: please report it"});
+  return code_of(ExitCode::kInternal);
 }
 
 }  // namespace dprof::cli

@@ -6,7 +6,7 @@
 
 namespace dprof::cli {
 
-// Runs `dprof ARGS…`; returns the exit code (architecture 4.3). Whatever the parser objects to
+// Runs `dprof ARGS…`; returns the exit code (base/exit_code.h). Whatever the parser objects to
 // is 2.
 int run_command_line(int argc, const char* const* argv, Console& console);
 

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "cli/subcommand.h"
-#include "collector/recorder/control_client.h"
+#include "collector/recorder/control/control_client.h"
 
 namespace dprof::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/recorder/doctor.h"
+#include "collector/recorder/doctor/doctor.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/report/render/layout.h"
+#include "analyzer/render/layout.h"
 #include "base/format.h"
 #include "cli/progress.h"
 #include "cli/subcommand.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/recorder/record.h"
+#include "collector/recorder/recording/record.h"
 
 #include <fmt/format.h>
 
@@ -125,6 +125,11 @@ class Record final : public Subcommand {
     app.add_option("--fake-clock", fake_clock_,
                    "shift this recorder's clock by OFFSET seconds and PPM (for tests)")
         ->type_name("OFFSET,PPM");
+    app.add_option("--linger", linger_s_,
+                   "wait so long for recorded processes that outlive the command")
+        ->type_name("S")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
     app.add_flag("--overwrite", options_.overwrite, "replace the run that RUN holds");
     app.add_option("COMMAND", options_.command, "what to run, with its arguments, after `--`")
         ->required();
@@ -138,6 +143,7 @@ class Record final : public Subcommand {
     options_.library = *library;
     options_.folder = folder_;
     if (ranks_ != 0) options_.ranks = ranks_;
+    options_.linger = std::chrono::seconds(linger_s_);
     // Without -n the terminal is the command's alone.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     const Result<recorder::Recorded> recorded = recorder::record(options_);
@@ -210,6 +216,7 @@ class Record final : public Subcommand {
   int64_t every_ = 0;
   int64_t keep_s_ = 0;
   int ranks_ = 0;
+  int64_t linger_s_ = 60;
 };
 
 }  // namespace

@@ -141,7 +141,109 @@ TEST(LauncherTest, ASecondSignalFinishesAtOnce) {
               UnorderedElementsAre("rank-00000.dprof", "rank-00001.dprof", "run.json"));
 }
 
+TEST(LauncherTest, WhatIsNoEndIsHandedOnAndNotCounted) {
+  const TemporaryFolder scratch;
+  std::vector<std::string> arguments =
+      shell({"-n", "1", "-o", "r"},
+            "trap 'echo usr1' USR1; trap 'echo usr2' USR2; trap 'echo cont' CONT; "
+            "trap 'echo quit' QUIT; trap 'echo bye; exit 0' TERM; echo ready; "
+            "while true; do sleep 0.05; done");
+  arguments.insert(arguments.begin(), kDprof);
+  Running running(scratch, arguments);
+  ASSERT_TRUE(running.wait_for_output("[0] ready"));
+  for (const auto& [signal, word] : {std::pair(SIGUSR1, "usr1"), std::pair(SIGUSR2, "usr2"),
+                                     std::pair(SIGCONT, "cont"), std::pair(SIGQUIT, "quit")}) {
+    running.send(signal);
+    EXPECT_TRUE(running.wait_for_output(word)) << word;
+  }
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait(), 0);
+  EXPECT_THAT(running.out(), HasSubstr("[0] bye"));
+  const std::string told = index_of(scratch.path() / "r").dump();
+  EXPECT_THAT(told, HasSubstr("SIGUSR1 after"));
+  EXPECT_THAT(told, HasSubstr("SIGTERM after"));
+}
+
+TEST(LauncherTest, ASecondRequestToEndLeavesTheCommandItsTime) {
+  const TemporaryFolder scratch;
+  std::vector<std::string> arguments = shell(
+      {"-n", "1", "-o", "r"},
+      "trap 'sleep 0.7; echo saved; exit 4' TERM; echo ready; while true; do sleep 0.05; done");
+  arguments.insert(arguments.begin(), kDprof);
+  Running running(scratch, arguments);
+  ASSERT_TRUE(running.wait_for_output("[0] ready"));
+  running.send(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait(), 4);
+  EXPECT_THAT(running.out(), HasSubstr("[0] saved"));
+}
+
+TEST(LauncherTest, WhatWasIgnoredFromTheStartStaysSo) {
+  const TemporaryFolder scratch;
+  Running running(scratch, {"/bin/sh", "-c",
+                            "trap '' HUP; exec " + kDprof +
+                                " record -n 1 -o r -- sh -c 'echo ready; sleep 1; echo done'"});
+  ASSERT_TRUE(running.wait_for_output("[0] ready"));
+  running.send(SIGHUP);
+  running.send(SIGHUP);
+  EXPECT_EQ(running.wait(), 0);
+  EXPECT_THAT(running.out(), HasSubstr("[0] done"));
+  EXPECT_THAT(index_of(scratch.path() / "r").dump(), Not(HasSubstr("SIGHUP")));
+}
+
+// Else the ranks would block once their pipes are full.
+TEST(LauncherTest, TheCarrierOfOutputIsStartedAgain) {
+  const TemporaryFolder scratch;
+  const std::string many =
+      "i=0; while [ $i -lt 4000 ]; do echo 0123456789012345678901234567890123456789; "
+      "i=$((i+1)); done; ";
+  std::vector<std::string> arguments =
+      shell({"-n", "1", "-o", "r"}, "echo ready; sleep 0.5; " + many + "echo last");
+  arguments.insert(arguments.begin(), kDprof);
+  Running running(scratch, arguments);
+  ASSERT_TRUE(running.wait_for_output("[0] ready"));
+  // The recorder's child that is itself no program of its own.
+  const std::string find = "for p in $(ps -o pid= --ppid " + std::to_string(running.pid()) +
+                           "); do grep -qa record /proc/$p/cmdline && kill -9 $p; done; true";
+  ASSERT_EQ(std::system(find.c_str()), 0);
+  EXPECT_EQ(running.wait(), 0);
+  EXPECT_THAT(running.out(), HasSubstr("[0] last"));
+  EXPECT_THAT(index_of(scratch.path() / "r").dump(), HasSubstr("output_carrier"));
+}
+
 // --- recording ---
+
+// A daemon that the command leaves behind.
+TEST(RecordTest, AProcessThatOutlivesTheCommandIsLeftInTime) {
+  const TemporaryFolder scratch;
+  const auto start = std::chrono::steady_clock::now();
+  const Ended ended = run_dprof(
+      scratch, shell({"-o", "r", "--linger", "1"},
+                     "setsid " + kWriter +
+                         " hello ranges=10 sleep=20000 </dev/null >/dev/null 2>&1 & sleep 0.5"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("outlived"));
+  EXPECT_THAT(ended.err, HasSubstr("10 events, 0 lost"));
+}
+
+TEST(RecordTest, AProcessOfAnotherClockIsTurnedAway) {
+  const TemporaryFolder scratch;
+  const Ended ended = run_dprof(
+      scratch, shell({"-o", "r"}, "DPROF_CLOCK= exec " + kWriter + " hello ranges=10 sleep=300"));
+  EXPECT_THAT(ended.err, HasSubstr("other_clock"));
+  EXPECT_EQ(ended.code, 5);
+}
+
+TEST(RecordTest, AFileOfARecorderThatMakesNoSenseEndsNothing) {
+  const TemporaryFolder scratch;
+  const Ended ended =
+      run_dprof(scratch, shell({"-o", "r"}, "echo '{\"schema\":5}' > r/recorders/odd.json; exec " +
+                                                kWriter + " hello ranges=10 sleep=1500 clean"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("10 events, 0 lost"));
+}
 
 TEST(RecordTest, EachRankBecomesATrace) {
   const TemporaryFolder scratch;

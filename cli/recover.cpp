@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/recorder/recover.h"
+#include "collector/recorder/run/recover.h"
 
 #include <fmt/format.h>
 

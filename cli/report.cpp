@@ -6,12 +6,12 @@
 #include <cstdio>
 
 #include "analyzer/analysis.h"
+#include "analyzer/render/explain.h"
+#include "analyzer/render/json.h"
+#include "analyzer/render/markdown.h"
+#include "analyzer/render/text.h"
 #include "analyzer/report/focus.h"
-#include "analyzer/report/render/explain.h"
-#include "analyzer/report/render/json.h"
-#include "analyzer/report/render/markdown.h"
-#include "analyzer/report/render/text.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "cli/lists.h"
 #include "cli/progress.h"
 #include "cli/subcommand.h"

@@ -61,8 +61,8 @@ TEST(DeclarationTest, NamesAndNumbersAreUnique) {
   }
 }
 
-// What scripts may rely on from the first version (architecture 4.1): these columns, in this order,
-// first in their table.
+// What scripts may rely on from the first version (docs/reference/schema.md): these columns, in
+// this order, first in their table.
 TEST(DeclarationTest, ContractColumnsStandFirst) {
   const auto columns_of = [](std::string_view name) {
     const auto* table = std::ranges::find(kTables, name, &Table::name);

@@ -65,10 +65,23 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Something connected to the recorder's socket and did not say what libdprof.so says; "
      "it was turned away, and nothing of it is recorded.",
      "does a program of the job use DPROF_SOCKET by itself?"},
+    {"other_clock", Severity::kDataLoss, Scope::kProcess,
+     "The process stamps its records with another clock than this recorder reads; it was turned away, "
+     "since its times would be wrong.",
+     "it lost DPROF_CLOCK: start it with the environment that `dprof record` gave to the command"},
     {"odd_rank", Severity::kInfo, Scope::kProcess,
      "A process says something of its rank that cannot be; what most processes say of the job's size counts.",
      "look at RANK, WORLD_SIZE and their like in the text's process"},
     // In the recorder.
+    {"signal", Severity::kInfo, Scope::kRecorder,
+     "A signal came to the recorder, which handed it on to the command.",
+     "the text says which, when and from whom"},
+    {"outlived", Severity::kInfo, Scope::kRecorder,
+     "Recorded processes went on when the command had ended; their traces end where the recorder left.",
+     "--linger S waits longer for them"},
+    {"output_carrier", Severity::kInfo, Scope::kRecorder,
+     "The process that carries the ranks' output was killed and started again; a line of each may be missing.",
+     "look for what kills processes here (the kernel's log names who ran out of memory)"},
     {"governor", Severity::kInfo, Scope::kRecorder,
      "The overhead governor lowered the detail, because recording would have cost more than --max-overhead.",
      "table `capture` says when; allow more, or record less from the start"},

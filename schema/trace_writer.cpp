@@ -18,7 +18,8 @@
 namespace dprof::schema {
 namespace {
 
-// 16 rows in one INSERT are a third quicker than one; more gain nothing (collector.md 8.3).
+// 16 rows in one INSERT are a third quicker than one; more gain nothing (measured with
+// bench/recorder_rows.cpp).
 constexpr int kRowsPerInsert = 16;
 
 // WAL with synchronous=OFF survives the death of any process, not of the machine; a page of 16 KiB

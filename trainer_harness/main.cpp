@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "trainer_harness/common/log.h"
 #include "trainer_harness/faults/slow_link.h"
 #include "trainer_harness/launch/check_env.h"
 #include "trainer_harness/launch/matrix.h"
 #include "trainer_harness/launch/spawn.h"
 #include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/check_options.h"
-#include "trainer_harness/settings/log.h"
 #include "trainer_harness/settings/options.h"
 #include "trainer_harness/trainer.h"
 

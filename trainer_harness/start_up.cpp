@@ -8,9 +8,9 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/launch/scheduling.h"
 #include "trainer_harness/nccl/nccl_module.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <optional>
 
+#include "trainer_harness/ranks/job.h"
+#include "trainer_harness/ranks/rendezvous.h"
 #include "trainer_harness/settings/options.h"
-#include "trainer_harness/settings/rendezvous.h"
-#include "trainer_harness/strategies/job.h"
 
 namespace dprof::trainer_harness {
 

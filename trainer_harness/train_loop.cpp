@@ -5,8 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "trainer_harness/activities/checkpoint.h"
 #include "trainer_harness/techniques/announce.h"
-#include "trainer_harness/techniques/checkpoint.h"
 #include "trainer_harness/techniques/markers.h"
 #include "trainer_harness/techniques/optimizers.h"
 

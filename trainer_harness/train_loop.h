@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "trainer_harness/activities/side_work.h"
 #include "trainer_harness/data/loader.h"
 #include "trainer_harness/strategies/strategy.h"
-#include "trainer_harness/techniques/side_work.h"
 
 namespace dprof::trainer_harness {
 

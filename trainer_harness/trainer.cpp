@@ -158,7 +158,7 @@ void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
       {options.training.model, backend, world_size, options.training.seed, options.faults}, truth,
       restarted);
   const std::unique_ptr<FaultActions> actions = make_torch_actions(device, others);
-  FaultInjector faults(
+  FaultPlayer faults(
       options.faults,
       {log.rank(), world_size, options.training.seed, options.distribution.timeout_s, restarted},
       truth, *actions, &account);

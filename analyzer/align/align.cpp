@@ -370,14 +370,18 @@ class Aligner {
 
 }  // namespace
 
-std::vector<ClockWitness> clock_witnesses(std::span<const TraceFile> traces) {
+std::vector<ClockWitness> clock_witnesses(const Run& run, std::span<const TraceFile> analysed) {
   std::vector<ClockWitness> witnesses;
-  for (const TraceFile& trace : traces) {
+  const auto ask = [&](const TraceFile& trace) {
     const Result<schema::TraceReader> reader = schema::TraceReader::open(trace.path);
-    if (!reader.ok()) continue;
+    if (!reader.ok()) return;
     Result<ClockEvidence> evidence = read_clock_evidence(*reader, trace.shift_ns);
     if (evidence.ok() && !evidence->probes.empty())
       witnesses.push_back({trace.clock_id, *std::move(evidence)});
+  };
+  for (const TraceFile& trace : run.others) ask(trace);
+  for (const TraceFile& trace : run.traces) {
+    if (std::ranges::count(analysed, trace.rank, &TraceFile::rank) == 0) ask(trace);
   }
   return witnesses;
 }

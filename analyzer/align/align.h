@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the clocks of all hosts onto one axis, with a bound (analysis.md section 1).
+// Brings the clocks of all hosts onto one axis, with a bound (docs/analysis/clocks.md).
 //
 // Threading  one thread.
 // Units      ns. The axis is the reference's time; other clocks are before alignment placed on it
@@ -12,19 +12,12 @@
 #include <vector>
 
 #include "analyzer/align/rank_clocks.h"
+#include "analyzer/align/result.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 
 namespace dprof::analyzer {
-
-// By digest.
-struct Alignment : RankClocks {
-  Clock clock;          // for the report
-  bool aligned = true;  // every digest has a bound: times can be compared across ranks
-  std::vector<Diagnostic> diagnostics;
-};
 
 // What is known of a clock beyond the digests: the evidence of traces that are not analysed.
 struct ClockWitness {
@@ -37,8 +30,10 @@ struct ClockWitness {
 Alignment align_clocks(std::span<const TraceFile> traces, std::span<const RankDigest> digests,
                        const Matching& matching, std::span<const ClockWitness> witnesses = {});
 
-// Reads the clock evidence of traces; those that cannot be read, or have none, are passed over.
-[[nodiscard]] std::vector<ClockWitness> clock_witnesses(std::span<const TraceFile> traces);
+// Traces of the run that are not analysed tell of the clocks, too. Those that cannot be read, or
+// have no evidence, are passed over.
+[[nodiscard]] std::vector<ClockWitness> clock_witnesses(const Run& run,
+                                                        std::span<const TraceFile> analysed);
 
 // Translates every time in the digests; those of the reference's host stay as they are. What a
 // trace told about its clock (RankDigest::clock) stays in the trace's time.

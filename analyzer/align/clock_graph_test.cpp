@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "analyzer/align/synthetic_clock.h"
+#include "analyzer/align/test_support/synthetic_clock.h"
 
 namespace dprof::analyzer {
 namespace {

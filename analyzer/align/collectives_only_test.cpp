@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks of 2 to 128 hosts that nobody probed: all that is known of them are the ends of their
-// collectives (the experiment of analysis.md section 13).
+// collectives (docs/analysis/clocks.md has the figures).
 #include <gtest/gtest.h>
 
 #include <algorithm>

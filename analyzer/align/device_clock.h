@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/align/result.h"
 #include "analyzer/digest/digest.h"
-#include "analyzer/report/report.h"
 
 namespace dprof::analyzer {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The offset between two clocks over time, from a cloud of what is possible (analysis.md section 1,
-// steps 2 to 4): the skew by convex hulls, then in windows of 10 s the least delays of both
-// directions, independently, with the skew taken out.
+// The offset between two clocks over time, from a cloud of what is possible
+// (docs/analysis/clocks.md, steps 2 to 4): the skew by convex hulls, then in windows of 10 s the
+// least delays of both directions, independently, with the skew taken out.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "analyzer/align/synthetic_clock.h"
+#include "analyzer/align/test_support/synthetic_clock.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {

@@ -7,14 +7,20 @@
 #include <vector>
 
 #include "analyzer/breakdown/communication.h"
+#include "analyzer/breakdown/result.h"
 #include "analyzer/breakdown/sums.h"
 #include "analyzer/digest/digest.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {
 
 // `sums`: for each entry of steps.ranks one Sums per step of `steps`.
 using StepSums = std::vector<std::vector<Sums>>;
+// `pieces`: the lattice of each digest. A GPU rank's steps are those of its device, where each of
+// them has work there: its time is divided by what the device did.
+[[nodiscard]] StepSums step_sums_of(const Steps& steps,
+                                    std::span<const std::vector<LatticePiece>> pieces);
 
 Breakdown breakdown_of(std::span<const RankDigest> digests, const Steps& steps,
                        const StepSums& sums);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What DDP's buckets cost, by a model: gradients become ready one after the other, are gathered
-// into buckets, and the buckets are reduced in order, one at a time (analysis.md 5.2). Pure
-// functions.
+// into buckets, and the buckets are reduced in order, one at a time
+// (docs/analysis/communication.md). Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/match/match.h"
+#include "analyzer/waits/waits.h"
 
 namespace dprof::analyzer {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What communication costs beyond its totals: contention, DDP's buckets, and the fitted cost of a
-// transfer by its size (analysis.md section 5).
+// transfer by its size (docs/analysis/communication.md).
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "analyzer/breakdown/lattice.h"
+#include "analyzer/breakdown/result.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

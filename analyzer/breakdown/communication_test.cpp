@@ -7,7 +7,7 @@
 
 #include "analyzer/breakdown/breakdown.h"
 #include "analyzer/breakdown/bucket_model.h"
-#include "analyzer/match/test_support.h"
+#include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -63,7 +63,8 @@ class Exposer {
     for (const CommSpan& part : comm_spans(in_.digests, in_.matching, digest)) {
       const CollectiveRecord& record = in_.digests[digest].collectives[part.record];
       if (!record.end) continue;
-      const std::optional<size_t> step = step_at(r, part.span.begin);
+      const std::optional<size_t> step =
+          holder_of(steady, part.span.begin, [r](const AlignedStep& s) { return s.windows[r]; });
       if (!step) continue;
       const Interval span = clip(part.span, steady[*step].windows[r]);
       const int64_t wait = std::clamp<int64_t>((part.arrive - span.begin).ns, 0, span.length().ns);
@@ -102,14 +103,6 @@ class Exposer {
     const TraceNs first = std::ranges::min(parts, {}, &Hideable::ready).ready;
     const TraceNs deadline = time.optimizer_after(first, window.end).value_or(window.end);
     return most_hideable(time, std::move(parts), deadline);
-  }
-
-  [[nodiscard]] std::optional<size_t> step_at(size_t rank, TraceNs at) const {
-    const std::span<const AlignedStep> steady = in_.steps.steady();
-    const auto next = std::ranges::upper_bound(
-        steady, at, {}, [&](const AlignedStep& step) { return step.windows[rank].begin; });
-    if (next == steady.begin() || at >= std::prev(next)->windows[rank].end) return std::nullopt;
-    return static_cast<size_t>(next - steady.begin()) - 1;
   }
 
   void add_kind(size_t digest, const CollectiveRecord& record, const Exposure& exposure) {

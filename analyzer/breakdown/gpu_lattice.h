@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The partition of a rank's time where it has GPUs (analysis.md section 4).
+// The partition of a rank's time where it has GPUs (docs/analysis/breakdown.md).
 #pragma once
 
 #include <vector>
 
 #include "analyzer/breakdown/lattice.h"
+#include "analyzer/waits/waits.h"
 
 namespace dprof::analyzer {
 

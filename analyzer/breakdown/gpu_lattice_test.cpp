@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One small trace per category of analysis.md section 4, with the known answer.
+// One small trace per category of docs/analysis/breakdown.md, with the known answer.
 #include "analyzer/breakdown/gpu_lattice.h"
 
 #include <gmock/gmock.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rows counted as other tools count them (analysis.md section 4a).
+// GPU rows counted as other tools count them (docs/analysis/gpu_rows.md).
 #pragma once
 
 #include <optional>
 #include <span>
 
+#include "analyzer/breakdown/result.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/digest/gpu_row_counts.h"
-#include "analyzer/report/report.h"
 
 namespace dprof::analyzer {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every nanosecond of a rank gets exactly one category (analysis.md section 4).
+// Every nanosecond of a rank gets exactly one category (docs/analysis/breakdown.md).
 #pragma once
 
 #include <vector>
 
-#include "analyzer/analysis.h"
 #include "analyzer/digest/detail.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
+#include "analyzer/vocabulary/category.h"
+#include "analyzer/waits/waits.h"
 
 namespace dprof::analyzer {
 

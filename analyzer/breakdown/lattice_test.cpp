@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 
-#include "analyzer/breakdown/phases.h"
 #include "analyzer/breakdown/sums.h"
+#include "analyzer/steps/phases.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a transfer by its size: transfer = alpha + beta * bytes (analysis.md 5.3).
+// The cost of a transfer by its size: transfer = alpha + beta * bytes
+// (docs/analysis/communication.md).
 #pragma once
 
 #include <map>

@@ -6,9 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/breakdown/result.h"
 #include "analyzer/digest/digest.h"
-#include "analyzer/report/report.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
+#include "analyzer/vocabulary/diagnostic.h"
 
 namespace dprof::analyzer {
 

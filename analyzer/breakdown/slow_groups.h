@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which groups of ranks communicate slower than comparable ones, for how long, and which nodes they
-// have in common (analysis.md 5.5). Pure functions.
+// have in common (docs/analysis/communication.md). Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "analyzer/breakdown/slow_groups.h"
-#include "analyzer/breakdown/step_of.h"
+#include "analyzer/steps/per_step.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -54,7 +54,7 @@ struct Flow {
 class Gatherer {
  public:
   Gatherer(std::span<const RankDigest> digests, std::span<const TraceFile> traces,
-           const Matching& matching, const StepOf& step_of)
+           const Matching& matching, const StepsByTime& step_of)
       : digests_(digests), matching_(matching), step_of_(step_of) {
     std::map<std::string, int> numbers;
     for (const TraceFile& trace : traces) {
@@ -137,7 +137,7 @@ class Gatherer {
 
   std::span<const RankDigest> digests_;
   const Matching& matching_;
-  const StepOf& step_of_;
+  const StepsByTime& step_of_;
   std::map<int, int> host_of_rank_;
   std::vector<std::string> hosts_;
   std::vector<Unit> units_;
@@ -382,18 +382,7 @@ std::optional<Rise> lasting_rise(std::span<const double> series, size_t fewest) 
   const double high = quantile(all, 0.95);
   std::vector<double> calm;
   for (const double value : series) calm.push_back(std::clamp(value, low, high));
-  const double mean =
-      std::accumulate(calm.begin(), calm.end(), 0.0) / static_cast<double>(calm.size());
-  double sum = 0;
-  double least = 0;
-  size_t at = 0;
-  for (size_t i = 0; i < calm.size(); ++i) {
-    sum += calm[i] - mean;
-    if (sum < least) {
-      least = sum;
-      at = i + 1;
-    }
-  }
+  const size_t at = rise_point(calm);
   if (at < fewest || calm.size() - at < fewest) return std::nullopt;
   const std::vector<double> first(series.begin(), series.begin() + static_cast<ptrdiff_t>(at));
   const std::vector<double> second(series.begin() + static_cast<ptrdiff_t>(at), series.end());
@@ -408,7 +397,7 @@ std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
                                        const Steps& steps, const Overlap* overlap,
                                        std::vector<Diagnostic>& notes) {
   const std::span<const AlignedStep> looked_at = steps_to_look_at(steps);
-  const StepOf step_of(steps, looked_at, digests.size());
+  const StepsByTime step_of(steps, looked_at, digests.size());
   const Gatherer gathered(digests, traces, matching, step_of);
   if (gathered.samples().empty()) return std::nullopt;
   const auto note = [&](std::string text) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slow groups and the links that they have in common, from matched collectives and messages
-// (analysis.md 5.5); and transfers that became slower within the run.
+// (docs/analysis/communication.md); and transfers that became slower within the run.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "analyzer/breakdown/result.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

@@ -11,7 +11,7 @@
 #include <numbers>
 #include <string_view>
 
-#include "analyzer/lane_walk.h"
+#include "analyzer/lanes/lane_walk.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/lanes.h"
-#include "analyzer/report/render/mean_step.h"
+#include "analyzer/lanes/lanes.h"
+#include "analyzer/render/mean_step.h"
 
 namespace dprof::analyzer {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis.h"
+#include "analyzer/breakdown/matched.h"
 
 namespace dprof::analyzer {
 

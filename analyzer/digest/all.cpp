@@ -21,7 +21,7 @@ class Digesters {
   Digesters(std::span<const TraceFile> traces, bool cache)
       : traces_(traces), cache_(cache), digests_(traces.size()) {}
 
-  bool run(const DigestProgress& progress) {
+  bool run(const Progress& progress) {
     const size_t cores = std::max<size_t>(1, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
     for (size_t t = 0; t < std::min(cores, traces_.size()); ++t)
@@ -73,7 +73,7 @@ class Digesters {
 }  // namespace
 
 Result<std::vector<Result<RankDigest>>> digest_all(std::span<const TraceFile> traces, bool cache,
-                                                   const DigestProgress& progress) {
+                                                   const Progress& progress) {
   if (!progress("reading", 0)) return fail(Code::kUsage, "cancelled");
   Digesters digesters(traces, cache);
   if (!digesters.run(progress)) return fail(Code::kUsage, "cancelled");

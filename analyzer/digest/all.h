@@ -8,17 +8,15 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
+#include "analyzer/vocabulary/progress.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {
 
-// As analyzer::Progress, called on the caller's thread only.
-using DigestProgress = std::function<bool(std::string_view stage, double share)>;
-
 // One result per trace, in their order. Fails only when `progress` cancels; what has begun is then
 // waited for.
 Result<std::vector<Result<RankDigest>>> digest_all(std::span<const TraceFile> traces, bool cache,
-                                                   const DigestProgress& progress);
+                                                   const Progress& progress);
 
 }  // namespace dprof::analyzer

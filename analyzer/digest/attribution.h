@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which range of a host thread caused a GPU activity (analysis.md 0.3). Never a containment join:
-// one walk over rows that are in start order, with a stack of what is open on each thread.
+// Which range of a host thread caused a GPU activity (docs/analysis/facts.md). Never a containment
+// join: one walk over rows that are in start order, with a stack of what is open on each thread.
 //
 // An activity is joined to its launch call by correlation (LaunchIndex), the call to the innermost
 // range that is open on its thread (attribute), and from there the chain goes up by parent ids.

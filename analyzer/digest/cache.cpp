@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "analyzer/digest/archive.h"
-#include "analyzer/digest_fingerprint.h"
+#include "analyzer/digest/digest_fingerprint.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 

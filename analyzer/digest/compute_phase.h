@@ -2,7 +2,7 @@
 // What computation in a phase counts as.
 #pragma once
 
-#include "analyzer/report/report.h"
+#include "analyzer/vocabulary/category.h"
 #include "schema/marker_names.h"
 
 namespace dprof::analyzer {

@@ -8,8 +8,9 @@
 #include <unordered_map>
 
 #include "analyzer/digest/gpu_host.h"
-#include "analyzer/digest/sensible.h"
 #include "analyzer/digest/thread_sketch.h"
+#include "analyzer/run/sensible.h"
+#include "analyzer/vocabulary/loss.h"
 #include "schema/function.h"
 #include "schema/trace_reader.h"
 
@@ -55,7 +56,15 @@ class Digester {
  private:
   // Those that stand for themselves.
   Status read_parts() {
-    Result<MemoryDigest> memory = read_memory(trace_, reader_, digest_);
+    const bool lost_memory = std::ranges::any_of(digest_.losses, [](const LossRecord& loss) {
+      return loss.count > 0 && loss.source == schema::Source::kTorch && is_lost(loss.reason);
+    });
+    Result<MemoryDigest> memory = read_memory(trace_, reader_,
+                                              {.phases = digest_.phases,
+                                               .steps = digest_.steps,
+                                               .autograd = digest_.autograd,
+                                               .autograd_elsewhere = digest_.autograd_elsewhere,
+                                               .lost_events = lost_memory});
     if (!memory.ok()) return fail(memory.error());
     digest_.memory = *std::move(memory);
     Result<Facts> facts = read_facts(trace_, reader_, digest_);

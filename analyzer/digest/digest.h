@@ -13,23 +13,16 @@
 #include "analyzer/digest/gpu.h"
 #include "analyzer/digest/last_activity.h"
 #include "analyzer/digest/launches.h"
-#include "analyzer/digest/memory.h"
+#include "analyzer/digest/memory/memory.h"
 #include "analyzer/digest/op_times.h"
 #include "analyzer/digest/system.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
+#include "analyzer/vocabulary/diagnostic.h"
 #include "base/interval.h"
 #include "schema/generated/rows.h"
 #include "schema/marker_names.h"
 
 namespace dprof::analyzer {
-
-// A phase of the training thread: a range with a meaning (marker_names.h), or a backward that was
-// found by its autograd nodes.
-struct PhaseRange {
-  Interval span;
-  schema::Marker marker = schema::Marker::kNone;
-  int64_t row = 0;  // id in host_range, for evidence
-};
 
 struct CommunicatorInfo {
   int64_t hash = 0;
@@ -67,11 +60,6 @@ struct CollectiveRecord {
 
   // When the rank came to it: its call, or where that was not recorded, its beginning.
   [[nodiscard]] std::optional<TraceNs> arrival() const { return enqueue ? enqueue : start; }
-};
-
-struct StepRecord {
-  int64_t index = 0;
-  Interval window;
 };
 
 // How often ranges of one name stand in a step, and their length together.

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "analyzer/digest/facts_internal.h"
-#include "analyzer/digest/sensible.h"
 #include "analyzer/digest/system.h"
+#include "analyzer/run/sensible.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "base/interval.h"
 #include "base/log_histogram.h"
 #include "base/result.h"
@@ -181,7 +181,7 @@ struct Facts {
   int64_t worker_loads = 0;          // and of one that says it has some
 
   // Calls and operators, on all threads.
-  std::array<Calls, kCallKinds> calls;
+  std::array<Calls, kCallKinds> calls{};
 
   // Kernels. Not those of graphs that were recorded as a whole.
   std::array<KernelSum, kKernelClasses> kernels_by_class{};

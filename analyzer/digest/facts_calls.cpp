@@ -5,7 +5,7 @@
 
 #include "analyzer/digest/facts_internal.h"
 #include "analyzer/digest/range_names.h"
-#include "analyzer/digest/sensible.h"
+#include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer::facts {
 namespace {

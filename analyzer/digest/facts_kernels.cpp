@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "analyzer/digest/facts_internal.h"
-#include "analyzer/digest/sensible.h"
+#include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer::facts {
 namespace {

@@ -12,7 +12,7 @@
 #include "analyzer/digest/gpu_held_back.h"
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/gpu_sweep.h"
-#include "analyzer/digest/sensible.h"
+#include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -12,7 +12,8 @@
 #include "analyzer/digest/gpu_row_counts.h"
 #include "analyzer/digest/launches.h"
 #include "analyzer/digest/op_times.h"
-#include "analyzer/report/report.h"
+#include "analyzer/vocabulary/category.h"
+#include "analyzer/vocabulary/diagnostic.h"
 #include "base/interval.h"
 #include "base/result.h"
 #include "schema/trace_reader.h"
@@ -74,7 +75,7 @@ struct GpuDigest {
   std::vector<Launch> launches;       // over all devices
   std::vector<HostToken> tokens;      // kernels and graphs, in order of their begin
   int64_t without_time = 0;           // rows whose times are unknown or end before their begin
-  GpuRowCounts counted;               // as other tools count the rows
+  GpuRowCounts counted{};             // as other tools count the rows
   // Of computation by kernel name and phase, beside the device's communication and without any.
   std::vector<OpTimes> kernel_times;
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "analyzer/digest/compute_phase.h"
-#include "analyzer/digest/sensible.h"
+#include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer {
 namespace {

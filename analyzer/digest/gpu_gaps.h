@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a device was idle (analysis.md section 4). Private to digest/gpu*.
+// Why a device was idle (docs/analysis/breakdown.md). Private to digest/gpu*.
 #pragma once
 
 #include <cstdint>

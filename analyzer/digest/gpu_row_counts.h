@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's GPU rows counted as other tools count them (analysis.md section 4a), from the same
+// A rank's GPU rows counted as other tools count them (docs/analysis/gpu_rows.md), from the same
 // look at the rows as the rest of the digest.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random small cases against the definition of analysis.md section 4, moment by moment, without any
-// sweep; and many larger ones by their sums.
+// Random small cases against the definition of docs/analysis/breakdown.md, moment by moment,
+// without any sweep; and many larger ones by their sums.
 #include "analyzer/digest/gpu_sweep.h"
 
 #include <gtest/gtest.h>

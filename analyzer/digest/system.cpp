@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/digest/sensible.h"
+#include "analyzer/run/sensible.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {

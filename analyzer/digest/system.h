@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "schema/thread_wait.h"

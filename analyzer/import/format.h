@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "analyzer/import/file_sink.h"
+#include "analyzer/import/sink/file_sink.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {

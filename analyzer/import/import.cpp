@@ -16,7 +16,7 @@
 #include "analyzer/import/kineto/kineto.h"
 #include "analyzer/import/nccl_inspector/nccl_inspector.h"
 #include "analyzer/import/operation_table/operation_table.h"
-#include "analyzer/import/run_sink.h"
+#include "analyzer/import/sink/run_sink.h"
 
 namespace dprof::analyzer {
 namespace {

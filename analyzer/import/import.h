@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/report.h"
+#include "analyzer/vocabulary/diagnostic.h"
 #include "base/result.h"
 
 namespace dprof::analyzer {

@@ -8,14 +8,6 @@
 namespace dprof::analyzer {
 namespace {
 
-std::optional<int64_t> step_at(const RankDigest& digest, TraceNs time) {
-  const auto next = std::ranges::upper_bound(digest.steps, time, {},
-                                             [](const StepRecord& s) { return s.window.begin; });
-  if (next == digest.steps.begin()) return std::nullopt;
-  const StepRecord& step = *std::prev(next);
-  return time < step.window.end ? std::optional(step.index) : std::nullopt;
-}
-
 // What most say; of several the smallest.
 std::optional<int64_t> usual(std::vector<int64_t>& values) {
   std::optional<int64_t> found;
@@ -47,7 +39,8 @@ void attach_steps(Matching& matching, std::span<const RankDigest> digests) {
       const CollectiveRecord& record = digest.collectives[member.record];
       if (record.bucket) buckets.push_back(*record.bucket);
       if (!record.arrival()) continue;
-      if (const auto step = step_at(digest, *record.arrival())) steps.push_back(*step);
+      const auto step = holder_of(digest.steps, *record.arrival(), &StepRecord::window);
+      if (step) steps.push_back(digest.steps[*step].index);
     }
     instance.step = usual(steps);
     instance.bucket = usual(buckets);

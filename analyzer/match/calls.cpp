@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/match/tokens.h"
+#include "analyzer/vocabulary/evidence.h"
 
 namespace dprof::analyzer {
 namespace {

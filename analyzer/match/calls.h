@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of each communicator by rank, each with the number that tells which calls of other
-// ranks are the same collective (analysis.md section 2, "Keys").
+// ranks are the same collective (docs/analysis/matching.md).
 #pragma once
 
 #include <cstdint>

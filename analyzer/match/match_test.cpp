@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "analyzer/match/hang.h"
-#include "analyzer/match/summary.h"
-#include "analyzer/match/test_support.h"
+#include "analyzer/breakdown/summary.h"
+#include "analyzer/hang/hang.h"
+#include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -171,7 +171,7 @@ TEST(SummaryTest, BandwidthAndLastArriver) {
                     record(1, second, 30'000, Function::kAllReduce, 1'000'000)});
   };
   const std::vector<RankDigest> digests = {rank(0, 1000, 25'000), rank(1, 5000, 20'000)};
-  const auto summaries = summarise(digests, matched(digests, true), SteadySteps({}, 2));
+  const auto summaries = summarise(digests, matched(digests, true), StepsByTime({}, 2));
   ASSERT_EQ(summaries.size(), 1U);
   EXPECT_EQ(summaries[0].n, 2);
   EXPECT_EQ(summaries[0].transfer_ns, 5000);

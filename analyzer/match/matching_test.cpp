@@ -13,7 +13,7 @@
 #include "analyzer/match/groups.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/order.h"
-#include "analyzer/match/test_run.h"
+#include "analyzer/match/test_support/test_run.h"
 
 namespace dprof::analyzer {
 namespace {

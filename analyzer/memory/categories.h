@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks that lay there at the peak hold (analysis.md 8.1).
+// What the blocks that lay there at the peak hold (docs/analysis/memory.md).
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "analyzer/digest/memory.h"
+#include "analyzer/digest/memory/memory.h"
+#include "analyzer/memory/result.h"
 #include "analyzer/memory/timeline.h"
-#include "analyzer/report/memory.h"
 
 namespace dprof::analyzer {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "analyzer/analysis.h"
-#include "analyzer/digest/memory.h"
+#include "analyzer/digest/memory/memory.h"
+#include "analyzer/memory/result.h"
 
 namespace dprof::analyzer {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of each device is left, and how fragmented what is taken (analysis.md 8.3 and 8.4).
+// How much of each device is left, and how fragmented what is taken (docs/analysis/memory.md and
+// 8.4).
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/memory/result.h"
 #include "analyzer/memory/timeline.h"
-#include "analyzer/report/memory.h"
 
 namespace dprof::analyzer {
 

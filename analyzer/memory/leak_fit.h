@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a level rise and never come back? (analysis.md 8.2)
+// Does a level rise and never come back? (docs/analysis/memory.md)
 #pragma once
 
 #include <optional>

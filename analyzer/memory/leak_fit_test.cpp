@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator of analysis.md 13: a level of 20 GB, noise of 30 MB, 200 steps, 200 trials.
+// The generator of docs/analysis/memory.md: a level of 20 GB, noise of 30 MB, 200 steps, 200
+// trials.
 #include "analyzer/memory/leak_fit.h"
 
 #include <gtest/gtest.h>

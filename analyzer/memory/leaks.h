@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/report/memory.h"
+#include "analyzer/memory/result.h"
 
 namespace dprof::analyzer {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where each rank's memory went: peaks, what was live at them, leaks, fragmentation, imbalance
-// (analysis.md section 8).
+// (docs/analysis/memory.md).
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/report/report.h"
+#include "analyzer/memory/result.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

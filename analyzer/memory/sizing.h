@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks against each other, and what dividing or computing again would free (analysis.md 8.4).
+// Ranks against each other, and what dividing or computing again would free
+// (docs/analysis/memory.md).
 #pragma once
 
 #include <optional>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/report/memory.h"
+#include "analyzer/memory/result.h"
 
 namespace dprof::analyzer {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyzer/digest/memory_cells.h"
+#include "analyzer/digest/memory/memory_cells.h"
 
 namespace dprof::analyzer {
 
@@ -26,10 +26,8 @@ std::optional<double> StepClock::place(TraceNs at) const {
 }
 
 std::optional<int64_t> StepClock::index(TraceNs at) const {
-  const int64_t i = position(at);
-  if (i < 0) return std::nullopt;
-  const StepRecord& step = steps_[static_cast<size_t>(i)];
-  return at < step.window.end ? std::optional(step.index) : std::nullopt;
+  const std::optional<size_t> step = holder_of(steps_, at, &StepRecord::window);
+  return step ? std::optional(steps_[*step].index) : std::nullopt;
 }
 
 std::vector<Interval> steady_windows(const Steps* steps, size_t d) {

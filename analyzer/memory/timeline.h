@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

@@ -9,6 +9,7 @@
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
 #include "analyzer/replay/task_graph.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

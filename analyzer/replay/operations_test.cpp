@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "analyzer/match/test_run.h"
-#include "analyzer/match/test_support.h"
-#include "analyzer/replay/operation_verdicts.h"
+#include "analyzer/match/test_support/test_run.h"
 #include "analyzer/replay/slowdown.h"
+#include "analyzer/stragglers/operation_verdicts.h"
+#include "analyzer/waits/test_support/matched.h"
 #include "base/check.h"
 
 namespace dprof::analyzer {

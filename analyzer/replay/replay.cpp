@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analyzer/replay/slowdown.h"
 
@@ -67,14 +66,6 @@ std::optional<Replay> replay_of(const RunReplay& run, std::span<const RankDigest
                                  : run.segments->quality();
   say_quality(replay, notes);
   return replay;
-}
-
-void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts) {
-  const int64_t error = std::llround(replay.identity_error * static_cast<double>(median_step_ns));
-  for (Verdict& verdict : verdicts) {
-    verdict.straggler.bound_ns += error;
-    if (!replay.accepted) verdict.straggler.confidence /= 2;
-  }
 }
 
 }  // namespace dprof::analyzer

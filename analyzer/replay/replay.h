@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the run can be replayed: what the report says of it, and what follows for the costs that
-// come from it.
+// How well the run can be replayed: what the report says of it.
 #pragma once
 
 #include <memory>
@@ -10,7 +9,7 @@
 
 #include "analyzer/replay/operations.h"
 #include "analyzer/replay/replayer.h"
-#include "analyzer/stragglers/stragglers.h"
+#include "analyzer/replay/result.h"
 
 namespace dprof::analyzer {
 
@@ -29,9 +28,5 @@ struct RunReplay {
 [[nodiscard]] std::optional<Replay> replay_of(const RunReplay& run,
                                               std::span<const RankDigest> digests,
                                               const Steps& steps, std::vector<Diagnostic>& notes);
-
-// Costs can be wrong by what the replay of the run itself is: their bound grows by it. Where the
-// replay was refused, so that it could not be told, their confidence is halved as well.
-void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer

@@ -11,14 +11,15 @@
 #include "analyzer/breakdown/sums.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
+#include "analyzer/replay/result.h"
 #include "analyzer/replay/run_graph.h"
-#include "analyzer/report/report.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {
 
 // From here on replays are not believed; between the two they are, with a warning
-// (analysis.md 7.3).
+// (docs/analysis/replay.md).
 inline constexpr double kRefusedError = 0.05;
 inline constexpr double kDoubtfulError = 0.02;
 

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "analyzer/match/test_run.h"
-#include "analyzer/match/test_support.h"
+#include "analyzer/match/test_support/test_run.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/step_lengths.h"
+#include "analyzer/stragglers/result.h"
+#include "analyzer/stragglers/widen_costs.h"
+#include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
 namespace {

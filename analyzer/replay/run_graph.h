@@ -13,6 +13,7 @@
 #include "analyzer/match/match.h"
 #include "analyzer/replay/step_lengths.h"
 #include "analyzer/replay/task_graph.h"
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What uneven operations cost a run, and which part of it they are in (analysis.md 6.1).
+// What uneven operations cost a run, and which part of it they are in (docs/analysis/replay.md).
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "analyzer/replay/operations.h"
-#include "analyzer/report/report.h"
+#include "analyzer/replay/result.h"
 
 namespace dprof::analyzer {
 

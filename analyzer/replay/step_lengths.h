@@ -28,7 +28,7 @@ struct ReplayedStep {
 
 [[nodiscard]] double mean_of(std::span<const int64_t> lengths);
 
-// Lags beyond this are no launch or scheduling delay (analysis.md 7.3).
+// Lags beyond this are no launch or scheduling delay (docs/analysis/replay.md).
 inline constexpr int64_t kLongLag = 1'500'000;
 
 // What part of the replayed time goes away where long lags are left out.

@@ -19,7 +19,7 @@ struct Advice {
   std::string_view refuted_by;
 };
 
-// By the causes of architecture 4.2.
+// By the causes of docs/analysis/stragglers.md.
 constexpr Advice kAdvice[] = {
     {"dataloader",
      "raise this rank's loader workers or prefetching, or look at where its data lies",
@@ -214,7 +214,6 @@ std::vector<Finding> waiting(const RuleInput& input) {
 
 constexpr Rule kBalanceRules[] = {
     {.name = "balance.straggler",
-     .ids = "S1, S2, S3, S4, S5, S6, S7, S8",
      .finds =
          "a rank's own work takes longer than its peers', and the run is longer for it; the cause says why: "
          "gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); "
@@ -226,7 +225,6 @@ constexpr Rule kBalanceRules[] = {
      .advice = "compare that rank with another in the timeline",
      .detect = straggler},
     {.name = "balance.waiting",
-     .ids = "",
      .finds = "the median rank waits for others for at least 3 % of the step",
      .severity = "info: median over ranks of the exposed wait",
      .guard = "below 3 % of the step, or one rank",

@@ -6,7 +6,7 @@ namespace {
 
 constexpr Rule kCommRules[] = {
     {.name = "comm.hang",
-     .ids = "C18, M8",
+     .ids = "M8",
      .finds = "a collective that began was never finished, and the run ended in it",
      .severity = "fatal: the run stood still",
      .guard = "every collective that began was completed, or all ranks ended together",
@@ -38,7 +38,7 @@ constexpr Rule kCommRules[] = {
          "a parameter takes no part in the loss: leave it out, or set find_unused_parameters=True",
      .detect = comm::unfinished_reduction},
     {.name = "comm.gloo-on-gpu",
-     .ids = "C15, M12",
+     .ids = "M12",
      .finds = "ranks that use a GPU move at least 64 KiB a step by back end gloo",
      .severity = "upper bound: the transfers and the copies to and from the host",
      .guard = "ranks without a GPU; small collectives of objects and metrics",
@@ -47,7 +47,6 @@ constexpr Rule kCommRules[] = {
                "a second group of back end gloo for tensors on the host",
      .detect = comm::gloo_on_gpu},
     {.name = "comm.slow-group",
-     .ids = "C5",
      .finds =
          "a group's transfers take 1.10 times those of comparable groups in at least 3 windows",
      .severity = "upper bound: exposed transfer beyond the speed of the comparable groups",
@@ -56,7 +55,7 @@ constexpr Rule kCommRules[] = {
      .advice = "test the links of these hosts, look for retransmits and flaps, take the host out",
      .detect = comm::slow_group},
     {.name = "comm.sync-each-microbatch",
-     .ids = "C6, M3",
+     .ids = "M3",
      .finds = "a step has k backwards, each of which all-reduces, in 80 % of the steps",
      .severity = "upper bound: (k - 1) / k of the all-reduces' exposed time",
      .guard = "only the last backward of a step reduces (no_sync), or there is one; "
@@ -75,7 +74,6 @@ constexpr Rule kCommRules[] = {
                "or divide the parameters among several servers",
      .detect = comm::server_bottleneck},
     {.name = "comm.find-unused",
-     .ids = "C9",
      .finds = "DDP searches the graph for unused parameters in each step",
      .severity = "transfers of the map of used parameters; the search itself is not recorded",
      .guard = "the flag was not seen at work on most ranks",
@@ -84,7 +82,6 @@ constexpr Rule kCommRules[] = {
                "static_graph=True where the graph never changes",
      .detect = comm::find_unused},
     {.name = "comm.no-overlap",
-     .ids = "C7",
      .finds =
          "less than 5 % of the communication is hidden, although computation was left to hide it",
      .severity = "upper bound: the part of the exposed transfer that could be hidden",
@@ -94,7 +91,6 @@ constexpr Rule kCommRules[] = {
      .advice = "reduce during backward",
      .detect = comm::no_overlap},
     {.name = "comm.order-blocked",
-     .ids = "C8",
      .finds = "buckets are ready and wait for lower ones for at least 2 % of the step, summed",
      .severity = "upper bound: that time, at most the exposed transfer",
      .guard = "when buckets were ready was not recorded; below 1 % of the step",
@@ -103,7 +99,6 @@ constexpr Rule kCommRules[] = {
                "no find_unused_parameters, so that DDP can put buckets in order; static_graph=True",
      .detect = comm::order_blocked},
     {.name = "comm.exposed-tail",
-     .ids = "C1",
      .finds =
          "buckets' transfers are exposed for at least 3 % of the step, at least half of it in the last one",
      .severity = "by the model of buckets: present exposure less that of the best cap; "
@@ -117,7 +112,6 @@ constexpr Rule kCommRules[] = {
          "smaller buckets (bucket_cap_mb), so that the last one is sent sooner and is smaller",
      .detect = comm::exposed_tail},
     {.name = "comm.small-messages",
-     .ids = "C2",
      .finds =
          "half of the collectives of a step are smaller than the size at which half of the bandwidth is reached, and their latency is 3 % of the step",
      .severity = "upper bound: the latency of all but one of them, at most the exposed transfer",
@@ -128,7 +122,6 @@ constexpr Rule kCommRules[] = {
                "(coalescing), small tensors in one flat one",
      .detect = comm::small_messages},
     {.name = "comm.link-saturated",
-     .ids = "C3",
      .finds =
          "gradients move for longer than backward lasts, at 80 % of the best bandwidth of their size or more",
      .severity = "upper bound: half of the exposed transfer, as for half of the bytes",
@@ -138,7 +131,6 @@ constexpr Rule kCommRules[] = {
          "16-bit gradients (a communication hook), gradient accumulation with no_sync, a larger batch, a faster network",
      .detect = comm::link_saturated},
     {.name = "comm.low-bandwidth",
-     .ids = "C4",
      .finds =
          "collectives of 1 MiB or more reach less than 60 % of the best bandwidth of their function and size in this run",
      .severity = "upper bound: the part of their exposed transfers beyond that bandwidth",
@@ -149,7 +141,6 @@ constexpr Rule kCommRules[] = {
                "(NCCL_DEBUG=INFO); for Gloo the interface (GLOO_SOCKET_IFNAME)",
      .detect = comm::low_bandwidth},
     {.name = "comm.contention",
-     .ids = "C13",
      .finds = "operators take 1.15 times as long beside a collective, or more",
      .severity = "upper bound: computation beside collectives, less what it takes alone",
      .guard = "a factor within the operators' own spread; below 1 % of the step",
@@ -166,7 +157,6 @@ constexpr Rule kCommRules[] = {
                "to measure times, no barrier is needed with dprof",
      .detect = comm::needless_barrier},
     {.name = "comm.buffer-broadcast",
-     .ids = "C11",
      .finds = "broadcasts in the forward of 80 % of the steady steps",
      .severity = "upper bound: their exposed time",
      .guard = "below 1 % of the step",
@@ -175,7 +165,6 @@ constexpr Rule kCommRules[] = {
          "broadcast_buffers=False, if ranks may have buffers of their own (running statistics of batch normalisation)",
      .detect = comm::buffer_broadcast},
     {.name = "comm.small-collectives",
-     .ids = "C12",
      .finds =
          "two or more collectives a step of less than 64 KiB, in no bucket, outside of forward and backward",
      .severity = "upper bound: their transfers",
@@ -185,7 +174,6 @@ constexpr Rule kCommRules[] = {
          "put the metrics of a step into one tensor, exchange them every N steps, or async_op=True",
      .detect = comm::small_collectives},
     {.name = "comm.gather-exposed",
-     .ids = "C16",
      .finds =
          "all-gathers in the forward or backward of 80 % of the steps, exposed for 3 % of the step",
      .severity = "upper bound: their exposed transfers",
@@ -195,7 +183,6 @@ constexpr Rule kCommRules[] = {
          "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE), larger units to wrap, reshard_after_forward=False where memory allows",
      .detect = comm::gather_exposed},
     {.name = "comm.all-to-all-imbalance",
-     .ids = "C17",
      .finds = "the rank that gives most to an all-to-all gives more than 1.3 times the mean",
      .severity = "upper bound: waiting in them, and transfers beyond the mean's share",
      .guard = "bytes were not recorded; below 1 % of the step",
@@ -203,7 +190,6 @@ constexpr Rule kCommRules[] = {
      .advice = "a loss that balances the experts, a capacity factor, tables divided by their use",
      .detect = comm::all_to_all_imbalance},
     {.name = "comm.exposed-transfer",
-     .ids = "",
      .finds = "transfers that no computation hides, of any kind",
      .severity = "upper bound: median over ranks of the exposed transfer",
      .guard = "below 1 % of the step",
@@ -216,7 +202,6 @@ constexpr Rule kCommRules[] = {
      .advice = "more overlap, or fewer bytes",
      .detect = comm::exposed_transfer},
     {.name = "comm.bucket-copies",
-     .ids = "C10",
      .finds = "DDP copies each gradient into its bucket and back, for at least 1 % of the step",
      .severity = "upper bound: time of these copies, on the device where there is one",
      .guard =
@@ -227,7 +212,6 @@ constexpr Rule kCommRules[] = {
          "a gradient then lives in its bucket, which also saves memory of the gradients' size",
      .detect = comm::bucket_copies},
     {.name = "comm.blocking-wait",
-     .ids = "C14",
      .finds =
          "backward calls reductions of gradients and stands still until each is done, though it has more to compute, in 80 % of the steps",
      .severity =

@@ -244,7 +244,6 @@ std::vector<Finding> recompute_excess(const RuleInput& input) {
 
 constexpr Rule kComputeRules[] = {
     {.name = "compute.fp32-matrices",
-     .ids = "K1",
      .finds =
          "Matrix products and convolutions in fp32 take at least 30 % of the computation of a device that has tensor cores",
      .severity = "half of these kernels' time",
@@ -253,7 +252,6 @@ constexpr Rule kComputeRules[] = {
      .advice = "torch.autocast with bf16, or TF32: torch.set_float32_matmul_precision('high')",
      .detect = fp32_matrices},
     {.name = "compute.layout-conversions",
-     .ids = "K2",
      .finds = "Kernels that change the memory layout of images take at least 2 % of the step",
      .severity = "time of these kernels",
      .guard = "below 2 % of the step",
@@ -261,7 +259,6 @@ constexpr Rule kComputeRules[] = {
      .advice = "model and batches in torch.channels_last",
      .detect = layout_conversions},
     {.name = "compute.unaligned-shapes",
-     .ids = "K3",
      .finds = "Tensor-core kernels for unaligned sizes take at least 5 % of the computation",
      .severity = "half of these kernels' time",
      .guard = "kernels whose names do not tell their alignment",
@@ -269,7 +266,6 @@ constexpr Rule kComputeRules[] = {
      .advice = "pad vocabulary, channels and hidden sizes to multiples of 8, better of 64",
      .detect = unaligned_shapes},
     {.name = "compute.elementwise",
-     .ids = "K4",
      .finds =
          "Element-wise operations, reductions and normalisation take at least 30 % of the computation",
      .severity = "half of these kernels' time",
@@ -278,7 +274,6 @@ constexpr Rule kComputeRules[] = {
      .advice = "torch.compile or fused operators, so that values stay in registers",
      .detect = elementwise},
     {.name = "compute.conv-retuning",
-     .ids = "K5",
      .finds =
          "Convolution kernels that run in fewer than 20 % of the steps still appear in steady ones",
      .severity = "their time, divided by all steps",
@@ -288,7 +283,6 @@ constexpr Rule kComputeRules[] = {
                "fewer distinct shapes",
      .detect = conv_retuning},
     {.name = "compute.low-occupancy",
-     .ids = "K6",
      .finds =
          "The device computes for at least 80 % of the step and draws less than half of its power limit",
      .severity = "none in time: what a larger batch would gain cannot be told",
@@ -297,7 +291,6 @@ constexpr Rule kComputeRules[] = {
      .advice = "a larger batch per rank, or several small layers fused",
      .detect = low_occupancy},
     {.name = "compute.recompute-excess",
-     .ids = "K7",
      .finds = "Activation checkpointing runs forward again though 40 % of the memory stays free",
      .severity = "forward's time, an upper bound",
      .guard = "less memory is free, its size is not known, or recomputing leaves no autograd node "

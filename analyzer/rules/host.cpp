@@ -356,7 +356,6 @@ std::vector<Finding> false_dependency(const RuleInput& input) {
 
 constexpr Rule kHostRules[] = {
     {.name = "host.launch-bound",
-     .ids = "H1",
      .finds =
          "The device waits for its host for at least 10 % of the step, kernels are short and begin as soon as they are launched",
      .severity = "idle time of the device for want of work",
@@ -366,7 +365,7 @@ constexpr Rule kHostRules[] = {
      .advice = "CUDA graphs, torch.compile or fused operators, a larger batch",
      .detect = launch_bound},
     {.name = "host.sync-per-step",
-     .ids = "H2, M15",
+     .ids = "M15",
      .finds =
          "The host waits for the device in each step, and the device then runs dry for at least 1 % of the step",
      .severity = "idle time of the device after such calls",
@@ -376,7 +375,6 @@ constexpr Rule kHostRules[] = {
                ".item(), .cpu(), print of a tensor, `if tensor:` and nonzero all wait",
      .detect = sync_per_step},
     {.name = "host.device-synchronize",
-     .ids = "H3",
      .finds = "The whole device is waited for in each step",
      .severity = "idle time of the device after such calls",
      .guard = "no GPU, fewer than one call per step, or streams are waited for longer",
@@ -384,7 +382,6 @@ constexpr Rule kHostRules[] = {
      .advice = "remove torch.cuda.synchronize() from the loop; time with CUDA events",
      .detect = device_synchronize},
     {.name = "host.debug-mode",
-     .ids = "H4",
      .finds =
          "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each gradient is looked at for NaN (anomaly detection)",
      .severity = "idle time of the device for want of work; the checks' own time",
@@ -394,7 +391,6 @@ constexpr Rule kHostRules[] = {
      .advice = "switch debugging modes off",
      .detect = debug_mode},
     {.name = "host.unfused-optimizer",
-     .ids = "H6",
      .finds =
          "The optimizer launches more than 500 kernels, or more than 5 per parameter tensor, and takes at least 5 % of the step",
      .severity = "the optimizer's time",
@@ -403,7 +399,6 @@ constexpr Rule kHostRules[] = {
      .advice = "fused=True or foreach=True in the optimizer",
      .detect = unfused_optimizer},
     {.name = "host.zero-grad-fills",
-     .ids = "H7",
      .finds =
          "Each update fills at least as many tensors with zeros as there are parameters, for at least 0.5 % of the step",
      .severity = "time of these kernels",
@@ -412,7 +407,6 @@ constexpr Rule kHostRules[] = {
      .advice = "zero_grad(set_to_none=True)",
      .detect = zero_grad_fills},
     {.name = "host.backward-overhead",
-     .ids = "H8",
      .finds = "Within backward the device waits for its host longer than it computes",
      .severity = "idle time of the device within backward",
      .guard = "below 3 % of the step, or it computes for longer",
@@ -420,7 +414,6 @@ constexpr Rule kHostRules[] = {
      .advice = "torch.compile, fewer and larger operators, no Python in autograd functions",
      .detect = backward_overhead},
     {.name = "host.false-dependency",
-     .ids = "H9",
      .finds =
          "In each step kernels that are ready begin only after a collective of another stream that was launched before them, and the device computes nothing until then, for at least 1 % of the step",
      .severity = "upper bound: the time from which they could have run until they begin",

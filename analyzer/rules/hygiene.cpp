@@ -28,7 +28,7 @@ std::vector<Finding> lost_records_rule(const RuleInput& input) {
                                                               : FindingSeverity::kInfo,
                1, "unknown");
   for (const Loss& loss : recording.lost) {
-    if (is_lost(loss) && std::ranges::count(finding.ranks, loss.rank) == 0)
+    if (is_lost(loss.reason) && std::ranges::count(finding.ranks, loss.rank) == 0)
       finding.ranks.push_back(loss.rank);
   }
   finding.title = fmt::format("{} records were lost", format_count(count));
@@ -152,7 +152,6 @@ std::vector<Finding> mixed_devices(const RuleInput& input) {
 
 constexpr Rule kHygieneRules[] = {
     {.name = "hygiene.lost-records",
-     .ids = "R2",
      .finds = "table `loss` has rows",
      .severity = "warn from 1 % of all records on, else info",
      .guard = "nothing was lost; what an importer had no use for does not count",
@@ -160,7 +159,6 @@ constexpr Rule kHygieneRules[] = {
      .advice = "record less: --detail light, or only some steps with --steps A:B",
      .detect = lost_records_rule},
     {.name = "hygiene.clock-uncertain",
-     .ids = "R1",
      .finds =
          "a host's clock is known less well than a tenth of the median lateness in collectives",
      .severity = "info",
@@ -170,7 +168,6 @@ constexpr Rule kHygieneRules[] = {
                "PTP between the hosts",
      .detect = clock_uncertain},
     {.name = "hygiene.profiler-overhead",
-     .ids = "R3",
      .finds = "the recorder's own estimate of its cost is above 3 % of the time",
      .severity = "that share of the step",
      .guard = "the cost was not measured",
@@ -178,7 +175,6 @@ constexpr Rule kHygieneRules[] = {
      .advice = "--detail light, --max-overhead 1%, or some steps only (--steps A:B)",
      .detect = profiler_overhead},
     {.name = "hygiene.replay-refused",
-     .ids = "R4",
      .finds = "replaying the recorded run unchanged is off by more than 5 %",
      .severity = "info",
      .guard = "nothing was replayed",
@@ -186,7 +182,6 @@ constexpr Rule kHygieneRules[] = {
      .advice = "more detail (--detail full) tells the replay what waits for what",
      .detect = replay_refused},
     {.name = "hygiene.few-steps",
-     .ids = "R5",
      .finds = "fewer than 5 steady steps",
      .severity = "info",
      .guard = "no steps at all: a diagnostic says so",
@@ -194,7 +189,6 @@ constexpr Rule kHygieneRules[] = {
      .advice = "record at least 20 steps",
      .detect = few_steps},
     {.name = "hygiene.mixed-devices",
-     .ids = "R6",
      .finds = "ranks compute on GPUs of different models or sizes",
      .severity = "info; what it costs the straggler's finding says",
      .guard = "the devices' names were not recorded",
@@ -202,7 +196,6 @@ constexpr Rule kHygieneRules[] = {
      .advice = "equal devices, or shares of the data by their speed",
      .detect = mixed_devices},
     {.name = "hygiene.affinity",
-     .ids = "R7",
      .finds = "the launching thread runs on a core that is far from its GPU or network card",
      .severity = "info",
      .guard = "one NUMA node",

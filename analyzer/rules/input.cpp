@@ -279,7 +279,6 @@ std::vector<Finding> cpu_oversubscription(const RuleInput& input) {
 
 constexpr Rule kInputRules[] = {
     {.name = "input.bound",
-     .ids = "I1",
      .finds = "More than half of the ranks wait for input for at least 5 % of the step",
      .severity = "median over ranks of the wait for input",
      .guard = "half of the ranks or fewer wait that long: a rank that waits alone is a straggler",
@@ -288,7 +287,6 @@ constexpr Rule kInputRules[] = {
      .advice = "more loader workers, prefetching, cheaper decoding, or a cache",
      .detect = bound},
     {.name = "input.single-process",
-     .ids = "I2",
      .finds = "Batches are made by the training thread, for at least 2 % of the step",
      .severity = "lower median over ranks of the wait for input",
      .guard = "loader workers are seen, or it cannot be told whether there are any",
@@ -296,7 +294,6 @@ constexpr Rule kInputRules[] = {
      .advice = "num_workers > 0 (workers() of LibTorch's loader), with persistent_workers",
      .detect = single_process},
     {.name = "input.pageable-copies",
-     .ids = "I3",
      .finds =
          "Batches are copied to the device from pageable memory, and nothing hides 1 % of the step of it",
      .severity = "exposed time of copies to the device",
@@ -306,7 +303,6 @@ constexpr Rule kInputRules[] = {
          "pin_memory=True in the loader and .to(device, non_blocking=True), or a stream that copies the next batch ahead",
      .detect = pageable_copies},
     {.name = "input.epoch-restart",
-     .ids = "I4",
      .finds = "The first batch of each epoch is waited for longer than others",
      .severity = "that, divided by all steps",
      .guard = "below 1 % of the step; the first epoch, whose start is the run's",
@@ -314,7 +310,6 @@ constexpr Rule kInputRules[] = {
      .advice = "persistent_workers=True, and prefetching over the end of an epoch",
      .detect = epoch_restart},
     {.name = "input.cpu-oversubscription",
-     .ids = "I6",
      .finds = "The training thread waits for a core while several threads of its process are busy",
      .severity = "run-queue delay of the training thread",
      .guard =
@@ -324,7 +319,7 @@ constexpr Rule kInputRules[] = {
                "workers × threads × ranks should not exceed the cores",
      .detect = cpu_oversubscription},
     {.name = "input.shards-overlap",
-     .ids = "I5, M1",
+     .ids = "M1",
      .finds = "Ranks that train one model read the same samples",
      .severity = "share of the steps that read what another rank reads, too",
      .guard =
@@ -333,7 +328,7 @@ constexpr Rule kInputRules[] = {
      .advice = "give each rank a share of the data: DistributedSampler(num_replicas, rank)",
      .detect = shards_overlap},
     {.name = "input.order-repeats",
-     .ids = "I5, M2",
+     .ids = "M2",
      .finds = "The samples come in the same order in consecutive epochs",
      .severity = "none in time: the model sees the same sequence again",
      .guard = "fewer than 3 batches in an epoch, fewer than 2 epochs, or hashes were not announced",
@@ -342,7 +337,7 @@ constexpr Rule kInputRules[] = {
                "in C++ on the sampler that the loader really uses, for make_data_loader copies it",
      .detect = order_repeats},
     {.name = "input.shards-uneven",
-     .ids = "S9, M4",
+     .ids = "M4",
      .finds = "Ranks have different numbers of batches: some end early, or are epochs ahead",
      .severity = "fatal where the others then wait for ever",
      .guard = "the rank was killed, or stood within a step when it ended",

@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr std::string_view kHead = R"(# The rule book
+constexpr std::string_view kHead = R"(# Rules
 
 Made from the tables in `analyzer/rules/` by `dprof-rules`; do not edit. What the findings mean and what to do about them is said in
 [findings.md](findings.md), with more words.
@@ -17,8 +17,8 @@ may cost the same time. Causes are ranked by cost times confidence. One root cau
 another one under "hangs below" hangs below that one's (`caused_by`), where both concern the same ranks and the cause costs at least a
 third of the symptom.
 
-Names in capitals (C6, M3) are those of the rule book and of the list of mistakes, from which the rules were written. A rule that is not
-built needs something that the traces do not tell.
+M1 to M24 are the mistakes that `dprof-trainer --mistake` makes on purpose ([trainer.md](trainer.md)). A rule that is not built needs
+something that the traces do not tell.
 )";
 
 std::string line(std::string_view title, std::string_view text) {
@@ -45,8 +45,8 @@ std::string rules_page() {
   size_t all = 0;
   std::string sections;
   for (const Family& family : all_families()) {
-    sections += fmt::format("\n## {}\n\n| rule | of the book | state |\n| --- | --- | --- |\n",
-                            family.title);
+    sections +=
+        fmt::format("\n## {}\n\n| rule | mistake | state |\n| --- | --- | --- |\n", family.title);
     for (const Rule& rule : family.rules) {
       ++all;
       if (rule.detect != nullptr) ++built;

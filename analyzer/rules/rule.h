@@ -12,7 +12,7 @@
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
 #include "analyzer/report/report.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "analyzer/steps/steps.h"
 #include "analyzer/stragglers/stragglers.h"
 
@@ -30,7 +30,7 @@ struct RuleInput {
 
 struct Rule {
   std::string_view name;        // "comm.sync-each-microbatch"
-  std::string_view ids;         // of the rule book and of the mistakes: "C6, M3"; "" = neither
+  std::string_view ids = {};    // of the mistakes that it finds: "M10, M13"; "" = none
   std::string_view finds = {};  // when it fires, a sentence without its period
   std::string_view severity;    // measured by: "exposed communication of the first k - 1"
   std::string_view guard;       // when it does not fire

@@ -226,23 +226,6 @@ TEST(RulesTest, SeverityIsThatOfTheShare) {
   EXPECT_EQ(priced(run.input(), kNsPerMs, 1, "x").severity, FindingSeverity::kInfo);
 }
 
-// The book's rules and the mistakes, each in the tables, built or with what it needs.
-std::vector<std::string> ids_of_the_book() {
-  std::vector<std::string> ids;
-  const auto add = [&](std::string_view letter, int count) {
-    for (int i = 1; i <= count; ++i) ids.push_back(std::string(letter) + std::to_string(i));
-  };
-  add("C", 18);
-  add("S", 9);
-  add("I", 6);
-  add("H", 9);
-  add("K", 7);
-  add("Mem", 10);
-  add("R", 7);
-  add("M", 24);
-  return ids;
-}
-
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> parts;
   while (!list.empty()) {
@@ -253,17 +236,18 @@ std::vector<std::string> split(std::string_view list) {
   return parts;
 }
 
-TEST(RuleTables, HaveEveryRuleOfTheBook) {
+// Those that dprof-trainer makes on purpose, M1 to M24.
+TEST(RuleTables, HaveEveryMistake) {
   std::multiset<std::string> ids;
   for (const Family& family : all_families()) {
     for (const Rule& rule : family.rules) {
       for (const std::string& id : split(rule.ids)) ids.insert(id);
     }
   }
-  const std::vector<std::string> book = ids_of_the_book();
-  for (const std::string& id : book) EXPECT_GE(ids.count(id), 1U) << id;
-  for (const std::string& id : ids)
-    EXPECT_EQ(std::ranges::count(book, id), 1) << id << " is of no book";
+  std::set<std::string> mistakes;
+  for (int i = 1; i <= 24; ++i) mistakes.insert("M" + std::to_string(i));
+  for (const std::string& id : mistakes) EXPECT_GE(ids.count(id), 1U) << id;
+  for (const std::string& id : ids) EXPECT_TRUE(mistakes.contains(id)) << id << " is no mistake";
 }
 
 TEST(RuleTables, AreWhole) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one rank's steps begin, by what it did, in the order of evidence of analysis.md section 3.
+// Where one rank's steps begin, by what it did, in the order of evidence of docs/analysis/steps.md.
 #pragma once
 
 #include <optional>

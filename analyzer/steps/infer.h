@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the steps of ranks that marked none, from what repeats (analysis.md section 3).
+// Finds the steps of ranks that marked none, from what repeats (docs/analysis/steps.md).
 #pragma once
 
 #include <span>
@@ -7,7 +7,6 @@
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
 
 namespace dprof::analyzer {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "analyzer/digest/digest.h"
-#include "analyzer/match/test_support.h"
 #include "analyzer/steps/steps.h"
+#include "analyzer/waits/test_support/matched.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -75,7 +75,8 @@ struct HiddenCase {
 
 class HiddenMarksTest : public ::testing::TestWithParam<HiddenCase> {};
 
-// Target of section 3: with the marks hidden, all steps are found, and boundaries are within 1 %.
+// Target (docs/analysis/steps.md): with the marks hidden, all steps are found, and boundaries are
+// within 1 %.
 TEST_P(HiddenMarksTest, StepsAreFoundWithinAPercent) {
   const HiddenCase& c = GetParam();
   RunSpec spec;

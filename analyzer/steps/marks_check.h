@@ -8,7 +8,6 @@
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
 
 namespace dprof::analyzer {
 

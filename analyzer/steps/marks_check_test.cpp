@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/match/test_run.h"
-#include "analyzer/match/test_support.h"
+#include "analyzer/match/test_support/test_run.h"
+#include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/breakdown/phases.h"
 #include "analyzer/steps/ngrams.h"
+#include "analyzer/steps/phases.h"
 #include "analyzer/steps/tokens.h"
 
 namespace dprof::analyzer {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short strings of tokens that come back at a regular distance: what votes for the length of a
-// step (analysis.md section 3). Knows nothing of what a token is.
+// step (docs/analysis/steps.md). Knows nothing of what a token is.
 #pragma once
 
 #include <cstddef>

@@ -30,12 +30,10 @@ Named named_by(std::string_view name) {
   return Named::kNothing;
 }
 
-// Which steady step begins last at or before a moment and holds it.
-std::optional<size_t> step_at(std::span<const AlignedStep> steady, size_t rank, TraceNs moment) {
-  const auto next = std::ranges::upper_bound(
-      steady, moment, {}, [&](const AlignedStep& step) { return step.windows[rank].begin; });
-  if (next == steady.begin() || moment >= std::prev(next)->windows[rank].end) return std::nullopt;
-  return static_cast<size_t>(next - steady.begin()) - 1;
+// Which steady step holds a moment of that rank.
+std::optional<size_t> steady_at(const Steps& steps, size_t rank, TraceNs moment) {
+  return holder_of(steps.steady(), moment,
+                   [rank](const AlignedStep& step) { return step.windows[rank]; });
 }
 
 void see_names(const RankDigest& digest, const Steps& steps, std::vector<Named>& named) {
@@ -56,7 +54,7 @@ void see_checkpoints(const RankDigest& digest, const Steps& steps, size_t rank,
                      std::vector<bool>& checkpoint) {
   for (const PhaseRange& phase : digest.phases) {
     if (phase.marker != schema::Marker::kCheckpoint) continue;
-    if (const auto step = step_at(steps.steady(), rank, phase.span.begin)) checkpoint[*step] = true;
+    if (const auto step = steady_at(steps, rank, phase.span.begin)) checkpoint[*step] = true;
   }
 }
 
@@ -71,7 +69,7 @@ std::vector<uint64_t> contents_of(const RankDigest& digest, const Steps& steps, 
   };
   for (const CollectiveRecord& record : digest.collectives) {
     const auto at = record.arrival();
-    const auto step = at ? step_at(steps.steady(), rank, *at) : std::nullopt;
+    const auto step = at ? steady_at(steps, rank, *at) : std::nullopt;
     if (!step) continue;
     uint64_t token = mixed(record.communicator + 1);
     token = mixed(token + static_cast<uint64_t>(record.function));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token grammars of analysis.md sections 3 and 13: what collectives of common ways to train
+// Token grammars: what collectives of common ways to train
 // look like, with ops inserted.
 #include "analyzer/steps/period.h"
 
@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <random>
+
+#include "analyzer/match/result.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -112,14 +112,6 @@ class Decision {
   }
   [[nodiscard]] const Difference& of(OwnKind kind) const { return differences_[index_of(kind)]; }
 
-  [[nodiscard]] size_t slowest_at(size_t step) const {
-    size_t slowest = 0;
-    for (size_t r = 1; r < in_.work.own_ns.size(); ++r) {
-      if (in_.work.own_ns[r][step] > in_.work.own_ns[slowest][step]) slowest = r;
-    }
-    return slowest;
-  }
-
   [[nodiscard]] std::vector<size_t> peers(size_t rank) const {
     std::vector<size_t> others = in_.roles.sets[in_.roles.set_of[rank].value_or(0)];
     std::erase(others, rank);
@@ -131,7 +123,7 @@ class Decision {
     std::vector<int64_t> theirs;
     std::vector<int64_t> delta;
     for (const size_t step : when_) {
-      const size_t rank = suspect_.rank ? *suspect_.rank : slowest_at(step);
+      const size_t rank = suspect_.rank ? *suspect_.rank : in_.work.slowest_at(step);
       std::vector<int64_t> others;
       for (const size_t r : peers(rank)) others.push_back(in_.work.kind_ns[r][step][kind]);
       own.push_back(in_.work.kind_ns[rank][step][kind]);

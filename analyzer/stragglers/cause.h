@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a suspect's own delay consists of, and why that is so (analysis.md 6.4).
+// What a suspect's own delay consists of, and why that is so (docs/analysis/stragglers.md).
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace dprof::analyzer {
 
 struct Cause {
-  std::string word;      // of architecture 4.2
+  std::string word;      // of docs/analysis/stragglers.md
   std::string kind;      // the dominant kind of time, for people; empty = several
   int64_t own_ns = 0;    // of that kind per step
   int64_t peers_ns = 0;  // the peers' median

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kDetectStep = 100'000'000;
 
-// The job of analysis.md 6.2: ranks differ by a little all the time, steps by more, with rare
-// spikes.
+// The job of docs/analysis/stragglers.md: ranks differ by a little all the time, steps by more,
+// with rare spikes.
 struct Job {
   int ranks = 8;
   size_t steps = 100;

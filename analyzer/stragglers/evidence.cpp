@@ -72,14 +72,6 @@ class Gatherer {
   schema::Marker phase_;
 };
 
-size_t slowest_at(const OwnWork& work, size_t step) {
-  size_t slowest = 0;
-  for (size_t r = 1; r < work.own_ns.size(); ++r) {
-    if (work.own_ns[r][step] > work.own_ns[slowest][step]) slowest = r;
-  }
-  return slowest;
-}
-
 }  // namespace
 
 std::vector<Evidence> evidence_of(const EvidenceInput& input, const Suspect& suspect,
@@ -88,7 +80,7 @@ std::vector<Evidence> evidence_of(const EvidenceInput& input, const Suspect& sus
   std::vector<size_t> by_excess = suspect.when;
   std::ranges::sort(by_excess, {}, [&](size_t s) { return suspect.excess_ns[s]; });
   const size_t typical = by_excess[by_excess.size() / 2];
-  const size_t entry = suspect.rank ? *suspect.rank : slowest_at(input.work, typical);
+  const size_t entry = suspect.rank ? *suspect.rank : input.work.slowest_at(typical);
   Gatherer gatherer(input, phase);
   gatherer.add_phase(entry, {typical});
   gatherer.add_waiting(entry, typical);

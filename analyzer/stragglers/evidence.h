@@ -10,6 +10,7 @@
 #include "analyzer/match/match.h"
 #include "analyzer/steps/steps.h"
 #include "analyzer/stragglers/detect.h"
+#include "analyzer/vocabulary/evidence.h"
 
 namespace dprof::analyzer {
 

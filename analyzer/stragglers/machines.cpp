@@ -92,12 +92,11 @@ std::optional<double> rise_per_step(const std::vector<CounterSample>& samples, I
 // The steady step that a moment of a rank belongs to: until the next one begins.
 std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at) {
   const auto steady = steps.steady();
-  const auto next = std::ranges::upper_bound(
-      steady, at, {}, [rank](const AlignedStep& step) { return step.windows[rank].begin; });
-  if (next == steady.begin()) return std::nullopt;
-  const auto step = steps.first_steady + static_cast<size_t>(next - steady.begin()) - 1;
-  if (at >= steps.until_next(step, rank).end) return std::nullopt;
-  return step;
+  const auto position = [&](const AlignedStep& step) {
+    return steps.until_next(static_cast<size_t>(&step - steps.steps.data()), rank);
+  };
+  const std::optional<size_t> step = holder_of(steady, at, position);
+  return step ? std::optional(steps.first_steady + *step) : std::nullopt;
 }
 
 }  // namespace
@@ -116,11 +115,8 @@ Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t r
     in_step = {};
   };
   for (const WaitSample& sample : samples) {
-    const auto after = std::ranges::upper_bound(pieces, sample.at, {},
-                                                [](const LatticePiece& p) { return p.span.begin; });
-    if (after == pieces.begin()) continue;
-    const LatticePiece& piece = *std::prev(after);
-    if (sample.at >= piece.span.end || own_kind_of(piece) != OwnKind::kUnattributed) continue;
+    const std::optional<size_t> piece = holder_of(pieces, sample.at, &LatticePiece::span);
+    if (!piece || own_kind_of(pieces[*piece]) != OwnKind::kUnattributed) continue;
     const std::optional<size_t> step = steady_step_at(steps, rank, sample.at);
     if (!step) continue;
     if (step != current) close_step();

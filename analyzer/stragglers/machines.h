@@ -11,7 +11,7 @@
 
 #include "analyzer/breakdown/lattice.h"
 #include "analyzer/digest/digest.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "analyzer/steps/steps.h"
 
 namespace dprof::analyzer {

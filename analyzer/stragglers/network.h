@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "analyzer/stragglers/result.h"
 #include "analyzer/stragglers/stragglers.h"
 
 namespace dprof::analyzer {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/vocabulary/loss.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -127,19 +128,13 @@ bool all_on_device(const Steps& steps) {
 // Steps in which the rank has fewer collectives than usual, where records were lost.
 std::vector<bool> incomplete_steps(const RankDigest& digest, const std::vector<Window>& host) {
   std::vector<bool> incomplete(host.size(), false);
-  if (std::ranges::none_of(digest.losses, [](const LossRecord& l) {
-        return is_lost(Loss{0, l.source, l.reason, l.count});
-      }))
+  if (std::ranges::none_of(digest.losses, [](const LossRecord& l) { return is_lost(l.reason); }))
     return incomplete;
   std::vector<int64_t> counts(host.size(), 0);
   for (const CollectiveRecord& record : digest.collectives) {
     const std::optional<TraceNs> at = record.arrival();
     if (!at) continue;
-    const auto next =
-        std::ranges::upper_bound(host, *at, {}, [](const Window& w) { return w.span.begin; });
-    if (next == host.begin()) continue;
-    const auto window = static_cast<size_t>(next - host.begin()) - 1;
-    if (*at < host[window].span.end) ++counts[window];
+    if (const auto window = holder_of(host, *at, &Window::span)) ++counts[*window];
   }
   const int64_t usual = median_ns(counts);
   for (size_t s = 0; s < counts.size(); ++s) incomplete[s] = counts[s] < usual;
@@ -217,6 +212,12 @@ std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
       return OwnKind::kProfiler;
   }
   return OwnKind::kStarved;
+}
+
+size_t OwnWork::slowest_at(size_t step) const {
+  const auto slowest =
+      std::ranges::max_element(own_ns, {}, [step](const auto& of_rank) { return of_rank[step]; });
+  return static_cast<size_t>(slowest - own_ns.begin());
 }
 
 OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,

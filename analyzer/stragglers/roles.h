@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does the same job: only such ranks can be compared without more ado (analysis.md 6.1).
+// Who does the same job: only such ranks can be compared without more ado
+// (docs/analysis/stragglers.md).
 #pragma once
 
 #include <optional>

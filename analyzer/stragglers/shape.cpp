@@ -136,19 +136,7 @@ bool lasts(const Series& excess, double threshold) {
 
 std::optional<size_t> onset_of(const Series& excess, double threshold) {
   if (excess.size() < kLeastBefore + kLeastAfter) return std::nullopt;
-  double mean = 0;
-  for (const int64_t e : excess) mean += static_cast<double>(e);
-  mean /= static_cast<double>(excess.size());
-  double sum = 0;
-  double lowest = 0;
-  size_t change = 0;
-  for (size_t s = 0; s < excess.size(); ++s) {
-    sum += static_cast<double>(excess[s]) - mean;
-    if (sum < lowest) {
-      lowest = sum;
-      change = s + 1;
-    }
-  }
+  const size_t change = rise_point(doubles(excess));
   if (change < kLeastBefore || excess.size() - change < kLeastAfter) return std::nullopt;
   const Series after = part_of(excess, change, excess.size());
   const Series before = part_of(excess, 0, change);

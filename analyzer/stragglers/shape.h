@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time structure of a rank's excess (analysis.md 6.3): since when it lasts, whether its spikes
-// come at regular intervals, and whether they are one rank's at all.
+// The time structure of a rank's excess (docs/analysis/stragglers.md): since when it lasts, whether
+// its spikes come at regular intervals, and whether they are one rank's at all.
 #pragma once
 
 #include <optional>

@@ -338,4 +338,16 @@ Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
   return Judge(comparison, notes).run();
 }
 
+std::vector<std::vector<OwnDelay>> own_delays_of(const Judgement& judgement, const Steps& steps,
+                                                 size_t count) {
+  std::vector<std::vector<OwnDelay>> delays(count);
+  for (size_t r = 0; r < judgement.excess_ns.size(); ++r) {
+    for (size_t s = 0; s < judgement.steps.size(); ++s) {
+      delays[steps.ranks[r]].push_back(
+          {steps.steps[judgement.steps[s]].index, judgement.excess_ns[r][s]});
+    }
+  }
+  return delays;
+}
+
 }  // namespace dprof::analyzer

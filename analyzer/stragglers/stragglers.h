@@ -9,30 +9,16 @@
 #include <vector>
 
 #include "analyzer/breakdown/lattice.h"
+#include "analyzer/breakdown/result.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
-#include "analyzer/report/report.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "analyzer/steps/steps.h"
+#include "analyzer/stragglers/result.h"
 
 namespace dprof::analyzer {
 
 class Replayer;
-
-struct Verdict {
-  Straggler straggler;        // as in the report
-  bool named = false;         // costs enough to be called a culprit; else worth a line
-  double share_of_steps = 0;  // in which it shows
-  int64_t step_ns = 0;        // a step without it
-  // Of what its delay consists: own time of that kind per step where it shows, and the peers'
-  // median.
-  std::string kind;  // "input wait", "backward", …; empty = several
-  int64_t kind_ns = 0;
-  int64_t peers_kind_ns = 0;
-  // A sentence each: how it was decided and by which numbers; what would refute it.
-  std::vector<std::string> decided_by;
-  std::vector<std::string> refuted_by;
-};
 
 // What the comparison of ranks rests on. `pieces`: the lattice of each entry of steps.ranks.
 struct Comparison {
@@ -53,6 +39,10 @@ struct Judgement {
   std::vector<size_t> steps;
   std::vector<std::vector<int64_t>> excess_ns;  // [entry of Steps::ranks][entry of `steps`]
 };
+
+// By digest, what each rank worked beyond its peers; of `count` digests.
+[[nodiscard]] std::vector<std::vector<OwnDelay>> own_delays_of(const Judgement& judgement,
+                                                               const Steps& steps, size_t count);
 
 // O(ranks * steps * log(ranks)) and a replay for each suspect.
 Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes);

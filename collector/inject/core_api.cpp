@@ -17,7 +17,7 @@ void begin_range(const char* name, uint64_t id, wire::Record* record) noexcept {
   const HookTimer timer(*thread);
   record->string = thread->texts.id_of(runtime.mapping, name);
   record->ticks = ticks();
-  if (thread->writer.push(*record, wire::kEndReserve)) thread->torch_open.push(id, true);
+  if (thread->writer.push(*record)) thread->torch_open.push(id, true);
 }
 
 // HOT PATH, on training threads. Budget: p50 <= 40 ns.
@@ -32,16 +32,16 @@ void end_range(uint64_t id, uint8_t category) noexcept {
   record.range_end = {};
   record.range_end.category = category;
   record.ticks = ticks();
-  thread->writer.push(record);
+  thread->writer.push(record, wire::Room::kNestedEnd);
 }
 
-bool write(const char* name, wire::Record* record, bool opening) noexcept {
+bool write(const char* name, wire::Record* record, bool is_end) noexcept {
   ThreadState* thread = current_thread();
   if (thread == nullptr) return false;
   const HookTimer timer(*thread);
   record->string = thread->texts.id_of(runtime.mapping, name);
   record->ticks = ticks();
-  return thread->writer.push(*record, opening ? wire::kEndReserve : 0);
+  return thread->writer.push(*record, is_end ? wire::Room::kNamedEnd : wire::Room::kOther);
 }
 
 // Programs that make themselves a rank (mp.spawn) set the variables after the hello went out.

@@ -13,7 +13,7 @@
 
 namespace dprof::inject {
 
-inline constexpr uint32_t kCoreApiVersion = 2;
+inline constexpr uint32_t kCoreApiVersion = 3;
 
 struct CoreApi {
   uint32_t version;
@@ -25,8 +25,8 @@ struct CoreApi {
   // Writes the end of the range `id`, if its begin was written by this thread.
   void (*end_range)(uint64_t id, uint8_t category);
   // Writes a record of any other kind, with its ticks; false when it was dropped. `name` may be
-  // null. An opening record leaves room for ends.
-  bool (*write)(const char* name, wire::Record* record, bool opening);
+  // null. Only an end, which has a key, may take the room that is kept for ends.
+  bool (*write)(const char* name, wire::Record* record, bool is_end);
   // A record that must not be lost to a paused source (communicators): written while there is a
   // session. Also looks again at the rank variables.
   void (*define)(const char* name, wire::Record* record);

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "collector/inject/loader_use.h"
+#include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/source.h"
 
@@ -17,10 +17,19 @@ bool is_ours() noexcept {
   return session_alive() && hot_page.pid.load(std::memory_order_relaxed) == getpid();
 }
 
-// What follows are the destructors of libraries.
+void finish_sources() noexcept {
+  for (const SourceHooks* source : all_sources()) {
+    if (source->finish != nullptr) source->finish();
+  }
+}
+
+// What follows are the destructors of libraries. Sources finish first: the helper, which takes what
+// they still have, uses the linker.
 void end_in_order() noexcept {
-  if (is_ours()) end_loader_use();
-  mark_clean_end();
+  if (!is_ours()) return;
+  finish_sources();
+  end_linker_use();
+  runtime.mapping.header()->clean_end.store(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -32,9 +41,7 @@ void watch_exit() noexcept {
 
 void mark_clean_end() noexcept {
   if (!is_ours()) return;
-  for (const SourceHooks* source : all_sources()) {
-    if (source->finish != nullptr) source->finish();
-  }
+  finish_sources();
   runtime.mapping.header()->clean_end.store(1, std::memory_order_release);
 }
 

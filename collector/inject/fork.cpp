@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/inject/loader_use.h"
+#include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/threads.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 // In the child, on its only thread; nothing here allocates or locks.
 void in_child() noexcept {
-  forget_loader_use();
+  forget_linker_use();
   disable_session();
   thread_state = nullptr;
   runtime.connection.close();

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "collector/inject/loader_use.h"
+#include "collector/inject/linker_use.h"
 
 namespace dprof::inject {
 namespace {
@@ -22,7 +22,7 @@ TEST(Fork, DoesNotWaitForEverForAHelperInTheLoader) {
   std::atomic<bool> inside = false;
   std::atomic<bool> forked = false;
   std::thread helper([&] {
-    const LoaderUse use;
+    const LinkerUse use;
     inside = true;
     while (!forked) std::this_thread::yield();
   });
@@ -41,10 +41,10 @@ TEST(Fork, LetsTheHelperUseTheLoaderAfterwards) {
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      { const LoaderUse use; }  // nor is it kept from it in the child
+      { const LinkerUse use; }  // nor is it kept from it in the child
       _exit(0);
     }
-    const LoaderUse use;
+    const LinkerUse use;
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
@@ -57,13 +57,13 @@ TEST(Exit, WaitsForTheHelperToBeOutOfTheLoader) {
     std::atomic<bool> inside = false;
     std::atomic<bool> done = false;
     std::thread helper([&] {
-      const LoaderUse use;
+      const LinkerUse use;
       inside = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       done = true;
     });
     while (!inside) std::this_thread::yield();
-    end_loader_use();
+    end_linker_use();
     const bool waited = done;
     helper.join();
     _exit(waited ? 0 : 1);
@@ -74,9 +74,9 @@ TEST(Exit, WaitsForTheHelperToBeOutOfTheLoader) {
 TEST(Exit, KeepsTheHelperOutOfTheLoader) {
   const auto ends = [] {
     static std::atomic<bool> inside = false;
-    end_loader_use();
+    end_linker_use();
     std::thread([] {
-      const LoaderUse use;
+      const LinkerUse use;
       inside = true;
     }).detach();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -89,12 +89,12 @@ TEST(Exit, DoesNotWaitForEver) {
   const auto ends = [] {
     static std::atomic<bool> inside = false;
     std::thread([] {
-      const LoaderUse use;
+      const LinkerUse use;
       inside = true;
       for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
     }).detach();
     while (!inside) std::this_thread::yield();
-    end_loader_use();
+    end_linker_use();
     _exit(0);
   };
   EXPECT_EXIT(ends(), ::testing::ExitedWithCode(0), "");

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <ctime>
 
-#include "collector/inject/loader_use.h"
+#include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/source.h"
 #include "collector/inject/strings.h"
@@ -78,7 +78,7 @@ bool apply_control() noexcept {
   set_mask(on ? bits : 0);
   // What costs something without being written (callbacks for each op) waits until it is wanted.
   const auto wanted = on ? detail : wire::DetailLevel::kLight;
-  const LoaderUse sources_may_call_the_loader;
+  const LinkerUse sources_may_call_the_linker;
   for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, wanted);
   return true;
 }
@@ -110,7 +110,7 @@ void serve_recorder() noexcept {
     populate_arena(runtime.mapping, kArenaAheadBytes);
     uint64_t sleep_ns = kSleepNs;
     for (const SourceHooks* source : all_sources()) {
-      const LoaderUse may_call_the_loader;
+      const LinkerUse may_call_the_linker;
       sleep_ns = shorter(sleep_ns, source->serve(wire::monotonic_ns()));
     }
     if (runtime.connection.peer() == Connection::Peer::kGone) return;
@@ -122,14 +122,25 @@ void serve_recorder() noexcept {
   }
 }
 
+// Nobody reads any more: hooks return at once from now on, and what costs without a hook of ours
+// (CUPTI's buffers, callbacks of torch) ends too.
+void stop_sources() noexcept {
+  disable_session();
+  const LinkerUse sources_may_call_the_linker;
+  for (const SourceHooks* source : all_sources()) {
+    source->apply(0, wire::DetailLevel::kLight);
+    if (source->stop != nullptr) source->stop();
+  }
+}
+
 void* helper_main(void*) noexcept {
   pthread_setname_np(pthread_self(), "dprof");
   while (!runtime.helper_may_run.load(std::memory_order_acquire)) pause_ns(kMs / 4);
   if (runtime.state.load(std::memory_order_acquire) == SessionState::kActive) {
     serve_recorder();
+    stop_sources();
     // The descriptor stays: closing a number that the program may be reusing is worse than one
     // dead socket.
-    disable_session();
   }
   return nullptr;
 }

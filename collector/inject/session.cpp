@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/inject/environment.h"
 #include "collector/inject/exit.h"
 #include "collector/inject/fork.h"
 #include "collector/inject/hello_text.h"
@@ -36,7 +37,7 @@ struct Problem {
 
 // Before the recorder says something else. "armed-full": nothing yet, full when it begins.
 wire::DetailLevel detail_of_environment(bool& armed) noexcept {
-  const char* word = getenv(wire::kDetailVariable);
+  const char* word = noted_variable(wire::kDetailVariable);
   if (word == nullptr) return wire::DetailLevel::kStandard;
   constexpr size_t kPrefixLength = sizeof wire::kArmedPrefix - 1;
   armed = strncmp(word, wire::kArmedPrefix, kPrefixLength) == 0;
@@ -104,17 +105,25 @@ Problem prepare() noexcept {
   return problem;
 }
 
-// The hello of a process that has nothing to share, so that the report can say why.
-void send_refusal(const Problem& problem) noexcept {
-  alignas(wire::Hello) static char packet[wire::kHelloBytes];
-  HelloText text(packet + sizeof(wire::Hello), sizeof packet - sizeof(wire::Hello));
-  text.add_error(problem.what);
+// The packet of this process: written when the session starts, since the helper may have to send
+// it.
+struct HelloPacket {
+  alignas(wire::Hello) char bytes[wire::kHelloBytes];
+  uint32_t length;
+};
+constinit HelloPacket hello_packet = {};
+
+// `problem`: why the process has nothing to share, so that the report can say it.
+void write_hello(const Problem& problem) noexcept {
+  HelloText text(hello_packet.bytes + sizeof(wire::Hello),
+                 sizeof hello_packet.bytes - sizeof(wire::Hello));
+  if (problem.error != 0) text.add_error(problem.what);
   text.add_rank_variables();
   text.add_command_line();
   const wire::Hello hello{wire::kMagic,  wire::kWireVersion, getpid(),
                           problem.error, text.bytes(),       runtime.first_event_ticks};
-  memcpy(packet, &hello, sizeof hello);
-  runtime.connection.send_hello(packet, static_cast<uint32_t>(sizeof hello) + hello.text_bytes, -1);
+  memcpy(hello_packet.bytes, &hello, sizeof hello);
+  hello_packet.length = static_cast<uint32_t>(sizeof hello) + hello.text_bytes;
 }
 
 // True when the session is there.
@@ -122,15 +131,18 @@ bool start(const char* path) noexcept {
   const Connection::Connect connect = runtime.connection.connect(path);
   if (connect == Connection::Connect::kRefused) return false;
   strncpy(runtime.socket_path, path, sizeof runtime.socket_path - 1);
-  runtime.scale = tick_scale_of(getenv(wire::kClockVariable));
+  note_environment();
+  runtime.scale = tick_scale_of(noted_variable(wire::kClockVariable));
   runtime.first_event_ticks = ticks();
   bool armed = false;
   runtime.default_detail = detail_of_environment(armed);
   runtime.default_mask = armed ? 0 : mask_of(runtime.default_detail);
   note_own_folder();
   const Problem problem = prepare();
+  write_hello(problem);
   if (problem.error != 0) {
-    if (connect == Connection::Connect::kDone) send_refusal(problem);
+    if (connect == Connection::Connect::kDone)
+      runtime.connection.send_hello(hello_packet.bytes, hello_packet.length, -1);
     runtime.connection.close();
     return false;
   }
@@ -162,15 +174,8 @@ bool start_session() noexcept {
 }
 
 bool send_hello() noexcept {
-  alignas(wire::Hello) static char packet[wire::kHelloBytes];
-  HelloText text(packet + sizeof(wire::Hello), sizeof packet - sizeof(wire::Hello));
-  text.add_rank_variables();
-  text.add_command_line();
-  const wire::Hello hello{wire::kMagic, wire::kWireVersion,       getpid(), 0,
-                          text.bytes(), runtime.first_event_ticks};
-  memcpy(packet, &hello, sizeof hello);
-  const bool sent = runtime.connection.send_hello(
-      packet, static_cast<uint32_t>(sizeof hello) + hello.text_bytes, runtime.memory_descriptor);
+  const bool sent = runtime.connection.send_hello(hello_packet.bytes, hello_packet.length,
+                                                  runtime.memory_descriptor);
   close(runtime.memory_descriptor);
   runtime.memory_descriptor = -1;
   runtime.hello_sent = sent;

@@ -2,8 +2,8 @@
 // What a source (torch, NCCL, CUDA) lets the helper thread do for it. NVTX needs nothing: its hooks
 // look at the mask themselves.
 //
-// Threading  apply() and serve() on the helper, one after the other; finish() on the thread that
-//            ends the process.
+// Threading  apply(), serve() and stop() on the helper, one after the other; finish() on the thread
+//            that ends the process.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ struct SourceHooks {
   // The process is about to end in good order and its libraries are still there. Bounded: 2 s at
   // most. May be null.
   void (*finish)() noexcept;
+  // The session is over: the recorder is gone, or said stop. Everything is switched off and given
+  // back, for good. May be null: apply(0) is enough.
+  void (*stop)() noexcept;
 };
 
 inline constexpr uint64_t kNoHurry = 100'000'000;  // the helper wakes up that often anyway

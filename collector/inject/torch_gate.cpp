@@ -228,6 +228,6 @@ void apply(uint32_t, wire::DetailLevel detail) noexcept {
 
 }  // namespace
 
-constinit const SourceHooks kTorchHooks = {&apply, &watch_for_torch, nullptr};
+constinit const SourceHooks kTorchHooks = {&apply, &watch_for_torch, nullptr, nullptr};
 
 }  // namespace dprof::inject

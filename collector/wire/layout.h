@@ -54,6 +54,7 @@ struct TickScale {
   uint64_t multiplier;
   uint32_t shift;
   ClockSource source;
+  friend bool operator==(const TickScale&, const TickScale&) = default;
 };
 static_assert(sizeof(TickScale) == 24);
 

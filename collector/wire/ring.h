@@ -17,8 +17,16 @@ inline constexpr uint64_t kRingMask = kRingSlots - 1;
 static_assert((kRingSlots & kRingMask) == 0);
 
 // The last slots of a ring are for ends: whatever could be begun can also be ended, so that a full
-// ring never leaves an end to be taken for that of another range.
-inline constexpr uint32_t kEndReserve = 256;
+// ring never leaves an end to be taken for that of another range. The very last are for ends that
+// belong to the innermost open range; a thread has at most so many of these open at once
+// (inject/threads.h). An end that names what it ends loses no more than that.
+inline constexpr uint32_t kNestedReserve = 256;
+inline constexpr uint32_t kEndReserve = 512;
+enum class Room : uint32_t {
+  kNestedEnd = 0,
+  kNamedEnd = kNestedReserve,
+  kOther = kEndReserve,  // all that is no end
+};
 inline constexpr uint64_t kGiveBackSlots = 1024;  // a reader returns room this often
 
 // Not PRIVATE: it crosses processes. errno stays the caller's: hooks run inside any code.
@@ -44,10 +52,10 @@ class RingWriter {
 
   // HOT PATH, on the training thread. Budget: p50 <= 60 ns (bench/ring_write.cpp), the rdtsc of the
   // caller included. No allocation, lock, system call or log (but for the wake-up of a sleeping
-  // recorder at half full). A full ring drops the new record and counts it; with a `reserve` it
-  // counts as full that much earlier. `tail` is written by another process: a wrong value costs
-  // records, never memory.
-  [[gnu::always_inline]] inline bool push(const Record& record, uint32_t reserve = 0) noexcept {
+  // recorder at half full). A full ring drops the new record and counts it; what is no end finds it
+  // full earlier. `tail` is written by another process: a wrong value costs records, never memory.
+  [[gnu::always_inline]] inline bool push(const Record& record, Room room = Room::kOther) noexcept {
+    const auto reserve = static_cast<uint32_t>(room);
     if (head_ + reserve - tail_seen_ >= kRingSlots) [[unlikely]] {
       if (!make_room(1 + reserve, record.ticks)) return false;
     }
@@ -58,7 +66,8 @@ class RingWriter {
 
   // The same for a record with `more_bytes` of continuation, at most (kMaxSlots - 1) * kSlotBytes.
   inline bool push(Record record, const void* more, uint32_t more_bytes,
-                   uint32_t reserve = 0) noexcept {
+                   Room room = Room::kOther) noexcept {
+    const auto reserve = static_cast<uint32_t>(room);
     const uint32_t slots = 1 + (more_bytes + kSlotBytes - 1) / kSlotBytes;
     if (slots > kMaxSlots) return false;
     if (head_ + slots + reserve - tail_seen_ > kRingSlots &&

@@ -72,25 +72,31 @@ TEST_F(RingTest, HandsOutWhatWasPushedInOrder) {
 TEST_F(RingTest, FullRingDropsTheNewAndCounts) {
   RingWriter write = writer();
   RingReader read = reader();
-  for (uint64_t i = 0; i < kRingSlots; ++i) ASSERT_TRUE(write.push(numbered(i)));
+  for (uint64_t i = 0; i < kRingSlots - kEndReserve; ++i) ASSERT_TRUE(write.push(numbered(i)));
   EXPECT_FALSE(write.push(numbered(777)));
   EXPECT_FALSE(write.push(numbered(778)));
   EXPECT_EQ(shared_.dropped.count.load(), 2u);
   EXPECT_EQ(shared_.dropped.first_ticks.load(), 777u);
   EXPECT_EQ(shared_.dropped.last_ticks.load(), 778u);
   std::vector<uint64_t> ticks;
-  EXPECT_EQ(drain_ticks(read, ticks), kRingSlots);
-  EXPECT_EQ(ticks.back(), kRingSlots - 1);
+  EXPECT_EQ(drain_ticks(read, ticks), kRingSlots - kEndReserve);
+  EXPECT_EQ(ticks.back(), kRingSlots - kEndReserve - 1);
   EXPECT_TRUE(write.push(numbered(779))) << "there is room again";
 }
 
-TEST_F(RingTest, ReserveIsLeftForEnds) {
+TEST_F(RingTest, TheLastSlotsAreLeftForEnds) {
   RingWriter write = writer();
-  uint64_t begins = 0;
-  while (write.push(numbered(begins), kEndReserve)) ++begins;
-  EXPECT_EQ(begins, kRingSlots - kEndReserve);
-  for (uint32_t i = 0; i < kEndReserve; ++i) EXPECT_TRUE(write.push(numbered(i)));
-  EXPECT_FALSE(write.push(numbered(0)));
+  uint64_t others = 0;
+  while (write.push(numbered(others))) ++others;
+  EXPECT_EQ(others, kRingSlots - kEndReserve);
+  const unsigned char bytes[kSlotBytes] = {};
+  EXPECT_FALSE(write.push(numbered(0), bytes, sizeof bytes)) << "a longer one neither";
+  uint64_t named = 0;
+  while (write.push(numbered(named), Room::kNamedEnd)) ++named;
+  EXPECT_EQ(named, kEndReserve - kNestedReserve);
+  uint64_t nested = 0;
+  while (write.push(numbered(nested), Room::kNestedEnd)) ++nested;
+  EXPECT_EQ(nested, kNestedReserve);
 }
 
 TEST_F(RingTest, ContinuationIsWholeAcrossTheWrap) {
@@ -121,8 +127,9 @@ TEST_F(RingTest, LongRecordIsDroppedWhole) {
   RingWriter write = writer();
   RingReader read = reader();
   const unsigned char bytes[128] = {};
-  for (uint64_t i = 0; i < kRingSlots - 2; ++i) ASSERT_TRUE(write.push(numbered(i)));
-  EXPECT_FALSE(write.push(numbered(1), bytes, sizeof bytes))
+  const auto fill = [&](uint64_t i) { return write.push(numbered(i), Room::kNestedEnd); };
+  for (uint64_t i = 0; i < kRingSlots - 2; ++i) ASSERT_TRUE(fill(i));
+  EXPECT_FALSE(write.push(numbered(1), bytes, sizeof bytes, Room::kNestedEnd))
       << "two slots are free, it needs three";
   EXPECT_EQ(shared_.dropped.count.load(), 1u);
   std::vector<uint64_t> ticks;
@@ -208,7 +215,7 @@ TEST_F(RingTest, WakesASleepingRecorderAtHalfFull) {
 TEST_F(RingTest, SlowReaderGivesRoomBackAsItGoes) {
   RingWriter write = writer();
   RingReader read = reader();
-  for (uint64_t i = 0; i < kRingSlots; ++i) ASSERT_TRUE(write.push(numbered(i)));
+  for (uint64_t i = 0; i < kRingSlots; ++i) ASSERT_TRUE(write.push(numbered(i), Room::kNestedEnd));
   uint64_t seen = 0;
   read.drain([&](const ReadRecord&) {
     if (++seen == kGiveBackSlots + 1) {

@@ -21,100 +21,13 @@
     </message>
     <message>
         <location filename="../view/accessible.cpp"/>
-        <location filename="../view/overlay.cpp"/>
+        <location filename="../view/timeline/overlay.cpp"/>
         <source>rank {}, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/accessible.cpp"/>
         <source>nothing known in view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Selection</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Table</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Flame</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Histogram</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>SQL</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Diagnostics</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Info</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Findings</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/dock.h"/>
-        <source>Details</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/event_list.h"/>
-        <location filename="../view/pages/collective_lines.h"/>
-        <source>by time</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/event_list.h"/>
-        <source>longest first</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/event_list.h"/>
-        <source>by name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/event_list.h"/>
-        <location filename="../view/pages/heatmap_page.cpp"/>
-        <source>by rank</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/flame.h"/>
-        <source>top-down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/flame.h"/>
-        <source>in time order</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/flame.h"/>
-        <source>bottom-up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/docks/flame.h"/>
-        <source>sandwich</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -381,7 +294,7 @@
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
         <location filename="../view/docks/sql_dock.cpp"/>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
@@ -413,7 +326,7 @@
     </message>
     <message>
         <location filename="../view/docks/sql_dock.cpp"/>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <location filename="../view/panels.cpp"/>
         <source>{} ranks</source>
         <translation type="unfinished"></translation>
@@ -531,7 +444,7 @@
     </message>
     <message>
         <location filename="../view/docks/table_dock.cpp"/>
-        <location filename="../view/overlay.cpp"/>
+        <location filename="../view/timeline/overlay.cpp"/>
         <source>unfinished</source>
         <translation type="unfinished"></translation>
     </message>
@@ -570,216 +483,405 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/event_loading.cpp"/>
+        <location filename="../view/figures/collective_lines.h"/>
+        <location filename="../view/figures/event_list.h"/>
+        <source>by time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/collective_lines.h"/>
+        <source>longest wait first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/collective_lines.h"/>
+        <source>longest transfer first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/collective_lines.h"/>
+        <source>largest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/event_list.h"/>
+        <source>longest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/event_list.h"/>
+        <source>by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/event_list.h"/>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>by rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/flame.h"/>
+        <source>top-down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/flame.h"/>
+        <source>in time order</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/flame.h"/>
+        <source>bottom-up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/flame.h"/>
+        <source>sandwich</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>Waits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>what a rank (row) waited until another one (column) came</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>waited for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>Bytes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>sent from a rank (row) to another one (column) in messages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>sent to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>Transfer time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>of messages, from when both sides were there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>Bandwidth</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>of messages, while they were transferred</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>Messages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/pair_map.h"/>
+        <source>from a rank (row) to another one (column)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Step time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>from the begin of a rank's step to its end</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Own delay</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>own work beyond the median of its peers, in steady steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Waiting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>exposed communication before the last peer had come</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Exposed communication</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>waiting and transfer that nothing hides</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Input wait</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>waiting for the next batch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/event_loading.cpp"/>
         <source> · without {} whose events are not loaded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/hang_banner.cpp"/>
-        <source>Hang: {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/hang_banner.cpp"/>
-        <source>culprit: rank {}</source>
-        <extracomment>for 1; else: culprits: ranks {}</extracomment>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/hang_banner.cpp"/>
-        <source>culprits: ranks {}</source>
-        <extracomment>for all but 1, which is: culprit: rank {}</extracomment>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/hang_banner.cpp"/>
-        <source>waiting: rank {}</source>
-        <extracomment>for 1; else: waiting: ranks {}</extracomment>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/hang_banner.cpp"/>
-        <source>waiting: ranks {}</source>
-        <extracomment>for all but 1, which is: waiting: rank {}</extracomment>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>{} hidden</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>rank {} {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>pinned</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>unknown host</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <location filename="../view/panels.cpp"/>
         <source>{} rank</source>
         <extracomment>for 1; else: {} ranks</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>events not loaded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <location filename="../view/pages/overview_page.cpp"/>
         <source>own +{}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>waits {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/layout.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
         <source>{} of {} stay in view</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>memory of device {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>resident memory</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>memory of the host</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>{} to {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>{} resident</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>{} allocated</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/memory_track.cpp"/>
+        <location filename="../view/model/memory_track.cpp"/>
         <source>{} allocated, {} reserved</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/model.cpp"/>
-        <location filename="../widgets/opening.cpp"/>
+        <location filename="../view/model/model.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
         <source>opening</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/model.cpp"/>
+        <location filename="../view/model/model.cpp"/>
         <source>loading rank {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/model.cpp"/>
+        <location filename="../view/model/model.cpp"/>
         <source>no trace of rank {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source> · last: rank {}</source>
+        <location filename="../view/model/result_track.cpp"/>
+        <source>first {} rows</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>not completed by all its ranks</source>
+        <location filename="../view/model/result_track.cpp"/>
+        <source>{} without a time</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>others waited up to {}, transfer {}</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <source>without it the run opens as if it were new</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>who came last is not known: clocks agree to ± {}</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <source>it is no JSON object</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>who came last is not known: clock bound unknown</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <source>it was written by another dprof: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>and {} more columns</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <source>it holds no saved view</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>{} · {} · rank {}, {}</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <source>{}: there is no such file</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>at {}</source>
+        <location filename="../view/model/saved_view.cpp"/>
+        <location filename="../widgets/picture.cpp"/>
+        <source>{} cannot be written</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>, overlaps communication</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN, duration:T..T</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>{} · rank {}</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>'{}' is no selector</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>the longest of {} here: zoom in to tell them apart</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>rank {} has no row {} in table {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>around here {}</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>rows that the timeline shows are those of host_range, collective and gpu_activity</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/overlay.cpp"/>
-        <source>not known here</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the run has no rank {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/pages/collective_lines.h"/>
-        <source>longest wait first</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>its tracks: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/pages/collective_lines.h"/>
-        <source>longest transfer first</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>its events are not loaded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/pages/collective_lines.h"/>
-        <source>largest first</source>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the run has no track {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the run has no steps {} to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the run has no collective {}/{}/{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>`dprof report --format json` lists communicators and functions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the run has no step {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>the report has no finding {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>there are none</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>it has 1 to {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>no event is named {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/selection.cpp"/>
+        <source>a * stands for any letters: name:*all_reduce*</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/sql_console.cpp"/>
+        <source>blob, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -988,7 +1090,7 @@
     </message>
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
-        <location filename="../view/timeline_view.cpp"/>
+        <location filename="../view/timeline/timeline_view.cpp"/>
         <source>step {}</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1235,152 +1337,6 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Overview</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <location filename="../widgets/canvas.cpp"/>
-        <source>Timeline</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Ranks × steps</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Collectives</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Matrix</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Memory</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/page.h"/>
-        <source>Compare</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>Waits</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>what a rank (row) waited until another one (column) came</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>waited for</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>Bytes</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>sent from a rank (row) to another one (column) in messages</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>sent to</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>Transfer time</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>of messages, from when both sides were there</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>Bandwidth</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>of messages, while they were transferred</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>Messages</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/pair_map.h"/>
-        <source>from a rank (row) to another one (column)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>Step time</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>from the begin of a rank's step to its end</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>Own delay</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>own work beyond the median of its peers, in steady steps</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>Waiting</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>exposed communication before the last peer had come</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>Exposed communication</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>waiting and transfer that nothing hides</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>Input wait</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/step_matrix.h"/>
-        <source>waiting for the next batch</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <location filename="../view/panels.cpp"/>
         <source>from</source>
         <translation type="unfinished"></translation>
@@ -1511,7 +1467,7 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
-        <location filename="../view/timeline_view.cpp"/>
+        <location filename="../view/timeline/timeline_view.cpp"/>
         <source>one clock</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1522,7 +1478,7 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
-        <location filename="../view/timeline_view.cpp"/>
+        <location filename="../view/timeline/timeline_view.cpp"/>
         <source>clock bound unknown</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1532,512 +1488,230 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/result_track.cpp"/>
-        <source>first {} rows</source>
+        <location filename="../view/session/dock.h"/>
+        <source>Selection</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/result_track.cpp"/>
-        <source>{} without a time</source>
+        <location filename="../view/session/dock.h"/>
+        <source>Table</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/row_marks.cpp"/>
+        <location filename="../view/session/dock.h"/>
+        <source>Flame</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Histogram</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>SQL</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Diagnostics</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Info</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Findings</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Details</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Overview</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <location filename="../widgets/canvas.cpp"/>
+        <source>Timeline</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Ranks × steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Collectives</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Matrix</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/page.h"/>
+        <source>Compare</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/result_tracks.cpp"/>
+        <source>the result has no times to show</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/result_tracks.cpp"/>
+        <source>name a column start_ns, time_ns or ts, and another duration_ns</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/result_tracks.cpp"/>
+        <source>older</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/hang_banner.cpp"/>
+        <source>Hang: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/hang_banner.cpp"/>
+        <source>culprit: rank {}</source>
+        <extracomment>for 1; else: culprits: ranks {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/hang_banner.cpp"/>
+        <source>culprits: ranks {}</source>
+        <extracomment>for all but 1, which is: culprit: rank {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/hang_banner.cpp"/>
+        <source>waiting: rank {}</source>
+        <extracomment>for 1; else: waiting: ranks {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/hang_banner.cpp"/>
+        <source>waiting: ranks {}</source>
+        <extracomment>for all but 1, which is: waiting: rank {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source> · last: rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>not completed by all its ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>others waited up to {}, transfer {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>who came last is not known: clocks agree to ± {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>who came last is not known: clock bound unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>and {} more columns</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>{} · {} · rank {}, {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>at {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>, overlaps communication</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>{} · rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>the longest of {} here: zoom in to tell them apart</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>around here {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>not known here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/row_marks.cpp"/>
         <source>{} record lost: {}</source>
         <extracomment>for 1; else: {} records lost: {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/row_marks.cpp"/>
+        <location filename="../view/timeline/row_marks.cpp"/>
         <source>{} records lost: {}</source>
         <extracomment>for all but 1, which is: {} record lost: {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/row_marks.cpp"/>
+        <location filename="../view/timeline/row_marks.cpp"/>
         <source>recording broke off</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/row_marks.cpp"/>
+        <location filename="../view/timeline/row_marks.cpp"/>
         <source>process killed</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/row_marks.cpp"/>
+        <location filename="../view/timeline/row_marks.cpp"/>
         <source>process killed, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/saved_view.cpp"/>
-        <source>without it the run opens as if it were new</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/saved_view.cpp"/>
-        <source>it is no JSON object</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/saved_view.cpp"/>
-        <source>it was written by another dprof: {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/saved_view.cpp"/>
-        <source>it holds no saved view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/saved_view.cpp"/>
-        <source>{}: there is no such file</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/saved_view.cpp"/>
-        <location filename="../widgets/picture.cpp"/>
-        <source>{} cannot be written</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>selectors are rank:N, rank:N/stream:M, rank:N/thread:NAME, step:N, steps:N..N, finding:N, row:RANK/TABLE/ID, range:T..T (with ns, us, ms or s), collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN, duration:T..T</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>'{}' is no selector</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>rank {} has no row {} in table {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>rows that the timeline shows are those of host_range, collective and gpu_activity</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the run has no rank {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>its tracks: {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>its events are not loaded</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the run has no track {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the run has no steps {} to {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the run has no collective {}/{}/{}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>`dprof report --format json` lists communicators and functions</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the run has no step {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>the report has no finding {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>there are none</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>it has 1 to {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>no event is named {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/selection.cpp"/>
-        <source>a * stands for any letters: name:*all_reduce*</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session_sql.cpp"/>
-        <source>the result has no times to show</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session_sql.cpp"/>
-        <source>name a column start_ns, time_ns or ts, and another duration_ns</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session_sql.cpp"/>
-        <source>older</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/sql_console.cpp"/>
-        <source>blob, {}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/timeline_view.cpp"/>
+        <location filename="../view/timeline/timeline_view.cpp"/>
         <source>No rank, host or thread matches “{}”.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline_view.cpp"/>
+        <location filename="../view/timeline/timeline_view.cpp"/>
         <source>Empty the filter above the tracks, or go back: Backspace.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Zoom in</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Zoom out</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>The whole run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Earlier</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Later</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Scroll up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Scroll down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Page up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Page down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Start of the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>End of the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Bring the selection into view; again: fit it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Selection becomes the range</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Back to the range, page or filter before</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Forward to the range, page or filter after</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Next finding</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Previous finding</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Next step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Previous step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Next rank to arrive at the collective</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Previous rank to arrive at the collective</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>What hangs</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Next on the lane</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Previous on the lane</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Fold or unfold the selected rank</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Pin the selected tracks on top, or unpin them</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Pin or unpin the like of the selected track on all ranks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Pin or unpin the ranks of the selected collective's communicator</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Hide the selected tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Show the hidden tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Move the selected rank up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Move the selected rank down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Write a note at the mouse</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Write a note on the selected range</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Go to a selector</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Search for events by name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Run a command by its name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Filter the tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Page: %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Show or hide the tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Take the dock out of the window, or put it back</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Close the dock</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Copy the listed events, or the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>%1 rows copied</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>%1 of %2 events copied</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save the listed events as CSV</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Copy the selectors of what is selected</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Open a run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <location filename="../widgets/opening.cpp"/>
-        <source>Recent runs</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Read the run again</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save this view as a file</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Reset the layout</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>End the SQL statement; leave the field; clear the selection</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>All keys</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>The manual of this view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save what is seen</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Pictures (*.png *.svg *.pdf)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>saved %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save the listed events</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Tables (*.csv)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>%1 of %2 events saved</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>%1: %2</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Save this view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/actions.cpp"/>
-        <source>Views (*.json)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2048,11 +1722,6 @@
     <message>
         <location filename="../widgets/canvas.cpp"/>
         <source>Tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/context_menu.cpp"/>
-        <source>All events of this name</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2074,50 +1743,30 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/event_loading.cpp"/>
+        <location filename="../widgets/event_loader.cpp"/>
         <source>loading rank %1</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/event_loading.cpp"/>
+        <location filename="../widgets/event_loader.cpp"/>
         <source>events of {} rank do not fit into {}: fold others, or give more with --memory</source>
         <extracomment>for 1; else: events of {} ranks do not fit into {}: fold others, or give more with --memory</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/event_loading.cpp"/>
+        <location filename="../widgets/event_loader.cpp"/>
         <source>events of {} ranks do not fit into {}: fold others, or give more with --memory</source>
         <extracomment>for all but 1, which is: events of {} rank do not fit into {}: fold others, or give more with --memory</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/go_to.cpp"/>
+        <location filename="../widgets/go_to_field.cpp"/>
         <source>/ search   &gt; command   : SQL   rank:5   step:42</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/go_to.cpp"/>
+        <location filename="../widgets/go_to_field.cpp"/>
         <source>Search, command, SQL statement or selector</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/go_to.cpp"/>
-        <source>no event's name contains %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/go_to.cpp"/>
-        <source>no later event of that name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/go_to.cpp"/>
-        <source>no earlier event of that name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/go_to.cpp"/>
-        <source>no command contains '%1'; ? lists them</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2126,52 +1775,52 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>%1 is the key of: %2</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Keys</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Press other keys in a field to bind them to its command.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Zoom in, out at the mouse (with Shift: faster)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Earlier, later (with Shift: faster)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Ctrl+wheel</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Zoom at the mouse; Shift+wheel: earlier, later</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>drag</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>Select a range; with the middle button: move; with Shift: measure</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/keys.cpp"/>
+        <location filename="../widgets/key_bindings.cpp"/>
         <source>All keys as they were</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2211,48 +1860,444 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/manual.cpp"/>
-        <source>Manual</source>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>no event's name contains %1</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/opening.cpp"/>
-        <source>%1 and %2 more</source>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>no later event of that name</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/opening.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>no earlier event of that name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>no command contains '%1'; ? lists them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
         <source>no run was opened before that is still there</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/opening.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
         <source>The folder of a run</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/pane_focus.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>the run has changed on disk: F5 reads it again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>still being recorded, and followed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>All events of this name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Zoom in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Zoom out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>The whole run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Earlier</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Scroll up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Scroll down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Page up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Page down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Start of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>End of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Bring the selection into view; again: fit it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Selection becomes the range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Back to the range, page or filter before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Forward to the range, page or filter after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Next finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Previous finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Next step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Previous step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Next rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Previous rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>What hangs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Next on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Previous on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Fold or unfold the selected rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Pin the selected tracks on top, or unpin them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Pin or unpin the like of the selected track on all ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Pin or unpin the ranks of the selected collective's communicator</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Hide the selected tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Show the hidden tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Move the selected rank up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Move the selected rank down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Write a note at the mouse</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Write a note on the selected range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Go to a selector</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Search for events by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Run a command by its name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Filter the tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Page: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Show or hide the tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Take the dock out of the window, or put it back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Close the dock</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Copy the listed events, or the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>%1 rows copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>%1 of %2 events copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save the listed events as CSV</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Copy the selectors of what is selected</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Open a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <location filename="../widgets/recent_list.cpp"/>
+        <source>Recent runs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Read the run again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save this view as a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Reset the layout</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>End the SQL statement; leave the field; clear the selection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>All keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>The manual of this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Run the SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>In its field: the SQL statement before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>In its field: the SQL statement after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Previous row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Next row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Make a track from the SQL result, or remove it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Remove the selected track made from a SQL result, or all of them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Begin a SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
         <source>Next part of the window</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/pane_focus.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
         <source>Previous part of the window</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/pane_focus.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
         <source>Full screen</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/pane_focus.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
         <source>On the timeline: the event around this one</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/pane_focus.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
         <source>On the timeline: the first event within this one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save what is seen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Pictures (*.png *.svg *.pdf)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>saved %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save the listed events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Tables (*.csv)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>%1 of %2 events saved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>%1: %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Save this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Views (*.json)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/manual.cpp"/>
+        <source>Manual</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2271,43 +2316,8 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Run the SQL statement</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>In its field: the SQL statement before</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>In its field: the SQL statement after</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Previous row of the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Next row of the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Make a track from the SQL result, or remove it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Remove the selected track made from a SQL result, or all of them</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_asking.cpp"/>
-        <source>Begin a SQL statement</source>
+        <location filename="../widgets/recent_list.cpp"/>
+        <source>%1 and %2 more</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2351,18 +2361,8 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../widgets/view_keeping.cpp"/>
+        <location filename="../widgets/view_keeper.cpp"/>
         <source>this view cannot be kept: the run's folder and yours are read-only</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/view_keeping.cpp"/>
-        <source>the run has changed on disk: F5 reads it again</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/view_keeping.cpp"/>
-        <source>still being recorded, and followed</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

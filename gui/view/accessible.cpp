@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "analyzer/lane_walk.h"
+#include "analyzer/lanes/lane_walk.h"
 #include "base/format.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -52,12 +52,13 @@ std::string value_of_rank(const RankModel& rank, Interval range) {
 }  // namespace
 
 AccessibleRow accessible_row(const Session& session, size_t index, int width) {
-  const Row& row = session.layout().rows[index];
-  const int y = session.y_of(row);
-  AccessibleRow out{
-      .name = row.label, .box = {0, y, width, row.height}, .in_view = session.is_in_view(row)};
+  const Row& row = session.tracks().layout().rows[index];
+  const int y = session.tracks().y_of(row);
+  AccessibleRow out{.name = row.label,
+                    .box = {0, y, width, row.height},
+                    .in_view = session.tracks().is_in_view(row)};
   if (out.in_view && !row.fixed) {  // the rest lies below those that stay
-    out.box.y = std::max(y, session.layout().fixed_height);
+    out.box.y = std::max(y, session.tracks().layout().fixed_height);
     out.box.h = y + row.height - out.box.y;
   }
   if (row.rank_index < 0) return out;
@@ -76,7 +77,7 @@ AccessibleRow accessible_row(const Session& session, size_t index, int width) {
 }
 
 std::string accessible_value(const Session& session, size_t index) {
-  const Row& row = session.layout().rows[index];
+  const Row& row = session.tracks().layout().rows[index];
   if (row.rank_index < 0) return row.note;
   const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {

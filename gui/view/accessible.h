@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "gui/view/draw_list.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/draw_list.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
@@ -17,7 +17,7 @@ TEST(AccessibleRows, SayWhatIsSeen) {
   session.show({{100 * kMs}, {200 * kMs}});
   session.select_rank(2);
   const auto index = [&](std::string_view track) {
-    const std::vector<Row>& rows = session.layout().rows;
+    const std::vector<Row>& rows = session.tracks().layout().rows;
     const auto at = std::ranges::find(rows, track, &Row::track);
     EXPECT_NE(at, rows.end()) << track;
     return static_cast<size_t>(at - rows.begin());
@@ -43,9 +43,9 @@ TEST(AccessibleRows, ArePlacedWhereTheyAreSeen) {
   Session session;
   session.open(test::shared_small_model());
   session.set_viewport(1000, 120);
-  session.pin({"rank:1"});
-  session.scroll_by(kRowHeight + 10);
-  const int fixed = session.layout().fixed_height;
+  session.tracks().pin({"rank:1"});
+  session.tracks().scroll_by(kRowHeight + 10);
+  const int fixed = session.tracks().layout().fixed_height;
   const AccessibleRow pinned = accessible_row(session, 1, 1000);
   EXPECT_TRUE(pinned.in_view);
   EXPECT_EQ(pinned.box, (Box{0, kRowHeight, 1000, kRowHeight}));

@@ -7,8 +7,8 @@
 #include <cctype>
 
 #include "base/format.h"
-#include "gui/view/collective_times.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/figures/collective_times.h"
 
 namespace dprof::view {
 namespace {
@@ -313,7 +313,7 @@ DrawList draw_status_bar(const Session& session, const std::string& pending, int
                               format_moment(range.end, resolution)),
                   left, measure, list);
   size_t shown = 0;
-  for (const Row& row : session.layout().rows)
+  for (const Row& row : session.tracks().layout().rows)
     shown += row.kind == RowKind::kRank && !row.pinned ? 1 : 0;
   x = text_at(x, height, say("{} of {} ranks", shown, model.ranks.size()), left, measure, list);
   text_at(x, height, pending.empty() ? say("idle") : pending, left, measure, list);

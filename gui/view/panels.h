@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gui/view/docks/selection_table.h"
-#include "gui/view/draw_list.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/draw_list.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "gui/view/docks/dock.h"
-#include "gui/view/pages/page.h"
+#include "gui/view/session/dock.h"
+#include "gui/view/session/page.h"
 
 namespace dprof::view {
 namespace {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gui/view/model/result_track.h"
+
 namespace dprof::view {
 namespace {
 
@@ -30,10 +32,10 @@ Json row_json(const Session& session, const Row& row) {
       count(slices_of(lanes.thread.depths[depth]), lanes.lods[depth]);
   }
   return {{"track", row.track},
-          {"y", session.y_of(row)},
+          {"y", session.tracks().y_of(row)},
           {"height", row.height},
           {"fixed", row.fixed},
-          {"in_view", session.is_in_view(row)},
+          {"in_view", session.tracks().is_in_view(row)},
           {"items", items},
           {"folded", folded},
           {"note", row.note},
@@ -84,7 +86,8 @@ std::string dump_state(const Session& session, int pending,
   out["range_ns"] = {session.range().begin.ns, session.range().end.ns};
   out["pending"] = pending;
   out["rows"] = Json::array();
-  for (const Row& row : session.layout().rows) out["rows"].push_back(row_json(session, row));
+  for (const Row& row : session.tracks().layout().rows)
+    out["rows"].push_back(row_json(session, row));
   const Selection& selection = session.selection();
   const Interval selected = session.selected_range();
   out["selection"] = {{"selectors", selectors_of(session.model(), selection)},
@@ -96,12 +99,13 @@ std::string dump_state(const Session& session, int pending,
     out["selection"]["flow"].push_back(selector_of(session.model(), place));
   out["selection"]["flow_cut"] = session.is_flow_cut();
   out["hover"] = nullptr;
-  if (session.hover()) out["hover"] = {{"x", session.hover()->at.x}, {"y", session.hover()->at.y}};
+  if (session.tracks().hover())
+    out["hover"] = {{"x", session.tracks().hover()->at.x}, {"y", session.tracks().hover()->at.y}};
   out["messages"] = messages;
   Json bound = nullptr;
   if (const auto known = session.model().clock_bound()) bound = known->ns;
   out["badges"] = {{"lost", session.model().lost()}, {"clock_bound_ns", bound}};
-  out["pinned"] = session.arrangement().pinned;
+  out["pinned"] = session.tracks().arrangement().pinned;
   out["notes"] = Json::array();
   for (const Note& note : session.notes()) {
     out["notes"].push_back({{"at_ns", {note.at.begin.ns, note.at.end.ns}}, {"text", note.text}});

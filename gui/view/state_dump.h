@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

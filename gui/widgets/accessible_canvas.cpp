@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gui/view/accessible.h"
-#include "gui/view/timeline_view.h"
+#include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/canvas.h"
 
 namespace dprof::widgets {

@@ -4,7 +4,7 @@
 
 namespace dprof::widgets {
 
-// Returns the process's exit code (architecture 4.3).
+// Returns the process's exit code (base/exit_code.h).
 int run_application(int argc, char** argv);
 
 }  // namespace dprof::widgets

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/view/overview.h"
-#include "gui/view/timeline_view.h"
+#include "gui/view/timeline/overview.h"
+#include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/accessible_canvas.h"
 
 namespace dprof::widgets {
@@ -60,8 +60,8 @@ int Canvas::anchor() const {
 }
 
 view::Hit Canvas::hit_at(QPoint at) const {
-  return view::hit_test(session_.model(), session_.layout(), session_.scale(), at.x(),
-                        session_.layout_y(at.y() - view::kHeaderHeight));
+  return view::hit_test(session_.model(), session_.tracks().layout(), session_.scale(), at.x(),
+                        session_.tracks().layout_y(at.y() - view::kHeaderHeight));
 }
 
 // What is under the mouse is selected first; a range that it lies in stays.
@@ -114,8 +114,8 @@ void Canvas::hover_at(QPoint at) {
                           .memory = hit.memory};
     }
   }
-  if (!hover && !session_.hover()) return;
-  session_.set_hover(std::move(hover));
+  if (!hover && !session_.tracks().hover()) return;
+  session_.tracks().set_hover(std::move(hover));
   emit hover_changed();
 }
 
@@ -124,7 +124,7 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   const QPoint at = event->position().toPoint();
   if (panning_) {
     session_.pan(panning_->x() - at.x());
-    session_.scroll_by(panning_->y() - at.y());
+    session_.tracks().scroll_by(panning_->y() - at.y());
     panning_ = at;
     emit changed();
     return;
@@ -195,8 +195,8 @@ bool Canvas::event(QEvent* event) {
 }
 
 void Canvas::leaveEvent(QEvent*) {
-  if (!session_.hover()) return;
-  session_.set_hover(std::nullopt);
+  if (!session_.tracks().hover()) return;
+  session_.tracks().set_hover(std::nullopt);
   emit hover_changed();
 }
 
@@ -279,7 +279,7 @@ Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
 }
 
 const view::Row* Tracks::row_at(QPoint at) const {
-  return session_.layout().at(session_.layout_y(at.y()));
+  return session_.tracks().layout().at(session_.tracks().layout_y(at.y()));
 }
 
 void Tracks::mousePressEvent(QMouseEvent* event) {
@@ -300,11 +300,11 @@ void Tracks::mouseMoveEvent(QMouseEvent* event) {
     dragging_ = true;
     dragged_ = session_.model().ranks[static_cast<size_t>(row->rank_index)].rank;
   }
-  const int scroll = session_.scroll();
-  if (at.y() < session_.layout().fixed_height + kEdge) session_.scroll_by(-kEdge);
-  if (at.y() > height() - kEdge) session_.scroll_by(kEdge);
-  session_.drag_rank(dragged_, at.y());
-  if (session_.scroll() == scroll) {
+  const int scroll = session_.tracks().scroll();
+  if (at.y() < session_.tracks().layout().fixed_height + kEdge) session_.tracks().scroll_by(-kEdge);
+  if (at.y() > height() - kEdge) session_.tracks().scroll_by(kEdge);
+  session_.tracks().drag_rank(dragged_, at.y());
+  if (session_.tracks().scroll() == scroll) {
     update_overlay();
   } else {
     emit changed();
@@ -315,7 +315,7 @@ void Tracks::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || !pressed_ || !session_.is_open()) return;
   const QPoint at = *std::exchange(pressed_, std::nullopt);
   if (std::exchange(dragging_, false)) {
-    session_.drop_rank();
+    session_.tracks().drop_rank();
   } else {
     click(at);
   }
@@ -324,7 +324,7 @@ void Tracks::mouseReleaseEvent(QMouseEvent* event) {
 
 bool Tracks::cancel_drag() {
   pressed_.reset();
-  session_.cancel_drag();
+  session_.tracks().cancel_drag();
   update_overlay();
   return std::exchange(dragging_, false);
 }
@@ -334,7 +334,7 @@ void Tracks::click(QPoint at) {
   if (row == nullptr) return;
   if (row->kind == view::RowKind::kHost ||
       (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
-    session_.toggle(*row);
+    session_.tracks().toggle(*row);
   } else {
     session_.click({.row = row, .time = session_.selected_range().begin});
   }
@@ -355,7 +355,7 @@ void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
   const view::Row* row = row_at(event->position().toPoint());
   if (row == nullptr || row->kind != view::RowKind::kRank) return;
-  session_.toggle(*row);
+  session_.tracks().toggle(*row);
   emit changed();
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "gui/view/accessible.h"
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 #include "gui/widgets/panes.h"
 #include "gui/widgets/strokes.h"
 
@@ -21,7 +21,7 @@ class Canvas : public Pane {
   [[nodiscard]] int anchor() const;
   // For screen readers: how many rows there are, and what they say.
   [[nodiscard]] size_t rows() const {
-    return session_.is_open() ? session_.layout().rows.size() : 0;
+    return session_.is_open() ? session_.tracks().layout().rows.size() : 0;
   }
   [[nodiscard]] view::AccessibleRow accessible_row(size_t index) const {
     return view::accessible_row(session_, index, width());

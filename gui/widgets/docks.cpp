@@ -14,8 +14,8 @@
 #include "gui/view/docks/selection_table.h"
 #include "gui/view/docks/sql_dock.h"
 #include "gui/view/docks/table_dock.h"
+#include "gui/view/drawing/texts.h"
 #include "gui/view/panels.h"
-#include "gui/view/texts.h"
 #include "gui/widgets/dock_title.h"
 #include "gui/widgets/sql_pane.h"
 

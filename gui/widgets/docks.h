@@ -8,7 +8,7 @@
 #include <QTimer>
 #include <array>
 
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 #include "gui/widgets/panes.h"
 
 class QTabBar;

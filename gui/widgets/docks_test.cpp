@@ -9,7 +9,7 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 #include "gui/widgets/dock_title.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/sql_pane.h"

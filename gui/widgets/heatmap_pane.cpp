@@ -47,8 +47,8 @@ void HeatmapPane::mousePressEvent(QMouseEvent* event) {
   const view::Point at = point_of(*event);
   for (const view::HeatmapChoice& choice : page_.choices) {
     if (!choice.box.contains(at.x, at.y)) continue;
-    if (choice.metric) session_.show_metric(*choice.metric);
-    if (choice.order) session_.show_order(*choice.order);
+    if (choice.metric) session_.pages().show_metric(*choice.metric);
+    if (choice.order) session_.pages().show_order(*choice.order);
     emit changed();
     return;
   }

@@ -22,8 +22,8 @@
 #include <cmath>
 #include <set>
 
-#include "gui/view/test_model.h"
-#include "gui/view/timeline_view.h"
+#include "gui/view/model/test_support/test_model.h"
+#include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/main_window.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
@@ -71,15 +71,15 @@ TEST_F(InteractionTest, PinnedRowsAreUnderTheMouseWhereTheyAreSeen) {
   ASSERT_TRUE(window.select("rank:2", false).ok());
   key(Qt::Key_P);
   const view::Session& session = window.session();
-  ASSERT_GT(session.layout().fixed_height, 0);
+  ASSERT_GT(session.tracks().layout().fixed_height, 0);
   key(Qt::Key_PageDown);
-  ASSERT_GT(session.scroll(), view::kRowHeight);
+  ASSERT_GT(session.tracks().scroll(), view::kRowHeight);
   const int bar = view::kHeaderHeight + view::kRowHeight + view::kBarTop + 4;
   QTest::mouseMove(&window.canvas(), {310, bar});
-  ASSERT_TRUE(session.hover());
-  EXPECT_EQ(session.hover()->rank_index, 2);
-  const view::Row* rank = session.layout().of_rank(1);
-  ASSERT_FALSE(session.is_in_view(*rank)) << "it is scrolled away";
+  ASSERT_TRUE(session.tracks().hover());
+  EXPECT_EQ(session.tracks().hover()->rank_index, 2);
+  const view::Row* rank = session.tracks().layout().of_rank(1);
+  ASSERT_FALSE(session.tracks().is_in_view(*rank)) << "it is scrolled away";
   window.session().clear_selection();
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, {100, view::kRowHeight + 8});
   EXPECT_EQ(selection().ranks, std::vector<int>{2});
@@ -89,31 +89,31 @@ TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
   const view::Session& session = window.session();
   const auto shown = [&] {
     std::vector<int> ranks;
-    for (const view::Row& row : session.layout().rows) {
+    for (const view::Row& row : session.tracks().layout().rows) {
       if (row.kind == view::RowKind::kRank)
         ranks.push_back(session.model().ranks[static_cast<size_t>(row.rank_index)].rank);
     }
     return ranks;
   };
   const auto middle = [&](int rank_index) {
-    const view::Row* row = session.layout().of_rank(rank_index);
-    return QPoint(100, session.y_of(*row) + row->height / 2);
+    const view::Row* row = session.tracks().layout().of_rank(rank_index);
+    return QPoint(100, session.tracks().y_of(*row) + row->height / 2);
   };
   ASSERT_EQ(shown(), (std::vector<int>{0, 1, 2}));
   const QPoint end = middle(2);  // of another host: rank 0 comes to stand last on its own
   QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
   QTest::mouseMove(&tracks(), end);
-  ASSERT_TRUE(session.rank_drop());
-  EXPECT_EQ(session.rank_drop()->by, 1);
+  ASSERT_TRUE(session.tracks().rank_drop());
+  EXPECT_EQ(session.tracks().rank_drop()->by, 1);
   EXPECT_EQ(shown(), (std::vector<int>{0, 1, 2})) << "it is moved when it is let go";
   QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, end);
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
-  EXPECT_FALSE(session.rank_drop());
+  EXPECT_FALSE(session.tracks().rank_drop());
 
   // Esc lets go of it where it was.
   QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
   QTest::mouseMove(&tracks(), middle(1));
-  ASSERT_TRUE(session.rank_drop());
+  ASSERT_TRUE(session.tracks().rank_drop());
   key(Qt::Key_Escape);
   QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, middle(1));
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
@@ -122,9 +122,9 @@ TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, middle(1));
   EXPECT_EQ(selection().ranks, std::vector<int>{1});
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
-  const size_t rows = session.layout().rows.size();
+  const size_t rows = session.tracks().layout().rows.size();
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, QPoint(28, middle(0).y()));
-  EXPECT_NE(session.layout().rows.size(), rows);
+  EXPECT_NE(session.tracks().layout().rows.size(), rows);
 }
 
 TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
@@ -162,26 +162,26 @@ TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
 // As trackpads send them: pixels with phases; `angle` besides, in eighths of a degree.
 TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
   show(1280, 400);
-  window.session().scroll_by(-1000);
+  window.session().tracks().scroll_by(-1000);
   stroke(window.canvas(), {0, -7}, {0, -14});
-  EXPECT_EQ(window.session().scroll(), 7);
+  EXPECT_EQ(window.session().tracks().scroll(), 7);
   stroke(tracks(), {0, 3}, {0, 6});
-  EXPECT_EQ(window.session().scroll(), 4);
+  EXPECT_EQ(window.session().tracks().scroll(), 4);
   key(Qt::Key_W);
   const Interval before = window.session().range();
   const TraceNs under = window.session().scale().time_of(400);
   stroke(window.canvas(), {-25, 2}, {-50, 4});
   EXPECT_NEAR(window.session().scale().pixel_of(under), 375, 1);
   EXPECT_EQ(window.session().range().length(), before.length());
-  EXPECT_EQ(window.session().scroll(), 4) << "one direction at a time";
+  EXPECT_EQ(window.session().tracks().scroll(), 4) << "one direction at a time";
 }
 
 // Without phases the pixels are the driver's, and a notch is divided.
 TEST_F(InteractionTest, PartsOfANotchAddUp) {
   show(1280, 400);
-  window.session().scroll_by(-1000);
+  window.session().tracks().scroll_by(-1000);
   for (int i = 0; i < 60; ++i) stroke(window.canvas(), {0, -900}, {0, -1}, Qt::NoScrollPhase);
-  EXPECT_NEAR(window.session().scroll(), view::kRowHeight, 1) << "half a notch";
+  EXPECT_NEAR(window.session().tracks().scroll(), view::kRowHeight, 1) << "half a notch";
   const DurationNs whole = window.session().range().length();
   for (int i = 0; i < 12; ++i)
     stroke(window.canvas(), {}, {0, 10}, Qt::NoScrollPhase, Qt::ControlModifier);
@@ -329,8 +329,8 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
     QApplication::sendEvent(&on, &event);
     return on.window()->findChild<QMenu*>();
   };
-  const view::Row& rank = *window.session().layout().of_rank(1);
-  QMenu* menu = menu_at(tracks(), {80, window.session().y_of(rank) + 8});
+  const view::Row& rank = *window.session().tracks().layout().of_rank(1);
+  QMenu* menu = menu_at(tracks(), {80, window.session().tracks().y_of(rank) + 8});
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(selection().ranks, std::vector<int>{1});
   QAction* pin = nullptr;
@@ -339,7 +339,7 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
   }
   ASSERT_NE(pin, nullptr);
   pin->trigger();
-  EXPECT_EQ(window.session().arrangement().pinned, std::vector<std::string>{"rank:1"});
+  EXPECT_EQ(window.session().tracks().arrangement().pinned, std::vector<std::string>{"rank:1"});
   menu->close();
 }
 

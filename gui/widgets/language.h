@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::widgets {
 

@@ -14,10 +14,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "analyzer/report/render/memory_tables.h"
+#include "analyzer/render/memory_tables.h"
 #include "gui/view/accessible.h"
+#include "gui/view/model/test_support/test_model.h"
 #include "gui/view/pages/compare_page.h"
-#include "gui/view/test_model.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/picture.h"
 #include "tests/support/temporary_folder.h"
@@ -277,8 +277,9 @@ class Reader {
       if (svg.readNext() == QXmlStreamReader::StartElement && svg.name() == QLatin1String("text"))
         read(svg.readElementText());
     }
-    const std::vector<view::Row>& rows =
-        window_.session().is_open() ? window_.session().layout().rows : std::vector<view::Row>();
+    const std::vector<view::Row>& rows = window_.session().is_open()
+                                             ? window_.session().tracks().layout().rows
+                                             : std::vector<view::Row>();
     for (size_t i = 0; i < rows.size(); ++i) {
       read(to_qstring(view::accessible_row(window_.session(), i, 100).name));
       read(to_qstring(view::accessible_value(window_.session(), i)));
@@ -365,8 +366,8 @@ void walk(MainWindow& window, Reader& reader) {
   window.show_model(std::make_shared<const view::Model>(foreign_model()));
   reader.names();
   session.add_note({TraceNs{1000}, TraceNs{2000}}, "1");
-  session.pin({"rank:1", "rank:*/thread:*"});
-  session.hide({"rank:0"});
+  session.tracks().pin({"rank:1", "rank:*/thread:*"});
+  session.tracks().hide({"rank:0"});
   for (const char* selector : {"step:1", "name:*", "collective:0/all_reduce/0",
                                "collective:0/all_reduce/1", "range:10ms..20ms"}) {
     ASSERT_TRUE(window.select(selector, false).ok()) << selector;
@@ -377,9 +378,9 @@ void walk(MainWindow& window, Reader& reader) {
     }
   }
   reader.pages_and_docks();
-  session.show_metric(view::Metric::kStepTime);
+  session.pages().show_metric(view::Metric::kStepTime);
   for (size_t m = 0; m < view::kPairMeasures.size(); ++m) {
-    session.show_pairs({static_cast<view::PairMeasure>(m), ""});
+    session.pages().show_pairs({static_cast<view::PairMeasure>(m), ""});
     window.show_page(view::Page::kMatrix);
     reader.picture();
   }
@@ -387,16 +388,16 @@ void walk(MainWindow& window, Reader& reader) {
   for (const auto& [slice, piece] :
        {std::pair(std::optional(view::SlicePlace{1, 0, 0, 2}), std::optional<uint32_t>()),
         std::pair(std::optional<view::SlicePlace>(), std::optional<uint32_t>(2))}) {
-    session.set_hover(
+    session.tracks().set_hover(
         view::Hover{.at = {50, 50}, .slice = slice, .piece = piece, .rank_index = 1, .folded = 3});
     reader.picture();
   }
-  session.toggle(*session.layout().of_rank(1));
+  session.tracks().toggle(*session.tracks().layout().of_rank(1));
   for (const int memory : {0, 1, 2}) {
-    session.set_hover(view::Hover{.at = {50, 50}, .rank_index = 1, .memory = memory});
+    session.tracks().set_hover(view::Hover{.at = {50, 50}, .rank_index = 1, .memory = memory});
     reader.picture();
   }
-  session.set_hover({});
+  session.tracks().set_hover({});
   session.show_dock(view::Dock::kFlame);
   for (const char* name : {"name:*", ""}) {
     session.clear_selection();
@@ -411,10 +412,11 @@ void walk(MainWindow& window, Reader& reader) {
   window.search("0", 1);
   reader.picture();
   const auto same = session.shared_model();
-  session.show_comparison(view::compare_models(*same, view::events_of(*same), foreign_model()));
+  session.pages().show_comparison(
+      view::compare_models(*same, view::events_of(*same), foreign_model()));
   window.show_page(view::Page::kCompare);
   reader.picture();
-  session.select_name(session.comparison()->comparison.names.front().name);
+  session.select_name(session.pages().comparison()->comparison.names.front().name);
   reader.picture();
   for (const char* wrong : {"q", "rank:9", "step:99", "finding:7", "row:0/1/1", "name:x",
                             "collective:0/1/1", "rank:0/stream:1", "steps:90..91"}) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "gui/view/draw_list.h"
-#include "gui/view/theme.h"
+#include "gui/view/drawing/draw_list.h"
+#include "gui/view/drawing/theme.h"
 
 class QPainter;
 

@@ -3,23 +3,29 @@
 
 #include <fmt/format.h>
 
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QMenu>
+#include <QMimeData>
 #include <QScrollBar>
+#include <QSettings>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
-#include "gui/view/hang_banner.h"
-#include "gui/view/overview.h"
-#include "gui/view/pages/collectives_page.h"
-#include "gui/view/pages/compare_page.h"
-#include "gui/view/pages/matrix_page.h"
-#include "gui/view/pages/memory_page.h"
-#include "gui/view/pages/overview_page.h"
-#include "gui/view/result_track.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/model/names.h"
+#include "gui/view/model/result_track.h"
+#include "gui/view/pages/draw_page.h"
 #include "gui/view/state_dump.h"
-#include "gui/view/texts.h"
-#include "gui/view/timeline_view.h"
+#include "gui/view/timeline/hang_banner.h"
+#include "gui/view/timeline/overview.h"
+#include "gui/view/timeline/timeline_view.h"
+#include "gui/widgets/recent_runs.h"
+#include "gui/widgets/sql_pane.h"
 
 namespace dprof::widgets {
 namespace {
@@ -36,6 +42,23 @@ QVBoxLayout* column(QWidget* parent) {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   return layout;
+}
+
+constexpr int kVersion = 2;  // of what is remembered; another one is ignored
+
+constexpr auto kVersionKey = "window/version";
+constexpr auto kGeometryKey = "window/geometry";
+constexpr auto kColumnsKey = "window/columns";
+constexpr auto kDocksKey = "window/docks";
+constexpr auto kTracksClosedKey = "window/tracks_closed";
+
+std::vector<std::filesystem::path> files_in(const QMimeData& data) {
+  std::vector<std::filesystem::path> files;
+  const QList<QUrl> urls = data.urls();
+  for (const QUrl& url : urls) {
+    if (url.isLocalFile()) files.emplace_back(url.toLocalFile().toStdString());
+  }
+  return files;
 }
 
 }  // namespace
@@ -60,15 +83,19 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
       open_model(std::move(model));
     }
   });
-  connect(
-      &worker_, &Worker::events_loaded, this,
-      [this](const std::shared_ptr<const view::Model>& run, size_t rank_index,
-             const Result<view::SharedEvents>& events) { take_events(*run, rank_index, events); });
+  connect(&events_, &EventLoader::loading, this, [this](const QString& stage) {
+    stage_ = stage;
+    status_->refresh();
+  });
+  connect(&events_, &EventLoader::remarked, this, &MainWindow::set_message);
+  connect(&events_, &EventLoader::changed, this, &MainWindow::refresh);
+  connect(&events_, &EventLoader::settled, this, &MainWindow::settle);
+  connect(&views_, &ViewKeeper::remarked, this, &MainWindow::set_message);
+  connect(&keys_, &KeyBindings::remarked, this, &MainWindow::set_message);
   connect(&watch_, &RunWatch::changed, this, &MainWindow::run_changed);
   connect(&worker_, &Worker::failed, this, [this](const Error& error) {
-    loading_events_ = false;
     if (renewing_) {  // what is open stays
-      renewing_ = false;
+      set_renewing(false);
       stage_.clear();
       set_message(to_qstring(error.what));
       return;
@@ -86,7 +113,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
           });
   connect(&worker_, &Worker::compared, this,
           [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
-            session_.show_comparison(runs);
+            session_.pages().show_comparison(runs);
             stage_.clear();
             refresh();
           });
@@ -97,7 +124,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   });
   connect(docks_, &Docks::drawn, this, &MainWindow::count_next);
   connect(&worker_, &Worker::counted, this, [this](const auto& take) {
-    take(session_);
+    take(session_.counted());
     docks_->refresh();
     canvas_->update_overlay();
     count_next();
@@ -243,7 +270,8 @@ QWidget* MainWindow::build_message() {
     return view::draw_message(view::say("Opening the run"), stage_.toStdString(), share_, width,
                               height, look_.measure());
   });
-  build_recent();
+  recent_ = new RecentList(look_, message_);
+  connect(recent_, &RecentList::chosen, this, [this](const RunPaths& run) { open(run); });
   return message_;
 }
 
@@ -253,7 +281,7 @@ void MainWindow::build_pages() {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
-          return draw_page(page, width, height, top);
+          return view::draw_page(session_, page, {width, height}, top, look_.measure());
         },
         ScrollPane::Drawn::kInView);
     pane->setAccessibleName(to_qstring(view::translated(view::info_of(page).title)));
@@ -261,27 +289,6 @@ void MainWindow::build_pages() {
     page_panes_[static_cast<size_t>(page)] = pane;
     pages_->addWidget(pane);
   }
-}
-
-view::Panel MainWindow::draw_page(view::Page page, int width, int height, int top) const {
-  if (!session_.is_open() || page != session_.page()) return {};
-  const view::TextMeasure& measure = look_.measure();
-  switch (page) {
-    case view::Page::kOverview:
-      return view::draw_overview_page(session_, width, height, measure);
-    case view::Page::kCollectives:
-      return view::draw_collectives(session_, width, height, top, measure);
-    case view::Page::kMatrix:
-      return view::draw_matrix_page(session_, width, height, top, measure);
-    case view::Page::kMemory:
-      return view::draw_memory_page(session_, width, height, top, measure);
-    case view::Page::kCompare:
-      return view::draw_compare_page(session_, width, height, top, measure);
-    case view::Page::kTimeline:
-    case view::Page::kHeatmap:
-      break;
-  }
-  return {};
 }
 
 void MainWindow::follow(const view::Link& link, bool twice) {
@@ -309,17 +316,13 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   sql_worker_.cancel_ask();
   sql_stage_.clear();
   session_ = view::Session();
-  session_.defer_counting();
-  settling_ = false;
-  loads_events_ = false;
-  loading_events_ = false;
-  missing_events_ = 0;
-  failed_events_.clear();
+  session_.counted().defer();
+  events_.forget();
   all_of_run_->setCurrentWidget(columns_);
   session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
   session_.open(std::move(model));
   watch_.watch(session_.model().run);
-  recall_view();
+  views_.recall(paths_);
   // untranslated: a name
   setWindowTitle(to_qstring(session_.model().run.name) + QStringLiteral(" – dprof"));
   canvas_->setFocus();
@@ -354,7 +357,7 @@ void MainWindow::place_page() {
 
 void MainWindow::place_tracks() {
   // It may come from a kept view, or from the history.
-  const QString filter = to_qstring(session_.arrangement().filter);
+  const QString filter = to_qstring(session_.tracks().arrangement().filter);
   if (filter_->text().trimmed() != filter) {
     const QSignalBlocker quiet(filter_);
     filter_->setText(filter);
@@ -364,9 +367,9 @@ void MainWindow::place_tracks() {
 
 void MainWindow::refresh() {
   place_page();
-  save_view_soon();
+  views_.save_soon();
   all_of_run_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(columns_) : message_);
-  place_recent();
+  recent_->show_where(!session_.is_open() && stage_.isEmpty());
   if (session_.is_open()) describe_selection();
   for (Pane* pane :
        {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
@@ -377,14 +380,14 @@ void MainWindow::refresh() {
   // Of the pages only the one that is shown: a frame of the timeline pays for no other.
   if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) page->refresh();
   count_next();
-  load_events();
+  events_.next();
 }
 
 // What docks and timeline need to know, and no frame has time for.
 void MainWindow::count_next() {
   if (!session_.is_open()) return;
   if (session_.page() == view::Page::kTimeline) (void)session_.named_marks();
-  if (std::optional<view::Session::Count> job = session_.next_count())
+  if (std::optional<view::CountedFigures::Count> job = session_.counted().next_count())
     worker_.count(*std::move(job));
 }
 
@@ -421,8 +424,9 @@ view::DrawList MainWindow::draw_list() const {
         .list;
   }
   if (const ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) {
-    return draw_page(session_.page(), page->viewport()->width(), page->viewport()->height(),
-                     page->verticalScrollBar()->value())
+    return view::draw_page(session_, session_.page(),
+                           {page->viewport()->width(), page->viewport()->height()},
+                           page->verticalScrollBar()->value(), look_.measure())
         .list;
   }
   const int width = canvas_->width();
@@ -443,6 +447,357 @@ std::string MainWindow::state() const {
 void MainWindow::set_message(const QString& text) {
   message_text_ = text;
   status_->refresh();
+}
+
+// --- the field ---
+
+void MainWindow::build_go_to() {
+  go_to_ = new GoToField(look_, top_);
+  const auto when_open = [this](auto run) {
+    return [this, run](const auto&... what) {
+      if (!session_.is_open()) return;
+      set_message({});
+      run(what...);
+    };
+  };
+  connect(go_to_, &GoToField::search_wanted, this,
+          when_open([this](const QString& text, bool back) {
+            search(text.toStdString(), back ? -1 : 1);
+          }));
+  connect(go_to_, &GoToField::command_wanted, this,
+          when_open([this](const QString& text) { run_command(text); }));
+  connect(go_to_, &GoToField::statement_given, this,
+          when_open([this](const QString& text) { run_sql(text.toStdString()); }));
+  connect(go_to_, &GoToField::note_written, this,
+          when_open([this](std::optional<Interval> at, const QString& text) {
+            session_.add_note(at.value_or(session_.selected_range()), text.toStdString());
+            canvas_->setFocus();
+            refresh();
+          }));
+  connect(go_to_, &GoToField::selector_given, this,
+          when_open([this](const QString& selector) { go_to(selector); }));
+}
+
+void MainWindow::go_to(const QString& selector) {
+  if (const Status selected = select(selector.toStdString(), false); selected.ok()) {
+    go_to_->clear();
+    canvas_->setFocus();
+  } else {
+    set_message(to_qstring(selected.error().what + ": " + selected.error().hint));
+  }
+}
+
+// The field keeps the text, so that Enter goes on.
+bool MainWindow::search(const std::string& text, int by) {
+  if (text.empty()) return false;
+  const std::string pattern = text.find('*') == std::string::npos ? "*" + text + "*" : text;
+  const bool known = view::any_name_matches(session_.model(), pattern);
+  const bool found = known && session_.next_named(pattern, by);
+  if (found) session_.select_name(pattern);
+  refresh();
+  const QString missing = to_qstring(view::without_events(session_.model()));
+  if (!known) {
+    set_message(tr("no event's name contains %1").arg(to_qstring(text)) + missing);
+  } else if (!found) {
+    set_message((by > 0 ? tr("no later event of that name") : tr("no earlier event of that name")) +
+                missing);
+  }
+  return found;
+}
+
+void MainWindow::run_command(const QString& text) {
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    if (text.isEmpty() || !action->text().contains(text, Qt::CaseInsensitive)) continue;
+    go_to_->clear();
+    canvas_->setFocus();
+    action->trigger();
+    return;
+  }
+  set_message(tr("no command contains '%1'; ? lists them").arg(text));
+}
+
+// --- the dock SQL ---
+
+void MainWindow::connect_sql() {
+  connect(&docks_->sql(), &SqlPane::run_wanted, this, &MainWindow::ask_traces);
+  connect(&docks_->sql(), &SqlPane::cancel_wanted, this, &MainWindow::cancel_sql);
+  connect(&sql_worker_, &Worker::asking, this, [this](const QString& stage, double) {
+    sql_stage_ = stage;
+    status_->refresh();
+  });
+  connect(&sql_worker_, &Worker::answered, this,
+          [this](const std::shared_ptr<analyzer::SqlAnswer>& answer, DurationNs took) {
+            sql_stage_.clear();
+            // Outputs are the same each time, how long it took is not.
+            session_.sql().take(std::move(*answer),
+                                views_.keeps() ? std::optional(took) : std::nullopt);
+            refresh();
+          });
+}
+
+void MainWindow::run_sql(const std::string& statement) {
+  if (!session_.is_open()) return;
+  session_.sql().write(statement);
+  session_.show_dock(view::Dock::kSql);
+  ask_traces();
+}
+
+void MainWindow::ask_traces() {
+  if (!session_.is_open()) return;
+  set_message({});
+  session_.sql().begin();
+  sql_worker_.ask(session_.traces_to_ask(), session_.sql().text());
+  refresh();
+}
+
+void MainWindow::cancel_sql() {
+  sql_worker_.cancel_ask();
+  sql_stage_.clear();
+  session_.sql().cancel();
+  refresh();
+}
+
+// The dock SQL with its field; keys never go to a field that is no longer there.
+void MainWindow::show_dock(view::Dock dock) {
+  const bool leaves_field = docks_->sql().field().hasFocus();
+  session_.show_dock(dock);
+  docks_->bring(dock);
+  docks_->refresh();
+  if (dock == view::Dock::kSql) {
+    docks_->sql().field().setFocus();
+  } else if (leaves_field) {
+    canvas_->setFocus();
+  }
+}
+
+void MainWindow::toggle_result_track() {
+  if (session_.has_result_track()) {
+    session_.remove_result_track();
+    return;
+  }
+  const Status made = session_.make_result_track();
+  if (!made.ok()) {
+    set_message(to_qstring(made.error().what + ": " + made.error().hint));
+  } else if (session_.page() != view::Page::kTimeline) {
+    show_page(view::Page::kTimeline);
+  }
+}
+
+// --- runs that are opened, and read again ---
+
+void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
+  views_.save();
+  set_renewing(false);
+  error_.reset();
+  stage_ = tr("opening");
+  share_ = 0;
+  options.cache = true;  // opened again, it is there at once
+  paths_ = paths;
+  options_ = options;
+  worker_.open(std::move(paths), std::move(options), {});
+  refresh();
+}
+
+void MainWindow::compare_with(std::vector<std::filesystem::path> paths,
+                              analyzer::AnalysisOptions options) {
+  if (!session_.is_open()) return;
+  compare_error_.reset();
+  options.cache = true;
+  worker_.compare(session_.shared_model(), std::move(paths), std::move(options));
+}
+
+void MainWindow::open_model(std::shared_ptr<const view::Model> model) {
+  show_model(std::move(model));
+  if (remembers_) remember_run(paths_);
+  events_.begin();
+}
+
+// What a run opens with, a finding's rows among it, can be chosen once its events are there; unless
+// somebody has looked elsewhere meanwhile.
+void MainWindow::settle() {
+  if (views_.is_as_recalled()) {
+    session_.open(session_.shared_model());
+    views_.recall(paths_);
+  }
+  refresh();
+  emit settled();
+}
+
+void MainWindow::choose_recent() {
+  QMenu* menu = remembers_ ? recent_->make_menu(this) : nullptr;
+  if (menu == nullptr) {
+    set_message(tr("no run was opened before that is still there"));
+    return;
+  }
+  menu->popup(go_to_->mapToGlobal(QPoint(0, go_to_->height())));
+}
+
+void MainWindow::choose_run() {
+  const QString last = paths_.empty() ? QString() : to_qstring(paths_.front().string());
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("The folder of a run"), last);
+  if (!folder.isEmpty()) open({folder.toStdString()});
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!files_in(*event->mimeData()).empty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  std::vector<std::filesystem::path> files = files_in(*event->mimeData());
+  if (files.empty()) return;
+  event->acceptProposedAction();
+  open(std::move(files));
+}
+
+// A run that is being recorded is followed; of one that was written anew it is only said.
+void MainWindow::run_changed() {
+  if (!session_.is_open()) return;
+  if (!watch_.has_open_trace()) {
+    set_message(tr("the run has changed on disk: F5 reads it again"));
+  } else if (!renewing_) {
+    read_again();
+  }
+}
+
+void MainWindow::read_again() {
+  if (paths_.empty()) return;
+  if (!session_.is_open()) {
+    open(paths_, options_);
+    return;
+  }
+  set_renewing(true);
+  renewed_.start();
+  std::set<int> with_events;
+  for (const view::RankModel& rank : session_.model().ranks) {
+    if (rank.events->loaded) with_events.insert(rank.rank);
+  }
+  worker_.open(paths_, options_, std::move(with_events));
+}
+
+void MainWindow::renew_model(std::shared_ptr<const view::Model> model) {
+  set_renewing(false);
+  error_.reset();
+  stage_.clear();
+  session_.renew(std::move(model));
+  described_.reset();
+  events_.begin_anew();
+  watch_.watch(session_.model().run);
+  set_message(watch_.has_open_trace() ? tr("still being recorded, and followed") : QString());
+  // Where reading takes long, it happens less often.
+  constexpr int kShareOfReading = 4;
+  constexpr qint64 kLeastMs = 1000;
+  watch_.set_pause(
+      std::chrono::milliseconds(std::max(kLeastMs, renewed_.elapsed() * kShareOfReading)));
+  refresh();
+}
+
+// Events of a run that is being read again are not asked for.
+void MainWindow::set_renewing(bool renewing) {
+  renewing_ = renewing;
+  events_.set_paused(renewing);
+}
+
+Status MainWindow::restore_view(const std::filesystem::path& file) {
+  const Result<view::SavedView> view = view::read_view(file);
+  if (!view.ok()) return fail(view.error());
+  session_.restore(*view);
+  refresh();
+  return Done{};
+}
+
+// --- what the window remembers from one day to the next ---
+
+void MainWindow::recall_layout() {
+  remembers_ = true;
+  recent_->list();
+  refresh();
+  keys_.recall();
+  const QSettings settings;
+  if (settings.value(kVersionKey).toInt() != kVersion) return;
+  restoreGeometry(settings.value(kGeometryKey).toByteArray());
+  tracks_closed_ = settings.value(kTracksClosedKey).toBool();
+  moved_by_hand_ = columns_->restoreState(settings.value(kColumnsKey).toByteArray());
+  docks_->recall(settings.value(kDocksKey).toByteArray());
+}
+
+void MainWindow::reset_layout() {
+  moved_by_hand_ = false;
+  tracks_closed_ = false;
+  docks_->reset(size());
+  arrange();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  views_.save();
+  if (remembers_) {
+    QSettings settings;
+    settings.setValue(kVersionKey, kVersion);
+    settings.setValue(kGeometryKey, saveGeometry());
+    settings.setValue(kColumnsKey, moved_by_hand_ ? columns_->saveState() : QByteArray());
+    settings.setValue(kDocksKey, docks_->state());
+    settings.setValue(kTracksClosedKey, tracks_closed_);
+  }
+  QMainWindow::closeEvent(event);
+}
+
+// --- who has the keyboard, and the menu of what is under the mouse ---
+
+// In the order in which they are read: tracks, page, the docks that are seen.
+void MainWindow::focus_pane(int by) {
+  const auto page = static_cast<size_t>(session_.page());
+  QWidget* of_page = canvas_;
+  if (session_.page() == view::Page::kHeatmap) of_page = heatmap_;
+  if (page_panes_[page] != nullptr) of_page = page_panes_[page];
+  std::vector<QWidget*> panes = {filter_, of_page};
+  for (size_t d = 0; d < view::kDocks.size(); ++d) {
+    const auto dock = static_cast<view::Dock>(d);
+    if (docks_->is_seen(dock)) panes.push_back(&docks_->field_of(dock));
+  }
+  const QWidget* const now = QApplication::focusWidget();
+  const auto count = static_cast<int>(panes.size());
+  int at = by > 0 ? -1 : count;
+  for (int i = 0; i < count; ++i) {
+    if (now != nullptr &&
+        (panes[static_cast<size_t>(i)] == now || panes[static_cast<size_t>(i)]->isAncestorOf(now)))
+      at = i;
+  }
+  for (int step = 0; step < count; ++step) {
+    at = (at + by + count) % count;
+    QWidget* pane = panes[static_cast<size_t>(at)];
+    if (!pane->isVisible()) continue;
+    pane->activateWindow();  // a dock may have one of its own
+    pane->setFocus(Qt::TabFocusReason);
+    return;
+  }
+}
+
+// It is selected already.
+void MainWindow::show_menu_at(QPoint global) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setFont(look_.font(view::Font::kBody));
+  if (session_.selection().slice) {
+    const std::string name = name_of(session_.model(), *session_.selection().slice);
+    menu->addAction(tr("All events of this name"), this, [this, name] {
+      session_.select_name(name);
+      session_.show_dock(view::Dock::kHistogram);
+      refresh();
+    });
+    menu->addSeparator();
+  }
+  menu->addActions(about_selection_);
+  menu->popup(global);
+}
+
+// As the headings of docs/gui.md are; the manual is English.
+QString MainWindow::manual_section() const {
+  if (const auto dock = docks_->dock_with(QApplication::focusWidget()))
+    return *dock == view::Dock::kSql ? QStringLiteral("SQL")
+                                     : QStringLiteral("The docks");  // untranslated: a heading
+  if (session_.page() == view::Page::kTimeline)
+    return QStringLiteral("What is where");  // untranslated: a heading
+  return to_qstring(view::info_of(session_.page()).title);
 }
 
 }  // namespace dprof::widgets

@@ -14,16 +14,18 @@
 #include <optional>
 #include <vector>
 
-#include "gui/view/event_loading.h"
 #include "gui/view/panels.h"
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 #include "gui/widgets/canvas.h"
 #include "gui/widgets/docks.h"
+#include "gui/widgets/event_loader.h"
+#include "gui/widgets/go_to_field.h"
 #include "gui/widgets/heatmap_pane.h"
+#include "gui/widgets/key_bindings.h"
+#include "gui/widgets/recent_list.h"
 #include "gui/widgets/run_watch.h"
+#include "gui/widgets/view_keeper.h"
 #include "gui/widgets/worker.h"
-
-class QTreeWidget;
 
 namespace dprof::widgets {
 
@@ -67,13 +69,13 @@ class MainWindow : public QMainWindow {
   void recall_layout();
   void reset_layout();
   // From now on a run opens as it was last looked at, and that is kept beside it.
-  void keep_views();
+  void keep_views() { views_.keep(); }
   // As a saved view says.
   Status restore_view(const std::filesystem::path& file);
   // The open run once more, without losing what is looked at.
   void read_again();
   // What events may take in memory.
-  void set_event_budget(view::EventBudget budget) { event_budget_ = budget; }
+  void set_event_budget(view::EventBudget budget) { events_.set_budget(budget); }
   // All panes again, after the session was changed from outside.
   void refresh();
 
@@ -97,8 +99,6 @@ class MainWindow : public QMainWindow {
   QWidget* build_centre();
   void build_pages();
   QWidget* build_message();
-  // What a page that scrolls shows; empty for one that is not in view.
-  [[nodiscard]] view::Panel draw_page(view::Page page, int width, int height, int top) const;
   void follow(const view::Link& link, bool twice);
   void add_actions();
   void add_view_actions();
@@ -107,30 +107,16 @@ class MainWindow : public QMainWindow {
   // A command without keys needs a word by which the keys that it is bound to are remembered.
   QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
                       std::function<void()> run, const char* word = "");
-  void show_keys();
-  void recall_keys();
-  void reset_keys();
-  bool bind(QAction& action, const QKeySequence& keys);
-  QWidget* key_field(QAction& action, QWidget* parent);
-  void show_manual();
   [[nodiscard]] QString manual_section() const;
   void save_picture();
   void save_events();
   void choose_run();
-  void build_recent();
-  void place_recent();
-  void list_recent();
   void choose_recent();
-  void recall_view();
-  void save_view_soon();
-  void save_view();
   void save_view_as();
   void run_changed();
+  void set_renewing(bool renewing);
   void renew_model(std::shared_ptr<const view::Model> model);
   void open_model(std::shared_ptr<const view::Model> model);
-  void load_events();
-  void take_events(const view::Model& run, size_t rank_index,
-                   const Result<view::SharedEvents>& events);
   void settle();
   void add_track_actions();
   void add_focus_actions();
@@ -143,12 +129,8 @@ class MainWindow : public QMainWindow {
   void show_dock(view::Dock dock);
   void toggle_result_track();
   void next_along(int by);
-  void begin_note(Interval at);
-  void leave_note();
   void build_go_to();
-  void complete_commands();
-  void begin_in_field(const QString& text);
-  void go_to();
+  void go_to(const QString& selector);
   void run_command(const QString& text);
   void count_next();
   void describe_selection();
@@ -163,24 +145,15 @@ class MainWindow : public QMainWindow {
   QList<QAction*> about_selection_;  // commands, for its menu
   Worker worker_;
   Worker sql_worker_;  // of its own, so that a long statement keeps nothing else waiting
+  EventLoader events_{session_, worker_};
+  ViewKeeper views_{session_};
+  KeyBindings keys_{*this, look_};
   RunWatch watch_;
-  QTimer save_pause_;
-  QObject
-      alive_;  // for what the application says: it still speaks while a base of this is destroyed
   QElapsedTimer renewed_;
   bool renewing_ = false;
-  view::EventBudget event_budget_;
-  std::set<size_t> failed_events_;  // rank indexes
-  int64_t missing_events_ = 0;      // of ranks that are looked at, as it was said last
-  bool loads_events_ = false;       // of a run that was opened, not of a model shown from memory
-  bool loading_events_ = false;
-  bool settling_ = false;  // a run was opened, and what it opens with is being loaded
-  bool keeps_views_ = false;
-  view::SavedView kept_;
-  std::optional<Interval> noting_;  // what a note is being written about
   Pane* top_ = nullptr;
   ScrollPane* hang_ = nullptr;  // a banner, where the run hangs
-  QLineEdit* go_to_ = nullptr;
+  GoToField* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;
   Tracks* tracks_ = nullptr;
   Overview* overview_ = nullptr;
@@ -190,8 +163,7 @@ class MainWindow : public QMainWindow {
   HeatmapPane* heatmap_ = nullptr;
   std::array<ScrollPane*, view::kPages.size()> page_panes_{};  // nullptr: a pane of its own
   Pane* message_ = nullptr;
-  QTreeWidget* recent_ = nullptr;
-  std::vector<std::vector<std::filesystem::path>> recent_runs_;
+  RecentList* recent_ = nullptr;
   QStackedWidget* all_of_run_ = nullptr;  // or what is said where none is open
   Docks* docks_ = nullptr;
   Pane* status_ = nullptr;

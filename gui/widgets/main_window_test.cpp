@@ -17,8 +17,8 @@
 #include <QWheelEvent>
 #include <nlohmann/json.hpp>
 
-#include "gui/view/test_model.h"
-#include "gui/view/timeline_view.h"
+#include "gui/view/model/test_support/test_model.h"
+#include "gui/view/timeline/timeline_view.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -132,11 +132,11 @@ TEST_F(MainWindowTest, KeysWalkFindingsStepsAndArrivals) {
 
 TEST_F(MainWindowTest, SpaceFoldsTheSelectedRank) {
   show_small();
-  const size_t rows = window.session().layout().rows.size();
+  const size_t rows = window.session().tracks().layout().rows.size();
   key(Qt::Key_Space);
-  EXPECT_NE(window.session().layout().rows.size(), rows);
+  EXPECT_NE(window.session().tracks().layout().rows.size(), rows);
   key(Qt::Key_Space);
-  EXPECT_EQ(window.session().layout().rows.size(), rows);
+  EXPECT_EQ(window.session().tracks().layout().rows.size(), rows);
 }
 
 TEST_F(MainWindowTest, TheWheelZoomsPansAndScrolls) {
@@ -153,7 +153,7 @@ TEST_F(MainWindowTest, TheWheelZoomsPansAndScrolls) {
   window.resize(1280, 400);
   QCoreApplication::processEvents();
   wheel(-120, Qt::NoModifier);
-  EXPECT_GT(window.session().scroll(), 0);
+  EXPECT_GT(window.session().tracks().scroll(), 0);
 }
 
 TEST_F(MainWindowTest, ADragSelectsARange) {
@@ -180,12 +180,13 @@ TEST_F(MainWindowTest, AMiddleDragPans) {
 
 TEST_F(MainWindowTest, HoverFollowsTheMouse) {
   show_small();
-  const view::Row* row = window.session().layout().of_rank(0);
+  const view::Row* row = window.session().tracks().layout().of_rank(0);
   ASSERT_NE(row, nullptr);
-  const int y = view::kHeaderHeight + row->y + view::kBarTop + 4 - window.session().scroll();
+  const int y =
+      view::kHeaderHeight + row->y + view::kBarTop + 4 - window.session().tracks().scroll();
   QTest::mouseMove(&window.canvas(), {300, y});
-  ASSERT_TRUE(window.session().hover());
-  EXPECT_EQ(window.session().hover()->rank_index, 0);
+  ASSERT_TRUE(window.session().tracks().hover());
+  EXPECT_EQ(window.session().tracks().hover()->rank_index, 0);
   EXPECT_NE(state()["hover"], nullptr);
 }
 
@@ -304,9 +305,9 @@ TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
   ASSERT_NE(canvas, nullptr);
   EXPECT_EQ(canvas->childCount(), 0) << "nothing is open";
   show_small();
-  ASSERT_EQ(canvas->childCount(), static_cast<int>(window.session().layout().rows.size()));
+  ASSERT_EQ(canvas->childCount(), static_cast<int>(window.session().tracks().layout().rows.size()));
   const auto child = [&](std::string_view track) -> QAccessibleInterface* {
-    const std::vector<view::Row>& rows = window.session().layout().rows;
+    const std::vector<view::Row>& rows = window.session().tracks().layout().rows;
     return canvas->child(
         static_cast<int>(std::ranges::find(rows, track, &view::Row::track) - rows.begin()));
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual, open at what it says of the page or dock that has the keyboard.
+#include "gui/widgets/manual.h"
+
 #include <QAbstractTextDocumentLayout>
-#include <QApplication>
 #include <QDialog>
 #include <QScrollBar>
 #include <QTextBlock>
@@ -9,8 +9,8 @@
 #include <QTextTable>
 #include <QVBoxLayout>
 
-#include "gui/widgets/main_window.h"
 #include "gui/widgets/manual_text.h"
+#include "gui/widgets/panes.h"
 
 namespace dprof::widgets {
 namespace {
@@ -51,32 +51,21 @@ void space_out(QTextDocument& document) {
 
 }  // namespace
 
-// As the headings of docs/gui.md are; the manual is English.
-QString MainWindow::manual_section() const {
-  if (const auto dock = docks_->dock_with(QApplication::focusWidget()))
-    return *dock == view::Dock::kSql ? QStringLiteral("SQL")
-                                     : QStringLiteral("The docks");  // untranslated: a heading
-  if (session_.page() == view::Page::kTimeline)
-    return QStringLiteral("What is where");  // untranslated: a heading
-  return to_qstring(view::info_of(session_.page()).title);
-}
-
-void MainWindow::show_manual() {
-  auto* dialog = new QDialog(this);
+void show_manual(QWidget& parent, const Look& look, const QString& section) {
+  auto* dialog = new QDialog(&parent);
   dialog->setObjectName(QStringLiteral("manual"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(tr("Manual"));
+  dialog->setWindowTitle(QDialog::tr("Manual"));
   dialog->resize(kManualSize);
   auto* rows = new QVBoxLayout(dialog);
   rows->setContentsMargins(0, 0, 0, 0);
   auto* text = new QTextBrowser(dialog);
-  text->setFont(look_.font(view::Font::kBody));
+  text->setFont(look.font(view::Font::kBody));
   text->setOpenExternalLinks(true);
   text->document()->setDocumentMargin(24);
   text->setMarkdown(to_qstring(manual_text()));
   space_out(*text->document());
   rows->addWidget(text);
-  const QString section = manual_section();
   dialog->show();
   const QTextBlock block = heading(*text->document(), section);
   if (!block.isValid()) return;

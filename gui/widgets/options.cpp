@@ -10,7 +10,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "gui/view/selection.h"
+#include "gui/view/model/selection.h"
 
 namespace dprof::widgets {
 namespace {

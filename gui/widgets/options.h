@@ -11,10 +11,10 @@
 
 #include "analyzer/analysis.h"
 #include "base/exit_code.h"
-#include "gui/view/docks/dock.h"
-#include "gui/view/event_loading.h"
-#include "gui/view/pages/page.h"
+#include "gui/view/model/event_loading.h"
 #include "gui/view/script.h"
+#include "gui/view/session/dock.h"
+#include "gui/view/session/page.h"
 
 namespace dprof::widgets {
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string_view>
 
-#include "gui/view/panel.h"
+#include "gui/view/drawing/panel.h"
 #include "gui/widgets/look.h"
 
 namespace dprof::widgets {

@@ -8,7 +8,7 @@
 #include <QPixmap>
 #include <QSvgGenerator>
 
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::widgets {
 namespace {

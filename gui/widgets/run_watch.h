@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 
 namespace dprof::widgets {
 

@@ -11,6 +11,7 @@
 #include <QTextLayout>
 #include <nlohmann/json.hpp>
 
+#include "gui/view/model/result_track.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/sql_pane.h"
 #include "tests/support/run_builder.h"

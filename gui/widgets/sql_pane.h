@@ -5,7 +5,7 @@
 #include <QPlainTextEdit>
 #include <QToolButton>
 
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 #include "gui/widgets/panes.h"
 #include "gui/widgets/sql_highlighter.h"
 

@@ -55,12 +55,12 @@ void Strokes::follow(const QWheelEvent& event, view::Session& session, int width
   } else if (event.modifiers().testFlag(Qt::ShiftModifier)) {
     session.pan(x_.whole(-stroke_of(event, 0, width * kWidthPerNotch).y()));
   } else {
-    session.scroll_by(y_.whole(-stroke.y()));
+    session.tracks().scroll_by(y_.whole(-stroke.y()));
   }
 }
 
 void Strokes::scroll(const QWheelEvent& event, view::Session& session) {
-  session.scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
+  session.tracks().scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
 }
 
 std::optional<Pinch> pinch_of(const QEvent& event) {

@@ -5,7 +5,7 @@
 #include <QPointF>
 #include <optional>
 
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 
 class QEvent;
 class QWheelEvent;

@@ -64,7 +64,7 @@ TEST_F(ViewKeepingTest, NotesAndPinsAreThereTheNextDay) {
   EXPECT_EQ(session.saved_view(), left);
   ASSERT_EQ(session.notes().size(), 1U);
   EXPECT_EQ(session.notes().front().text, "here it begins");
-  EXPECT_EQ(session.arrangement().pinned, std::vector<std::string>{"rank:1"});
+  EXPECT_EQ(session.tracks().arrangement().pinned, std::vector<std::string>{"rank:1"});
 }
 
 TEST_F(ViewKeepingTest, ADamagedViewNeverBlocksOpening) {

@@ -4,8 +4,8 @@
 #include <QElapsedTimer>
 #include <QString>
 
+#include "gui/view/drawing/texts.h"
 #include "gui/view/pages/compare_page.h"
-#include "gui/view/texts.h"
 
 namespace dprof::widgets {
 
@@ -114,7 +114,7 @@ void Worker::compare(std::shared_ptr<const view::Model> run,
   });
 }
 
-void Worker::count(view::Session::Count job) {
+void Worker::count(view::CountedFigures::Count job) {
   start_in(counting_, [this, job = std::move(job)]() -> std::function<void()> {
     return [this, take = job()] { emit counted(take); };
   });

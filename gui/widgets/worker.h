@@ -10,8 +10,8 @@
 #include <set>
 
 #include "analyzer/analysis.h"
-#include "analyzer/sql_query.h"
-#include "gui/view/model.h"
+#include "analyzer/sql/sql_query.h"
+#include "gui/view/model/model.h"
 #include "gui/view/panels.h"
 
 namespace dprof::widgets {
@@ -40,7 +40,7 @@ class Worker : public QObject {
   // What the row led to or came from.
   void relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table, int64_t row);
   // What a dock is to show. Beside the other jobs: it does not wait for events to be loaded.
-  void count(view::Session::Count job);
+  void count(view::CountedFigures::Count job);
   // One statement of these traces; another one that is still running ends.
   void ask(std::vector<analyzer::TraceFile> traces, std::string statement);
   void cancel_ask() { ++*ask_generation_; }
@@ -61,7 +61,7 @@ class Worker : public QObject {
   void described(const dprof::view::Fields& fields);
   void related(const dprof::view::SlicePlace& place,
                const std::vector<dprof::analyzer::RelatedRow>& rows);
-  void counted(const std::function<void(dprof::view::Session&)>& take);
+  void counted(const std::function<void(dprof::view::CountedFigures&)>& take);
   // Of ask(): which rank is read, and what came of it.
   void asking(const QString& stage, double share);
   void answered(std::shared_ptr<dprof::analyzer::SqlAnswer> answer, dprof::DurationNs took);

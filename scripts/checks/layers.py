@@ -18,6 +18,23 @@ MAY_INCLUDE = {
     "cli": ["cli", "collector/recorder", "analyzer", "schema", "base"],
     "trainer_harness": ["trainer_harness"],
 }
+# Within these folders data goes one way: a part includes only those before it. What stands beside them (or in the folder
+# itself) may include them all, and none of them includes it.
+ORDERS = {
+    "analyzer": ["vocabulary", "run", "digest/memory", "digest", "match", "align", "waits", "steps", "breakdown", "memory",
+                 "replay", "stragglers", "hang", "report", "rules", "render"],
+    "collector/recorder": ["common", "ranks", "rows", "run", "clocks", "system", "control", "recording", "doctor"],
+    "gui/view": ["drawing", "model", "figures", "session", "timeline", "docks", "pages"],
+    "trainer_harness": ["common", "nccl", "ranks", "faults", "settings", "data", "models", "techniques", "strategies",
+                        "activities", "launch"],
+}
+# What stands beside the parts of an order, and what of its neighbours each may include.
+BESIDE = {
+    "analyzer": {"import": [], "lanes": [], "compare": ["lanes"], "sql": []},
+}
+# Folders whose own files are looked at one by one: they know all that is below, and each other in one direction only.
+FILE_BY_FILE = ["analyzer", "gui/view"]
+MOST_FILES = 60  # production sources directly in a folder
 # A target may link these of ours.
 MAY_LINK = {
     "dprof_base": [],
@@ -58,6 +75,8 @@ def check(tree):
             check_includes(tree, name)
         elif name.endswith("CMakeLists.txt"):
             check_links(tree, name)
+    check_circles(tree)
+    check_sizes(tree)
 
 
 def folder_of(name):
@@ -87,6 +106,72 @@ def check_includes(tree, name):
         if module and not is_test(name) and line.strip().endswith('"'):
             if not any(header.startswith(folder + "/") for folder in MAY_INCLUDE[module]):
                 tree.problem(where, f"{module} may not include {header} {WHERE}")
+            check_order(tree, where, name, header)
+
+
+def part_of(root, name):
+    """Which part of `root` a file belongs to; None = it stands in `root` itself."""
+    inner = name[len(root) + 1:]
+    parts = [part for part in [*ORDERS[root], *BESIDE.get(root, {})] if inner.startswith(part + "/")]
+    return max(parts, key=len) if parts else None
+
+
+def check_order(tree, where, name, header):
+    for root, order in ORDERS.items():
+        if not (name.startswith(root + "/") and header.startswith(root + "/")):
+            continue
+        part, other = part_of(root, name), part_of(root, header)
+        beside = BESIDE.get(root, {})
+        if part is None or part == other:
+            continue
+        if part in order:
+            good = other in order[:order.index(part)]
+            before = ", ".join(order[:order.index(part)]) or "none"
+            also = f"only those before it: {before}"
+        else:
+            good = other in order or other in beside.get(part, [])
+            also = "only the stages" + "".join(f" and {one}" for one in beside.get(part, []))
+        if not good:
+            tree.problem(where, f"{root}/{part} may not include {header}, {also} {WHERE}")
+
+
+def check_circles(tree):
+    """No two folders include each other, and no two files of FILE_BY_FILE (a header and its source count as one)."""
+    graph = {}
+    for name in tree.names:
+        if not is_cpp(name) or is_test(name):
+            continue
+        for line in tree.text(name).splitlines():
+            include = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if not include or "layer-exception:" in line:
+                continue
+            header = include.group(1)
+            here, there = box_of(name), box_of(header)
+            if here != there:
+                graph.setdefault(here, set()).add(there)
+    for one, others in sorted(graph.items()):
+        for other in sorted(others):
+            # A part of a folder may use what stands in it, and that its part.
+            nested = one.startswith(other + "/") or other.startswith(one + "/")
+            if one < other and one in graph.get(other, ()) and not nested:
+                tree.problem(one, f"includes {other}, and that includes it: find what both need, or join them")
+
+
+def box_of(name):
+    """What may not include each other: folders, or where these are looked at file by file, a header with its source."""
+    folder = folder_of(name)
+    return re.sub(r"(_internal)?\.(h|cpp)$", "", name) if folder in FILE_BY_FILE else folder
+
+
+def check_sizes(tree):
+    counts = {}
+    for name in tree.names:
+        if is_cpp(name) and not is_test(name):
+            folder = name.rpartition("/")[0]
+            counts[folder] = counts.get(folder, 0) + 1
+    for folder, count in sorted(counts.items()):
+        if count > MOST_FILES:
+            tree.problem(folder, f"holds {count} sources, more than {MOST_FILES}: divide it by what each does")
 
 
 def check_links(tree, name):

@@ -21,9 +21,9 @@ PATH = re.compile(r"(?:[\w.@+*<>…-]+/)+(?:[\w.@+*<>…{},-]*[\w*>…}])?")
 FOREIGN = re.compile(r"torch/|ATen/|c10/|c10d/|linux/|nvtx3/|src/include/plugin/"  # other projects
                      r"|recorders/|[A-Z]+/")                                       # what programs write: RUN/…
 COMMAND = re.compile(r"\bscripts/[\w.-]+(?<![.-])")
-# Where documents are cited that are not in this repository.
-OUTSIDE = re.compile(r"\b(architecture|analysis|collector|gui|interchange|peers|shipping|training|style)(\.md)?,? sections? \d"
-                     r"|\b(architecture|interchange|peers|shipping|training|style)\.md\b|\brule book\b", re.I)
+# How documents are cited that are not in this repository.
+OUTSIDE = re.compile(r"\b(architecture|analysis|collector|gui|interchange|shipping|training|style)(\.md`?)?,? (sections? )?\d"
+                     r"|(?<![/\w(])(interchange|peers|shipping|training|style)\.md\b|\brule" r" book\b", re.I)
 
 
 def is_page(name):
@@ -67,9 +67,12 @@ def check_references(tree):
                 check_paths(tree, known, name, number, comment)
 
 
-def count_outside(tree):
-    texts = (tree.text(name) for name in tree.names if is_page(name) or is_cpp(name) or is_script(name))
-    return sum(len(OUTSIDE.findall(text)) for text in texts)
+def check_outside(tree):
+    for name in tree.names:
+        if is_page(name) or is_cpp(name) or is_script(name):
+            for number, line in enumerate(tree.text(name).splitlines(), 1):
+                if found := OUTSIDE.search(line):
+                    tree.problem(f"{name}:{number}", f"'{found.group(0)}' is no page of ours: say it, or name the path")
 
 
 def check_links(tree, name):

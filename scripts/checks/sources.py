@@ -21,7 +21,7 @@ BANNED = [
 # What an unnamed namespace declares: a type, a constant.
 LOCAL = re.compile(r"(?:struct|class|enum class) (\w+)[^;]*\{"
                    r"|(?:static |inline )?const(?:expr)? [^=({]*?\b(\w+)(?:\[.*?\])? ?[={]")
-MOST_LINES = 500  # of a file
+MOST_LINES = 800  # of a file: longer ones are told, as a question
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 
 
@@ -38,7 +38,7 @@ def check_text(tree, name):
     if not name.endswith(".md") and LICENCE not in text[:400]:
         tree.problem(name, "the SPDX line is missing")
     if name.endswith((".h", ".cpp", ".py")) and (lines := text.count("\n")) > MOST_LINES:
-        tree.problem(name, f"{lines} lines: more than {MOST_LINES}, so it is two things")
+        tree.note(f"{name}: {lines} lines: is it one thing?")
     for wanted, pattern, instead in BANNED:
         if not re.search(wanted, name):
             continue

@@ -18,7 +18,7 @@
 
 namespace dprof::synth {
 
-// As in the report's breakdown (analysis.md section 4).
+// As in the report's breakdown (docs/analysis/breakdown.md).
 enum class Category : uint8_t {
   kForward,
   kBackward,

@@ -82,6 +82,41 @@ class LayersTest(Case):
         (self.root / "cli/a.cpp").unlink()
         self.assert_finds(layers.check, {"gui/view/a.cpp": "#include <QWidget>\n"}, "only in gui/widgets")
 
+    def test_a_stage_includes_those_before_it(self):
+        self.assert_passes(layers.check, {"analyzer/match/a.cpp": '#include "analyzer/digest/b.h"\n'})
+        self.assert_finds(layers.check, {"analyzer/match/a.cpp": '#include "analyzer/waits/b.h"\n'}, "analyzer/match/a.cpp:1",
+                          "analyzer/match may not include analyzer/waits/b.h")
+
+    def test_and_not_what_stands_above_or_beside(self):
+        for header in ("analyzer/analysis.h", "analyzer/import/import.h"):
+            with self.subTest(header):
+                self.assert_finds(layers.check, {"analyzer/rules/a.cpp": f'#include "{header}"\n'}, header)
+        self.assert_passes(layers.check, {"analyzer/rules/a.cpp": "",
+                                          "analyzer/analysis.cpp": '#include "analyzer/rules/b.h"\n',
+                                          "analyzer/import/a.cpp": '#include "analyzer/vocabulary/b.h"\n'})
+
+    def test_what_stands_beside_the_stages_knows_no_neighbour(self):
+        self.assert_passes(layers.check, {"analyzer/compare/a.cpp": '#include "analyzer/lanes/b.h"\n'})
+        self.assert_finds(layers.check, {"analyzer/compare/a.cpp": '#include "analyzer/import/b.h"\n'},
+                          "analyzer/compare may not")
+
+    def test_two_folders_do_not_include_each_other(self):
+        self.assert_finds(layers.check, {"analyzer/import/x/a.h": '#include "analyzer/import/y/b.h"\n',
+                                         "analyzer/import/y/c.h": '#include "analyzer/import/x/d.h"\n'},
+                          "analyzer/import/x: includes analyzer/import/y")
+
+    def test_nor_do_two_files_above_the_stages(self):
+        self.assert_finds(layers.check, {"gui/view/a.h": '#include "gui/view/b.h"\n',
+                                         "gui/view/b.cpp": '#include "gui/view/b.h"\n#include "gui/view/a.h"\n'},
+                          "gui/view/a: includes gui/view/b")
+        (self.root / "gui/view/a.h").unlink()
+        self.assert_passes(layers.check, {"base/a.h": '#include "base/b.h"\n', "base/b.cpp": '#include "base/a.h"\n'})
+
+    def test_the_size_of_a_folder(self):
+        files = {f"base/a{number}.h": "" for number in range(layers.MOST_FILES)}
+        self.assert_passes(layers.check, files)
+        self.assert_finds(layers.check, {"base/b.h": ""}, "base: holds 61 sources")
+
     def test_a_target_links_those_below_it(self):
         text = "dprof_library(dprof_schema SOURCES a.cpp LINK dprof_analyzer)\n"
         self.assert_finds(layers.check, {"schema/CMakeLists.txt": text}, "dprof_schema may not link dprof_analyzer")
@@ -98,8 +133,10 @@ class SourcesTest(Case):
                 (self.root / name).unlink()
 
     def test_the_length(self):
-        self.assert_finds(sources.check, {"base/a.h": LICENCE + "\n" * 500}, "501 lines")
-        self.assert_passes(sources.check, {"base/a.h": LICENCE + "\n" * 499})
+        tree = self.tree_of({"base/a.h": LICENCE + "\n" * 800, "base/b.h": LICENCE + "\n" * 799})
+        sources.check(tree)
+        self.assertEqual(tree.problems, [])
+        self.assertEqual(tree.notes, ["base/a.h: 801 lines: is it one thing?"])
 
     def test_what_is_banned(self):
         for name, text in (("base/a.cpp", "// TODO\n"), ("base/a.h", "using namespace std;\n"), ("cli/a.cpp", "  throw 1;\n"),
@@ -203,9 +240,23 @@ class ReferencesTest(Case):
         said = "`scripts/it --known --known-too=3 x`, `scripts/it N -- CMD --others`\n\n    scripts/it   as --this\n"
         self.assert_passes(prose.check_references, {"docs/a.md": said})
 
-    def test_documents_outside_are_counted(self):
-        text = "// The rule book, analysis section 7; docs/analysis.md\n"
-        self.assertEqual(prose.count_outside(self.tree_of({"base/a.h": text})), 2)
+    def test_documents_outside(self):
+        for text in ("the rule" " book", "analysis" ".md section 7", "collector" ".md 8.3", "`peers" ".md`"):
+            with self.subTest(text):
+                self.assert_finds(prose.check_outside, {"base/a.h": f"// As in {text}.\n"}, "base/a.h:1", "no page of ours")
+        self.assert_passes(prose.check_outside, {"base/a.h": "// docs/analysis.md, docs/design/architecture.md\n"})
+
+
+class ArchitectureTest(unittest.TestCase):
+    def test_the_page_says_where_forty_things_happen(self):
+        page = (ROOT / "docs/design/architecture.md").read_text()
+        rows = [line for line in page.splitlines() if line.startswith("| ") and "`" in line]
+        self.assertGreaterEqual(len(rows), 40)
+        for row in rows:
+            paths = re.findall(r"`([\w.]+/[\w/.]+)`", row)
+            self.assertTrue(paths, row)
+            for path in paths:
+                self.assertTrue((ROOT / path).is_file(), path)
 
 
 class MarkdownTest(unittest.TestCase):

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "analyzer/analysis.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "synth/generate.h"
 
 namespace dprof::diagnosis {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/check.h"
-#include "collector/recorder/drain.h"
+#include "collector/recorder/rows/drain.h"
 #include "collector/recorder/test_support/fake_process.h"
 
 namespace dprof::recorder {

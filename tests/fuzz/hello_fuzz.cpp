@@ -7,9 +7,9 @@
 #include <span>
 
 #include "base/check.h"
-#include "collector/recorder/hello.h"
-#include "collector/recorder/rank.h"
-#include "collector/recorder/text.h"
+#include "collector/recorder/common/text.h"
+#include "collector/recorder/ranks/hello.h"
+#include "collector/recorder/ranks/rank.h"
 
 namespace dprof::recorder {
 namespace {

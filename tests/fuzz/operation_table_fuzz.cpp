@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "analyzer/import/import.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "base/check.h"
 #include "schema/trace_reader.h"
 #include "tests/support/temporary_folder.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/analysis.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "base/check.h"
 #include "synth/generate.h"
 #include "tests/support/temporary_folder.h"

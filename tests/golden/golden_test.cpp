@@ -21,10 +21,10 @@
 #include <sstream>
 
 #include "analyzer/analysis.h"
-#include "analyzer/report/render/explain.h"
-#include "analyzer/report/render/json.h"
-#include "analyzer/report/render/markdown.h"
-#include "analyzer/report/render/text.h"
+#include "analyzer/render/explain.h"
+#include "analyzer/render/json.h"
+#include "analyzer/render/markdown.h"
+#include "analyzer/render/text.h"
 #include "schema/database.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/spec_json.h"

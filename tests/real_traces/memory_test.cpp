@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/analysis.h"
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "tests/real_traces/real_traces.h"
 
 namespace dprof::real_traces {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/breakdown/bandwidth.h"
 #include "analyzer/import/nccl_inspector/records.h"
-#include "analyzer/match/bandwidth.h"
 #include "tests/real_traces/real_traces.h"
 
 namespace dprof::real_traces {

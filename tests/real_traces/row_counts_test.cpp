@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "analyzer/run.h"
+#include "analyzer/run/run.h"
 #include "tests/real_traces/real_traces.h"
 
 namespace dprof::real_traces {

@@ -59,7 +59,7 @@ struct Order {
 
 class ForwardingSampler : public data::samplers::Sampler<BatchRequest> {
  public:
-  ForwardingSampler(std::shared_ptr<Order> order, FaultInjector& faults)
+  ForwardingSampler(std::shared_ptr<Order> order, FaultPlayer& faults)
       : order_(std::move(order)), faults_(&faults) {}
 
   void reset(std::optional<size_t> size = std::nullopt) override {
@@ -89,13 +89,13 @@ class ForwardingSampler : public data::samplers::Sampler<BatchRequest> {
 
  private:
   std::shared_ptr<Order> order_;
-  FaultInjector* faults_;
+  FaultPlayer* faults_;
 };
 
 // Copied into each worker.
 class SourceDataset : public data::datasets::BatchDataset<SourceDataset, Batch, BatchRequest> {
  public:
-  SourceDataset(std::shared_ptr<const SampleSource> source, FaultInjector& faults,
+  SourceDataset(std::shared_ptr<const SampleSource> source, FaultPlayer& faults,
                 std::shared_ptr<std::atomic<int64_t>> made)
       : source_(std::move(source)), faults_(&faults), made_(std::move(made)) {}
 
@@ -111,7 +111,7 @@ class SourceDataset : public data::datasets::BatchDataset<SourceDataset, Batch, 
 
  private:
   std::shared_ptr<const SampleSource> source_;
-  FaultInjector* faults_;
+  FaultPlayer* faults_;
   std::shared_ptr<std::atomic<int64_t>> made_;
 };
 
@@ -122,7 +122,7 @@ class BatchStream::Impl {
   using Loader = data::StatelessDataLoader<SourceDataset, ForwardingSampler>;
 
   Impl(const std::shared_ptr<const SampleSource>& source, const DataOptions& options, int shares,
-       int share, int64_t batch_size, FaultInjector& faults)
+       int share, int64_t batch_size, FaultPlayer& faults)
       : set_epoch(options.set_epoch),
         order(std::make_shared<Order>()),
         made(std::make_shared<std::atomic<int64_t>>(0)) {
@@ -163,7 +163,7 @@ class BatchStream::Impl {
 };
 
 BatchStream::BatchStream(std::shared_ptr<const SampleSource> source, const DataOptions& options,
-                         int shares, int share, int64_t batch_size, FaultInjector& faults)
+                         int shares, int share, int64_t batch_size, FaultPlayer& faults)
     : impl_(std::make_unique<Impl>(source, options, shares, share, batch_size, faults)) {}
 
 BatchStream::~BatchStream() = default;

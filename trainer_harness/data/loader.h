@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "trainer_harness/data/source.h"
-#include "trainer_harness/faults/injector.h"
+#include "trainer_harness/faults/player.h"
 #include "trainer_harness/settings/options.h"
 
 namespace dprof::trainer_harness {
@@ -19,7 +19,7 @@ class BatchStream {
   // `shares` ranks divide the data, of which this is number `share`. `faults` may act while a batch
   // is made.
   BatchStream(std::shared_ptr<const SampleSource> source, const DataOptions& options, int shares,
-              int share, int64_t batch_size, FaultInjector& faults);
+              int share, int64_t batch_size, FaultPlayer& faults);
   ~BatchStream();
 
   // Draws the order of the epoch's samples and leaves out the first `skip` batches. Workers begin;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 
 namespace dprof::trainer_harness {
 

@@ -10,7 +10,7 @@
 
 namespace dprof::trainer_harness {
 
-// Where a fault injector stands.
+// Where a fault player stands.
 struct FaultScene {
   int rank = 0;
   int world_size = 1;

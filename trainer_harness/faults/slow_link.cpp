@@ -18,7 +18,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

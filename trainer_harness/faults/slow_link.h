@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer_harness/settings/rendezvous.h"
+#include "trainer_harness/ranks/rendezvous.h"
 
 namespace dprof::trainer_harness {
 

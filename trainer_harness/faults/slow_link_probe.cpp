@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/faults/slow_link.h"
-#include "trainer_harness/settings/usage_error.h"
 
 int main(int count, char** arguments) {
   using namespace dprof::trainer_harness;

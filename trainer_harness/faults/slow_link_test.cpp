@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "trainer_harness/faults/actions.h"
-#include "trainer_harness/strategies/job.h"
+#include "trainer_harness/ranks/job.h"
 
 namespace dprof::trainer_harness {
 

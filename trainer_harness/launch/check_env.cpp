@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "trainer_harness/nccl/nccl_module.h"
-#include "trainer_harness/settings/rendezvous.h"
+#include "trainer_harness/ranks/rendezvous.h"
 #include "trainer_harness/techniques/markers.h"
 
 namespace dprof::trainer_harness {

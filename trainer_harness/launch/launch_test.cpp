@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/launch/matrix.h"
 #include "trainer_harness/launch/process.h"
 #include "trainer_harness/launch/scheduling.h"
 #include "trainer_harness/launch/spawn.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/launch/process.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

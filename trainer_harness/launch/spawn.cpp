@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "trainer_harness/common/log.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/faults/truth_merge.h"
-#include "trainer_harness/settings/log.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "trainer_harness/launch/process.h"
+#include "trainer_harness/ranks/rendezvous.h"
 #include "trainer_harness/settings/options.h"
-#include "trainer_harness/settings/rendezvous.h"
 
 namespace dprof::trainer_harness {
 

@@ -7,13 +7,13 @@
 #include <charconv>
 #include <sstream>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/models/convnet.h"
 #include "trainer_harness/models/mlp.h"
 #include "trainer_harness/models/recommender.h"
 #include "trainer_harness/models/toy.h"
 #include "trainer_harness/models/transformers.h"
 #include "trainer_harness/models/vision.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "trainer_harness/settings/usage_error.h"
-#include "trainer_harness/strategies/job.h"
+#include "trainer_harness/common/usage_error.h"
+#include "trainer_harness/ranks/job.h"
 
 namespace dprof::trainer_harness {
 namespace {

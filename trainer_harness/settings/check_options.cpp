@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/catalogue.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {
@@ -24,17 +24,13 @@ void refuse_if(bool wrong, const std::string& what, std::string_view hint) {
   if (wrong) refuse(what, hint);
 }
 
-StrategyKind strategy_of(const Options& options, const JobShape& job) {
-  return options.distribution.strategy.value_or(job.has_ranks ? kDdp : kSingle);
-}
-
 bool is_one_of(StrategyKind kind, std::initializer_list<StrategyKind> kinds) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 // The strategy and the number of ranks.
 void check_world(const Options& options, const JobShape& job) {
-  const StrategyKind kind = strategy_of(options, job);
+  const StrategyKind kind = chosen_strategy(options, job.has_ranks);
   const std::string strategy = fmt::format("--strategy {}", strategy_word(kind));
   if (is_one_of(kind, {kSingle, kDp})) {
     refuse_if(job.world_size > 1,
@@ -55,7 +51,7 @@ void check_world(const Options& options, const JobShape& job) {
 void check_strategy_options(const Options& options, const JobShape& job) {
   const DistributionOptions& given = options.distribution;
   const DistributionOptions standard;
-  const StrategyKind kind = strategy_of(options, job);
+  const StrategyKind kind = chosen_strategy(options, job.has_ranks);
   const auto only_for = [&](bool is_given, std::string_view option,
                             std::initializer_list<StrategyKind> kinds) {
     if (!is_given || is_one_of(kind, kinds)) return;
@@ -180,7 +176,7 @@ void check_output(const Options& options) {
 
 // A mistake needs the place where people make it.
 void check_mistake(const Options& options, const JobShape& job) {
-  const StrategyKind kind = strategy_of(options, job);
+  const StrategyKind kind = chosen_strategy(options, job.has_ranks);
   const bool on_gpu = options.distribution.backend == Backend::kNccl;
   switch (options.mistake) {
     case Mistake::kNone:

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/parsed_options_test.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -2,9 +2,9 @@
 // How the ranks share the work, and what they say to each other.
 #include <limits>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/declare.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ranks are started, what they write, and what goes wrong on purpose.
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/declare.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is trained, by which arithmetic, and from which data.
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/declare.h"
-#include "trainer_harness/settings/usage_error.h"
 
 namespace dprof::trainer_harness {
 

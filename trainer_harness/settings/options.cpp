@@ -15,4 +15,9 @@ void declare_options(CLI::App& app, Options& options) {
   declare_faults(app, options);
 }
 
+StrategyKind chosen_strategy(const Options& options, bool has_ranks) {
+  return options.distribution.strategy.value_or(has_ranks ? StrategyKind::kDdp
+                                                          : StrategyKind::kSingle);
+}
+
 }  // namespace dprof::trainer_harness

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trainer_harness/faults/fault.h"
+#include "trainer_harness/ranks/rendezvous.h"
 
 namespace CLI {
 class App;
@@ -17,7 +18,6 @@ class App;
 
 namespace dprof::trainer_harness {
 
-enum class Backend : uint8_t { kGloo, kNccl };
 enum class StrategyKind : uint8_t {
   kSingle,
   kDdp,
@@ -151,6 +151,9 @@ struct Options {
   std::vector<Fault> faults;
   Mistake mistake = Mistake::kNone;
 };
+
+// Given or standing to reason: data parallel with ranks, single without.
+[[nodiscard]] StrategyKind chosen_strategy(const Options& options, bool has_ranks);
 
 // Adds the options to `app`, which fills `options` when it parses. What a single option cannot know
 // is checked in check_options.h.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/techniques/checksum.h"
 #include "trainer_harness/techniques/comm_hooks.h"
 #include "trainer_harness/techniques/markers.h"

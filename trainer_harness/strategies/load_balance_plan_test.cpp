@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/techniques/markers.h"
 
 namespace dprof::trainer_harness {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/strategies/replica.h"
 #include "trainer_harness/techniques/markers.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "trainer_harness/strategies/job.h"
+#include "trainer_harness/ranks/job.h"
 
 namespace dprof::trainer_harness {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/strategies/data_parallel.h"
 #include "trainer_harness/strategies/ddp.h"
 #include "trainer_harness/strategies/load_balance.h"
@@ -84,11 +84,6 @@ void Strategy::announce_state(const torch::optim::Optimizer* optimizer) {
   announce_memory(parameters, MemoryUse::kParameter);
   announce_memory(gradients_of(parameters), MemoryUse::kGradient);
   if (optimizer != nullptr) announce_memory(state_of(*optimizer), MemoryUse::kOptimizerState);
-}
-
-StrategyKind chosen_strategy(const Options& options, bool has_ranks) {
-  return options.distribution.strategy.value_or(has_ranks ? StrategyKind::kDdp
-                                                          : StrategyKind::kSingle);
 }
 
 std::unique_ptr<Strategy> make_strategy(Context& context) {

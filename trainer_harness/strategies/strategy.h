@@ -16,7 +16,7 @@
 
 #include "trainer_harness/data/source.h"
 #include "trainer_harness/models/model.h"
-#include "trainer_harness/strategies/context.h"
+#include "trainer_harness/techniques/context.h"
 
 namespace dprof::trainer_harness {
 
@@ -140,8 +140,5 @@ class Strategy {
 
 // Builds the model too. Throws UsageError for a job that the strategy cannot use.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(Context& context);
-
-// Given or standing to reason: data parallel with ranks, single without.
-[[nodiscard]] StrategyKind chosen_strategy(const Options& options, bool has_ranks);
 
 }  // namespace dprof::trainer_harness

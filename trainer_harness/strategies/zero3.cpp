@@ -4,7 +4,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "trainer_harness/settings/usage_error.h"
+#include "trainer_harness/common/usage_error.h"
 
 namespace dprof::trainer_harness {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trainer_harness/settings/log.h"
+#include "trainer_harness/common/log.h"
 #include "trainer_harness/settings/options.h"
 
 namespace dprof::trainer_harness {

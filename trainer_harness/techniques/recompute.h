@@ -4,7 +4,7 @@
 #pragma once
 
 #include "trainer_harness/models/model.h"
-#include "trainer_harness/strategies/context.h"
+#include "trainer_harness/techniques/context.h"
 
 namespace dprof::trainer_harness {
 

@@ -3,9 +3,8 @@
 
 #include <torch/csrc/autograd/function.h>
 
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/models/batch_norm.h"
-#include "trainer_harness/settings/usage_error.h"
-#include "trainer_harness/strategies/strategy.h"
 
 namespace dprof::trainer_harness {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "analyzer/import/kineto/groups.h"
 #include "analyzer/import/kineto/json_scan.h"
-#include "analyzer/import/trace_sink.h"
+#include "analyzer/import/sink/trace_sink.h"
 
 namespace dprof::analyzer::kineto {
 

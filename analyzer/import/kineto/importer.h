@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/import/file_sink.h"
 #include "analyzer/import/kineto/collectives.h"
 #include "analyzer/import/kineto/document.h"
 #include "analyzer/import/kineto/file_facts.h"
 #include "analyzer/import/kineto/pairs.h"
 #include "analyzer/import/kineto/threads.h"
 #include "analyzer/import/kineto/words.h"
+#include "analyzer/import/sink/file_sink.h"
 
 namespace dprof::analyzer::kineto {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyzer/import/kineto/event.h"
-#include "analyzer/import/trace_sink.h"
+#include "analyzer/import/sink/trace_sink.h"
 
 namespace dprof::analyzer::kineto {
 

@@ -2,7 +2,7 @@
 // Why an event of a Chrome JSON file is in no table.
 #pragma once
 
-#include "analyzer/import/trace_sink.h"
+#include "analyzer/import/sink/trace_sink.h"
 
 namespace dprof::analyzer::kineto {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/import/file_sink.h"
 #include "analyzer/import/kineto/document.h"
 #include "analyzer/import/kineto/importer.h"
+#include "analyzer/import/sink/file_sink.h"
 
 namespace dprof::analyzer::kineto {
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analyzer/match/result.h"
 #include "schema/generated/rows.h"
 
 namespace dprof::analyzer::operation_table {

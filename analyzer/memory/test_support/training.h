@@ -13,7 +13,7 @@
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/memory/memory.h"
-#include "analyzer/report/memory.h"
+#include "analyzer/memory/result.h"
 #include "analyzer/steps/steps.h"
 #include "schema/trace_writer.h"
 #include "tests/support/temporary_folder.h"

@@ -5,9 +5,9 @@
 #include <link.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "collector/inject/environment.h"
 #include "collector/inject/torch_gate.h"
 
 namespace dprof::inject {
@@ -63,10 +63,9 @@ bool find_other_client(char* name, size_t bytes) noexcept {
   const char* client = nullptr;
   dl_iterate_phdr(&look_for_client, static_cast<void*>(&client));
   for (const Sign& sign : kVariables) {
-    if (client == nullptr && getenv(sign.what) != nullptr) client = sign.client;
+    if (client == nullptr && noted_variable(sign.what) != nullptr) client = sign.client;
   }
-  // With the daemon Kineto subscribes when torch is imported, not when it is first used.
-  if (client == nullptr && getenv("KINETO_USE_DAEMON") != nullptr && torch_is_mapped()) {
+  if (client == nullptr && noted_variable(kKinetoDaemonVariable) != nullptr && torch_is_mapped()) {
     client = "torch.profiler (KINETO_USE_DAEMON is set)";
   }
   if (client == nullptr) return false;

@@ -10,6 +10,9 @@
 
 namespace dprof::inject {
 
+// With it, Kineto subscribes when torch is imported, not when it is first used.
+inline constexpr char kKinetoDaemonVariable[] = "KINETO_USE_DAEMON";
+
 // The other client of CUPTI as a short name ("Nsight Systems"), from the libraries that are mapped
 // and the environment. False when none is recognised. A torch that is merely mapped is not one: its
 // profiler may never be used.

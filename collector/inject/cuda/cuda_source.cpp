@@ -13,6 +13,7 @@
 
 #include "collector/inject/cuda/cuda_capture.h"
 #include "collector/inject/cuda/cuda_clients.h"
+#include "collector/inject/environment.h"
 #include "collector/inject/session.h"
 #include "collector/wire/hello.h"
 #include "collector/wire/ring.h"
@@ -28,13 +29,15 @@ constexpr uint64_t kFinishWorkNs = 1'800'000'000;  // of the helper, within the 
 enum class Mode : uint8_t { kCupti, kYield, kOff };
 
 //   kIdle ─ cuInit ─▶ kAttaching ─▶ kOn ─ yield, recording off ─▶ kIdle
+//                         │           └─ session over ─▶ kStopped
 //                         └─▶ kRefused, for good; with yield: kIdle, tried again
-enum class State : uint32_t { kIdle, kAttaching, kOn, kRefused };
+enum class State : uint32_t { kIdle, kAttaching, kOn, kRefused, kStopped };
 
 enum class Finish : uint32_t { kNotYet, kAsked, kDone };
 
 constinit std::atomic<State> state = State::kIdle;
 constinit std::atomic<bool> cuda_in_use = false;  // somebody has called cuInit
+constinit std::atomic<bool> finish_is_registered = false;
 constinit std::atomic<uint32_t> finish_word = static_cast<uint32_t>(Finish::kNotYet);
 
 // Owned by the helper.
@@ -46,12 +49,13 @@ struct Wanted {
 };
 constinit Wanted wanted = {};
 
-Mode mode() noexcept {
-  const char* word = getenv(wire::kCudaVariable);
+Mode mode_of(const char* word) noexcept {
   if (word == nullptr) return Mode::kCupti;
   if (strcmp(word, "off") == 0) return Mode::kOff;
   return strcmp(word, "yield") == 0 ? Mode::kYield : Mode::kCupti;
 }
+
+Mode mode() noexcept { return mode_of(noted_variable(wire::kCudaVariable)); }
 
 void note_versions() noexcept {
   char text[64];
@@ -77,6 +81,15 @@ void say(Attached result, const char* why) noexcept {
   }
 }
 
+void finish_at_exit() noexcept;
+
+// Whoever is first switches CUPTI off.
+void stop_capture() noexcept {
+  State on = State::kOn;
+  if (state.compare_exchange_strong(on, State::kStopped, std::memory_order_acq_rel))
+    cuda_capture.detach();
+}
+
 // Attaches, if nobody else is about to. On the thread that called cuInit, or on the helper.
 void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexcept {
   State idle = State::kIdle;
@@ -93,6 +106,9 @@ void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexc
     note_versions();
     set_fact(wire::Fact::kCuptiSource, "on");
     state.store(State::kOn, std::memory_order_release);
+    // After CUPTI has registered its own, so that ours runs before.
+    if (!finish_is_registered.exchange(true)) atexit(&finish_at_exit);
+    if (!session_alive()) stop_capture();  // it ended meanwhile
     return;
   }
   if (!said) say(result, why);
@@ -146,20 +162,36 @@ uint64_t serve(uint64_t now_ns) noexcept {
       break;
     case State::kAttaching:
     case State::kRefused:
+    case State::kStopped:
       return kNoHurry;
   }
-  if (finish_word.load(std::memory_order_acquire) == static_cast<uint32_t>(Finish::kAsked)) {
-    answer_finish();
-    return kNoHurry;
+  switch (static_cast<Finish>(finish_word.load(std::memory_order_acquire))) {
+    case Finish::kAsked:
+      answer_finish();
+      return kNoHurry;
+    case Finish::kDone:  // CUDA is being taken down
+      return kNoHurry;
+    case Finish::kNotYet:
+      break;
   }
   cuda_capture.want(wanted.mask, wanted.detail);
   return cuda_capture.pump(now_ns);
 }
 
+// At most 2 s.
+void wait_for_attach() noexcept {
+  const timespec pause{0, 1'000'000};
+  const uint64_t until = wire::monotonic_ns() + kFinishNs;
+  while (state.load(std::memory_order_acquire) == State::kAttaching && wire::monotonic_ns() < until)
+    nanosleep(&pause, nullptr);
+}
+
 // By the thread that ends the process, while CUDA is alive: the helper takes what CUPTI still has.
 // Waits no longer than 2 s.
 void finish() noexcept {
-  if (!session_alive() || state.load(std::memory_order_acquire) != State::kOn) return;
+  if (!session_alive()) return;
+  wait_for_attach();
+  if (state.load(std::memory_order_acquire) != State::kOn) return;
   auto asked = static_cast<uint32_t>(Finish::kNotYet);
   if (!finish_word.compare_exchange_strong(asked, static_cast<uint32_t>(Finish::kAsked),
                                            std::memory_order_acq_rel) &&
@@ -181,17 +213,21 @@ void finish() noexcept {
 
 void finish_at_exit() noexcept { finish(); }
 
+// A thread that is attaching when the session ends, and takes longer, stops what it has begun.
+void stop() noexcept {
+  wait_for_attach();
+  stop_capture();
+}
+
 }  // namespace
 
-constinit const SourceHooks kCudaHooks = {&apply, &serve, &finish};
+constinit const SourceHooks kCudaHooks = {&apply, &serve, &finish, &stop};
 
 int on_cuda_start() noexcept {
   const int kept = errno;
-  const Mode how = mode();
+  const Mode how = mode_of(getenv(wire::kCudaVariable));
   if (how == Mode::kOff || getenv(wire::kSocketVariable) == nullptr || !start_session()) return 1;
   const bool first = !cuda_in_use.exchange(true, std::memory_order_acq_rel);
-  // Late, so that it runs before CUDA is taken down.
-  if (first) atexit(&finish_at_exit);
   // With yield the helper does it when recording is on; and when the session is about to start on
   // another thread the helper does it as well.
   if (first && how == Mode::kCupti && session_alive()) {

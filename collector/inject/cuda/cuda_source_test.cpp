@@ -310,6 +310,38 @@ TEST_P(CudaTest, FollowsTheControlPage) {
   EXPECT_EQ(of<wire::GpuActivity>(Kind::kGpuActivity).size(), 1u) << "that of the off time is not";
 }
 
+// Else buffers would be filled and cleared on launching threads until the job ends.
+TEST_P(CudaTest, NothingStaysOnWithoutARecorder) {
+  for (const bool dies : {true, false}) {
+    SCOPED_TRACE(dies ? "it died" : "it said stop");
+    const auto child = start({"watch"});
+    const auto session = recorder_.accept();
+    ASSERT_NE(session, nullptr);
+    ASSERT_EQ(child->hear(), "subscribed=1 kernel=1 sync=1 launch=1");
+    if (dies) {
+      session->hang_up();
+    } else {
+      session->control(CaptureState::kStop, DetailLevel::kFull);
+    }
+    EXPECT_TRUE(soon([&] {
+      child->say("look");
+      return child->hear() == "subscribed=0 kernel=0 sync=0 launch=0";
+    }));
+    child->say("end");
+    EXPECT_EQ(child->wait(), 0) << "no call of CUPTI without the subscription";
+  }
+}
+
+// With yield the helper attaches, later than the first handler of the process's end is registered.
+TEST_P(CudaTest, WhatALateAttachHoldsBackComesAtTheEnd) {
+  const auto child = start({"held_late"}, {{"DPROF_CUDA", "yield"}});
+  const auto session = recorder_.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(child->wait(), 0);
+  EXPECT_TRUE(drain_until(*session, [&] { return session->header().clean_end.load() != 0; }));
+  EXPECT_TRUE(drain_until(*session, [&] { return activities().count("last words") != 0; }));
+}
+
 TEST_P(CudaTest, AnotherClientIsLeftAloneAndNamed) {
   const auto child = start({"taken"}, {{"FAKE_CUPTI_OTHER", "CUPTI for Kineto"}});
   // The door is opened by `watch` after the other has subscribed.

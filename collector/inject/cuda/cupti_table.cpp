@@ -9,6 +9,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "collector/inject/environment.h"
+
 namespace dprof::inject::cupti {
 namespace {
 
@@ -139,7 +141,7 @@ const char* find_functions(void* handle, Table& table) noexcept {
 
 bool load_library(Library& library) noexcept {
   library = {};
-  const char* path = getenv(kLibraryVariable);
+  const char* path = noted_variable(kLibraryVariable);
   void* handle =
       path != nullptr && path[0] != '\0' ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : open_library();
   if (handle == nullptr) {

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "collector/inject/core_table.h"
+#include "collector/inject/environment.h"
 #include "collector/inject/nccl/nccl_abi.h"
 #include "collector/inject/nccl/nccl_options.h"
 #include "collector/inject/nccl/nccl_version.h"
@@ -126,7 +127,7 @@ void wait_for_start() noexcept {
 // At the first communicator: what this NCCL may be asked for.
 void settle(int version) noexcept {
   state.settled = true;
-  const Options options = options_for(getenv(kEventsVariable), version);
+  const Options options = options_for(noted_variable(kEventsVariable), version);
   state.option_mask = options.mask;
   set_fact(wire::Fact::kNcclSource, options.source);
   if (options.refused) add_remark(wire::Remark::kNcclEventsRefused);

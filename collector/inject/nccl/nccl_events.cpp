@@ -30,7 +30,7 @@ uint32_t text_of(ThreadState& thread, const char* text) noexcept {
 void write_stop(ThreadState& thread, uint64_t id) noexcept {
   wire::Record record = new_record(wire::Kind::kNcclStop);
   wire::set_body(record, wire::NcclStop{id, {}});
-  thread.writer.push(record);
+  thread.writer.push(record, wire::Room::kNamedEnd);
 }
 
 void stop_recorded(uint64_t id) noexcept {
@@ -98,7 +98,7 @@ void* start_call(void* context, const CallEvent& event) noexcept {
                                     (record_flags(group) & wire::nccl_flag::kGroupImplicit));
   body.point_to_point = event.point_to_point ? 1 : 0;
   wire::set_body(record, body);
-  return thread->writer.push(record, wire::kEndReserve) ? handle_of(id) : nullptr;
+  return thread->writer.push(record) ? handle_of(id) : nullptr;
 }
 
 // HOT PATH, on training threads. Budget: 60 ns.
@@ -127,8 +127,7 @@ void* start_collective(void* context, const CollectiveEvent& event) noexcept {
   tuning.algorithm = text_of(*thread, event.algorithm);
   tuning.protocol = text_of(*thread, event.protocol);
   tuning.warps = event.warps;
-  return thread->writer.push(record, &tuning, sizeof tuning, wire::kEndReserve) ? handle_of(id)
-                                                                                : nullptr;
+  return thread->writer.push(record, &tuning, sizeof tuning) ? handle_of(id) : nullptr;
 }
 
 // HOT PATH, on training threads. Budget: 60 ns.
@@ -160,7 +159,7 @@ void* start_point_to_point(void* context, const PointToPointEvent& event) noexce
   body.channels = event.channels;
   body.flags = record_flags(call & kCapturedBit);
   wire::set_body(record, body);
-  return thread->writer.push(record, wire::kEndReserve) ? handle_of(id) : nullptr;
+  return thread->writer.push(record) ? handle_of(id) : nullptr;
 }
 
 // HOT PATH, on training threads. Budget: 60 ns, and what CUPTI takes for its part.
@@ -172,7 +171,7 @@ void* start_launch(const void* parent, const void* stream) noexcept {
   wire::Record record = new_record(wire::Kind::kNcclLaunch);
   wire::set_body(record,
                  wire::NcclLaunch{id, parent_of(parent, Type::kGroupApi), id_of(stream), {}});
-  if (!thread->writer.push(record, wire::kEndReserve)) return nullptr;
+  if (!thread->writer.push(record)) return nullptr;
   push_external(id);
   return handle_of(id);
 }

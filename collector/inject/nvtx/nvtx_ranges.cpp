@@ -125,8 +125,15 @@ Blob describe(ThreadState& thread, const EventAttributes* event, wire::Record& r
 
 bool write_begin(ThreadState& thread, wire::Record& record, Blob blob) noexcept {
   record.ticks = ticks();
-  return blob.bytes == 0 ? thread.writer.push(record, wire::kEndReserve)
-                         : thread.writer.push(record, blob.data, blob.bytes, wire::kEndReserve);
+  return blob.bytes == 0 ? thread.writer.push(record)
+                         : thread.writer.push(record, blob.data, blob.bytes);
+}
+
+void forget_payload(wire::RangeEnd& end) noexcept {
+  end.payload_kind = 0;
+  end.payload = 0;
+  end.schema_id = 0;
+  end.has = static_cast<uint8_t>(end.has & ~wire::kPayloadCut);
 }
 
 void write_end(ThreadState& thread, uint64_t at, uint8_t category, DomainHandle domain,
@@ -140,11 +147,12 @@ void write_end(ThreadState& thread, uint64_t at, uint8_t category, DomainHandle 
   record.range_end.domain = id_of_handle(domain);
   record.range_end.category = category;
   const Blob blob = take_payload(payloads, count, record.range_end);
-  if (blob.bytes == 0) {
-    thread.writer.push(record);
-  } else {
-    thread.writer.push(record, blob.data, blob.bytes);
-  }
+  const bool whole =
+      blob.bytes != 0 && thread.writer.push(record, blob.data, blob.bytes, wire::Room::kNamedEnd);
+  if (whole) return;
+  // Without what it carries, which is counted, rather than not at all.
+  if (blob.bytes != 0) forget_payload(record.range_end);
+  thread.writer.push(record, key == 0 ? wire::Room::kNestedEnd : wire::Room::kNamedEnd);
 }
 
 // The three ways of saying what an event is.

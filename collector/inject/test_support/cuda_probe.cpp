@@ -218,6 +218,20 @@ int held(const std::string& end) {
   return fake.violations();
 }
 
+// The same where the helper attaches, later than the door is opened.
+int held_late() {
+  load_fake();
+  if (open_door() != 1) return 2;
+  const auto kind_on = fake.get<FakeKindOn>("fake_cupti_kind_on");
+  for (int i = 0;
+       i < 20'000 && kind_on(static_cast<uint32_t>(ActivityKind::kConcurrentKernel)) == 0; ++i)
+    usleep(1000);
+  fake.get<FakeHold>("fake_cupti_hold")(1);
+  const uint64_t now = fake.time();
+  if (!fake.add(kernel("last words", 1, now, now + 10))) return 3;
+  return fake.violations();
+}
+
 // `count` buffers of 4,000 kernels each, as fast as they go.
 int flood(int count) {
   load_fake();
@@ -329,6 +343,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "everything") return everything();
   if (what == "held") return held(argc > 2 ? argv[2] : "");
+  if (what == "held_late") return held_late();
   if (what == "flood") return flood(argc > 2 ? atoi(argv[2]) : 1);
   if (what == "watch") return watch();
   if (what == "taken") return taken();

@@ -56,7 +56,7 @@ void write_edge(wire::Kind kind, const at::RecordFunction& function, const char*
   wire::Record record = record_of(kind);
   record.edge = {};
   record.edge.key = key_of(function);
-  core->write(name, &record, kind == wire::Kind::kCollectiveBegin);
+  core->write(name, &record, kind == wire::Kind::kCollectiveEnd);
 }
 
 void begin_range(const at::RecordFunction& function, const char* name) noexcept {
@@ -66,7 +66,7 @@ void begin_range(const at::RecordFunction& function, const char* name) noexcept 
     return;
   }
   record.range_begin.key = key_of(function);
-  core->write(name, &record, true);
+  core->write(name, &record, false);
 }
 
 // A nesting range that was begun is ended even if the source is off by now; of the others only the
@@ -81,7 +81,7 @@ void end_range(const at::RecordFunction& function) noexcept {
   record.range_end = {};
   record.range_end.key = key_of(function);
   record.range_end.category = category_of(function.scope());
-  core->write(nullptr, &record, false);
+  core->write(nullptr, &record, true);
 }
 
 // HOT PATH, on training threads. Budget: p50 <= 60 ns on top of RecordFunction's own cost.
@@ -133,7 +133,7 @@ std::unique_ptr<at::ObserverContext> on_op_start(const at::RecordFunction& funct
     wire::Record record = record_of(wire::Kind::kCollectiveEnqueue);
     describe_call(*core, *op, function, record);
     describe_bucket(function, record.enqueue);
-    core->write(name, &record, true);
+    core->write(name, &record, false);
   }
   return nullptr;
 }

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "collector/recorder/drain.h"
+#include "collector/recorder/rows/drain.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "schema/trace_reader.h"
 #include "tests/support/temporary_folder.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "collector/recorder/nvml_table.h"
+#include "collector/recorder/system/nvml_table.h"
 
 using dprof::recorder::nvml::Device;
 using dprof::recorder::nvml::MemoryInfo;

@@ -31,8 +31,8 @@
 #include <thread>
 #include <vector>
 
-#include "collector/recorder/clock.h"
-#include "collector/recorder/environment.h"
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "collector/wire/ticks.h"
 

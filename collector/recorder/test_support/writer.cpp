@@ -21,8 +21,8 @@
 #include <string_view>
 #include <thread>
 
-#include "collector/recorder/clock.h"
-#include "collector/recorder/environment.h"
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/test_support/fake_process.h"
 
 namespace dprof::recorder {
@@ -105,7 +105,7 @@ class Writer {
   }
 
   bool overflow(int count) {
-    for (uint32_t i = 0; i < wire::kRingSlots; ++i) {
+    for (uint32_t i = 0; i < wire::kRingSlots - wire::kEndReserve; ++i) {
       ring_.push(range_begin(work_, clock_.now_ticks(), 5));
     }
     for (int i = 0; i < count; ++i) ring_.push(range_begin(work_, clock_.now_ticks(), 5));

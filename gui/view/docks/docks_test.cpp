@@ -9,7 +9,7 @@
 #include "gui/view/docks/histogram_dock.h"
 #include "gui/view/docks/info_dock.h"
 #include "gui/view/docks/table_dock.h"
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
@@ -300,7 +300,7 @@ TEST_F(DocksTest, DurationsAreASelector) {
 
 TEST_F(DocksTest, NamedEventsAreMarkedOnTheirLanes) {
   EXPECT_TRUE(session.named_marks().empty());
-  session.toggle(*session.layout().of_rank(0));
+  session.tracks().toggle(*session.tracks().layout().of_rank(0));
   select("name:input");
   session.show_all();
   const NamedMarks& all = session.named_marks();
@@ -405,7 +405,7 @@ class CountingTest : public DocksTest {
   CountingTest() {
     session = Session();
     session.open(test::model_with_many_events());
-    session.defer_counting();
+    session.counted().defer();
     session.clear_selection();
     session.show_all();
   }
@@ -413,9 +413,9 @@ class CountingTest : public DocksTest {
     return draw_table_dock(session, kWidth, kHeight, 0, measure);
   }
   void count() {
-    std::optional<Session::Count> job = session.next_count();
+    std::optional<CountedFigures::Count> job = session.counted().next_count();
     ASSERT_TRUE(job);
-    (*job)()(session);
+    (*job)()(session.counted());
   }
 };
 
@@ -427,7 +427,7 @@ TEST_F(CountingTest, IsSaidAndThenDone) {
   count();
   EXPECT_FALSE(session.is_counting(Dock::kTable));
   EXPECT_THAT(to_text(table().list), HasSubstr("250,045 events, the first 10,000"));
-  EXPECT_FALSE(session.next_count());
+  EXPECT_FALSE(session.counted().next_count());
 
   session.show_dock(Dock::kFlame);
   EXPECT_THAT(to_text(draw_flame_dock(session, kWidth, kHeight, measure).list),
@@ -450,18 +450,18 @@ TEST_F(CountingTest, FewEventsAreNotWaitedFor) {
   session.show_dock(Dock::kTable);
   session.show({TraceNs{0}, TraceNs{kMs}});
   EXPECT_THAT(to_text(table().list), Not(HasSubstr("counting")));
-  EXPECT_FALSE(session.next_count());
+  EXPECT_FALSE(session.counted().next_count());
 }
 
 TEST_F(CountingTest, OnlyTheLastQuestionCountsAndOneAtATime) {
   session.show_dock(Dock::kTable);
   (void)table();
-  std::optional<Session::Count> first = session.next_count();
+  std::optional<CountedFigures::Count> first = session.counted().next_count();
   ASSERT_TRUE(first);
   session.show({TraceNs{0}, TraceNs{240 * kMs}});
   (void)table();
-  EXPECT_FALSE(session.next_count());
-  (*first)()(session);
+  EXPECT_FALSE(session.counted().next_count());
+  (*first)()(session.counted());
   EXPECT_TRUE(session.is_counting(Dock::kTable));
   EXPECT_EQ(table().links.empty(), false) << "the former answer is shown meanwhile";
   count();
@@ -471,13 +471,13 @@ TEST_F(CountingTest, OnlyTheLastQuestionCountsAndOneAtATime) {
 TEST_F(CountingTest, WhatCountsEventsThatAreGoneIsDropped) {
   session.show_dock(Dock::kFlame);
   (void)draw_flame_dock(session, kWidth, kHeight, measure);
-  std::optional<Session::Count> job = session.next_count();
+  std::optional<CountedFigures::Count> job = session.counted().next_count();
   ASSERT_TRUE(job);
   session.take_events(0, std::make_shared<const RankEvents>());
-  (*job)()(session);
+  (*job)()(session.counted());
   EXPECT_THAT(to_text(draw_flame_dock(session, kWidth, kHeight, measure).list),
               Not(HasSubstr("tick")));
-  EXPECT_FALSE(session.next_count());
+  EXPECT_FALSE(session.counted().next_count());
 }
 
 TEST_F(CountingTest, CopiedRowsAreThoseOfNow) {

@@ -2,8 +2,8 @@
 // The dock Flame: the selection's time by stacks. A click on a node chooses its name.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -7,10 +7,10 @@
 #include <array>
 
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/docks/dock.h"
-#include "gui/view/event_loading.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/model/event_loading.h"
+#include "gui/view/session/dock.h"
 
 namespace dprof::view {
 namespace {

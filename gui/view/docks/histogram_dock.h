@@ -3,8 +3,8 @@
 // others. A click on a bar selects its longest event.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

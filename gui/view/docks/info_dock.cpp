@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/vocabulary/loss.h"
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/docks/dock.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/session/dock.h"
 
 namespace dprof::view {
 namespace {
@@ -134,7 +135,7 @@ class InfoPainter {
       const RankModel* rank = model_.rank(trace.rank);
       int64_t lost = 0;
       for (const analyzer::Loss& loss : model_.report.recording.lost)
-        lost += loss.rank == trace.rank && analyzer::is_lost(loss) ? loss.count : 0;
+        lost += loss.rank == trace.rank && analyzer::is_lost(loss.reason) ? loss.count : 0;
       const std::vector<int> only_this = {trace.rank};
       const std::array<std::string, kRankColumns.size()> cells = {
           std::to_string(trace.rank),

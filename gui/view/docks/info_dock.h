@@ -2,8 +2,8 @@
 // The dock Info: what was recorded, where, with what, and how the clocks of the hosts agree.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/format.h"
-#include "gui/view/event_loading.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/model/event_loading.h"
 
 namespace dprof::view {
 

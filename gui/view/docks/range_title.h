@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gui/view/session.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -7,10 +7,10 @@
 
 #include "base/format.h"
 #include "base/stats.h"
-#include "gui/view/columns.h"
-#include "gui/view/docks/dock.h"
 #include "gui/view/docks/range_title.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/session/dock.h"
 
 namespace dprof::view {
 namespace {

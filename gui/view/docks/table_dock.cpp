@@ -9,11 +9,12 @@
 
 #include "analyzer/report/report.h"
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/docks/dock.h"
 #include "gui/view/docks/range_title.h"
-#include "gui/view/pages/choice.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/choice.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/model/result_track.h"
+#include "gui/view/session/dock.h"
 
 namespace dprof::view {
 namespace {

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <string>
 
-#include "analyzer/match/bandwidth.h"
+#include "analyzer/breakdown/bandwidth.h"
 #include "base/format.h"
-#include "gui/view/collective_times.h"
-#include "gui/view/columns.h"
-#include "gui/view/pages/choice.h"
-#include "gui/view/texts.h"
-#include "gui/view/time_scale.h"
+#include "gui/view/drawing/choice.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/view/drawing/time_scale.h"
+#include "gui/view/figures/collective_times.h"
 
 namespace dprof::view {
 namespace {
@@ -57,11 +57,8 @@ std::string bytes_text(std::optional<int64_t> bytes) {
 }
 
 std::optional<int64_t> step_of(const Model& model, TraceNs at) {
-  const auto after = std::ranges::upper_bound(
-      model.steps, at, {}, [](const analyzer::StepWindow& step) { return step.window.begin; });
-  if (after == model.steps.begin()) return std::nullopt;
-  const analyzer::StepWindow& step = *std::prev(after);
-  return at < step.window.end ? std::optional(step.index) : std::nullopt;
+  const std::optional<size_t> step = holder_of(model.steps, at, &analyzer::StepWindow::window);
+  return step ? std::optional(model.steps[*step].index) : std::nullopt;
 }
 
 // How fast data moved, as nccl-tests counts; "" = not known.
@@ -79,7 +76,7 @@ class CollectivesPainter {
                      const TextMeasure& measure)
       : session_(session),
         model_(session.model()),
-        lines_(session.collective_lines()),
+        lines_(session.pages().collective_lines()),
         width_(width),
         height_(height),
         top_(top),
@@ -96,12 +93,12 @@ class CollectivesPainter {
 
  private:
   [[nodiscard]] DrawList& list() { return panel_.list; }
-  [[nodiscard]] bool grouped() const { return session_.are_collectives_grouped(); }
+  [[nodiscard]] bool grouped() const { return session_.pages().are_collectives_grouped(); }
   [[nodiscard]] std::span<const Column> columns() const {
     return grouped() ? kGroupColumns : kCollectivesColumns;
   }
   [[nodiscard]] size_t line_count() const {
-    return grouped() ? session_.collective_groups().size() : lines_.size();
+    return grouped() ? session_.pages().collective_groups().size() : lines_.size();
   }
 
   void paint_lines() {
@@ -116,7 +113,7 @@ class CollectivesPainter {
     for (size_t line = shown.first; line < shown.end; ++line) {
       const int y = kTop + static_cast<int>(line) * kLineHeight;
       if (grouped()) {
-        paint_group(session_.collective_groups()[line], y);
+        paint_group(session_.pages().collective_groups()[line], y);
       } else {
         paint_line(lines_[line], y);
       }
@@ -125,8 +122,9 @@ class CollectivesPainter {
 
   void paint_group(const CollectiveGroup& group, int y) {
     const Box line{0, y, panel_.width, kLineHeight};
-    panel_.links.push_back({below(line, top_ + kTop),
-                            [kind = group.kind](Session& on) { on.show_collective_kind(kind); }});
+    panel_.links.push_back({below(line, top_ + kTop), [kind = group.kind](Session& on) {
+                              on.pages().show_collective_kind(kind);
+                            }});
     const int64_t complete = group.count - group.incomplete;
     std::string number = format_count(group.count);
     if (group.incomplete > 0) number += say(", {} never completed", group.incomplete);
@@ -184,18 +182,20 @@ class CollectivesPainter {
     int x = kCollectivesMargin;
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
-      const bool chosen = !grouped() && session_.collective_order() == order;
+      const bool chosen = !grouped() && session_.pages().collective_order() == order;
       const Box box =
           draw_choice({x, top_ + 10}, translated(kCollectiveOrders[o]), chosen, measure_, list());
-      panel_.links.push_back({box, [order](Session& on) { on.show_collective_order(order); }});
+      panel_.links.push_back(
+          {box, [order](Session& on) { on.pages().show_collective_order(order); }});
       x += box.w + kChoiceGap;
     }
     const Box all = draw_choice({x, top_ + 10}, say("by kind"), grouped(), measure_, list());
-    panel_.links.push_back({all, [](Session& on) { on.group_collectives(); }});
+    panel_.links.push_back({all, [](Session& on) { on.pages().group_collectives(); }});
     x += all.w + kChoiceGap;
-    if (const std::optional<CollectiveKind>& kind = session_.collective_kind()) {
+    if (const std::optional<CollectiveKind>& kind = session_.pages().collective_kind()) {
       const Box box = draw_choice({x, top_ + 10}, "× " + words_of(*kind), true, measure_, list());
-      panel_.links.push_back({box, [](Session& on) { on.show_collective_kind(std::nullopt); }});
+      panel_.links.push_back(
+          {box, [](Session& on) { on.pages().show_collective_kind(std::nullopt); }});
       x += box.w + kChoiceGap;
     }
     list().text({x + 20, top_ + 10, 500, 26}, collectives_count_text(),

@@ -5,8 +5,8 @@
 // Cost  a frame follows the lines in view; the lines are sorted once per order.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

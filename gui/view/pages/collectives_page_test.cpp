@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class CollectivesPageTest : public ::testing::Test {
  protected:
@@ -75,7 +74,7 @@ TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {
   model.collectives[2].complete = false;
   model.collectives[2].members[1].end.reset();
   session.open(std::make_shared<const Model>(std::move(model)));
-  EXPECT_THAT(session.collective_lines(), ElementsAre(2U, 0U, 1U));
+  EXPECT_THAT(session.pages().collective_lines(), ElementsAre(2U, 0U, 1U));
   EXPECT_THAT(text(), HasSubstr("never completed"));
 }
 
@@ -95,7 +94,7 @@ TEST_F(CollectivesPageTest, KindsAreSummedUpAndLeadToTheirCollectives) {
   model.collectives[3].complete = false;
   session.open(std::make_shared<const Model>(std::move(model)));
 
-  const std::vector<CollectiveGroup>& groups = session.collective_groups();
+  const std::vector<CollectiveGroup>& groups = session.pages().collective_groups();
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].count, 4);
   EXPECT_EQ(groups[0].incomplete, 1);
@@ -106,17 +105,17 @@ TEST_F(CollectivesPageTest, KindsAreSummedUpAndLeadToTheirCollectives) {
   EXPECT_EQ(groups[0].times_last, 2);
   EXPECT_EQ(groups[1].kind.bytes, 8);
 
-  session.group_collectives();
+  session.pages().group_collectives();
   const Panel page = draw_collectives(session, 1300, 400, 0, measure);
   EXPECT_THAT(to_text(page.list), HasSubstr("4, 1 never completed"));
   EXPECT_THAT(to_text(page.list), HasSubstr("rank 2, 2 of 3"));
   EXPECT_THAT(to_text(page.list), HasSubstr("36.0 ms"));
   page.links[1].follow(session);
-  EXPECT_EQ(session.collective_kind(), groups[1].kind);
-  EXPECT_THAT(session.collective_lines(), ElementsAre(4U));
+  EXPECT_EQ(session.pages().collective_kind(), groups[1].kind);
+  EXPECT_THAT(session.pages().collective_lines(), ElementsAre(4U));
   EXPECT_THAT(text(), HasSubstr("× all_reduce"));
-  session.show_collective_kind(std::nullopt);
-  EXPECT_EQ(session.collective_lines().size(), 5U);
+  session.pages().show_collective_kind(std::nullopt);
+  EXPECT_EQ(session.pages().collective_lines().size(), 5U);
 }
 
 TEST_F(CollectivesPageTest, TheRanksOfACommunicatorArePinned) {

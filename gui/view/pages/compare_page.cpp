@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -76,7 +76,7 @@ class ComparePainter {
       : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
 
   Panel paint() && {
-    const ComparedRuns* runs = session_.comparison();
+    const ComparedRuns* runs = session_.pages().comparison();
     if (runs == nullptr) {
       sentence(say("No other run is open beside this one: dprof-gui RUN --compare OTHER"),
                Role::kTextDim);

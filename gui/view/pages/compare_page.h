@@ -7,8 +7,8 @@
 
 #include <memory>
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
@@ -49,7 +49,7 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
     length = length == 40 * kMs ? 10 * kMs : length;
   other.ranks[2].events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(run));
-  session.show_comparison(compare_models(run, events_of(run), other));
+  session.pages().show_comparison(compare_models(run, events_of(run), other));
   const std::string drawn = text();
   EXPECT_THAT(drawn, HasSubstr("small beside faster"));
   EXPECT_THAT(drawn, HasSubstr("▼ 30.0 ms"));
@@ -58,7 +58,7 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   EXPECT_THAT(drawn, HasSubstr("▼ 10.0 ms"));
   ASSERT_FALSE(page().links.empty());
   page().links.front().follow(session);
-  EXPECT_EQ(session.selection().name, session.comparison()->comparison.names.front().name);
+  EXPECT_EQ(session.selection().name, session.pages().comparison()->comparison.names.front().name);
 }
 
 TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
@@ -68,7 +68,7 @@ TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
   ComparedRuns runs{.other_name = "other"};
   runs.comparison.names = {
       {.name = "gemm", .a = cost({0, 0, 2, 4}), .b = cost({0, 0, 0, 0, 8, 0})}};
-  session.show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  session.pages().show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
   EXPECT_THAT(text(), ::testing::Not(HasSubstr("durations of")));
   session.select_name("gemm");
   const Panel drawn = page();
@@ -96,7 +96,7 @@ TEST_F(ComparePageTest, OnlyLinesInViewAreDrawn) {
   ComparedRuns runs{.other_name = "other"};
   for (int i = 0; i < 50'000; ++i)
     runs.comparison.names.push_back({.name = fmt::format("name {}", i), .a = analyzer::NameCost{}});
-  session.show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  session.pages().show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
   const Panel drawn = page(400'000);
   EXPECT_GT(drawn.height, 50'000 * 20);
   EXPECT_LT(drawn.list.commands().size(), 500U);

@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "base/format.h"
-#include "gui/view/pages/choice.h"
-#include "gui/view/pages/grid.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/choice.h"
+#include "gui/view/drawing/grid.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -65,7 +65,7 @@ class HeatmapPainter {
  public:
   HeatmapPainter(const Session& session, int width, int height, const TextMeasure& measure)
       : session_(session),
-        matrix_(session.matrix()),
+        matrix_(session.pages().matrix()),
         width_(width),
         height_(height),
         measure_(measure) {}
@@ -99,7 +99,7 @@ class HeatmapPainter {
                        {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
     }
     x += 24;
-    const RankOrder order = session_.rank_order();
+    const RankOrder order = session_.pages().rank_order();
     x = paint_choice(x, say("by rank"), order == RankOrder::kByRank,
                      {.box = {}, .metric = {}, .order = RankOrder::kByRank});
     x = paint_choice(x, say("highest first"), order == RankOrder::kByValue,
@@ -303,7 +303,7 @@ HeatmapPage draw_heatmap(const Session& session, int width, int height,
 
 std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map, Point at) {
   if (!map.contains(at.x, at.y)) return std::nullopt;
-  const StepMatrix& matrix = session.matrix();
+  const StepMatrix& matrix = session.pages().matrix();
   const auto [row, rows_end] = part_of(at.y - map.y, map.h, matrix.ranks.size());
   const auto [first, end] = part_of(at.x - map.x, map.w, matrix.steps.size());
   // Of several in one pixel the one that it shows.

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "gui/view/draw_list.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/draw_list.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

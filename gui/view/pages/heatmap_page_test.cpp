@@ -6,13 +6,12 @@
 
 #include <set>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr int kWidth = 1200;
 constexpr int kHeight = 600;
@@ -28,7 +27,7 @@ class HeatmapPageTest : public ::testing::Test {
 };
 
 TEST_F(HeatmapPageTest, ShowsOwnDelaysFirstAndNamesTheCulprit) {
-  EXPECT_EQ(session.matrix().metric, Metric::kOwnDelay);
+  EXPECT_EQ(session.pages().matrix().metric, Metric::kOwnDelay);
   EXPECT_THAT(text(), HasSubstr("Own delay"));
   EXPECT_THAT(text(), HasSubstr("rank 2  node-b"));
   EXPECT_THAT(text(), HasSubstr("30.0 ms"));
@@ -68,7 +67,7 @@ TEST_F(HeatmapPageTest, APixelOfManyCellsShowsTheLargest) {
     }
   }
   session.open(std::make_shared<const Model>(std::move(model)));
-  session.show_metric(Metric::kOwnDelay);
+  session.pages().show_metric(Metric::kOwnDelay);
   const Box map = page().map;
   bool found = false;
   for (int x = map.x; x < map.x + map.w; ++x) {
@@ -83,8 +82,8 @@ TEST_F(HeatmapPageTest, ChoicesChangeWhatIsShown) {
   const HeatmapPage before = page();
   ASSERT_EQ(before.choices.size(), kMetrics.size() + 2);
   EXPECT_EQ(before.choices[4].metric, Metric::kInput);
-  session.show_metric(Metric::kInput);
-  session.show_order(RankOrder::kByValue);
+  session.pages().show_metric(Metric::kInput);
+  session.pages().show_order(RankOrder::kByValue);
   EXPECT_THAT(text(), HasSubstr("40.0 ms"));
   const auto cell = heatmap_cell_at(session, page().map, {page().map.x, page().map.y});
   ASSERT_TRUE(cell);

@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/pages/choice.h"
-#include "gui/view/pages/grid.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/choice.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/grid.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {
@@ -58,8 +58,8 @@ class MatrixPainter {
  public:
   MatrixPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
       : session_(session),
-        choice_(session.pair_choice()),
-        map_(session.pairs()),
+        choice_(session.pages().pair_choice()),
+        map_(session.pages().pairs()),
         width_(width),
         height_(height),
         top_(top),
@@ -102,7 +102,8 @@ class MatrixPainter {
         y_ += kLine;
       }
       const Box box = draw_choice({x_, y_}, title, chosen, on_.measure_, on_.list());
-      on_.panel_.links.push_back({box, [choice](Session& session) { session.show_pairs(choice); }});
+      on_.panel_.links.push_back(
+          {box, [choice](Session& session) { session.pages().show_pairs(choice); }});
       x_ += box.w + kChoiceGap;
     }
     [[nodiscard]] int end() const { return y_ + kLine; }

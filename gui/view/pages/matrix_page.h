@@ -3,8 +3,8 @@
 // the dearest pairs beside it.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

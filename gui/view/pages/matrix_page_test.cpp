@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gui/view/pages/grid.h"
-#include "gui/view/test_model.h"
+#include "gui/view/drawing/grid.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {
@@ -74,10 +74,10 @@ TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
   EXPECT_THAT(text(), HasSubstr("8.00 MB"));
   EXPECT_THAT(text(), HasSubstr("2 messages"));
   EXPECT_THAT(text(), HasSubstr("recorded nowhere")) << "collectives' bytes are not invented";
-  EXPECT_EQ(session.pairs().cells.front().pair, (analyzer::RankPair{0, 1}));
+  EXPECT_EQ(session.pages().pairs().cells.front().pair, (analyzer::RankPair{0, 1}));
   click("Bandwidth");
-  EXPECT_DOUBLE_EQ(session.pairs().cells.front().value, 2e9);
-  EXPECT_DOUBLE_EQ(session.pairs().cells.back().value, 1e9);
+  EXPECT_DOUBLE_EQ(session.pages().pairs().cells.front().value, 2e9);
+  EXPECT_DOUBLE_EQ(session.pages().pairs().cells.back().value, 1e9);
   click("0");  // the communicators: the small run's collectives, and the messages
   EXPECT_THAT(text(), HasSubstr("No message from one rank to another"));
 }
@@ -88,16 +88,16 @@ TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {
   analyzer::MatchedMessage to_nobody = message(0, 1, 4'000'000, 5, 1);
   to_nobody.to.reset();
   open({untimed, to_nobody, message(1, 2, 10, 5, 1)});
-  session.show_pairs({PairMeasure::kBandwidth, "pipeline"});
-  EXPECT_EQ(session.pairs().cells.size(), 1U);
+  session.pages().show_pairs({PairMeasure::kBandwidth, "pipeline"});
+  EXPECT_EQ(session.pages().pairs().cells.size(), 1U);
   EXPECT_THAT(text(), HasSubstr("2 messages are not in it"));
   EXPECT_THAT(text(), HasSubstr("\"1 message\""));
 }
 
 TEST_F(MatrixPageTest, RanksWithoutATraceHaveARow) {
   open({message(0, 7, 10, 5, 1)});
-  session.show_pairs({PairMeasure::kMessages, ""});
-  EXPECT_THAT(session.pairs().ranks, ElementsAre(0, 1, 2, 7));
+  session.pages().show_pairs({PairMeasure::kMessages, ""});
+  EXPECT_THAT(session.pages().pairs().ranks, ElementsAre(0, 1, 2, 7));
   click("rank 0 sent to rank 7");
   EXPECT_THAT(session.selection().ranks, ElementsAre(0, 7));
 }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzer/report/render/layout.h"
-#include "analyzer/report/render/memory_tables.h"
+#include "analyzer/render/layout.h"
+#include "analyzer/render/memory_tables.h"
 #include "base/format.h"
-#include "gui/view/columns.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {

@@ -3,8 +3,8 @@
 // what lived there at the peak of the selected one. The figures are the report's.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

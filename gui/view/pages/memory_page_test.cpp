@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {

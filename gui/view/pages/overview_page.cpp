@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/report/render/mean_step.h"
+#include "analyzer/render/mean_step.h"
 #include "base/format.h"
-#include "gui/view/texts.h"
+#include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
 namespace {

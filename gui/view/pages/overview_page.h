@@ -2,8 +2,8 @@
 // The page Overview: where a mean step goes, over all ranks and rank by rank; the report's figures.
 #pragma once
 
-#include "gui/view/panel.h"
-#include "gui/view/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 

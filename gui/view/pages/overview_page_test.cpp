@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gui/view/test_model.h"
+#include "gui/view/model/test_support/test_model.h"
 
 namespace dprof::view {
 namespace {

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/digest/memory/memory.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analyzer/digest/memory/memory_device.h"
+#include "analyzer/digest/memory/memory_sites.h"
+#include "analyzer/run/sensible.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::MemoryEventKind;
+
+constexpr int64_t kMostDevices = 64;
+constexpr size_t kMostBlocks = 16'384;  // of a device that are kept one by one
+constexpr size_t kMostReadings = 8192;
+
+class MemoryReader {
+ public:
+  MemoryReader(const TraceFile& trace, const schema::TraceReader& reader,
+               const MemoryContext& so_far)
+      : trace_(trace), reader_(reader), so_far_(so_far) {}
+
+  Result<MemoryDigest> run() {
+    for (const auto stage :
+         {&MemoryReader::read_samples, &MemoryReader::read_events, &MemoryReader::read_devices,
+          &MemoryReader::read_use, &MemoryReader::find_gaps}) {
+      if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
+    }
+    if (const Status good = finish_devices(); !good.ok()) return fail(good.error());
+    return std::move(digest_);
+  }
+
+ private:
+  [[nodiscard]] TraceNs on_axis(int64_t time) const { return {time + trace_.shift_ns}; }
+
+  static std::optional<int64_t> credible(const std::optional<int64_t>& bytes) {
+    return bytes && *bytes >= 0 && *bytes <= LiveBlocks::kMostBytes ? bytes : std::nullopt;
+  }
+
+  Status read_samples() {
+    return reader_.for_each<schema::MemorySampleRow>([&](const schema::MemorySampleRow& row) {
+      ++digest_.rows;
+      if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices) {
+        ++digest_.bad_rows;
+        return;
+      }
+      std::vector<MemoryReading>& readings = readings_[static_cast<int>(row.device_id)];
+      readings.push_back({on_axis(row.time_ns), credible(row.allocated_bytes),
+                          credible(row.reserved_bytes), credible(row.peak_allocated_bytes),
+                          credible(row.peak_reserved_bytes)});
+      if (readings.size() > kMostReadings) thin_out(readings);
+    });
+  }
+
+  // Of two neighbours the one with less allocated stays, with the peaks of both: it is what is not
+  // given back that tells of a leak.
+  static void thin_out(std::vector<MemoryReading>& readings) {
+    const auto larger = [](const std::optional<int64_t>& a, const std::optional<int64_t>& b) {
+      return a && b ? std::max(a, b) : a ? a : b;
+    };
+    std::vector<MemoryReading> thinner;
+    for (size_t i = 0; i + 1 < readings.size(); i += 2) {
+      const MemoryReading& a = readings[i];
+      const MemoryReading& b = readings[i + 1];
+      MemoryReading kept = b.allocated && (!a.allocated || *b.allocated < *a.allocated) ? b : a;
+      kept.peak_allocated =
+          larger(larger(a.peak_allocated, b.peak_allocated), larger(a.allocated, b.allocated));
+      kept.peak_reserved =
+          larger(larger(a.peak_reserved, b.peak_reserved), larger(a.reserved, b.reserved));
+      thinner.push_back(kept);
+    }
+    if (readings.size() % 2 == 1) thinner.push_back(readings.back());
+    readings = std::move(thinner);
+  }
+
+  DeviceReplay& device(int64_t id) {
+    const int number = static_cast<int>(id);
+    const auto known = replays_.find(number);
+    if (known != replays_.end()) return known->second;
+    return replays_
+        .try_emplace(number, number, so_far_.steps, pieces_, std::move(readings_[number]))
+        .first->second;
+  }
+
+  Status read_events() {
+    pieces_ = phase_pieces(so_far_);
+    for (auto& [device_id, readings] : readings_) {
+      std::ranges::stable_sort(readings, {}, &MemoryReading::at);
+      (void)device(device_id);
+    }
+    return reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
+      ++digest_.rows;
+      if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices ||
+          row.bytes < 0 || row.bytes > LiveBlocks::kMostBytes ||
+          static_cast<int64_t>(row.kind) < 0 || row.kind > MemoryEventKind::kRegistered) {
+        ++digest_.bad_rows;
+        return;
+      }
+      if (!device(row.device_id).take(row, on_axis(row.time_ns))) ++digest_.bad_rows;
+    });
+  }
+
+  Status read_devices() {
+    const Status devices = reader_.for_each<schema::DeviceRow>([&](const schema::DeviceRow& row) {
+      if (row.id < 0 || row.id >= kMostDevices) return;
+      digest_.sizes.push_back(
+          {static_cast<int>(row.id), row.uuid.value_or(""), credible(row.memory_bytes)});
+    });
+    if (!devices.ok()) return fail(devices.error());
+    return reader_.for_each<schema::ThreadRow>([&](const schema::ThreadRow& row) {
+      if (row.role == schema::ThreadRole::kLoader) loaders_.insert(row.id);
+    });
+  }
+
+  // Host memory is recorded at detail full, that of devices from standard on.
+  Status find_gaps() {
+    const Status capture = reader_.for_each<schema::CaptureRow>([&](const schema::CaptureRow& row) {
+      const bool on = row.state == schema::CaptureState::kRecording;
+      note_capture(host_capture_, on && row.detail == schema::DetailLevel::kFull);
+      note_capture(device_capture_, on && (row.detail == schema::DetailLevel::kStandard ||
+                                           row.detail == schema::DetailLevel::kFull));
+    });
+    if (!capture.ok()) return fail(capture.error());
+    digest_.host_gaps = host_capture_.gap || so_far_.lost_events;
+    digest_.device_gaps = device_capture_.gap || so_far_.lost_events;
+    return Done{};
+  }
+
+  // On, off and on again.
+  struct Capture {
+    bool on = false;
+    bool was_on = false;
+    bool gap = false;
+  };
+  static void note_capture(Capture& capture, bool on) {
+    capture.gap = capture.gap || (on && capture.was_on && !capture.on);
+    capture.on = on;
+    capture.was_on = capture.was_on || on;
+  }
+
+  // By what the recorder saw of all processes, in the trace that has it for its host.
+  Status read_use() {
+    std::unordered_map<int64_t, std::string> uuid_kinds;
+    int64_t used_kind = -1;
+    int64_t total_kind = -1;
+    constexpr std::string_view kUuid = "gpu.uuid.";
+    const std::vector<std::string>& names = reader_.strings();
+    for (size_t id = 0; id < names.size(); ++id) {
+      if (names[id] == "gpu.memory_used_bytes") used_kind = static_cast<int64_t>(id);
+      if (names[id] == "gpu.memory_total_bytes") total_kind = static_cast<int64_t>(id);
+      if (names[id].starts_with(kUuid))
+        uuid_kinds[static_cast<int64_t>(id)] = names[id].substr(kUuid.size());
+    }
+    if (used_kind < 0 || uuid_kinds.empty()) return Done{};
+    std::map<int64_t, DeviceUse> by_subject;
+    const Status read = reader_.for_each<schema::SystemSampleRow>(
+        [&](const schema::SystemSampleRow& row) {
+          if (const auto uuid = uuid_kinds.find(row.kind_id); uuid != uuid_kinds.end()) {
+            if (by_subject.size() < kMostDevices) by_subject[row.value].uuid = uuid->second;
+            return;
+          }
+          if (row.kind_id != used_kind && row.kind_id != total_kind) return;
+          if (!row.subject || !credible(row.value)) return;
+          if (by_subject.size() >= kMostDevices && !by_subject.contains(*row.subject)) return;
+          DeviceUse& use = by_subject[*row.subject];
+          int64_t& most = row.kind_id == used_kind ? use.used : use.total;
+          most = std::max(most, row.value);
+        },
+        "kind_id IN (SELECT id FROM string WHERE value GLOB 'gpu.memory_*' OR value GLOB 'gpu.uuid.*')");
+    if (!read.ok()) return fail(read.error());
+    for (auto& [subject, use] : by_subject) {
+      if (!use.uuid.empty() && use.used > 0) digest_.uses.push_back(std::move(use));
+    }
+    return Done{};
+  }
+
+  Status finish_devices() {
+    std::vector<DeviceReplay::Outcome> outcomes;
+    for (auto& [number, replay] : replays_) outcomes.push_back(replay.finish());
+    for (DeviceReplay::Outcome& outcome : outcomes) {
+      for (std::vector<LiveBlock>* blocks : {&outcome.at_peak, &outcome.at_end}) {
+        std::ranges::stable_sort(*blocks, [](const LiveBlock& a, const LiveBlock& b) {
+          if (a.bytes != b.bytes) return a.bytes > b.bytes;
+          return a.born_ns < b.born_ns;
+        });
+        for (size_t i = 0; i < std::min(blocks->size(), kMostBlocks); ++i) {
+          if ((*blocks)[i].serial >= 0)
+            points_.push_back({.thread = (*blocks)[i].thread, .time_ns = (*blocks)[i].born_ns});
+        }
+      }
+      for (const Flush& flush : outcome.flushes)
+        points_.push_back({.thread = flush.thread, .time_ns = flush.free_ns});
+    }
+    if (const Status found = find_sites(reader_, points_); !found.ok()) return fail(found.error());
+    for (DeviceReplay::Outcome& outcome : outcomes) {
+      DeviceMemory memory = std::move(outcome.memory);
+      memory.at_peak = held(outcome.at_peak);
+      memory.at_end = held(outcome.at_end);
+      count_retries(outcome.flushes, memory);
+      digest_.devices.push_back(std::move(memory));
+    }
+    return Done{};
+  }
+
+  int32_t site_of(int64_t name_id) {
+    const auto [known, is_new] =
+        site_numbers_.try_emplace(name_id, static_cast<int32_t>(digest_.sites.size()));
+    if (is_new) digest_.sites.push_back(reader_.string(name_id));
+    return known->second;
+  }
+
+  HeldBlock held(const LiveBlock& block, const SitePoint* point) {
+    HeldBlock out{.bytes = block.bytes, .said = block.said};
+    if (block.serial >= 0) {
+      out.born = on_axis(block.born_ns);
+      out.by_loader = loaders_.contains(block.thread);
+    }
+    // What a process frees as it ends stayed as long as it trained.
+    const bool freed_in_training =
+        block.freed_ns != kNeverFreed.ns &&
+        (so_far_.steps.empty() || on_axis(block.freed_ns) < so_far_.steps.back().window.end);
+    if (freed_in_training) out.freed = on_axis(block.freed_ns);
+    const size_t born = piece_at(pieces_, out.born);
+    const size_t freed = piece_at(pieces_, out.freed);
+    if (block.serial >= 0 && born < pieces_.size()) out.born_in = pieces_[born].phase;
+    if (freed_in_training && freed < pieces_.size()) {
+      out.freed_in = pieces_[freed].phase;
+      out.same_phase = block.serial >= 0 && born == freed;
+    }
+    if (point == nullptr) return out;
+    if (point->name_id) out.site = site_of(*point->name_id);
+    out.in_op = point->op_end_ns && block.freed_ns <= *point->op_end_ns;
+    return out;
+  }
+
+  // The largest blocks one by one, in the order in which their points were made; the others as one
+  // block of each kind.
+  std::vector<HeldBlock> held(const std::vector<LiveBlock>& blocks) {
+    std::vector<HeldBlock> out;
+    std::map<std::tuple<int, int, int, bool, bool, bool>, HeldBlock> rest;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (i < kMostBlocks) {
+        out.push_back(held(blocks[i], blocks[i].serial >= 0 ? &points_[next_point_++] : nullptr));
+        continue;
+      }
+      const HeldBlock one = held(blocks[i], nullptr);
+      const auto [kind, is_new] =
+          rest.try_emplace({static_cast<int>(one.said), static_cast<int>(one.born_in),
+                            static_cast<int>(one.freed_in), one.same_phase,
+                            one.born == kBeforeRecording, one.freed == kNeverFreed},
+                           one);
+      if (is_new) continue;
+      kind->second.bytes += one.bytes;
+      ++kind->second.blocks;
+      kind->second.born = std::min(kind->second.born, one.born);
+      kind->second.freed = std::max(kind->second.freed, one.freed);
+    }
+    for (const auto& [key, block] : rest) out.push_back(block);
+    return out;
+  }
+
+  // Within one operator a cache is given back only by an allocation that failed. Where operators
+  // are not recorded, nobody can tell that from a cache that the program emptied.
+  void count_retries(const std::vector<Flush>& flushes, DeviceMemory& memory) {
+    const auto in_op = [](const SitePoint& point) { return point.in_op; };
+    const bool ops = std::ranges::any_of(points_, in_op);
+    int64_t retries = 0;
+    for (const Flush& flush : flushes) {
+      const SitePoint& point = points_[next_point_++];
+      if (point.op_end_ns && flush.alloc_ns <= *point.op_end_ns) ++retries;
+    }
+    if (memory.events > 0 && (ops || flushes.empty())) memory.retries = retries;
+  }
+
+  const TraceFile& trace_;
+  const schema::TraceReader& reader_;
+  const MemoryContext& so_far_;
+  MemoryDigest digest_;
+  std::vector<MemoryPhase> pieces_;
+  std::map<int, std::vector<MemoryReading>> readings_;
+  std::map<int, DeviceReplay> replays_;
+  std::unordered_set<int64_t> loaders_;  // threads
+  Capture host_capture_;
+  Capture device_capture_;
+  std::vector<SitePoint> points_;
+  size_t next_point_ = 0;
+  std::unordered_map<int64_t, int32_t> site_numbers_;
+};
+
+}  // namespace
+
+Result<MemoryDigest> read_memory(const TraceFile& trace, const schema::TraceReader& reader,
+                                 const MemoryContext& so_far) {
+  return MemoryReader(trace, reader, so_far).run();
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank's allocations and memory samples leave for the merge across ranks
+// (docs/analysis/memory.md): per device how much was allocated when, and which blocks lay there at
+// the peak and at the end. Bytes are as the allocator counts them, times on the run's axis.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/digest/memory/level_curve.h"
+#include "analyzer/digest/memory/memory_blocks.h"
+#include "analyzer/digest/memory/memory_levels.h"
+#include "analyzer/run/run.h"
+#include "analyzer/vocabulary/step_record.h"
+#include "base/result.h"
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+
+// What the allocator's statistics, or the kernel (device -1: the resident set), said at a moment.
+struct MemoryReading {
+  TraceNs at;
+  std::optional<int64_t> allocated;
+  std::optional<int64_t> reserved;
+  std::optional<int64_t> peak_allocated;  // since the reading before, where it rose
+  std::optional<int64_t> peak_reserved;
+};
+
+struct OomRecord {
+  TraceNs at;
+  int64_t bytes = 0;
+  std::optional<int64_t> free_bytes;  // reserved and not allocated
+};
+
+struct DeviceMemory {
+  int device = -1;
+  int64_t events = 0;       // allocations and frees
+  bool own_totals = false;  // they carry the allocator's own totals; else the levels are counted
+
+  // Of the levels; all nullopt or empty without events.
+  std::optional<int64_t> peak_allocated;
+  std::optional<int64_t> peak_reserved;
+  TraceNs peak_at;
+  schema::Marker peak_phase{};
+  int64_t before_at_peak = 0;  // of the peak, allocated before the recording or without a trace
+  std::array<std::optional<int64_t>, kMemoryPhases> phase_peaks{};
+  std::vector<MemoryCell> cells;
+  LevelCurve curve;
+  std::vector<HeldBlock> at_peak;  // largest first
+  std::vector<HeldBlock> at_end;   // of the last step: those made in the recording
+  int64_t unmatched_frees = 0;     // of blocks that nobody saw allocated
+  int64_t reused = 0;              // blocks handed out again although nobody saw them freed
+  std::optional<int64_t> retries;  // allocations that gave the cache back and tried again
+
+  std::vector<MemoryReading> readings;
+  std::vector<OomRecord> out_of_memory;
+};
+
+// The most that a device was seen to hold, all processes together, by its UUID.
+struct DeviceUse {
+  std::string uuid;
+  int64_t used = 0;
+  int64_t total = 0;
+};
+
+struct DeviceSize {
+  int device = 0;
+  std::string uuid;  // "" = unknown
+  std::optional<int64_t> bytes;
+};
+
+struct MemoryDigest {
+  int64_t rows = 0;  // read
+  int64_t bad_rows = 0;
+  // Allocations were not recorded all the time: blocks that seem to stay may have gone meanwhile.
+  bool host_gaps = false;
+  bool device_gaps = false;
+  std::vector<DeviceMemory> devices;  // by number
+  std::vector<DeviceSize> sizes;
+  std::vector<DeviceUse> uses;     // of all devices of the host, in one trace of it
+  std::vector<std::string> sites;  // names that HeldBlock::site counts
+};
+
+// Calls move(time) for every time in it. Private to the mapping onto the run's axis.
+template <typename Move>
+void for_each_time(MemoryDigest& memory, const Move& move) {
+  for (DeviceMemory& device : memory.devices) {
+    if (device.peak_allocated) move(device.peak_at);
+    for (MemoryCell& cell : device.cells) move(cell.begin);
+    for (LevelPoint& point : device.curve.points) move(point.begin);
+    if (!device.curve.points.empty()) move(device.curve.end);
+    for (std::vector<HeldBlock>* blocks : {&device.at_peak, &device.at_end}) {
+      for (HeldBlock& block : *blocks) {
+        if (block.born != kBeforeRecording) move(block.born);
+        if (block.freed != kNeverFreed) move(block.freed);
+      }
+    }
+    for (MemoryReading& reading : device.readings) move(reading.at);
+    for (OomRecord& oom : device.out_of_memory) move(oom.at);
+  }
+}
+
+// What is known of the rank before its memory is read; outlives the reading.
+struct MemoryContext {
+  std::span<const PhaseRange> phases;
+  std::span<const StepRecord> steps;
+  const IntervalSet& autograd;            // nodes of the training thread
+  const IntervalSet& autograd_elsewhere;  // and of autograd's own threads
+  bool lost_events = false;               // of memory
+};
+
+// Reads what it needs of one trace: memory_event once, memory_sample once, and where blocks lay at
+// the peak the ranges that allocated them. O(rows log live blocks) time; memory O(live blocks +
+// steps).
+Result<MemoryDigest> read_memory(const TraceFile& trace, const schema::TraceReader& reader,
+                                 const MemoryContext& so_far);
+
+}  // namespace dprof::analyzer

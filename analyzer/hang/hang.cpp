@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/hang/hang.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/hang/hang_words.h"
+#include "analyzer/hang/progress.h"
+#include "analyzer/hang/wait_graph.h"
+#include "analyzer/match/resync.h"
+#include "analyzer/match/tokens.h"
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr int64_t kLongWaitSteps = 10;         // of the median step
+constexpr int64_t kLongWaitNs = kNsPerSecond;  // where steps are short or unknown
+
+bool was_killed(const TraceFile& trace) {
+  return trace.ended == "process_killed" || trace.ended == "recovered" ||
+         trace.exit_status.starts_with("signal:");
+}
+
+// Killed by the launcher because another rank had failed: a consequence, not a cause.
+bool was_terminated(const TraceFile& trace) { return trace.exit_status == "signal:15"; }
+
+bool has_failed(const TraceFile& trace) {
+  return trace.exit_status.starts_with("exit:") && trace.exit_status != "exit:0";
+}
+
+// Written while it stood still: how long it had done so is not in it.
+bool is_a_dump(const RankDigest& digest) {
+  return std::ranges::any_of(digest.remarks,
+                             [](const Diagnostic& d) { return d.code == "flight_recorder_dump"; });
+}
+
+class HangFinder {
+ public:
+  explicit HangFinder(const HangInput& input)
+      : in_(input),
+        progress_(input.digests, input.matching),
+        graph_(wait_graph_of(progress_, input.matching)) {}
+
+  std::optional<Hang> run() {
+    if (graph_.calls.empty()) return std::nullopt;
+    for (size_t d = 0; d < in_.digests.size(); ++d) {
+      if (!graph_.stands[d].empty()) blocked_.push_back(d);
+    }
+    for (const size_t d : blocked_) note_wait(d);
+    for (const std::vector<size_t>& sink : graph_.sinks) {
+      if (sink.size() == 1) single_.push_back(sink.front());
+    }
+    if (find_mismatch() || find_dead() || find_circle() || find_waiting()) return finished();
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] int rank_of(size_t digest) const { return in_.digests[digest].rank; }
+  [[nodiscard]] std::vector<int> ranks_of(const std::vector<size_t>& digests) const {
+    std::vector<int> ranks;
+    for (const size_t d : digests) ranks.push_back(rank_of(d));
+    std::ranges::sort(ranks);
+    return ranks;
+  }
+  static std::string named(const std::vector<int>& ranks) {
+    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", words_of_ranks(ranks));
+  }
+
+  void note_wait(size_t digest) {
+    const RankDigest& rank = in_.digests[digest];
+    for (const OpenCall& front : progress_.fronts(digest)) {
+      const auto arrival = rank.collectives[front.record].arrival();
+      if (arrival) longest_wait_ns_ = std::max(longest_wait_ns_, (rank.last_sign - *arrival).ns);
+    }
+    dumped_ = dumped_ || is_a_dump(rank);
+  }
+
+  [[nodiscard]] bool waited_long() const {
+    const int64_t steps = kLongWaitSteps * in_.median_step_ns.value_or(0);
+    return dumped_ || longest_wait_ns_ >= std::max(kLongWaitNs, steps);
+  }
+
+  void decide(std::string state, std::vector<int> culprits, const StuckCall* call,
+              std::string reason) {
+    hang_.state = std::move(state);
+    hang_.culprits = std::move(culprits);
+    hang_.reason = std::move(reason);
+    call_ = call;
+  }
+
+  // --- the members do different things ---
+
+  bool find_mismatch() {
+    for (const StuckCall& call : graph_.calls) {
+      if (!call.instance) continue;
+      const Instance& instance = in_.matching.instances[*call.instance];
+      if (instance.state != MatchState::kMismatch) continue;
+      const std::vector<int> odd = minority(instance);
+      if (odd.empty()) continue;
+      decide("mismatch", odd, &call,
+             fmt::format("the members of {} do not call the same: {}",
+                         words_of_call(call, in_.matching), sides_of(instance)));
+      return true;
+    }
+    return false;
+  }
+
+  using Sides = std::vector<std::vector<size_t>>;  // members by what they do
+
+  [[nodiscard]] const CollectiveRecord& record_of(const Member& member) const {
+    return in_.digests[member.digest].collectives[member.record];
+  }
+
+  [[nodiscard]] Sides sides(const Instance& instance) const {
+    Sides found;
+    for (size_t m = 0; m < instance.members.size(); ++m) {
+      const auto same = std::ranges::find_if(found, [&](const std::vector<size_t>& side) {
+        return !in_conflict(record_of(instance.members[side.front()]),
+                            record_of(instance.members[m]));
+      });
+      if (same == found.end()) {
+        found.push_back({m});
+      } else {
+        same->push_back(m);
+      }
+    }
+    std::ranges::stable_sort(found, std::ranges::greater(), &std::vector<size_t>::size);
+    return found;
+  }
+
+  // All but the majority; without one all of them.
+  [[nodiscard]] std::vector<int> minority(const Instance& instance) const {
+    const Sides found = sides(instance);
+    if (found.size() < 2) return {};
+    const bool tie = found[0].size() == found[1].size();
+    std::vector<int> odd;
+    for (size_t s = tie ? 0 : 1; s < found.size(); ++s) {
+      for (const size_t m : found[s]) odd.push_back(rank_of(instance.members[m].digest));
+    }
+    std::ranges::sort(odd);
+    return odd;
+  }
+
+  [[nodiscard]] std::string sides_of(const Instance& instance) const {
+    std::vector<std::string> words;
+    for (const std::vector<size_t>& side : sides(instance)) {
+      std::vector<int> ranks;
+      for (const size_t m : side) ranks.push_back(rank_of(instance.members[m].digest));
+      std::ranges::sort(ranks);
+      words.push_back(
+          fmt::format("{} {}", named(ranks), words_of(record_of(instance.members[side.front()]))));
+    }
+    return fmt::format("{}", fmt::join(words, "; "));
+  }
+
+  // --- a process is gone ---
+
+  // Killed ranks that others wait for. Those that the launcher or a user killed afterwards are
+  // none: of several killed ones only what ended before everybody else counts.
+  bool find_dead() {
+    std::vector<size_t> involved = blocked_;
+    involved.insert(involved.end(), single_.begin(), single_.end());
+    std::ranges::sort(involved);
+    involved.erase(std::unique(involved.begin(), involved.end()), involved.end());
+    std::vector<size_t> killed;
+    for (const size_t d : involved) {
+      if (was_killed(in_.traces[d]) && !was_terminated(in_.traces[d])) killed.push_back(d);
+    }
+    std::vector<size_t> dead;
+    for (const size_t d : single_) {
+      const bool gone = std::ranges::count(killed, d) != 0 || has_failed(in_.traces[d]);
+      if (gone && graph_.stands[d].empty()) dead.push_back(d);
+    }
+    const bool only_these =
+        std::ranges::all_of(killed, [&](size_t d) { return std::ranges::count(dead, d) != 0; });
+    const bool failed_too =
+        std::ranges::any_of(blocked_, [&](size_t d) { return has_failed(in_.traces[d]); });
+    if (!dead.empty() && (only_these && !failed_too ? true : others_went_on(dead, involved)))
+      return decide_dead(dead);
+    // Killed within the collective: the others stay in it for ever.
+    if (dead.empty() && killed.size() == 1 && involved.size() > 1 && single_.empty())
+      return decide_dead(killed);
+    return find_without_trace();
+  }
+
+  [[nodiscard]] bool others_went_on(const std::vector<size_t>& dead,
+                                    const std::vector<size_t>& involved) const {
+    if (!in_.aligned) return false;
+    TraceNs last_death{INT64_MIN};
+    for (const size_t d : dead) last_death = std::max(last_death, in_.digests[d].span.end);
+    return std::ranges::all_of(involved, [&](size_t d) {
+      return std::ranges::count(dead, d) != 0 || in_.digests[d].span.end > last_death;
+    });
+  }
+
+  bool decide_dead(const std::vector<size_t>& dead) {
+    std::vector<size_t> culprits = dead;
+    // Who stands still besides can only be told from an ordinary end by how long it took.
+    if (waited_long()) {
+      for (const size_t d : single_) {
+        if (std::ranges::count(culprits, d) == 0) culprits.push_back(d);
+      }
+    }
+    const StuckCall* call = call_that_waits_for(culprits);
+    const std::vector<int> gone = ranks_of(dead);
+    decide("dead", ranks_of(culprits), call,
+           fmt::format("{} for {}, whose process is gone", waiting_words(*call, culprits),
+                       named(gone)));
+    return true;
+  }
+
+  bool find_without_trace() {
+    if (!single_.empty() || !waited_long()) return false;
+    for (const StuckCall& call : graph_.calls) {
+      if (call.no_data.empty() || !call.not_called.empty() || !call.queued.empty()) continue;
+      if (call.instance &&
+          in_.matching.groups[in_.matching.instances[*call.instance].group].members_inferred)
+        continue;
+      decide("dead", call.no_data, &call,
+             fmt::format("all others are in {}; there is no trace of {}",
+                         words_of_call(call, in_.matching), named(call.no_data)));
+      return true;
+    }
+    return false;
+  }
+
+  // --- they wait for each other ---
+
+  bool find_circle() {
+    if (!waited_long()) return false;
+    for (const std::vector<size_t>& sink : graph_.sinks) {
+      if (sink.size() < 2) continue;
+      std::map<size_t, std::vector<size_t>> by_call;  // who stands where
+      for (const size_t d : sink) by_call[graph_.stands[d].front()].push_back(d);
+      const auto largest = std::ranges::max_element(
+          by_call, {}, [](const auto& entry) { return entry.second.size(); });
+      const auto as_large = std::ranges::count_if(by_call, [&](const auto& entry) {
+        return entry.second.size() == largest->second.size();
+      });
+      std::vector<size_t> culprits;
+      for (const auto& [call, ranks] : by_call) {
+        if (as_large > 1 || call != largest->first)
+          culprits.insert(culprits.end(), ranks.begin(), ranks.end());
+      }
+      for (const size_t d : single_) culprits.push_back(d);
+      const bool one_group = is_one_group(by_call);
+      decide(one_group ? "mismatch" : "deadlock", ranks_of(culprits), &graph_.calls[largest->first],
+             fmt::format("{} wait for each other: {}", named(ranks_of(sink)), orders_of(by_call)));
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_one_group(const std::map<size_t, std::vector<size_t>>& by_call) const {
+    std::vector<size_t> groups;
+    for (const auto& [call, ranks] : by_call) {
+      if (!graph_.calls[call].instance) return false;
+      groups.push_back(in_.matching.instances[*graph_.calls[call].instance].group);
+    }
+    return std::ranges::adjacent_find(groups, std::ranges::not_equal_to()) == groups.end();
+  }
+
+  // Both orders: where some stand, others have not come.
+  [[nodiscard]] std::string orders_of(const std::map<size_t, std::vector<size_t>>& by_call) const {
+    constexpr size_t kNamed = 6;
+    std::vector<std::string> words;
+    for (const auto& [c, ranks] : by_call) {
+      if (words.size() == kNamed) break;
+      const StuckCall& call = graph_.calls[c];
+      std::vector<size_t> awaited = call.not_called;
+      awaited.insert(awaited.end(), call.queued.begin(), call.queued.end());
+      words.push_back(fmt::format("{} stand{} in {}, to which {} {} not come",
+                                  named(ranks_of(ranks)), ranks.size() == 1 ? "s" : "",
+                                  words_of_call(call, in_.matching), named(ranks_of(awaited)),
+                                  awaited.size() == 1 ? "has" : "have"));
+    }
+    return fmt::format("{}", fmt::join(words, "; "));
+  }
+
+  // --- all others ---
+
+  bool find_waiting() {
+    if (!waited_long()) return false;
+    if (single_.empty()) {
+      // Where others are through and wait for nobody, only a trace ended there.
+      const auto found =
+          std::ranges::find_if(graph_.calls, [](const StuckCall& one) { return one.done.empty(); });
+      if (found == graph_.calls.end()) return false;
+      const StuckCall& call = *found;
+      decide(
+          "waiting", {}, &call,
+          fmt::format(
+              "all members are in {} and none gets on: the network, its transport or a GPU, not the program",
+              words_of_call(call, in_.matching)));
+      return true;
+    }
+    const StuckCall* call = call_that_waits_for(single_);
+    const std::vector<int> culprits = ranks_of(single_);
+    std::vector<size_t> absent;  // from the call
+    std::vector<size_t> still;   // that stand in something themselves, or are elsewhere
+    for (const size_t d : single_) {
+      const bool is_absent = std::ranges::count(call->not_called, d) != 0;
+      if (is_absent) absent.push_back(d);
+      if (!is_absent || !graph_.stands[d].empty()) still.push_back(d);
+    }
+    std::string reason = waiting_words(*call, single_);
+    if (!absent.empty())
+      reason += fmt::format(" for {}, which never called it", named(ranks_of(absent)));
+    if (!still.empty())
+      reason += fmt::format("{} {}", absent.empty() ? " for" : ";", stuck_words(still));
+    decide("waiting", culprits, call, std::move(reason));
+    return true;
+  }
+
+  // What holds ranks up that do not just not call the collective in question.
+  [[nodiscard]] std::string stuck_words(const std::vector<size_t>& digests) const {
+    std::vector<std::string> words;
+    for (const size_t d : digests) {
+      if (graph_.stands[d].empty()) {
+        const StuckCall* call = call_that_waits_for({d});
+        words.push_back(fmt::format("rank {}, which never called {}", rank_of(d),
+                                    words_of_call(*call, in_.matching)));
+        continue;
+      }
+      const StuckCall& call = graph_.calls[graph_.stands[d].front()];
+      words.push_back(fmt::format(
+          "rank {}, which does not get on in {}{}", rank_of(d), words_of_call(call, in_.matching),
+          call.done.empty()
+              ? ", although it called it"
+              : fmt::format(", although {} finished it", named(ranks_of(call.done)))));
+    }
+    return fmt::format("{}", fmt::join(words, " and "));
+  }
+
+  // "ranks 1, 3 wait in all_reduce #7 of pg (and in turn ranks 0, 2)": those that stand in the
+  // call, and those that wait for them.
+  [[nodiscard]] std::string waiting_words(const StuckCall& call,
+                                          const std::vector<size_t>& culprits) const {
+    std::vector<int> inside;
+    std::vector<int> behind;
+    for (const size_t d : blocked_) {
+      if (std::ranges::count(culprits, d) != 0) continue;
+      (std::ranges::count(call.inside, d) != 0 ? inside : behind).push_back(rank_of(d));
+    }
+    std::ranges::sort(inside);
+    std::ranges::sort(behind);
+    const std::string where = words_of_call(call, in_.matching);
+    if (inside.empty())
+      return fmt::format("{} wait{}", named(behind), behind.size() == 1 ? "s" : "");
+    std::string words =
+        fmt::format("{} wait{} in {}", named(inside), inside.size() == 1 ? "s" : "", where);
+    if (!behind.empty()) words += fmt::format(" (and {} elsewhere)", named(behind));
+    return words;
+  }
+
+  // The call that best shows it: where a culprit is missing; else where it is in the way; else
+  // where it stands itself.
+  [[nodiscard]] const StuckCall* call_that_waits_for(const std::vector<size_t>& culprits) const {
+    const auto has = [&](const std::vector<size_t>& members) {
+      return std::ranges::any_of(members,
+                                 [&](size_t d) { return std::ranges::count(culprits, d) != 0; });
+    };
+    const StuckCall* best = nullptr;
+    int best_rank = 0;
+    size_t best_place = SIZE_MAX;
+    for (const StuckCall& call : graph_.calls) {
+      int rank = has(call.not_called) ? 3 : has(call.queued) ? 2 : has(call.inside) ? 1 : 0;
+      if (rank > 0 && call.instance) rank += 3;  // a collective tells more than a message
+      const size_t place = call.instance ? *call.instance : SIZE_MAX - 1;
+      if (best == nullptr || std::pair(-rank, place) < std::pair(-best_rank, best_place)) {
+        best = &call;
+        best_rank = rank;
+        best_place = place;
+      }
+    }
+    return best;
+  }
+
+  Hang finished() {
+    if (call_->instance) {
+      const Instance& instance = in_.matching.instances[*call_->instance];
+      hang_.communicator = in_.matching.groups[instance.group].name;
+      hang_.function = instance.function;
+      hang_.sequence = instance.sequence;
+    } else {
+      const Message& message = in_.matching.messages[*call_->message];
+      hang_.communicator = in_.matching.groups[message.group].name;
+      hang_.function = message.send ? schema::Function::kSend : schema::Function::kRecv;
+    }
+    for (const size_t d : blocked_) {
+      if (std::ranges::count(hang_.culprits, rank_of(d)) == 0) hang_.waiting.push_back(rank_of(d));
+    }
+    std::ranges::sort(hang_.waiting);
+    for (const int rank : hang_.culprits) add_rank(rank);
+    for (const int rank : hang_.waiting) add_rank(rank);
+    return std::move(hang_);
+  }
+
+  void add_rank(int rank) {
+    HungRank hung{.rank = rank, .state = {}, .last = {}, .since_ns = {}};
+    const std::optional<size_t> digest = progress_.digest_of(rank);
+    if (!digest) {
+      hung.state = word_of(MemberState::kNoData);
+      hung.last = "left no trace";
+      hang_.ranks.push_back(std::move(hung));
+      return;
+    }
+    const auto& stands = graph_.stands[*digest];
+    const StuckCall* own = stands.empty() ? nullptr : &graph_.calls[stands.front()];
+    hung.state = word_of(state_towards_call(rank, own));
+    hung.last = last_words_of(in_.digests[*digest], in_.traces[*digest], own, in_.matching);
+    if (!is_a_dump(in_.digests[*digest])) hung.since_ns = silence_of(in_.digests[*digest]);
+    hang_.ranks.push_back(std::move(hung));
+  }
+
+  // Towards the call that the hang is told by, if the rank is a member; else towards its own.
+  [[nodiscard]] MemberState state_towards_call(int rank, const StuckCall* own) const {
+    for (const StuckCall* call : {call_, own}) {
+      if (call == nullptr) continue;
+      if (call->instance) {
+        const Instance& instance = in_.matching.instances[*call->instance];
+        if (std::ranges::count(in_.matching.groups[instance.group].members, rank) != 0)
+          return progress_.state_of(instance, rank);
+      } else {
+        const Message& message = in_.matching.messages[*call->message];
+        if (message.from == rank || message.to == rank) return progress_.state_of(message, rank);
+      }
+    }
+    return MemberState::kNotCalled;
+  }
+
+  const HangInput& in_;
+  CollectiveProgress progress_;
+  WaitGraph graph_;
+  std::vector<size_t> blocked_;  // digests that stand in something
+  std::vector<size_t> single_;   // culprits that are not part of a circle
+  Hang hang_;
+  const StuckCall* call_ = nullptr;
+  int64_t longest_wait_ns_ = 0;
+  bool dumped_ = false;
+};
+
+}  // namespace
+
+std::optional<Hang> find_hang(const HangInput& input) { return HangFinder(input).run(); }
+
+}  // namespace dprof::analyzer

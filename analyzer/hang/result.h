@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why nothing went on, and who was waited for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer {
+
+// What a rank was at when everything stood still.
+struct HungRank {
+  int rank = 0;
+  std::string state;  // not_called, queued, running, done, no_data
+  std::string last;   // the last thing that it is known to have done, in words; "" = unknown
+  std::optional<int64_t> since_ns;  // for how long nothing more was heard of it
+  DPROF_FIELDS(rank, state, last, since_ns);
+};
+
+struct Hang {
+  std::string state;  // waiting, mismatch, deadlock, dead
+  std::vector<int> culprits;
+  std::vector<int> waiting;
+  std::string communicator;
+  schema::Function function{};
+  std::optional<int64_t> sequence;
+  std::string reason;           // one sentence: how it was decided
+  std::vector<HungRank> ranks;  // culprits first
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for whom, over all communicators: a rank waits in the calls that it stands in, and a
+// call waits for the members that have not come to it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/hang/progress.h"
+
+namespace dprof::analyzer {
+
+// One collective or message in which somebody stands.
+struct StuckCall {
+  std::optional<size_t> instance;
+  std::optional<size_t> message;
+  std::vector<size_t> inside;      // digests that stand in it
+  std::vector<size_t> not_called;  // digests
+  std::vector<size_t> queued;      // digests
+  std::vector<int> no_data;        // ranks without a trace
+  std::vector<size_t> done;        // digests that are through
+};
+
+struct WaitGraph {
+  std::vector<StuckCall> calls;             // by first call
+  std::vector<std::vector<size_t>> stands;  // [digest]: the calls it stands in
+  // What everything waits for in the end, each sorted by digest: ranks that others wait for (or
+  // that alone have not finished what the others have), and that wait for nobody. Several in one:
+  // they wait for each other in a circle.
+  std::vector<std::vector<size_t>> sinks;
+};
+
+// O(members of the collectives in which somebody stands).
+[[nodiscard]] WaitGraph wait_graph_of(const CollectiveProgress& progress, const Matching& matching);
+
+}  // namespace dprof::analyzer

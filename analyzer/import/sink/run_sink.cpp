@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/import/sink/run_sink.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <set>
+
+#include "schema/diagnostics.h"
+#include "schema/trace_writer.h"
+
+namespace dprof::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kIndexName[] = "run.json";
+
+bool belongs_to_run(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return file.extension() == ".dprof" || name == kIndexName || name.ends_with(".dprof-wal") ||
+         name.ends_with(".dprof-shm") || name.ends_with(".dprof-journal");
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    files.push_back(entry->path());
+  }
+  return files;
+}
+
+std::string random_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+// "worker3.1694128201557.pt.trace.json.gz": 3. The last resort.
+std::optional<int> rank_in_name(const fs::path& file) {
+  const std::string name = file.filename().string();
+  for (const std::string_view word : {"rank", "worker"}) {
+    size_t at = name.find(word);
+    if (at == std::string::npos) continue;
+    at += word.size();
+    while (at < name.size() && (name[at] == '-' || name[at] == '_')) ++at;
+    int rank = 0;
+    const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), rank);
+    if (error == std::errc() && rank >= 0) return rank;
+  }
+  return std::nullopt;
+}
+
+// What the run knows of a trace.
+struct Placed {
+  Written trace;
+  size_t file = 0;  // of the summary
+};
+
+}  // namespace
+
+struct RunSink::Impl {
+  fs::path run;
+  fs::path hidden;
+  bool overwrite = false;
+  std::string run_id = random_id();
+
+  std::vector<Placed> written;
+  ImportSummary summary;
+
+  ~Impl() {
+    std::error_code error;
+    if (!hidden.empty()) fs::remove_all(hidden, error);
+  }
+
+  Status settle_ranks();
+  Status name_traces();
+  Status complete(const Written& trace, const Diagnostic& remark) const;
+  Status write_index() const;
+  Status place();
+};
+
+RunSink::RunSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunSink::~RunSink() = default;
+
+Result<std::unique_ptr<RunSink>> RunSink::create(const fs::path& run, bool overwrite) {
+  std::error_code error;
+  if (fs::exists(run, error) && !fs::is_directory(run, error)) {
+    return fail(Code::kUsage, fmt::format("{}: is a file, not a folder", run.string()),
+                "-o names the folder of the run to make");
+  }
+  if (!overwrite && std::ranges::any_of(files_in(run), belongs_to_run)) {
+    return fail(Code::kUsage, fmt::format("{}: holds a run already", run.string()),
+                "choose another folder, or --overwrite");
+  }
+  if (fs::exists(run / "recorders" / "meeting.json", error)) {
+    return fail(Code::kUsage, fmt::format("{}: is being recorded into", run.string()),
+                "choose another folder");
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->run = run;
+  impl->overwrite = overwrite;
+  fs::path whole = fs::absolute(run, error).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  fs::create_directories(whole.parent_path(), error);
+  const fs::path hidden =
+      whole.parent_path() / fmt::format(".{}.importing-{}-{}", whole.filename().string(), getpid(),
+                                        impl->run_id.substr(0, 4));
+  if (!fs::create_directory(hidden, error)) {
+    return fail(Code::kIo, fmt::format("{}: {}", hidden.string(), error.message()),
+                "the folder beside RUN must be writable");
+  }
+  impl->hidden = hidden;
+  return std::unique_ptr<RunSink>(new RunSink(std::move(impl)));
+}
+
+std::unique_ptr<FileSink> RunSink::file(size_t number, const fs::path& path,
+                                        std::string_view format,
+                                        const ImportProgress& progress) const {
+  return std::make_unique<FileSink>(
+      FileSink::Place{impl_->hidden, fmt::format("{:06}", number), impl_->run_id}, path, format,
+      progress);
+}
+
+void RunSink::add(FileResult result) {
+  ImportSummary& summary = impl_->summary;
+  summary.damaged = summary.damaged || result.damaged;
+  for (Diagnostic& diagnostic : result.diagnostics)
+    summary.diagnostics.push_back(std::move(diagnostic));
+  for (Written& trace : result.traces)
+    impl_->written.push_back({std::move(trace), summary.files.size()});
+  if (result.file) summary.files.push_back(*std::move(result.file));
+}
+
+// Adds what is known only at the end to a trace that is written.
+Status RunSink::Impl::complete(const Written& trace, const Diagnostic& remark) const {
+  const Result<std::unique_ptr<schema::TraceWriter>> writer =
+      schema::TraceWriter::reopen(trace.path);
+  if (!writer.ok()) return fail(writer.error());
+  (*writer)->set_meta("rank", std::to_string(*trace.rank));
+  const int64_t text = (*writer)->intern(remark.text);
+  if (Status done = (*writer)->append(schema::DiagnosticRow{.code = remark.code,
+                                                            .severity = remark.severity,
+                                                            .count = remark.count,
+                                                            .text_id = text});
+      !done.ok()) {
+    return done;
+  }
+  const Result<bool> finished = (*writer)->finish();
+  if (!finished.ok()) return fail(finished.error());
+  return Done{};
+}
+
+// What the files say counts. Where none of the others says anything, their names may; else they
+// take the free ranks in the order in which they were given.
+Status RunSink::Impl::settle_ranks() {
+  std::set<int> taken;
+  std::vector<Written*> without;
+  for (auto& [trace, file] : written) {
+    trace.rank ? (void)taken.insert(*trace.rank) : without.push_back(&trace);
+  }
+  std::set<int> named = taken;
+  const bool by_name = std::ranges::all_of(without, [&](const Written* trace) {
+    const std::optional<int> rank = rank_in_name(trace->from);
+    return rank && named.insert(*rank).second;
+  });
+  int next = 0;
+  for (Written* trace : without) {
+    while (taken.contains(next)) ++next;
+    trace->rank = by_name ? *rank_in_name(trace->from) : next;
+    taken.insert(*trace->rank);
+    Diagnostic remark = make_diagnostic(
+        "import_no_rank", fmt::format("{} does not tell its rank; it is rank {} by {}",
+                                      trace->from.filename().string(), *trace->rank,
+                                      by_name ? "its name" : "the order of the files"));
+    if (Status done = complete(*trace, remark); !done.ok()) return done;
+    summary.diagnostics.push_back(std::move(remark));
+  }
+  return Done{};
+}
+
+Status RunSink::Impl::name_traces() {
+  std::ranges::stable_sort(written, {}, [](const Placed& placed) { return placed.trace.rank; });
+  int last_rank = -1;
+  int again = 0;
+  for (auto& [trace, file] : written) {
+    again = *trace.rank == last_rank ? again + 1 : 0;
+    last_rank = *trace.rank;
+    const std::string name = again == 0 ? fmt::format("rank-{:05}.dprof", last_rank)
+                                        : fmt::format("rank-{:05}.{}.dprof", last_rank, again);
+    std::error_code error;
+    fs::rename(trace.path, hidden / name, error);
+    if (error) return fail(Code::kIo, fmt::format("{}: {}", name, error.message()));
+    trace.path = hidden / name;
+    std::vector<int>& ranks = summary.files[file].ranks;
+    if (std::ranges::find(ranks, last_rank) == ranks.end()) ranks.push_back(last_rank);
+  }
+  return Done{};
+}
+
+Status RunSink::Impl::write_index() const {
+  nlohmann::ordered_json json;
+  json["schema"] = "dprof.run/1";
+  json["id"] = run_id;
+  json["command"] = "";
+  json["world_size"] = nullptr;
+  json["recorders"] = nlohmann::ordered_json::array();
+  json["traces"] = nlohmann::ordered_json::array();
+  for (const auto& [trace, file] : written) {
+    if (trace.world_size) json["world_size"] = *trace.world_size;
+    json["traces"].push_back({{"file", trace.path.filename().string()},
+                              {"rank", *trace.rank},
+                              {"host", trace.host},
+                              {"ended", trace.cut ? "recovered" : "complete"}});
+  }
+  json["diagnostics"] = nlohmann::ordered_json::array();
+  for (const Diagnostic& diagnostic : summary.diagnostics) {
+    json["diagnostics"].push_back({{"code", diagnostic.code}, {"text", diagnostic.text}});
+  }
+  std::ofstream file(hidden / kIndexName);
+  file << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  file.close();
+  if (file.good()) return Done{};
+  return fail(Code::kIo, fmt::format("{}: could not be written", (run / kIndexName).string()));
+}
+
+// A new or empty folder is replaced in one step. In one that holds other files the old run's are
+// deleted and the new ones moved in.
+Status RunSink::Impl::place() {
+  std::error_code error;
+  fs::rename(hidden, run, error);
+  if (!error) {
+    hidden.clear();
+    return Done{};
+  }
+  for (const fs::path& file : files_in(run)) {
+    if (belongs_to_run(file)) fs::remove(file, error);
+  }
+  for (const fs::path& file : files_in(hidden)) {
+    fs::rename(file, run / file.filename(), error);
+    if (error) {
+      return fail(Code::kIo,
+                  fmt::format("{}: {}", (run / file.filename()).string(), error.message()));
+    }
+  }
+  return Done{};
+}
+
+Result<ImportSummary> RunSink::finish() {
+  for (const auto part : {&Impl::settle_ranks, &Impl::name_traces}) {
+    if (const Status done = (impl_.get()->*part)(); !done.ok()) return fail(done.error());
+  }
+  if (const Status done = impl_->write_index(); !done.ok()) return fail(done.error());
+  if (const Status done = impl_->place(); !done.ok()) return fail(done.error());
+  return std::move(impl_->summary);
+}
+
+}  // namespace dprof::analyzer

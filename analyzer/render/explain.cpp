@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/render/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analyzer/render/communication.h"
+#include "analyzer/render/evidence.h"
+#include "analyzer/render/finding_tree.h"
+#include "analyzer/render/findings.h"
+#include "analyzer/render/mean_step.h"
+#include "analyzer/render/replay.h"
+#include "analyzer/rules/rules.h"
+#include "base/format.h"
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr double kLeastCompared = 0.001;   // of a step: smaller parts are not compared
+constexpr double kAlikeStepShare = 0.005;  // of a step
+constexpr double kContention = 1.05;
+constexpr size_t kMostEvidence = 8;
+
+std::string signed_text(const StepUnit& unit, double ns) {
+  return (ns < 0 ? "-" : "+") + unit.number(std::abs(ns));
+}
+
+// The culprit that the finding speaks of, if it speaks of one.
+const Straggler* straggler_of(const Report& report, const Finding& finding) {
+  if (!report.stragglers || finding.caused_by) return nullptr;
+  for (const Straggler& s : *report.stragglers) {
+    const bool same_rank =
+        s.rank ? finding.ranks.size() >= 1 && std::ranges::count(finding.ranks, *s.rank) > 0
+               : finding.ranks.empty();
+    if (same_rank && finding.cost_ns == s.cost_ns && finding.cause == s.cause) return &s;
+  }
+  return nullptr;
+}
+
+class Explainer {
+ public:
+  Explainer(const Report& report, size_t index, const EvidenceSources& sources)
+      : report_(report),
+        finding_((*report.findings)[index]),
+        index_(index),
+        sources_(sources),
+        unit_(unit_of(report)),
+        step_ns_(median_step(report)) {}
+
+  Explanation explain() const {
+    Explanation e{.number = index_ + 1,
+                  .of = report_.findings->size(),
+                  .title = priced_title(finding_, step_ns_),
+                  .about = about(),
+                  .detail = finding_.detail,
+                  .advice = finding_.advice,
+                  .parts = {}};
+    for (ExplainedPart part :
+         {belongs(), decided(), comparison(), price(), evidence(), refuted(), ruled_out()}) {
+      if (!part.points.empty() || !part.table.empty() || !part.commands.empty())
+        e.parts.push_back(std::move(part));
+    }
+    return e;
+  }
+
+ private:
+  [[nodiscard]] std::string about() const;
+  [[nodiscard]] ExplainedPart belongs() const;
+  [[nodiscard]] ExplainedPart decided() const;
+  [[nodiscard]] ExplainedPart comparison() const;
+  [[nodiscard]] ExplainedPart price() const;
+  [[nodiscard]] ExplainedPart evidence() const;
+  [[nodiscard]] ExplainedPart refuted() const;
+  [[nodiscard]] ExplainedPart ruled_out() const;
+  [[nodiscard]] std::string silent_rules() const;
+  [[nodiscard]] size_t groups_in_steps() const;
+  void rule_out_communication(std::vector<std::string>& points) const;
+  void rule_out_recording(std::vector<std::string>& points) const;
+
+  const Report& report_;
+  const Finding& finding_;
+  size_t index_;
+  const EvidenceSources& sources_;
+  StepUnit unit_;
+  std::optional<double> step_ns_;
+};
+
+std::string Explainer::about() const {
+  std::string text = fmt::format("{} · {}", finding_.rule, word_of(finding_.severity));
+  if (!finding_.cause.empty()) text += " · " + finding_.cause;
+  if (finding_.confidence > 0) text += fmt::format(" · confidence {:.2f}", finding_.confidence);
+  return text;
+}
+
+// Where it stands among the others: what it goes back to, or what goes back to it.
+ExplainedPart Explainer::belongs() const {
+  ExplainedPart part{.title = "WHAT BELONGS TO IT", .points = {}, .table = {}, .commands = {}};
+  const auto named = [&](size_t index) {
+    return fmt::format("{} {}", index + 1, priced_title((*report_.findings)[index], step_ns_));
+  };
+  for (const FindingNode& node : finding_tree(*report_.findings)) {
+    if (node.index == index_) {
+      for (const size_t symptom : node.symptoms)
+        part.points.push_back("symptom: " + named(symptom));
+    } else if (std::ranges::count(node.symptoms, index_) > 0) {
+      part.points.push_back(
+          fmt::format("this is a symptom, which should go with its cause: {}", named(node.index)));
+    }
+  }
+  return part;
+}
+
+ExplainedPart Explainer::decided() const {
+  ExplainedPart part{
+      .title = "HOW IT WAS DECIDED", .points = finding_.decided_by, .table = {}, .commands = {}};
+  const Straggler* s = straggler_of(report_, finding_);
+  if (s == nullptr) return part;
+  if (part.points.empty()) {
+    part.points.push_back(fmt::format(
+        "own work of each rank between two meetings was compared with the others' median, over {}; "
+        "{} own delay per step, {}",
+        plural(s->n, "steady step"), format_ms({s->own_delay_ns}), s->shape));
+  }
+  const bool whole_stage = s->host.empty() && !s->host_ranks.empty();  // it is the role itself
+  if (!s->role.empty() && !whole_stage)
+    part.points.push_back(fmt::format("compared with ranks of the same role only: {}", s->role));
+  if (s->onset_step) part.points.push_back(fmt::format("it began in step {}", *s->onset_step));
+  if (!s->host.empty()) {
+    part.points.push_back(
+        fmt::format("most ranks of host {} share it (ranks {}): the host is the likelier cause",
+                    s->host, rank_list(s->host_ranks)));
+  }
+  return part;
+}
+
+// Of one rank: its parts of a step against the other ranks' medians. What differs most decides,
+// what does not differ is ruled out.
+ExplainedPart Explainer::comparison() const {
+  ExplainedPart part{.title = {}, .points = {}, .table = {}, .commands = {}};
+  if (finding_.ranks.size() != 1 || !report_.breakdown) return part;
+  const int rank = finding_.ranks.front();
+  std::optional<MeanStep> own;
+  std::vector<MeanStep> others;
+  for (const RankBreakdown& one : report_.breakdown->per_rank) {
+    std::optional<MeanStep> step = mean_step(report_, one);
+    if (!step) continue;
+    step = with_hidden_in_phases(*std::move(step));
+    if (one.rank == rank) {
+      own = step;
+    } else {
+      others.push_back(*step);
+    }
+  }
+  if (!own || others.empty()) return part;
+  part.title = fmt::format("RANK {} AGAINST THE OTHERS, {} PER STEP", rank, unit_.name());
+  part.table.push_back({"part", fmt::format("rank {}", rank),
+                        others.size() == 1 ? "the other" : "others' median", "difference"});
+  std::string alike;
+  for (size_t c = 0; c < kCategories; ++c) {
+    std::vector<double> values;
+    for (const MeanStep& other : others) values.push_back(other.category_ns[c]);
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    const double usual = *middle;
+    const std::string name(title_of(static_cast<Category>(c)));
+    const double difference = own->category_ns[c] - usual;
+    if (std::max(own->category_ns[c], usual) < kLeastCompared * own->wall_ns) continue;
+    if (std::abs(difference) < kAlikeStepShare * own->wall_ns) {
+      alike += fmt::format("{}{}", alike.empty() ? "" : ", ", name);
+      continue;
+    }
+    part.table.push_back({name, unit_.number(own->category_ns[c]), unit_.number(usual),
+                          signed_text(unit_, difference)});
+  }
+  if (part.table.size() == 1) part.table.clear();
+  if (!alike.empty()) {
+    part.points.push_back(
+        fmt::format("alike, by less than {} of a step: {}", format_share(kAlikeStepShare), alike));
+  }
+  return part;
+}
+
+ExplainedPart Explainer::price() const {
+  ExplainedPart part{.title = "WHAT IT COSTS", .points = {}, .table = {}, .commands = {}};
+  if (!finding_.cost_ns) {
+    part.points.emplace_back("no price: what it costs cannot be told from this recording");
+    return part;
+  }
+  const int64_t cost = *finding_.cost_ns;
+  std::string text = format_ms({cost}) + " per step";
+  if (step_ns_) {
+    text += fmt::format(", {} of the median step ({})",
+                        format_share(static_cast<double>(cost) / *step_ns_),
+                        format_ms({static_cast<int64_t>(*step_ns_)}));
+  }
+  if (const std::optional<int64_t> steps = steady_steps(report_)) {
+    text += fmt::format("; {} over the {}", format_duration({cost * *steps}),
+                        plural(*steps, "steady step"));
+  }
+  part.points.push_back(std::move(text));
+  if (finding_.bound_ns) {
+    part.points.push_back(fmt::format("with 95 % confidence from {} to {} per step",
+                                      format_ms({std::max<int64_t>(0, cost - *finding_.bound_ns)}),
+                                      format_ms({cost + *finding_.bound_ns})));
+  } else {
+    part.points.emplace_back(
+        "no interval: no replay computed this price, take it as an upper bound");
+  }
+  if (finding_.bound_ns) {
+    if (const std::string replay = identity_text(report_); !replay.empty())
+      part.points.push_back(
+          "found from who would be last in each step, in a pipeline by a replay of it; as a check, " +
+          replay);
+  }
+  return part;
+}
+
+ExplainedPart Explainer::evidence() const {
+  ExplainedPart part{.title = "EVIDENCE", .points = {}, .table = {}, .commands = {}};
+  if (finding_.evidence.empty()) return part;
+  const size_t shown = std::min(kMostEvidence, finding_.evidence.size());
+  part.table.push_back({"rank", "table", "rows", "when", "for", "trace"});
+  for (size_t i = 0; i < shown; ++i) {
+    const Evidence& e = finding_.evidence[i];
+    const EvidencePlace place = place_of(e, sources_);
+    part.table.push_back(
+        {fmt::to_string(e.rank), e.table,
+         e.rows.empty() ? "" : format_count(static_cast<int64_t>(e.rows.size())), place.when,
+         e.end_ns > e.start_ns ? format_duration({e.end_ns - e.start_ns}) : "", place.trace});
+    if (!place.command.empty()) part.commands.push_back(place.command);
+  }
+  if (shown < finding_.evidence.size()) {
+    part.points.push_back(
+        fmt::format("and {} more (--format json has them all)", finding_.evidence.size() - shown));
+  }
+  return part;
+}
+
+ExplainedPart Explainer::refuted() const {
+  return {
+      .title = "WHAT WOULD REFUTE IT", .points = finding_.refuted_by, .table = {}, .commands = {}};
+}
+
+// Of the finding's family, those that found nothing here.
+std::string Explainer::silent_rules() const {
+  const std::string_view own = finding_.rule;
+  const std::string_view family = own.substr(0, own.find('.') + 1);
+  std::string names;
+  for (const Family& one : all_families()) {
+    for (const Rule& rule : one.rules) {
+      const bool fired = std::ranges::count(*report_.findings, rule.name, &Finding::rule) > 0;
+      if (rule.detect != nullptr && !fired && !family.empty() && rule.name.starts_with(family))
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", rule.name);
+    }
+  }
+  return names;
+}
+
+// Communicators with collectives in steady steps.
+size_t Explainer::groups_in_steps() const {
+  std::set<std::string> names;
+  if (report_.collectives) {
+    for (const CollectiveSummary& one : *report_.collectives) {
+      if (one.per_step.value_or(0) > 0) names.insert(one.communicator);
+    }
+  }
+  return names.size();
+}
+
+void Explainer::rule_out_communication(std::vector<std::string>& points) const {
+  if (report_.run.steps && !report_.hang && report_.collectives && !report_.collectives->empty())
+    points.emplace_back("a hang: every collective came to its end");
+  // With fewer groups nothing could be compared.
+  constexpr size_t kFewestGroups = 3;
+  if (report_.slow_links && !has_slow_links(report_) && groups_in_steps() >= kFewestGroups)
+    points.emplace_back("a slow link: no group of ranks communicates slower than comparable ones");
+  if (report_.contention && report_.contention->factor < kContention &&
+      report_.contention->operators > 0) {
+    points.push_back(fmt::format(
+        "contention: beside a collective operators take {:.2f} times as long as alone ({})",
+        report_.contention->factor, plural(report_.contention->operators, "operator")));
+  }
+}
+
+void Explainer::rule_out_recording(std::vector<std::string>& points) const {
+  if (report_.memory && report_.memory->leaks && report_.memory->leaks->empty())
+    points.emplace_back("a leak: no rank's memory grows steadily");
+  if (report_.clock && report_.clock->hosts.size() > 1 && report_.clock->checked > 0 &&
+      report_.clock->violations == 0) {
+    points.push_back(fmt::format("clocks: none of {} ended on a rank before it had begun on all",
+                                 plural(report_.clock->checked, "collective")));
+  }
+  if (lost_records(report_.recording) == 0)
+    points.emplace_back("lost records: none, no figure is too small for that");
+  if (report_.recording.overhead && report_.recording.overhead->share &&
+      *report_.recording.overhead->share < kLeastCompared * 10) {
+    points.push_back(fmt::format("dprof itself: writing the records took {} of the costliest rank",
+                                 *report_.recording.overhead->share < 0.0005
+                                     ? "<0.1 %"
+                                     : format_share(*report_.recording.overhead->share)));
+  }
+}
+
+ExplainedPart Explainer::ruled_out() const {
+  ExplainedPart part{.title = "LOOKED AT AND RULED OUT", .points = {}, .table = {}, .commands = {}};
+  if (is_seen_from_one_rank(report_)) return part;  // what speaks against it may be left out
+  const Verdicts verdicts = verdicts_of(report_);
+  if (report_.stragglers && report_.stragglers->empty()) {
+    part.points.insert(part.points.end(), verdicts.good.begin(), verdicts.good.end());
+  } else if (straggler_of(report_, finding_) != nullptr && report_.stragglers->size() == 1 &&
+             report_.run.ranks > 2) {
+    part.points.emplace_back("another culprit: no other rank's own delay costs enough to be named");
+  }
+  rule_out_communication(part.points);
+  rule_out_recording(part.points);
+  if (const std::string silent = silent_rules(); !silent.empty())
+    part.points.push_back("rules of this family that did not fire: " + silent);
+  for (const std::string& unseen : verdicts.unseen)
+    part.points.push_back("not ruled out: " + unseen);
+  return part;
+}
+
+}  // namespace
+
+Result<Explanation> explain(const Report& report, int64_t number, const EvidenceSources& sources) {
+  const auto count = static_cast<int64_t>(report.findings ? report.findings->size() : 0);
+  if (number >= 1 && number <= count)
+    return Explainer(report, static_cast<size_t>(number - 1), sources).explain();
+  const std::string there =
+      !report.findings ? "no findings were computed from this run; `dprof report` says why"
+      : count == 0     ? "this run has no finding; `dprof report` says what was looked for"
+      : count == 1     ? "this run has one finding: --explain 1"
+                       : fmt::format("this run has findings 1 to {}", count);
+  return fail(Code::kUsage, fmt::format("--explain {}: there is no such finding", number), there);
+}
+
+}  // namespace dprof::analyzer

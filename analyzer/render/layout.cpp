@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/render/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr std::string_view kReset = "\x1b[0m";
+constexpr size_t kColumnGap = 2;
+
+std::string_view escape_of(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kStrong:
+      return "\x1b[1m";
+    case Style::kFaint:
+      return "\x1b[2m";
+    case Style::kGood:
+      return "\x1b[32m";
+    case Style::kWarn:
+      return "\x1b[33m";
+    case Style::kBad:
+      return "\x1b[1;31m";
+    case Style::kBar:
+      return "\x1b[36m";
+    case Style::kAccent:
+      return "\x1b[35m";
+  }
+  return "";
+}
+
+// Length of the UTF-8 sequence that begins at `at`; 0 if it is not a whole and allowed one.
+size_t sequence_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (size_t i = at + 1; i < at + length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  const bool c1 = first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+  return first < 0x20 || first == 0x7f || c1;
+}
+
+// A number and its unit, a value and its ± bound.
+bool belong_together(std::string_view before, std::string_view word) {
+  if (before.ends_with("±") || word.starts_with("±")) return true;
+  while (!word.empty() && std::string_view(".,;:)").find(word.back()) != std::string_view::npos) {
+    word.remove_suffix(1);
+  }
+  static constexpr std::array<std::string_view, 6> kUnits = {"s", "ms", "µs", "ns", "%", "steps/s"};
+  return std::ranges::count(kUnits, word) > 0 &&
+         before.find_first_of("0123456789") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string Painter::operator()(Style style, std::string_view text) const {
+  if (!colour_ || style == Style::kPlain || text.empty()) return std::string(text);
+  return fmt::format("{}{}{}", escape_of(style), text, kReset);
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = sequence_length(text, at);
+    const bool keep = length > 0 && !is_control(text.substr(at, length));
+    const bool blank = text[at] == '\n' || text[at] == '\t';
+    result += keep ? text.substr(at, length) : blank ? " " : "?";
+    at += std::max<size_t>(1, length);
+  }
+  return result;
+}
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '\x1b') {
+      at = std::min(text.size(), text.find('m', at)) + 1;
+      continue;
+    }
+    const bool continues = (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+    width += continues ? 0 : 1;
+    ++at;
+  }
+  return width;
+}
+
+std::string cut_to(std::string text, size_t width) {
+  if (display_width(text) <= width) return text;
+  while (!text.empty() && display_width(text) >= width) {
+    size_t last = text.size() - 1;
+    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0U) == 0x80U) --last;
+    text.resize(last);
+  }
+  return text + "…";
+}
+
+std::string pad_right(std::string_view text, size_t width) {
+  const size_t has = display_width(text);
+  return std::string(text) + std::string(width > has ? width - has : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, size_t width) {
+  const size_t has = display_width(text);
+  return std::string(width > has ? width - has : 0, ' ') + std::string(text);
+}
+
+std::vector<std::string> wrapped(std::string_view text, size_t width) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.size(), text.find(' ', at));
+    const std::string_view word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    if (!words.empty() && belong_together(words.back(), word)) {
+      words.back() += fmt::format(" {}", word);
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  std::vector<std::string> lines(1);
+  for (const std::string& word : words) {
+    std::string& line = lines.back();
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(word);
+    } else {
+      line += fmt::format("{}{}", line.empty() ? "" : " ", word);
+    }
+  }
+  return lines;
+}
+
+std::string paragraph_of(std::string_view lead, std::string_view text, size_t indent, size_t width,
+                         const Painter& paint, Style style) {
+  std::string result;
+  for (const std::string& part : wrapped(text, width > indent ? width - indent : 1)) {
+    result += result.empty() ? std::string(lead) : std::string(indent, ' ');
+    result += paint(style, part) + '\n';
+  }
+  return result;
+}
+
+std::string plural(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+}
+
+std::string bar(double share, size_t width) {
+  static constexpr std::array<std::string_view, 8> kEighths = {"",  "▏", "▎", "▍",
+                                                               "▌", "▋", "▊", "▉"};
+  if (!(share > 0)) return {};
+  const double eighths = std::round(std::min(share, 1.0) * static_cast<double>(width) * 8);
+  const auto count = std::max<size_t>(1, static_cast<size_t>(eighths));
+  std::string text;
+  for (size_t i = 0; i < count / 8; ++i) text += "█";
+  return text + std::string(kEighths[count % 8]);
+}
+
+std::string rank_list(std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  std::string text;
+  for (size_t at = 0; at < ranks.size();) {
+    size_t last = at;
+    while (last + 1 < ranks.size() && ranks[last + 1] <= ranks[last] + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += fmt::to_string(ranks[at]);
+    if (ranks[last] == ranks[at] + 1) text += fmt::format(", {}", ranks[last]);
+    if (ranks[last] > ranks[at] + 1) text += fmt::format("–{}", ranks[last]);
+    at = last + 1;
+  }
+  return text;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
+}
+
+std::vector<size_t> TextTable::widths() const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.title));
+  for (const std::vector<std::string>& row : rows_) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
+  }
+  return widths;
+}
+
+size_t TextTable::width() const {
+  size_t total = 0;
+  for (const size_t width : widths()) total += width + kColumnGap;
+  return total > 0 ? total - kColumnGap : 0;
+}
+
+std::string TextTable::render(size_t indent, const Painter& paint) const {
+  const std::vector<size_t> widths = this->widths();
+  std::string text;
+  const auto line = [&](const auto& cell, Style style) {
+    std::string content(indent, ' ');
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (c > 0) content += std::string(kColumnGap, ' ');
+      const bool left = columns_[c].align == Align::kLeft;
+      content += left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
+    }
+    content.erase(content.find_last_not_of(' ') + 1);
+    text += paint(style, content) + '\n';
+  };
+  line([&](size_t c) { return columns_[c].title; }, Style::kFaint);
+  for (const std::vector<std::string>& row : rows_) {
+    line([&](size_t c) { return c < row.size() ? row[c] : std::string(); }, Style::kPlain);
+  }
+  return text;
+}
+
+std::string without_trailing_blanks(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.size(), text.find('\n', at));
+    std::string_view line = text.substr(at, end - at);
+    const bool reset = line.ends_with(kReset);
+    if (reset) line.remove_suffix(kReset.size());
+    while (line.ends_with(' ')) line.remove_suffix(1);
+    result += line;
+    if (reset) result += kReset;
+    if (end < text.size()) result += '\n';
+    at = end + 1;
+  }
+  return result;
+}
+
+}  // namespace dprof::analyzer

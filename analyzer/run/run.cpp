@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/run/run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTraceSuffix = ".dprof";
+
+// A trace that could be opened, with what decides which of a rank's traces counts.
+struct Candidate {
+  TraceFile file;
+  std::string command;
+  bool has_rank = true;
+  bool has_steps = false;
+  int64_t restart_count = 0;
+  std::optional<int64_t> origin_realtime_ns;
+  std::optional<int64_t> origin_monotonic_raw_ns;
+  int64_t first_event_ns = 0;
+};
+
+// A time that can be added to another without overflow; damaged files hold anything.
+std::optional<int64_t> as_time(const std::optional<int64_t>& value) {
+  constexpr int64_t kLimit = int64_t{1} << 61;
+  if (!value || *value < -kLimit || *value > kLimit) return std::nullopt;
+  return value;
+}
+
+std::optional<int> as_int(const std::optional<int64_t>& value) {
+  if (!value || *value < 0 || *value > 100'000'000) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+Result<Candidate> read_candidate(const fs::path& path) {
+  const Result<schema::TraceReader> reader = schema::TraceReader::open(path);
+  if (!reader.ok()) return fail(reader.error());
+  const auto text = [&](std::string_view key) { return reader->meta(key).value_or(""); };
+  Candidate candidate;
+  TraceFile& file = candidate.file;
+  file.path = path;
+  const std::optional<int> rank = as_int(reader->meta_int("rank"));
+  candidate.has_rank = rank.has_value();
+  file.rank = rank.value_or(0);
+  file.local_rank = as_int(reader->meta_int("local_rank"));
+  file.world_size = as_int(reader->meta_int("world_size"));
+  file.host = text("host");
+  file.clock_id = text("clock_id");
+  file.ended = text("ended");
+  file.run_id = text("run_id");
+  file.exit_status = text("exit_status");
+  file.detail = text("detail");
+  candidate.command = text("command");
+  candidate.restart_count = reader->meta_int("restart_count").value_or(0);
+  candidate.origin_realtime_ns = as_time(reader->meta_int("origin_realtime_ns"));
+  candidate.origin_monotonic_raw_ns = as_time(reader->meta_int("origin_monotonic_raw_ns"));
+  candidate.first_event_ns = as_time(reader->meta_int("first_event_ns")).value_or(0);
+  const Result<int64_t> ranges = reader->count("step");
+  if (!ranges.ok()) return fail(ranges.error());
+  candidate.has_steps = *ranges > 0;
+  return candidate;
+}
+
+Result<std::vector<fs::path>> traces_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == kTraceSuffix) files.push_back(entry->path());
+  }
+  if (error) return fail(Code::kIo, fmt::format("{}: {}", folder.string(), error.message()));
+  if (files.empty()) {
+    return fail(Code::kNotFound,
+                fmt::format("{}: no trace (*.dprof) in this folder", folder.string()),
+                "give the folder that `dprof record -o` made");
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// run.json is an index that can be rebuilt: nothing is read from it, but that it is missing or
+// damaged is worth saying.
+void check_index(const fs::path& folder, Run& run) {
+  const fs::path path = folder / "run.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    run.diagnostics.push_back(make_diagnostic(
+        "no_run_json",
+        fmt::format("{}: no run.json; the traces' own meta was used", folder.string())));
+    return;
+  }
+  std::ifstream file(path);
+  const nlohmann::json index = nlohmann::json::parse(file, nullptr, false);
+  if (index.is_discarded() || !index.is_object()) {
+    run.diagnostics.push_back(make_diagnostic(
+        "no_run_json",
+        fmt::format("{}: not readable as JSON; the traces' own meta was used", path.string())));
+  }
+}
+
+// Expands folders; a path that is not there is an error of its own.
+Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& paths, Run& run) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      return fail(Code::kNotFound, fmt::format("{}: no such file or folder", path.string()),
+                  "give a run folder, or traces of one run");
+    }
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const Result<std::vector<fs::path>> found = traces_in(path);
+    if (!found.ok()) return fail(found.error());
+    check_index(path, run);
+    files.insert(files.end(), found->begin(), found->end());
+  }
+  return files;
+}
+
+std::string name_of(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(path, error);
+  fs::path used = error ? path : whole;
+  if (fs::is_regular_file(used, error)) used = used.parent_path();
+  return used.has_filename() ? used.filename().string() : used.parent_path().filename().string();
+}
+
+// A process without a rank (a launcher, a single process) is no rank of a job that has ranks.
+void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others) {
+  if (std::ranges::any_of(candidates, &Candidate::has_rank)) {
+    for (Candidate& candidate : candidates) {
+      if (!candidate.has_rank) others.push_back(std::move(candidate));
+    }
+    std::erase_if(candidates, [](const Candidate& c) { return !c.has_rank; });
+    return;
+  }
+  int next = 0;
+  for (Candidate& candidate : candidates) candidate.file.rank = next++;
+}
+
+// The trace that counts among several of one rank: the last one that trained.
+auto seniority(const Candidate& c) {
+  return std::make_tuple(c.has_steps, c.restart_count,
+                         c.origin_realtime_ns.value_or(0) + c.first_event_ns, c.file.path);
+}
+
+std::vector<Candidate> one_per_rank(std::vector<Candidate> candidates,
+                                    std::vector<Candidate>& others, Run& run) {
+  std::map<int, std::vector<Candidate>> by_rank;
+  for (Candidate& candidate : candidates) {
+    const int rank = candidate.file.rank;
+    by_rank[rank].push_back(std::move(candidate));
+  }
+  std::vector<Candidate> chosen;
+  for (auto& [rank, traces] : by_rank) {
+    const auto last = std::ranges::max_element(traces, {}, seniority);
+    if (traces.size() > 1) {
+      run.diagnostics.push_back(
+          make_diagnostic("several_traces",
+                          fmt::format("rank {} has {} traces; {} is used", rank, traces.size(),
+                                      last->file.path.filename().string()),
+                          static_cast<int64_t>(traces.size())));
+    }
+    chosen.push_back(std::move(*last));
+    traces.erase(last);
+    std::ranges::move(traces, std::back_inserter(others));
+  }
+  return chosen;
+}
+
+// Time 0 of a trace is its recorder's start. Recorders that share a clock are told apart by where
+// they started on it; the first one of each other clock is placed by the realtime clock, as well as
+// that goes.
+void place_on_axis(const Candidate& reference, std::vector<Candidate>& candidates,
+                   std::map<std::string, Candidate>& firsts) {
+  for (Candidate& candidate : candidates) {
+    const auto [entry, is_new] = firsts.try_emplace(candidate.file.clock_id, candidate);
+    Candidate& first = entry->second;
+    if (is_new && candidate.origin_realtime_ns && reference.origin_realtime_ns)
+      first.file.shift_ns = *candidate.origin_realtime_ns - *reference.origin_realtime_ns;
+    candidate.file.shift_ns = first.file.shift_ns;
+    if (candidate.origin_monotonic_raw_ns && first.origin_monotonic_raw_ns)
+      candidate.file.shift_ns +=
+          *candidate.origin_monotonic_raw_ns - *first.origin_monotonic_raw_ns;
+  }
+}
+
+std::string list_of(const std::vector<int>& ranks) {
+  constexpr size_t kShown = 8;
+  const std::vector<int> head(
+      ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(std::min(ranks.size(), kShown)));
+  return fmt::format("{}{}", fmt::join(head, ", "), ranks.size() > kShown ? ", …" : "");
+}
+
+void note_absent_ranks(Run& run) {
+  if (!run.world_size) return;
+  std::set<int> present;
+  for (const TraceFile& trace : run.traces) present.insert(trace.rank);
+  std::vector<int> absent;
+  for (int rank = 0; rank < *run.world_size; ++rank) {
+    if (!present.contains(rank)) absent.push_back(rank);
+  }
+  if (absent.empty()) return;
+  run.diagnostics.push_back(make_diagnostic(
+      "absent_rank",
+      fmt::format(
+          "no trace of rank {} (world size {}); hint: give the folders of all nodes together",
+          list_of(absent), *run.world_size),
+      static_cast<int64_t>(absent.size())));
+}
+
+void note_unfinished(Run& run) {
+  for (const TraceFile& trace : run.traces) {
+    if (!trace.ended.empty()) continue;
+    run.diagnostics.push_back(make_diagnostic(
+        "unfinished_trace",
+        fmt::format("{}: rank {} has no end; hint: still being recorded, or `dprof recover` it",
+                    trace.path.filename().string(), trace.rank)));
+  }
+}
+
+Status check_one_run(const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates) {
+    const Candidate& first = candidates.front();
+    if (candidate.file.run_id == first.file.run_id) continue;
+    return fail(Code::kUsage,
+                fmt::format("{} and {} are of different runs", first.file.path.string(),
+                            candidate.file.path.string()),
+                "give the folders or traces of one run; `dprof diff A B` compares two runs");
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<Run> open_run(const std::vector<fs::path>& paths) {
+  if (paths.empty()) return fail(Code::kUsage, "no run was given", "give a run folder");
+  Run run;
+  run.paths = paths;
+  run.name = name_of(paths.front());
+  const Result<std::vector<fs::path>> files = files_of(paths, run);
+  if (!files.ok()) return fail(files.error());
+
+  std::vector<Candidate> candidates;
+  std::optional<Error> first_error;
+  for (const fs::path& file : *files) {
+    Result<Candidate> candidate = read_candidate(file);
+    if (candidate.ok()) {
+      candidates.push_back(*std::move(candidate));
+      continue;
+    }
+    const Error& error = candidate.error();
+    run.damaged = true;
+    run.diagnostics.push_back(make_diagnostic(
+        "unreadable_trace",
+        error.hint.empty() ? error.what : fmt::format("{}; hint: {}", error.what, error.hint)));
+    if (!first_error) first_error = error;
+  }
+  if (candidates.empty()) return fail(*first_error);
+  if (const Status one = check_one_run(candidates); !one.ok()) return fail(one.error());
+
+  std::vector<Candidate> others;
+  settle_rankless(candidates, others);
+  std::vector<Candidate> chosen = one_per_rank(std::move(candidates), others, run);
+  std::map<std::string, Candidate> first_of_clock;
+  const Candidate reference = chosen.front();
+  place_on_axis(reference, chosen, first_of_clock);
+  place_on_axis(reference, others, first_of_clock);
+  for (Candidate& other : others) run.others.push_back(std::move(other.file));
+  for (Candidate& candidate : chosen) {
+    if (run.command.empty()) run.command = candidate.command;
+    if (!run.world_size) run.world_size = candidate.file.world_size;
+    run.traces.push_back(std::move(candidate.file));
+  }
+  note_absent_ranks(run);
+  note_unfinished(run);
+  return run;
+}
+
+}  // namespace dprof::analyzer

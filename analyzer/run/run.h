@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run: a folder of traces, or single traces, opened for reading.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/vocabulary/diagnostic.h"
+#include "base/result.h"
+
+namespace dprof::analyzer {
+
+// One rank's trace, as its `meta` tells. nullopt = unknown.
+struct TraceFile {
+  std::filesystem::path path;
+  int rank = 0;
+  std::optional<int> local_rank;
+  std::optional<int> world_size;
+  std::string host;
+  std::string clock_id;  // equal clock ids share one clock
+  std::string ended;     // complete, process_killed, recovered; "" = still open
+  std::string run_id;
+  std::string exit_status;  // exit:N or signal:N; "" = unknown
+  std::string detail;       // light, standard, full; "" = unknown
+  int64_t shift_ns = 0;     // added to the trace's times, gives the run's time axis
+};
+
+// Invariant  traces are sorted by rank, one for each rank; every one of them could be opened.
+struct Run {
+  std::vector<std::filesystem::path> paths;  // as given
+  std::string name;                          // last part of the folder's name
+  std::string command;
+  std::optional<int> world_size;
+  std::vector<TraceFile> traces;
+  // Further traces of the run, of which only the clock probes count: of launchers, of processes
+  // that were restarted.
+  std::vector<TraceFile> others;
+  std::vector<Diagnostic> diagnostics;  // missing ranks, unreadable files, no run.json …
+  bool damaged = false;  // a file could not be read: exit code 3, though there is a report
+};
+
+// Opens run folders or single trace files; several folders of one run id are one run. Fails only if
+// no trace at all could be read.
+Result<Run> open_run(const std::vector<std::filesystem::path>& paths);
+
+}  // namespace dprof::analyzer

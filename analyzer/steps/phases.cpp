@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/steps/phases.h"
+
+#include <algorithm>
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Marker;
+
+// A collective that the training thread called.
+struct CommCall {
+  TraceNs at;
+  TraceNs end;
+};
+
+std::vector<CommCall> calls_of(const RankDigest& digest) {
+  std::vector<CommCall> calls;
+  for (const CollectiveRecord& record : digest.collectives) {
+    const auto at = record.arrival();
+    if (at && record.by_training_thread)
+      calls.push_back({*at, record.end.value_or(digest.span.end)});
+  }
+  std::ranges::sort(calls, {}, &CommCall::at);
+  return calls;
+}
+
+std::span<const CommCall> calls_within(const std::vector<CommCall>& calls, Interval window) {
+  const auto first = std::ranges::lower_bound(calls, window.begin, {}, &CommCall::at);
+  const auto end = std::ranges::lower_bound(calls, window.end, {}, &CommCall::at);
+  return first < end ? std::span<const CommCall>(first, end) : std::span<const CommCall>();
+}
+
+// Ends of phases and begins of them both end a run of autograd nodes that no phase covers.
+std::vector<TraceNs> borders_of(const RankDigest& digest) {
+  std::vector<TraceNs> borders;
+  for (const PhaseRange& phase : digest.phases) {
+    borders.push_back(phase.span.begin);
+    borders.push_back(phase.span.end);
+  }
+  for (const StepRecord& step : digest.steps) {
+    borders.push_back(step.window.begin);
+    borders.push_back(step.window.end);
+  }
+  std::ranges::sort(borders);
+  return borders;
+}
+
+TraceNs next_border(const std::vector<TraceNs>& borders, TraceNs after) {
+  const auto next = std::ranges::upper_bound(borders, after);
+  return next == borders.end() ? TraceNs{INT64_MAX} : *next;
+}
+
+IntervalSet backward_marked(const RankDigest& digest) {
+  std::vector<Interval> marked;
+  for (const PhaseRange& phase : digest.phases) {
+    if (phase.marker == Marker::kBackward) marked.push_back(phase.span);
+  }
+  return union_of(std::move(marked));
+}
+
+// From the last sign of computation in a backward until the last collective that it called ended.
+Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
+                 std::span<const CommCall> calls) {
+  TraceNs begin = calls.back().at;
+  const auto next =
+      std::ranges::lower_bound(digest.autograd, backward.span.end, {}, &Interval::begin);
+  if (next != digest.autograd.begin())
+    begin = std::max(begin, std::min(std::prev(next)->end, backward.span.end));
+  TraceNs end = begin;
+  for (const CommCall& call : calls) end = std::max(end, call.end);
+  return {begin, std::min(end, backward.span.end)};
+}
+
+}  // namespace
+
+std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest) {
+  std::vector<PhaseRange> phases = digest.phases;
+  const IntervalSet unmarked = difference_of(digest.autograd, backward_marked(digest));
+  const std::vector<TraceNs> borders = borders_of(digest);
+  const std::vector<CommCall> calls = calls_of(digest);
+  for (size_t i = 0; i < unmarked.size();) {
+    const TraceNs border = next_border(borders, unmarked[i].begin);
+    Interval run = unmarked[i];
+    for (++i; i < unmarked.size() && unmarked[i].begin < border; ++i) run.end = unmarked[i].end;
+    for (const CommCall& call : calls_within(calls, {run.begin, std::max(border, run.end)}))
+      run.end = std::max(run.end, std::min(call.end, border));
+    phases.push_back({run, Marker::kBackward, 0});
+  }
+  std::ranges::stable_sort(phases, {}, [](const PhaseRange& p) { return p.span.begin; });
+  return phases;
+}
+
+std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases) {
+  std::erase_if(phases, [](const PhaseRange& p) { return p.span.empty(); });
+  std::ranges::stable_sort(phases, {}, [](const PhaseRange& p) { return p.span.begin; });
+  std::vector<TraceNs> borders;
+  for (const PhaseRange& phase : phases) {
+    borders.push_back(phase.span.begin);
+    borders.push_back(phase.span.end);
+  }
+  std::ranges::sort(borders);
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+
+  std::vector<PhasePiece> pieces;
+  std::vector<const PhaseRange*> active;  // in order of begin: the last one is the innermost
+  size_t next = 0;
+  for (size_t b = 0; b + 1 < borders.size(); ++b) {
+    std::erase_if(active, [&](const PhaseRange* p) { return p->span.end <= borders[b]; });
+    for (; next < phases.size() && phases[next].span.begin == borders[b]; ++next)
+      active.push_back(&phases[next]);
+    if (!active.empty()) pieces.push_back({{borders[b], borders[b + 1]}, active.back()->marker});
+  }
+  return pieces;
+}
+
+IntervalSet blocked_times(const RankDigest& digest, const std::vector<PhaseRange>& phases) {
+  const std::vector<CommCall> calls = calls_of(digest);
+  std::vector<Interval> in_phase;
+  for (const PhaseRange& phase : phases) {
+    const std::span<const CommCall> called = calls_within(calls, phase.span);
+    if (called.empty()) continue;
+    if (phase.marker == Marker::kBackward) {
+      in_phase.push_back(tail_of(phase, digest, called));
+      continue;
+    }
+    for (const CommCall& call : called)
+      in_phase.push_back({call.at, std::min(call.end, phase.span.end)});
+  }
+  std::vector<Interval> in_node;
+  for (const Interval& node : digest.autograd) {
+    for (const CommCall& call : calls_within(calls, node))
+      in_node.push_back({call.at, std::min(call.end, node.end)});
+  }
+  const IntervalSet presumed = union_of(
+      difference_of(union_of(std::move(in_phase)), digest.autograd), union_of(std::move(in_node)));
+  return union_of(difference_of(presumed, digest.ops), digest.waits);
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/interval.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer {
+
+// A step that is not like the others.
+struct OuterEvent {
+  int64_t step = 0;      // step index
+  std::string kind;      // checkpoint, validation, other
+  int64_t extra_ns = 0;  // beyond the median step
+  DPROF_FIELDS(step, kind, extra_ns);
+};
+
+struct StepsInfo {
+  int64_t count = 0;
+  int64_t first_steady = 0;  // step indices, both included
+  int64_t last_steady = 0;
+  int64_t steady = 0;     // how many: recording with --every leaves gaps between indices
+  int64_t median_ns = 0;  // over steady steps, of the longest rank's window
+  schema::StepSource source = schema::StepSource::kMarker;
+  std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = cannot be told
+  std::vector<OuterEvent> outer;       // among the steady steps, by index
+  DPROF_FIELDS(count, first_steady, last_steady, steady, median_ns, source, micro_steps, outer);
+};
+
+// A step of one rank on the run's axis.
+struct StepWindow {
+  int64_t index = 0;
+  Interval window;
+};
+
+struct AlignedStep {
+  int64_t index = 0;
+  std::vector<Interval> windows;  // one per entry of Steps::ranks
+  // Where its work lay on the GPU, one per entry of Steps::ranks (device_windows.h); nullopt = the
+  // rank launched none in it. Empty where no rank has any.
+  std::vector<std::optional<Interval>> device_windows;
+  int64_t longest_ns = 0;  // the longest rank's window
+  bool outer = false;      // a steady step with something extra: in totals, but not in the median
+};
+
+// Invariant  steps are in order of index, each with a window on every rank of `ranks`;
+//            first_steady <= last_steady are positions in `steps`.
+struct Steps {
+  std::vector<size_t> ranks;  // positions of the digests that have steps
+  std::vector<AlignedStep> steps;
+  size_t first_steady = 0;
+  size_t last_steady = 0;
+  StepsInfo info;
+
+  [[nodiscard]] std::span<const AlignedStep> steady() const {
+    return std::span(steps).subspan(first_steady, last_steady - first_steady + 1);
+  }
+  // An entry's step on the host until its next one begins: what lies between belongs to the one
+  // before.
+  [[nodiscard]] Interval until_next(size_t step, size_t entry) const;
+};
+
+}  // namespace dprof::analyzer

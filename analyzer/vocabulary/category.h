@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a moment of a step is spent on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace dprof::analyzer {
+
+// The parts of a step's wall time (docs/analysis/breakdown.md), in the order of the report. Every
+// nanosecond has exactly one.
+enum class Category : uint8_t {
+  kForward,
+  kBackward,
+  kOptimizer,
+  kOtherCompute,
+  kOverlapped,
+  kExposedWait,
+  kExposedTransfer,
+  kCopy,
+  kInputWait,
+  kSyncBubble,
+  kAllocator,
+  kHost,
+  kLaunch,
+  kDependency,
+  kIdle,
+  kProfiler,
+};
+inline constexpr size_t kCategories = 16;
+[[nodiscard]] std::string_view key_of(Category category);    // as in JSON: "exposed_wait"
+[[nodiscard]] std::string_view title_of(Category category);  // for people: "exposed wait"
+using CategoryNs = std::array<int64_t, kCategories>;
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user is told beside the figures: something was lost, doubted or not computed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fields.h"
+#include "schema/diagnostics.h"
+
+namespace dprof::analyzer {
+
+struct Diagnostic {
+  std::string code;  // of the catalogue
+  schema::Severity severity = schema::Severity::kInfo;
+  int64_t count = 1;
+  std::string text;  // with file and hint
+  DPROF_FIELDS(code, severity, count, text);
+};
+[[nodiscard]] Diagnostic make_diagnostic(std::string_view code, std::string text,
+                                         int64_t count = 1);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the rows that are not there were lost.
+#pragma once
+
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer {
+
+// Records that should have been there and are not. What an importer had no use for is none of them:
+// its diagnostics tell of that.
+[[nodiscard]] constexpr bool is_lost(schema::LossReason reason) {
+  return reason != schema::LossReason::kSkippedRow;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which receive of which rank took which send.
+#pragma once
+
+#include "analyzer/align/result.h"
+#include "analyzer/match/result.h"
+#include "analyzer/match/tokens.h"
+
+namespace dprof::analyzer {
+
+// Fills `messages` and `message_of` of a matching whose groups are known.
+//
+// Sends and receives of one pair of ranks, communicator and size belong together in the order of
+// their calls. (Tags are not recorded; messages of one size under several tags may be taken for
+// each other, which moves times, not counts.) A receive from any source takes the send that began
+// first of those that are left for its rank. Where clocks can be compared, no receive takes a send
+// that surely began after its end: its own was not recorded. O(messages log ranks).
+void match_messages(std::span<const RankDigest> digests, const Alignment& alignment,
+                    Matching& matching);
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the time of a matched collective or message divides into waiting for others and transfer:
+// what needs both the matching and the clocks.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analyzer/align/result.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/match/result.h"
+#include "base/interval.h"
+
+namespace dprof::analyzer {
+
+// Divides each instance into waiting and transfer, pairs sends with receives, and
+// orders instances by first arrival. The digests' times are on the axis of `alignment`; of ranks
+// that it has no bound for only durations are compared.
+void settle_times(Matching& matching, std::span<const RankDigest> digests,
+                  const Alignment& alignment);
+
+// What one rank's lattice needs of a collective: when it ran here, and from when on all were there.
+struct CommSpan {
+  Interval span;
+  TraceNs arrive;     // of the last member; >= span.end: never within it
+  size_t record = 0;  // position in the rank's collectives
+};
+
+// By begin. A message's time is divided by when both sides were there. For collectives and messages
+// that cannot be compared across ranks the transfer is taken to be the best one of the same group,
+// function and size. Those that never finished reach to the end of the trace.
+[[nodiscard]] std::vector<CommSpan> comm_spans(std::span<const RankDigest> digests,
+                                               const Matching& matching, size_t digest);
+
+}  // namespace dprof::analyzer

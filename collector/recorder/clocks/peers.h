@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other recorders of the run, as the loop of one recording sees them: how they are met, and
+// what their clocks said.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/clocks/clock_peers.h"
+#include "collector/recorder/clocks/meeting_point.h"
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/ranks/job.h"
+#include "collector/recorder/run/run_folder.h"
+
+namespace dprof::recorder {
+
+// Threading  one thread.
+class Peers {
+ public:
+  // `--meet` ("" = by the run folder alone). Where another recorder listens, waits for its answer,
+  // at most 10 s: the run's id must be known before anything is recorded.
+  static Result<Peers> meet(const std::string& where, const Job& job);
+
+  // The id of the run that was met; "" = this recorder or its folder decides.
+  [[nodiscard]] std::string run_id() const { return met_ ? met_->run_id : std::string(); }
+
+  // Starts to answer and to send probes. A recorder that stands alone has no port.
+  void start(const RunClock& clock, const RunFolder& folder, const Variables& variables);
+  // What others read of this recorder, and writing it into the run folder.
+  [[nodiscard]] RecorderFile& self() { return self_; }
+  [[nodiscard]] Status announce() const;
+
+  // Says that this recorder lives, and looks for whom to probe. Call each second.
+  void tick(RunFolder& folder);
+  // A trace is about to end: one burst more. At most once a second, at most 100 ms.
+  void before_end();
+  std::vector<schema::ClockProbeRow> take();
+
+  // Why clocks of other hosts are not known although they should be; `others` says that the job has
+  // ranks that were not started here.
+  [[nodiscard]] std::optional<std::string> complaint(bool others) const;
+
+ private:
+  std::string where_;
+  std::optional<MeetingPoint> point_;
+  std::optional<MeetPacket> met_;
+  std::filesystem::path folder_;
+  RecorderFile self_;
+  std::unique_ptr<ClockPeers> clocks_;
+  std::optional<std::string> failure_;
+  std::chrono::steady_clock::time_point next_last_burst_{};
+};
+
+}  // namespace dprof::recorder

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/common/lock_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_folder.h"
+
+namespace dprof::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+void set_age(const fs::path& path, int seconds) {
+  timespec times[2] = {};
+  clock_gettime(CLOCK_REALTIME, &times[0]);
+  times[0].tv_sec -= seconds;
+  times[1] = times[0];
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+TEST(LockFileTest, OneOwnerAtATime) {
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "lock";
+  {
+    const auto first = LockFile::take(path);
+    ASSERT_TRUE(first.ok() && *first);
+    EXPECT_TRUE(LockFile::is_held(path));
+    const auto second = LockFile::take(path);
+    ASSERT_TRUE(second.ok());
+    EXPECT_FALSE(*second);
+    set_age(path, 3600);
+    EXPECT_TRUE(LockFile::is_held(path)) << "on one machine the kernel knows";
+  }
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_FALSE(LockFile::is_held(path));
+}
+
+TEST(LockFileTest, AKilledOwnerIsNoticedAtOnce) {
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "lock";
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto held = LockFile::take(path);
+    _exit(held.ok() && *held ? 0 : 1);  // no destructor: as if killed
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(fs::exists(path));
+  EXPECT_FALSE(LockFile::is_held(path));
+  const auto taken = LockFile::take(path);
+  EXPECT_TRUE(taken.ok() && *taken);
+}
+
+TEST(LockFileTest, AnOwnerOnAnotherHostLivesWhileItBeats) {
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "lock";
+  std::ofstream(path) << "another boot";
+  EXPECT_TRUE(LockFile::is_held(path));
+  set_age(path, 30);
+  EXPECT_TRUE(LockFile::is_held(path));
+  set_age(path, 90);
+  EXPECT_FALSE(LockFile::is_held(path));
+  EXPECT_TRUE(fs::exists(path));
+  const auto taken = LockFile::take(path);
+  EXPECT_TRUE(taken.ok() && *taken);
+}
+
+TEST(LockFileTest, WithoutAFolderItFailsWithAReason) {
+  const auto taken = LockFile::take("/nowhere/at/all");
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().code, Code::kIo);
+  EXPECT_FALSE(taken.error().hint.empty());
+}
+
+}  // namespace
+}  // namespace dprof::recorder

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flight recorder: a trace that holds the last S seconds of its process, and whole what lay in
+// it when something happened.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "collector/recorder/control/capture.h"
+#include "collector/recorder/rows/trace_output.h"
+
+namespace dprof::recorder {
+
+// The trace is divided into segments of time, by the row numbers that each table had reached; rows
+// that ended before the horizon are deleted a segment at a time, and SQLite uses their pages again.
+// What is still open is never deleted, nor are the dictionaries (texts, threads, communicators).
+//
+// Invariant  every row that ended within the last S seconds is there; the trace holds at most
+//            S + 2 segments of rows besides open and pinned ones.
+// Threading  one thread.
+// Cost       about 0.5 us for each row that is deleted, at most a second's rows at once.
+class FlightRecorder {
+ public:
+  FlightRecorder(int64_t keep_ns, TraceOutput& output);
+
+  // Before a commit; `now_ns` is the time of the last record: a process that is silent keeps what
+  // it has.
+  void on_time(int64_t now_ns);
+  // Something happened: what is there now stays for good.
+  void pin(int64_t now_ns);
+  // At the end of the trace: leaves exactly the last S seconds, or all that is there (`whole`).
+  void finish(int64_t last_ns, bool whole);
+
+  // What the trace holds, in order of time; adjacent spans are joined.
+  [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
+
+ private:
+  static constexpr size_t kTables = 12;
+  struct Segment {
+    int64_t end_ns = 0;
+    std::array<int64_t, kTables> last_rows{};
+  };
+
+  [[nodiscard]] std::array<int64_t, kTables> last_rows();
+  void delete_before(int64_t horizon_ns, const std::array<int64_t, kTables>& last_rows);
+
+  int64_t keep_ns_;
+  int64_t segment_ns_;
+  TraceOutput& output_;
+  std::deque<Segment> segments_;
+  std::array<int64_t, kTables> pinned_;  // rows up to these stay
+  std::optional<int64_t> next_segment_ns_;
+  int64_t kept_from_ns_ = 0;
+  std::vector<KeptSpan> spans_;
+};
+
+// When a process hangs: a collective has been open for the limit, and for as long no step ended.
+class HangWatch {
+ public:
+  // Each hang pins rows; a process that only looks like one must not fill the disk.
+  static constexpr int kMostHangs = 4;
+
+  // The limit of a flight recorder that keeps so much: half of it, at least five seconds.
+  [[nodiscard]] static int64_t limit_of(int64_t keep_ns);
+
+  explicit HangWatch(int64_t limit_ns) : limit_ns_(limit_ns) {}
+
+  void on_step_end(int64_t end_ns);
+  // True once for each hang.
+  bool on_time(int64_t now_ns, std::optional<int64_t> oldest_open_collective_ns);
+
+ private:
+  int64_t limit_ns_;
+  int64_t last_step_end_ns_ = 0;
+  bool told_ = false;
+  int hangs_ = 0;
+};
+
+}  // namespace dprof::recorder

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/ranks/environment.h"
+
+#include <gmock/gmock.h>
+
+namespace dprof::recorder {
+namespace {
+
+using ::testing::Contains;
+
+const CollectorSettings kSettings{
+    .library = "/opt/lib/libdprof.so",
+    .socket = "/tmp/x/s",
+    .scale = {.tick0 = 5, .multiplier = 6, .shift = 7, .source = wire::ClockSource::kTsc},
+    .detail = "full"};
+
+TEST(EnvironmentTest, PutsTheCollectorInFront) {
+  Environment environment;
+  environment.set("LD_PRELOAD", "/usr/lib/other.so");
+  EXPECT_EQ(add_collector(environment, kSettings).nvtx, "");
+  EXPECT_EQ(environment.get("LD_PRELOAD"), "/opt/lib/libdprof.so:/usr/lib/other.so");
+  EXPECT_EQ(environment.get("NVTX_INJECTION64_PATH"), "/opt/lib/libdprof.so");
+  EXPECT_EQ(environment.get("DPROF_SOCKET"), "/tmp/x/s");
+  EXPECT_EQ(environment.get("DPROF_CLOCK"), "1 5 6 7");
+  EXPECT_THAT(environment.entries(), Contains("DPROF_DETAIL=full"));
+}
+
+TEST(EnvironmentTest, RemembersTheToolThatItReplaces) {
+  Environment environment;
+  environment.set("NVTX_INJECTION64_PATH", "/opt/other.so");
+  EXPECT_EQ(add_collector(environment, kSettings).nvtx, "/opt/other.so");
+}
+
+TEST(EnvironmentTest, YieldLeavesAnotherToolsCudaInjection) {
+  CollectorSettings settings = kSettings;
+  const auto left_after = [&settings](const char* mode, const char* before) {
+    settings.cuda = mode;
+    Environment environment;
+    if (before[0] != '\0') environment.set("CUDA_INJECTION64_PATH", before);
+    add_collector(environment, settings);
+    return environment.get("CUDA_INJECTION64_PATH");
+  };
+  EXPECT_EQ(left_after("cupti", "/opt/other.so"), "/opt/lib/libdprof.so");
+  EXPECT_EQ(left_after("yield", "/opt/other.so"), "/opt/other.so");
+  EXPECT_EQ(left_after("yield", ""), "/opt/lib/libdprof.so");
+  EXPECT_EQ(left_after("off", "/opt/other.so"), "/opt/other.so");
+  EXPECT_EQ(left_after("off", ""), "");
+}
+
+TEST(EnvironmentTest, LeavesAnOwnThreadCountAlone) {
+  Environment unset, set;
+  set.set("OMP_NUM_THREADS", "8");
+  add_rank(unset, 1, 2, 29500);
+  add_rank(set, 1, 2, 29500);
+  EXPECT_EQ(unset.get("OMP_NUM_THREADS"), "1");
+  EXPECT_EQ(set.get("OMP_NUM_THREADS"), "8");
+  EXPECT_EQ(unset.get("RANK"), "1");
+  EXPECT_EQ(unset.get("LOCAL_WORLD_SIZE"), "2");
+  EXPECT_EQ(unset.get("MASTER_PORT"), "29500");
+}
+
+}  // namespace
+}  // namespace dprof::recorder

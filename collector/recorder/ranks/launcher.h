@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the command, once or once for each rank, and watches how it ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/ranks/environment.h"
+#include "collector/recorder/ranks/output_lines.h"
+
+namespace dprof::recorder {
+
+// How a process ended, as waitpid() tells.
+struct ExitStatus {
+  int wait_status = 0;
+  [[nodiscard]] int code() const;          // 128+N for signal N, as shells do
+  [[nodiscard]] std::string text() const;  // "exit:N" or "signal:N"
+};
+
+struct LaunchOptions {
+  std::vector<std::string> command;
+  std::optional<int> ranks;  // -n
+  // Between asking the other ranks to end and making them.
+  std::chrono::milliseconds grace{5000};
+};
+
+// With `ranks`, the first rank that fails decides: the others get SIGTERM, after the grace SIGKILL,
+// and its code is the command's. Without, the one child keeps this process's own output and input.
+// No child dies with the recorder: the end of the recorder must not end training.
+//
+// Threading  one thread, which has SIGCHLD and what is to be forwarded blocked (the children have
+//            not).
+class Launcher {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Launcher(LaunchOptions options, OutputLines& output)
+      : options_(std::move(options)), output_(output) {}
+
+  // Fails with kNotFound when there is no such command, with kUnsupported when it cannot be
+  // executed.
+  Status start(const Environment& environment);
+
+  // Collects children that ended, orphans of theirs too. Call after each SIGCHLD.
+  void reap();
+  // Ends what has to be ended by now; call at deadline().
+  void enforce(Clock::time_point now);
+  [[nodiscard]] std::optional<Clock::time_point> deadline() const { return kill_at_; }
+
+  // Hands a signal on to every child that lives.
+  void forward(int signal) const;
+
+  [[nodiscard]] bool running() const { return !running_.empty(); }
+  [[nodiscard]] bool is_child(pid_t pid) const;
+  [[nodiscard]] std::optional<ExitStatus> status(pid_t pid) const;
+  // How often the carrier of the ranks' output had to be started again.
+  [[nodiscard]] int revivals() const { return revivals_; }
+  // Of the command: 0, or the code of the first rank that failed.
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+
+ private:
+  Result<pid_t> spawn(const Environment& environment, int rank, int out_fd, int error_fd);
+  void on_exit(pid_t pid, ExitStatus status);
+
+  LaunchOptions options_;
+  OutputLines& output_;
+  std::map<pid_t, int> running_;  // → rank
+  std::map<pid_t, ExitStatus> ended_;
+  std::optional<Clock::time_point> kill_at_;
+  bool ending_ = false;  // a rank failed, or a signal came: later failures are consequences
+  int exit_code_ = 0;
+  int revivals_ = 0;
+};
+
+// A TCP port of 127.0.0.1 that is free now.
+Result<int> free_port();
+
+}  // namespace dprof::recorder

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of several ranks on one terminal: whole lines, each with its rank in front.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dprof::recorder {
+
+// Cuts a stream of bytes into lines with a prefix. A line longer than kMaxLine is cut.
+class LinePrefixer {
+ public:
+  static constexpr size_t kMaxLine = 65536;
+  explicit LinePrefixer(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  // Adds bytes; returns the lines that are whole now, prefixed.
+  std::string add(std::string_view bytes);
+  // What is left without a line end, as a line.
+  std::string rest();
+
+ private:
+  std::string prefix_;
+  std::string begun_;
+};
+
+// Carries the output of each rank from its pipe to stdout or stderr, in a process of its own: a
+// reader that is slow (a pager) holds up the ranks' output and nothing else, and when the recorder
+// is killed the ranks can go on writing. When stdout is closed the ranks' output is read and thrown
+// away.
+//
+// Threading  one thread; start() and revive() fork.
+class OutputLines {
+ public:
+  // `clear`: what to write to stderr before each output, to take the progress line away; may be
+  // empty.
+  explicit OutputLines(std::string clear) : clear_(std::move(clear)) {}
+  ~OutputLines();
+
+  // A pipe whose read end is carried to `to_fd` (1 or 2); returns the write end for the child.
+  Result<int> add(std::string prefix, int to_fd);
+  Status start();
+  // Whether a child that has ended is the carrier.
+  [[nodiscard]] bool is_carrier(pid_t pid) const { return carrier_ > 0 && pid == carrier_; }
+  // It was killed: another one goes on with the same pipes.
+  void revive();
+  // The writers have ended: lets what is left in the pipes be carried, and waits for that. Pipes
+  // that a grandchild still holds open are not waited for.
+  void finish();
+
+ private:
+  struct Pipe {
+    int fd;
+    int to_fd;
+    LinePrefixer lines;
+  };
+  [[noreturn]] void run();
+  void close_all_but_pipes() const;
+  bool carry(Pipe& pipe);
+  void write_all(int fd, std::string_view text);
+
+  std::string clear_;
+  std::vector<Pipe> pipes_;
+  int ending_fd_ = -1;   // an eventfd: readable once finish() was called
+  bool closed_[3] = {};  // by to_fd: nobody reads it any more
+  pid_t carrier_ = 0;
+};
+
+}  // namespace dprof::recorder

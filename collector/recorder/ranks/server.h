@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The socket at which processes introduce themselves.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/ranks/hello.h"
+
+namespace dprof::recorder {
+
+// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// A process that has said hello.
+struct Guest {
+  ParsedHello hello;
+  int pid = 0;         // as the kernel tells; 0 = hidden by a pid namespace
+  Descriptor socket;   // nothing is ever read from it again; its hang-up tells of an end
+  Descriptor process;  // pidfd; invalid when the process has gone, or cannot be seen
+  Descriptor memory;   // invalid when the process could not make it
+};
+
+// Whoever is of another user, makes no sense, or says nothing for a while is turned away, so that a
+// flood of connections costs a rank neither its place nor the recorder its descriptors.
+//
+// Invariant  the socket stands in a folder that only this user can enter; at most kMaxCallers
+//            connections have not said hello.
+// Threading  one thread.
+class Server {
+ public:
+  static constexpr size_t kMaxCallers = 256;                     // the oldest has to go
+  static constexpr std::chrono::milliseconds kPatience{10'000};  // a hello follows the connection
+
+  static Result<Server> open();
+  Server(Server&&) noexcept = default;
+  ~Server();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  // Descriptors to poll for input: the socket and the connections that have not said hello.
+  [[nodiscard]] std::vector<int> descriptors() const;
+
+  // Accepts who is there and reads what they sent.
+  std::vector<Guest> accept_all();
+
+  // Connections that have said no hello: those that were turned away and those that are silent yet.
+  [[nodiscard]] int64_t strangers() const {
+    return turned_away_ + static_cast<int64_t>(callers_.size());
+  }
+
+ private:
+  struct Caller {
+    Descriptor socket;
+    int pid;
+    std::chrono::steady_clock::time_point since;
+  };
+  Server(Descriptor socket, std::filesystem::path folder, std::filesystem::path path)
+      : socket_(std::move(socket)), folder_(std::move(folder)), path_(std::move(path)) {}
+
+  bool accept_one(std::vector<Guest>& guests);
+  bool hear(Caller& caller, std::vector<Guest>& guests);
+  void drop_oldest(std::vector<Guest>& guests);
+
+  Descriptor socket_;
+  std::filesystem::path folder_, path_;
+  std::vector<Caller> callers_;  // the oldest first
+  int64_t turned_away_ = 0;
+};
+
+}  // namespace dprof::recorder

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/recording/record.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "collector/recorder/clocks/peers.h"
+#include "collector/recorder/common/file_system.h"
+#include "collector/recorder/control/control.h"
+#include "collector/recorder/ranks/environment.h"
+#include "collector/recorder/ranks/job.h"
+#include "collector/recorder/ranks/launcher.h"
+#include "collector/recorder/ranks/server.h"
+#include "collector/recorder/recording/progress.h"
+#include "collector/recorder/recording/recording_internal.h"
+#include "collector/wire/hello.h"
+
+namespace dprof::recorder {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+constexpr seconds kClockInterval{1};  // of clock_sample, and of the progress line
+
+std::string joined_words(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// What ends a command, what it may have agreed on with its launcher (Slurm's --signal, frameworks
+// that requeue), and what a terminal says.
+constexpr int kForwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                              SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+
+// These and SIGCHLD as a descriptor, for as long as this lives. What was ignored from the start
+// (nohup) stays so.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGCHLD);
+    for (const int signal : kForwarded) {
+      struct sigaction inherited {};
+      sigaction(signal, nullptr, &inherited);
+      if (inherited.sa_handler != SIG_IGN) sigaddset(&set_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
+    pipe_before_ = signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end the recorder
+  }
+  ~Signals() {
+    signal(SIGPIPE, pipe_before_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] std::optional<signalfd_siginfo> next() const {
+    signalfd_siginfo info{};
+    if (read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return info;
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+  Descriptor fd_;
+  void (*pipe_before_)(int) = nullptr;
+};
+
+std::string name_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+// The loop of one recording, in the main thread.
+class Loop {
+ public:
+  Loop(const RecordOptions& options, const RunClock& clock, RunFolder& folder, Server& server,
+       Peers& peers, RunFacts facts)
+      : options_(options),
+        folder_(folder),
+        server_(server),
+        peers_(peers),
+        progress_(options.show_progress),
+        output_(options.show_progress ? kClearLine : ""),
+        launcher_({options.command, options.ranks, options.grace}, output_),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        sampler_(clock),
+        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {}
+
+  Launcher& launcher() { return launcher_; }
+  Recording& recording() { return recording_; }
+  void be_controlled(ControlServer control) { control_.emplace(std::move(control)); }
+
+  void run(const Signals& signals) {
+    Steady::time_point next_sample = Steady::now() + kClockInterval;
+    Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
+    Steady::time_point next_look = Steady::now() + sampler_.look_interval();
+    // Ends when the command has ended and so has every process of it that was recorded, whoever
+    // its parent is by then. A short-lived process may say hello and go before anybody looks.
+    for (;;) {
+      while (!leaving_ && (launcher_.running() || recording_.busy())) {
+        turn(signals, next_sample, next_system_sample, next_look);
+        leave_those_that_stay();
+      }
+      for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+      recording_.watch([this](int pid) { return status_of(pid); });
+      if (leaving_ || !recording_.busy()) break;
+    }
+    if (leaving_) recording_.leave();
+    if (const int times = launcher_.revivals(); times > 0) {
+      recording_.diagnostics().push_back(
+          {"output_carrier", fmt::format("{} time{}", times, times == 1 ? "" : "s")});
+    }
+    recording_.finish();
+    output_.finish();
+    progress_.clear();
+  }
+
+ private:
+  void turn(const Signals& signals, Steady::time_point& next_sample,
+            Steady::time_point& next_system_sample, Steady::time_point& next_look) {
+    wait(signals, std::min({next_sample, next_system_sample, next_look}));
+    while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
+    for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+    serve_control();
+    launcher_.reap();
+    if (recording_.somebody_goes()) peers_.before_end();
+    recording_.add_probes(peers_.take());
+    recording_.watch([this](int pid) { return status_of(pid); });
+    recording_.conclude_done();
+    launcher_.enforce(Steady::now());
+    if (Steady::now() >= next_system_sample) {
+      sampler_.sample(recording_.sampled());
+      next_system_sample = Steady::now() + sampler_.interval();
+    }
+    if (Steady::now() >= next_look) {
+      sampler_.look(recording_.sampled());
+      next_look = Steady::now() + sampler_.look_interval();
+    }
+    if (Steady::now() < next_sample) return;
+    next_sample += kClockInterval;
+    recording_.sample_clock();
+    peers_.tick(folder_);
+    show_progress();
+  }
+
+  // A daemon that the command started must not keep the recorder for ever.
+  void leave_those_that_stay() {
+    if (launcher_.running()) return;
+    if (!linger_until_) linger_until_ = Steady::now() + options_.linger;
+    if (Steady::now() < *linger_until_ || !recording_.busy()) return;
+    const std::vector<int> pids = recording_.live_pids();
+    if (pids.empty()) return;
+    recording_.diagnostics().push_back(
+        {"outlived",
+         fmt::format("{} s after the command: {} {}", options_.linger.count(),
+                     pids.size() == 1 ? "process" : "processes", fmt::join(pids, ", "))});
+    leaving_ = true;
+  }
+
+  void wait(const Signals& signals, Steady::time_point until) {
+    if (const auto deadline = launcher_.deadline()) until = std::min(until, *deadline);
+    std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
+    for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    for (const int fd : control_ ? control_->descriptors() : std::vector<int>()) {
+      polled.push_back({fd, POLLIN, 0});
+    }
+    const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(until - Steady::now());
+    poll(polled.data(), polled.size(), static_cast<int>(std::max<int64_t>(0, pause.count() + 1)));
+    eventfd_t wakes = 0;
+    eventfd_read(wake_fd_.get(), &wakes);
+  }
+
+  void serve_control() {
+    if (!control_) return;
+    control_->serve([this](const ControlRequest& request) { return answer(request); },
+                    Steady::now());
+  }
+
+  // Of `dprof ctl`.
+  std::string answer(const ControlRequest& request) {
+    if (request.action == ControlAction::kTrigger && !recording_.capture().keep_s) {
+      return render_refusal("there is no flight recorder: record with --keep S");
+    }
+    if (const auto capture = capture_request_of(request)) recording_.request(*capture);
+    const Recording::Totals totals = recording_.totals();
+    const RecorderFile& self = folder_.self();
+    return render_status({self.id, self.host, self.pid, recording_.capture(),
+                          recording_.process_status(), totals.events, totals.lost});
+  }
+
+  // A process whose pidfd says that it ended may have done so since the last reap().
+  std::optional<ExitStatus> status_of(int pid) {
+    launcher_.reap();
+    return launcher_.status(pid);
+  }
+
+  void on_signal(const signalfd_siginfo& info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) return;
+    // A terminal sends its signals to the whole foreground group: the ranks have them already.
+    const bool from_terminal = info.ssi_code == SI_KERNEL;
+    if (!from_terminal) launcher_.forward(signal);
+    if (signal != SIGWINCH) tell_signal(info, from_terminal);
+    if (signal != SIGINT || ++interrupts_ < 2) return;
+    // Somebody is impatient: no grace.
+    if (options_.ranks) launcher_.forward(SIGKILL);
+    leaving_ = true;
+    leaving_signal_ = signal;
+  }
+
+  void tell_signal(const signalfd_siginfo& info, bool from_terminal) {
+    constexpr int kMostTold = 16;
+    if (++signals_told_ > kMostTold) return;
+    const double seconds = std::chrono::duration<double>(Steady::now() - started_).count();
+    recording_.diagnostics().push_back(
+        {"signal", fmt::format("{} after {:.1f} s, {}",
+                               name_of_signal(static_cast<int>(info.ssi_signo)), seconds,
+                               from_terminal ? std::string("by the terminal")
+                                             : fmt::format("by process {}", info.ssi_pid))});
+  }
+
+  void show_progress() {
+    if (!options_.show_progress) return;
+    const Recording::Totals totals = recording_.totals();
+    const ProgressState state{totals.processes, totals.events, totals.lost, folder_.bytes(),
+                              std::chrono::duration_cast<seconds>(Steady::now() - started_)};
+    progress_.show(state);
+  }
+
+ public:
+  [[nodiscard]] std::optional<int> leaving_signal() const { return leaving_signal_; }
+
+ private:
+  const RecordOptions& options_;
+  RunFolder& folder_;
+  Server& server_;
+  Peers& peers_;
+  ProgressLine progress_;
+  OutputLines output_;
+  Launcher launcher_;
+  Descriptor wake_fd_;
+  SystemSampler sampler_;
+  Recording recording_;
+  std::optional<ControlServer> control_;
+  Steady::time_point started_ = Steady::now();
+  int interrupts_ = 0;
+  int signals_told_ = 0;
+  std::optional<Steady::time_point> linger_until_;
+  bool leaving_ = false;
+  std::optional<int> leaving_signal_;
+};
+
+CaptureSettings capture_of(const RecordOptions& options) {
+  CaptureSettings capture;
+  capture.detail = detail_level(options.detail);
+  capture.steps = options.steps;
+  capture.every = options.every;
+  capture.seconds = options.seconds;
+  capture.armed = options.armed;
+  capture.keep_s = options.keep_s;
+  capture.max_overhead = options.max_overhead;
+  return capture;
+}
+
+// What processes do before the recorder has told them something: DPROF_DETAIL.
+std::string first_detail(const CaptureSettings& capture) {
+  const CapturePlan plan(capture, 0);
+  const bool armed = plan.order().state != wire::CaptureState::kRecording;
+  return fmt::format("{}{}", armed ? wire::kArmedPrefix : "", word_of(plan.order().detail));
+}
+
+// `dprof ctl` finds the recorder by its file. A recording without it is better than none.
+void open_control(Loop& loop, RecorderFile& self) {
+  Result<ControlServer> control = ControlServer::open(self.token);
+  if (!control.ok()) {
+    loop.recording().diagnostics().push_back({"no_control", control.error().what});
+    return;
+  }
+  self.control_port = control->port();
+  loop.be_controlled(*std::move(control));
+}
+
+Variables own_variables() {
+  Variables own;
+  for (const std::string& entry : Environment::current().entries()) {
+    const size_t equals = entry.find('=');
+    own.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return own;
+}
+
+void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
+  if (recording.traces().empty()) {
+    recording.diagnostics().push_back(
+        {"no_process", "no process of the command recorded anything"});
+    return;
+  }
+  // Under `srun dprof record -- CMD` there is one recorder for each rank: the others are not ours.
+  if (!options.ranks && find_rank(own_variables()).rank) return;
+  const std::vector<int> missing = recording.missing_local_ranks(options.ranks);
+  if (missing.empty()) return;
+  recording.diagnostics().push_back(
+      {"missing_rank",
+       fmt::format("of this host's ranks, {} {} never seen", fmt::join(missing, ", "),
+                   missing.size() == 1 ? "was" : "were")});
+}
+
+RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const RunClock& clock) {
+  RunFacts facts;
+  facts.run_id = folder.self().run_id;
+  facts.recorder_id = folder.self().id;
+  facts.host = host_name();
+  facts.capture = capture_of(options);
+  facts.launcher = options.ranks ? "dprof" : "";
+  facts.record_cost_ns = measure_record_cost(clock);
+  facts.cuda = options.cuda;
+  return facts;
+}
+
+void tell_strange_peers(const RecordOptions& options, const Peers& peers, const Server& server,
+                        Recording& recording) {
+  const bool others = !options.ranks && recording.has_ranks_elsewhere();
+  if (const std::optional<std::string> complaint = peers.complaint(others))
+    recording.diagnostics().push_back({"no_peers", *complaint});
+  if (const int64_t strangers = server.strangers(); strangers != 0) {
+    recording.diagnostics().push_back(
+        {"turned_away", fmt::format("{} connections that said no hello", strangers)});
+  }
+}
+
+Recorded outcome_of(const RunIndex& index, const RunFolder& folder, Loop& loop) {
+  Recorded recorded;
+  recorded.folder = folder.path();
+  recorded.command_code =
+      loop.leaving_signal() ? 128 + *loop.leaving_signal() : loop.launcher().exit_code();
+  recorded.traces = static_cast<int64_t>(index.traces.size());
+  for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
+  Recording& recording = loop.recording();
+  recorded.events = recording.totals().events;
+  recorded.lost = recording.totals().lost;
+  recorded.bytes = folder.bytes();
+  recorded.diagnostics = recording.diagnostics();
+  recorded.told_by_traces = recording.told_by_traces();
+  return recorded;
+}
+
+}  // namespace
+
+namespace {
+
+Result<Recorded> record_job(const RecordOptions& options) {
+  const Signals signals;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Variables variables = own_variables();
+  const Job job = find_job(variables);
+  RunClock clock = RunClock::start(options.fake_clock.value_or(FakeClock{}));
+  Result<Peers> peers = Peers::meet(options.meet, job);
+  if (!peers.ok()) return fail(peers.error());
+  Result<RunFolder> folder = RunFolder::create(
+      options.folder.empty() ? std::filesystem::path(default_run_name()) : options.folder,
+      options.overwrite, {job, host_name(), clock.id(), peers->run_id(), clock.scale()});
+  if (!folder.ok()) return fail(folder.error());
+  if (folder->host_scale()) clock.take_rate_of(*folder->host_scale());
+  Result<Server> server = Server::open();
+  if (!server.ok()) return fail(server.error());
+
+  Environment environment = Environment::current();
+  RunFacts facts = facts_of(options, *folder, clock);
+  const std::optional<std::string> network = network_file_system(folder->path());
+  if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
+  facts.replaced = add_collector(environment, {options.library, server->path(), clock.scale(),
+                                               first_detail(facts.capture), options.cuda});
+
+  RunIndex index{facts.run_id, joined_words(options.command), options.ranks, {facts.host}, {}, {}};
+  if (const Status written = folder->write_index(index); !written.ok()) {
+    return fail(written.error());
+  }
+  peers->start(clock, *folder, variables);
+  peers->tick(*folder);
+  Loop loop(options, clock, *folder, *server, *peers, facts);
+  open_control(loop, peers->self());
+  if (const Status told = peers->announce(); !told.ok()) return fail(told.error());
+  if (const Status started = loop.launcher().start(environment); !started.ok()) {
+    folder->discard();
+    return fail(started.error());
+  }
+  loop.run(signals);
+
+  Recording& recording = loop.recording();
+  tell_missing_ranks(options, recording);
+  if (network) {
+    recording.diagnostics().push_back(
+        {"slow_file_system", fmt::format("{} is on {}", folder->path().string(), *network)});
+  }
+  tell_strange_peers(options, *peers, *server, recording);
+  if (!index.world_size) index.world_size = recording.world_size();
+  index.traces = recording.traces();
+  index.diagnostics = recording.diagnostics();
+  const Status written = folder->write_index(index);
+  if (!written.ok()) recording.diagnostics().push_back({"records_lost", written.error().what});
+  return outcome_of(index, *folder, loop);
+}
+
+}  // namespace
+
+// What a library throws (where memory or a descriptor is missing) is an error; the command, if it
+// runs, goes on.
+Result<Recorded> record(const RecordOptions& options) try {
+  return record_job(options);
+} catch (const std::exception& error) {
+  return fail(Code::kInternal, fmt::format("the recorder ended: {}", error.what()),
+              "the command may still run; `dprof recover RUN` finishes its traces");
+}
+
+}  // namespace dprof::recorder

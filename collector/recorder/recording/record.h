@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dprof record`: starts a command, records every process of it that has something to say, and
+// leaves a finished run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/control/capture.h"
+#include "collector/recorder/run/run_folder.h"
+
+namespace dprof::recorder {
+
+struct RecordOptions {
+  std::vector<std::string> command;
+  std::optional<int> ranks;            // -n
+  std::filesystem::path folder;        // empty = default_run_name()
+  std::filesystem::path library;       // libdprof.so; empty = preload nothing
+  std::string detail = "standard";     // light, standard, full
+  std::string cuda = "cupti";          // cupti, yield, off
+  std::optional<Window> steps;         // --steps A:B
+  std::optional<Window> seconds;       // --seconds A:B, since the first rank's first event
+  std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
+  std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
+  std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
+  bool armed = false;                  // record nothing before `dprof ctl RUN start`
+  std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
+  std::optional<FakeClock> fake_clock;
+  bool overwrite = false;
+  bool show_progress = false;             // a line on stderr, rewritten each second
+  std::chrono::milliseconds grace{5000};  // see LaunchOptions
+  std::chrono::seconds linger{60};        // for recorded processes that outlive the command
+};
+
+struct Recorded {
+  std::filesystem::path folder;
+  int command_code = 0;  // of the command, or of the first rank that failed
+  int ranks = 0;
+  int64_t traces = 0;
+  int64_t events = 0;
+  int64_t lost = 0;   // records, and rows that could not be written
+  int64_t bytes = 0;  // of the folder
+  std::vector<RunDiagnostic> diagnostics;
+  // Data loss and errors that the traces tell of, once for each code: no part of run.json.
+  std::vector<RunDiagnostic> told_by_traces;
+};
+
+// Blocks until the command and every recorded process have ended, or until a second SIGINT; of
+// processes that outlive the command it waits for `linger`.
+// Fails when nothing could be started; what goes wrong later is in `diagnostics` and `lost`.
+//
+// Threading  call it from the main thread before other threads exist: it blocks signals.
+Result<Recorded> record(const RecordOptions& options);
+
+}  // namespace dprof::recorder

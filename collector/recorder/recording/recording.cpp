@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "collector/recorder/recording/recording_internal.h"
+#include "collector/wire/hello.h"
+#include "schema/diagnostics.h"
+
+namespace dprof::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxAncestors = 16;
+constexpr int64_t kMaxRemarks = 16;  // of one code; the rest is counted
+constexpr size_t kMaxMissing = 64;   // ranks that are named
+
+// Parent of a process, 0 when it cannot be read.
+int parent_pid(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
+  const size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos || end_of_name + 4 >= text.size()) return 0;
+  return std::atoi(text.c_str() + end_of_name + 4);
+}
+
+bool is_ready(int fd, short events) {
+  pollfd polled{fd, events, 0};
+  return poll(&polled, 1, 0) > 0 && polled.revents != 0;
+}
+
+}  // namespace
+
+Recording::Recording(const RunClock& clock, RunFacts facts, RunFolder& folder,
+                     std::function<void()> wake)
+    : clock_(clock), facts_(std::move(facts)), folder_(folder), wake_(std::move(wake)) {}
+
+void Recording::remark(const std::string& code, const std::string& text) {
+  if (++remarks_[code] <= kMaxRemarks) diagnostics_.push_back({code, text});
+}
+
+void Recording::refuse(const Guest& guest, const std::string& code, const std::string& text) {
+  remark(code, fmt::format("process {}: {}", guest.pid, text));
+}
+
+fs::path Recording::trace_path(const Guest& guest) const {
+  const std::string name =
+      fmt::format("{}-{}-{}", facts_.host, guest.pid != 0 ? guest.pid : guest.hello.pid,
+                  guest.hello.first_event_ticks);
+  fs::path path = folder_.path() / (name + ".dprof");
+  // Nobody's pid and time are to be believed so far that another's trace would be written over.
+  std::error_code ignored;
+  for (int i = 1; fs::exists(path, ignored); ++i) {
+    path = folder_.path() / fmt::format("{}-{}.dprof", name, i);
+  }
+  return path;
+}
+
+// What a process says of its rank is taken as it is, for its own trace. Of what it says of the job,
+// the most frequent counts, so that one liar does not change the others' run.
+void Recording::hear_claims(const Guest& guest, const RankInfo& rank) {
+  if (rank.world_size) ++world_sizes_[*rank.world_size];
+  if (rank.local_world_size) ++local_world_sizes_[*rank.local_world_size];
+  const auto outside = [](std::optional<int> number, std::optional<int> size) {
+    return number && size && *number >= *size;
+  };
+  if (outside(rank.rank, rank.world_size)) {
+    remark("odd_rank", fmt::format("process {} says that it is rank {} of {}", guest.pid,
+                                   *rank.rank, *rank.world_size));
+  } else if (outside(rank.local_rank, rank.local_world_size)) {
+    remark("odd_rank", fmt::format("process {} says that it is local rank {} of {}", guest.pid,
+                                   *rank.local_rank, *rank.local_world_size));
+  }
+}
+
+std::optional<int> Recording::most_said(const Votes& votes) {
+  const auto most = std::ranges::max_element(
+      votes, {}, [](const auto& vote) { return std::pair(vote.second, vote.first); });
+  return most == votes.end() ? std::nullopt : std::optional(most->first);
+}
+
+// Loader workers and compile workers inherit their rank's variables: a process that was started by
+// a recorded process of the same rank.
+int Recording::parent_of_same_rank(const Guest& guest, const RankInfo& rank) const {
+  int pid = guest.pid;
+  for (int i = 0; i < kMaxAncestors && pid > 1; ++i) {
+    pid = parent_pid(pid);
+    for (const Live& live : live_) {
+      const ProcessFacts& other = live.session->process();
+      if (pid != 0 && other.pid == pid && other.rank.rank == rank.rank) return pid;
+    }
+  }
+  return 0;
+}
+
+void Recording::welcome(Guest guest) {
+  if (guest.hello.wire_version != wire::kWireVersion) {
+    refuse(guest, "wire_version",
+           fmt::format("its libdprof.so speaks version {}, this recorder {}",
+                       guest.hello.wire_version, wire::kWireVersion));
+    return;  // the closed socket tells the process to stop
+  }
+  if (!guest.memory.valid()) {
+    refuse(guest, "memory_limit",
+           fmt::format("{}: {}", guest.hello.error, std::strerror(guest.hello.error_number)));
+    return;
+  }
+  Result<SharedMemory> memory = SharedMemory::map(guest.memory.get());
+  if (!memory.ok()) {
+    const Code code = memory.error().code;
+    refuse(guest,
+           code == Code::kNoMemory  ? "memory_limit"
+           : code == Code::kDamaged ? "turned_away"
+                                    : "wire_version",
+           memory.error().what);
+    return;
+  }
+  if (!(memory->mapping().header()->scale == clock_.scale())) {
+    refuse(guest, "other_clock", "its ticks are not those of this recorder");
+    return;
+  }
+  // exec: the same process starts anew.
+  for (Live& live : live_) {
+    if (guest.pid != 0 && live.session->process().pid == guest.pid) {
+      live.session->end(ProcessEnd::kReplaced, std::nullopt);
+    }
+  }
+  const RankInfo rank = find_rank(guest.hello.variables);
+  hear_claims(guest, rank);
+  const ProcessFacts process{guest.pid, guest.hello.pid, guest.hello.first_event_ticks, rank,
+                             guest.hello.command};
+  if (rank.rank && !facts_.capture.origin_ns) {
+    facts_.capture.origin_ns = Session::first_event_ns(clock_, process);
+  }
+  const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
+  Result<std::unique_ptr<Session>> session =
+      Session::start(clock_, facts_, process, *std::move(memory), trace_path(guest), wake_);
+  if (!session.ok()) {
+    refuse(guest, "records_lost", session.error().what);
+    ++ended_.lost;  // all of it; nobody knows how many
+    return;
+  }
+  live_.push_back(
+      {*std::move(session), std::move(guest.socket), std::move(guest.process), false, parent});
+}
+
+void Recording::watch(const std::function<std::optional<ExitStatus>(int pid)>& status_of) {
+  for (Live& live : live_) {
+    const int pid = live.session->process().pid;
+    if (!live.hung_up && is_ready(live.socket.get(), POLLIN | POLLRDHUP)) {
+      live.hung_up = true;  // the program may also have closed a descriptor that it does not know
+      live.socket = Descriptor();
+    }
+    const bool gone = live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
+    if (!gone) continue;
+    if (!std::exchange(live.gone, true)) live.session->add(clock_.read());
+    const std::optional<ExitStatus> status = status_of(pid);
+    live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
+  }
+}
+
+std::optional<int> Recording::rank_of(const Live& ended) const {
+  const std::optional<int> rank = ended.session->totals().rank.rank;
+  if (ended.parent_pid == 0) return rank;
+  // A wrapper that recorded nothing is not the rank; its child is.
+  int64_t of_parent = 0;
+  for (const Live& live : live_) {
+    if (live.session->process().pid == ended.parent_pid) of_parent = live.session->events();
+  }
+  const auto found = events_of_pid_.find(ended.parent_pid);
+  if (found != events_of_pid_.end()) of_parent = std::max(of_parent, found->second);
+  return of_parent > 0 ? std::nullopt : rank;
+}
+
+void Recording::conclude_done() {
+  std::vector<Live> still;
+  for (Live& live : live_) {
+    if (!live.session->done()) {
+      still.push_back(std::move(live));
+      continue;
+    }
+    events_of_pid_[live.session->process().pid] += live.session->events();
+    if (live.parent_pid == 0 && rank_of(live) && live.session->events() > 0) {
+      conclude(*live.session, rank_of(live));
+    } else {
+      held_.push_back(std::move(live));
+    }
+  }
+  live_ = std::move(still);
+}
+
+void Recording::conclude(Session& session, std::optional<int> rank) {
+  const Result<bool> finished = session.conclude(rank);
+  const SessionTotals totals = session.totals();
+  ended_.processes += 1;
+  ended_.events += totals.drain.events;
+  ended_.lost += totals.drain.lost + totals.unwritten;
+  if (rank) local_ranks_seen_.push_back(totals.rank.local_rank.value_or(*rank));
+  if (session.failure()) {
+    diagnostics_.push_back({"records_lost", session.failure()->what});
+  }
+  fs::path file = session.path();
+  if (finished.ok() && *finished) {
+    const Result<fs::path> named = folder_.name_finished(file, rank);
+    if (named.ok()) file = *named;
+  } else if (!finished.ok()) {
+    // The file keeps its name: `dprof recover` finishes it once there is room.
+    diagnostics_.push_back({"records_lost", finished.error().what});
+    ended_.lost = std::max<int64_t>(ended_.lost, 1);
+  }
+  traces_.push_back({file.filename().string(), rank, facts_.host, totals.ended});
+  const std::string who =
+      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", session.process().pid);
+  for (const auto& [code, text] : session.told()) {
+    Told& told = told_[code];
+    if (told.traces++ == 0) told.text = fmt::format("{}: {}", who, text);
+  }
+}
+
+std::vector<RunDiagnostic> Recording::told_by_traces() const {
+  std::vector<RunDiagnostic> all;
+  for (const auto& [code, told] : told_) {
+    all.push_back({code, told.traces == 1
+                             ? told.text
+                             : fmt::format("{} (and {} more)", told.text, told.traces - 1)});
+  }
+  return all;
+}
+
+// SQLite still has the file open, and lets go of it with the session.
+void Recording::drop(const Session& session) {
+  std::error_code error;
+  const std::string file = session.path().string();
+  for (const char* rest : {"", "-wal", "-shm"}) fs::remove(file + rest, error);
+}
+
+bool Recording::has_trace(int rank) const {
+  return std::ranges::any_of(traces_, [&](const TraceEntry& trace) { return trace.rank == rank; });
+}
+
+std::vector<int> Recording::live_pids() const {
+  std::vector<int> pids;
+  for (const Live& live : live_) {
+    if (!live.gone) pids.push_back(live.session->process().pid);
+  }
+  return pids;
+}
+
+void Recording::leave() {
+  for (Live& live : live_) live.session->end(ProcessEnd::kLeft, std::nullopt);
+}
+
+bool Recording::somebody_goes() const {
+  return std::ranges::any_of(live_, [](const Live& live) {
+    const int fd = live.process.valid() ? live.process.get() : live.socket.get();
+    return !live.gone && fd >= 0 && is_ready(fd, live.process.valid() ? POLLIN : POLLRDHUP);
+  });
+}
+
+// They concern the host: one trace has them, of a process that surely leaves one. Until there is
+// such a process, and when it has ended before the others, they wait for the next.
+void Recording::add_probes(std::vector<schema::ClockProbeRow> rows) {
+  constexpr size_t kMostWaiting = 1 << 16;
+  if (probes_.size() < kMostWaiting) probes_.insert(probes_.end(), rows.begin(), rows.end());
+  const auto keeper = std::ranges::find_if(live_, [](const Live& live) {
+    return !live.gone && live.parent_pid == 0 && live.session->events() > 0;
+  });
+  if (keeper == live_.end()) return;
+  for (schema::ClockProbeRow& row : probes_) keeper->session->add(std::move(row));
+  probes_.clear();
+}
+
+void Recording::sample_clock() {
+  const ClockReading reading = clock_.read();
+  for (Live& live : live_) live.session->add(reading);
+}
+
+void Recording::request(const CaptureRequest& request) {
+  using Kind = CaptureRequest::Kind;
+  if (request.kind == Kind::kStart) facts_.capture.requested = true;
+  if (request.kind == Kind::kStop) facts_.capture.requested = false;
+  if (request.kind == Kind::kLevel) facts_.capture.detail = request.detail;
+  for (Live& live : live_) live.session->request(request);
+}
+
+std::vector<ProcessStatus> Recording::process_status() const {
+  std::vector<ProcessStatus> all;
+  for (const Live& live : live_) {
+    const Session& session = *live.session;
+    all.push_back({session.process().pid, session.process().rank.rank, session.events(),
+                   session.lost(), session.capture()});
+  }
+  return all;
+}
+
+std::vector<Sampled> Recording::sampled() {
+  std::vector<Sampled> processes;
+  for (Live& live : live_) {
+    Session* session = live.session.get();
+    const ProcessFacts& process = session->process();
+    processes.push_back({process.pid, live.process.get(), process.first_event_ticks,
+                         process.rank.rank, live.parent_pid == 0 && session->events() > 0,
+                         [session](Measured measured) { session->add(std::move(measured)); }});
+  }
+  return processes;
+}
+
+void Recording::finish() {
+  while (!live_.empty()) {
+    conclude_done();
+    if (!live_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::vector<Live> nameless;
+  for (Live& live : held_) {
+    const std::optional<int> rank = rank_of(live);
+    const bool empty = live.session->events() == 0;
+    if (!rank && !empty) {
+      nameless.push_back(std::move(live));
+    } else if (!rank || (empty && has_trace(*rank))) {
+      drop(*live.session);
+    } else {
+      conclude(*live.session, rank);
+    }
+  }
+  held_.clear();
+  for (const auto& [code, count] : remarks_) {
+    if (count <= kMaxRemarks) continue;
+    diagnostics_.push_back({code, fmt::format("and {} more like these", count - kMaxRemarks)});
+  }
+  remarks_.clear();
+  // A program without a launcher is rank 0 of one.
+  const bool alone = nameless.size() == 1 && traces_.empty();
+  for (Live& live : nameless) {
+    conclude(*live.session, alone ? std::optional(0) : std::nullopt);
+  }
+  std::ranges::sort(traces_, {}, [](const TraceEntry& trace) {
+    return std::pair(trace.rank.value_or(INT32_MAX), trace.file);
+  });
+}
+
+std::vector<int> Recording::descriptors() const {
+  std::vector<int> all;
+  for (const Live& live : live_) {
+    if (live.process.valid()) {
+      all.push_back(live.process.get());
+    } else if (!live.hung_up) {
+      all.push_back(live.socket.get());
+    }
+  }
+  return all;
+}
+
+Recording::Totals Recording::totals() const {
+  Totals totals = ended_;
+  for (const std::vector<Live>* sessions : {&live_, &held_}) {
+    for (const Live& live : *sessions) {
+      totals.processes += 1;
+      totals.events += live.session->events();
+      totals.lost += live.session->lost();
+    }
+  }
+  return totals;
+}
+
+std::vector<int> Recording::missing_local_ranks(std::optional<int> expected) const {
+  const int ranks = expected.value_or(most_said(local_world_sizes_).value_or(0));
+  std::vector<int> missing;
+  for (int rank = 0; rank < ranks && missing.size() < kMaxMissing; ++rank) {
+    if (std::ranges::find(local_ranks_seen_, rank) == local_ranks_seen_.end())
+      missing.push_back(rank);
+  }
+  return missing;
+}
+
+}  // namespace dprof::recorder

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that are being recorded: from hello to finished trace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/recorder/control/control_answer.h"
+#include "collector/recorder/ranks/launcher.h"
+#include "collector/recorder/ranks/server.h"
+#include "collector/recorder/recording/session.h"
+#include "collector/recorder/run/run_folder.h"
+#include "collector/recorder/system/system_sampler.h"
+
+namespace dprof::recorder {
+
+// Threading  one thread, apart from the sessions' own.
+class Recording {
+ public:
+  // `wake` is called from a session's thread when it has drained everything.
+  Recording(const RunClock& clock, RunFacts facts, RunFolder& folder, std::function<void()> wake);
+
+  // A process said hello.
+  void welcome(Guest guest);
+  // Looks which processes have ended; `status_of` knows how children of ours did.
+  void watch(const std::function<std::optional<ExitStatus>(int pid)>& status_of);
+  // Finishes the traces of those that are drained and have a rank.
+  void conclude_done();
+  // The recorder leaves: all sessions end now, whether their process has or not.
+  void leave();
+  void sample_clock();
+  // Whether a process has just ended, and watch() has not been told.
+  [[nodiscard]] bool somebody_goes() const;
+  // What the clocks of other hosts said.
+  void add_probes(std::vector<schema::ClockProbeRow> rows);
+  // `dprof ctl`: for all processes that are recorded and all that will be.
+  void request(const CaptureRequest& request);
+  [[nodiscard]] const CaptureSettings& capture() const { return facts_.capture; }
+  [[nodiscard]] std::vector<ProcessStatus> process_status() const;
+  // The processes that are being recorded, for the sampler.
+  [[nodiscard]] std::vector<Sampled> sampled();
+
+  // Waits for all sessions, finishes what is left, names it and drops what is empty.
+  void finish();
+
+  // Descriptors whose readiness may mean that a process ended.
+  [[nodiscard]] std::vector<int> descriptors() const;
+  [[nodiscard]] bool busy() const { return !live_.empty(); }
+  // Of the processes that are recorded and have not ended.
+  [[nodiscard]] std::vector<int> live_pids() const;
+
+  struct Totals {
+    int64_t processes = 0;
+    int64_t events = 0;
+    int64_t lost = 0;
+  };
+  [[nodiscard]] Totals totals() const;
+  [[nodiscard]] const std::vector<TraceEntry>& traces() const { return traces_; }
+  [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
+  // Data loss and errors that only the traces tell of, once for each code.
+  [[nodiscard]] std::vector<RunDiagnostic> told_by_traces() const;
+  // What most of the processes say.
+  [[nodiscard]] std::optional<int> world_size() const { return most_said(world_sizes_); }
+  [[nodiscard]] bool has_ranks_elsewhere() const {
+    const std::optional<int> here = most_said(local_world_sizes_);
+    return here && most_said(world_sizes_).value_or(0) > *here;
+  }
+  // What the ranks say that should be here: local ranks that were never seen.
+  [[nodiscard]] std::vector<int> missing_local_ranks(std::optional<int> expected) const;
+
+ private:
+  struct Live {
+    std::unique_ptr<Session> session;
+    Descriptor socket;
+    Descriptor process;
+    bool hung_up = false;
+    int parent_pid = 0;  // of the process of the same rank that started it, 0 = none
+    bool gone = false;
+  };
+
+  [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
+  void conclude(Session& session, std::optional<int> rank);
+  void drop(const Session& session);
+  // A process is named with what it did only so often: it may say hello again and again.
+  void remark(const std::string& code, const std::string& text);
+  void refuse(const Guest& guest, const std::string& code, const std::string& text);
+  void hear_claims(const Guest& guest, const RankInfo& rank);
+  [[nodiscard]] int parent_of_same_rank(const Guest& guest, const RankInfo& rank) const;
+  [[nodiscard]] bool has_trace(int rank) const;
+  [[nodiscard]] std::filesystem::path trace_path(const Guest& guest) const;
+  using Votes = std::map<int, int>;  // by what was said
+  [[nodiscard]] static std::optional<int> most_said(const Votes& votes);
+
+  const RunClock& clock_;
+  RunFacts facts_;
+  RunFolder& folder_;
+  std::function<void()> wake_;
+  std::vector<Live> live_;
+  std::vector<Live> held_;                // drained; what becomes of them depends on the others
+  std::map<int, int64_t> events_of_pid_;  // of sessions that have ended
+  std::vector<schema::ClockProbeRow> probes_;  // for which there was no trace yet
+  std::vector<TraceEntry> traces_;
+  std::vector<RunDiagnostic> diagnostics_;
+  std::map<std::string, int64_t> remarks_;  // by code
+  struct Told {
+    std::string text;  // of the first trace
+    int64_t traces = 0;
+  };
+  std::map<std::string, Told> told_;  // by code
+  std::vector<int> local_ranks_seen_;
+  Votes world_sizes_, local_world_sizes_;
+  Totals ended_;  // of sessions that are concluded
+};
+
+}  // namespace dprof::recorder

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/recording/session.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "collector/recorder/common/text.h"
+#include "collector/wire/arena.h"
+#include "schema/diagnostics.h"
+
+namespace dprof::recorder {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+// A ring of 16,384 records holds 16 ms of a million records a second; a sleeping recorder is woken
+// at half full besides.
+constexpr milliseconds kShortestSleep{5};
+constexpr milliseconds kLongestSleep{100};
+// What is lost when recorder and process die together.
+constexpr milliseconds kCommitInterval{200};
+// Below the training threads, where cores are scarce.
+constexpr int kNice = 5;
+
+std::string fact_text(const wire::Mapping& mapping, wire::Fact fact) {
+  const auto index = static_cast<uint32_t>(fact);
+  const uint32_t id = mapping.header()->facts[index].load(std::memory_order_acquire);
+  const wire::ArenaText text = wire::arena_text(mapping, id);
+  return text.text == nullptr ? std::string() : std::string(text.text, text.length);
+}
+
+// Which diagnostic a remark becomes, and the fact that says more.
+struct RemarkKind {
+  wire::Remark remark;
+  std::string_view code;
+  wire::Fact fact;
+};
+constexpr RemarkKind kRemarks[] = {
+    {wire::Remark::kTorchVersionMismatch, "torch_version_mismatch", wire::Fact::kTorchSource},
+    {wire::Remark::kTorchLibraryMissing, "torch_library_missing", wire::Fact::kTorchSource},
+    {wire::Remark::kNvtxTaken, "nvtx_taken", wire::Fact::kNvtxSource},
+    {wire::Remark::kCuptiTaken, "cupti_taken", wire::Fact::kCuptiSource},
+    {wire::Remark::kCuptiRefused, "cupti_refused", wire::Fact::kCuptiSource},
+    {wire::Remark::kCuptiMissing, "cupti_missing", wire::Fact::kCuptiSource},
+    {wire::Remark::kNcclPluginTaken, "nccl_plugin_taken", wire::Fact::kNcclSource},
+    {wire::Remark::kNcclTooOld, "nccl_too_old", wire::Fact::kNcclSource},
+    {wire::Remark::kNcclEventsRefused, "nccl_events_refused", wire::Fact::kNcclSource},
+};
+static_assert(std::size(kRemarks) == static_cast<size_t>(wire::Remark::kCount));
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const RunFacts& run,
+                                                const ProcessFacts& process, SharedMemory memory,
+                                                const std::filesystem::path& path,
+                                                std::function<void()> on_done) {
+  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path, run.journal);
+  if (!output.ok()) return fail(output.error());
+  std::unique_ptr<Session> session(
+      new Session(clock, run, process, std::move(memory), path, *std::move(output)));
+  session->on_done_ = std::move(on_done);
+  session->write_identity();
+  const std::pair<std::string_view, const std::string&> replaced[] = {
+      {"nvtx_taken", run.replaced.nvtx},
+      {"nccl_plugin_taken", run.replaced.nccl},
+      {"cuda_injection_taken", run.replaced.cuda},
+  };
+  for (const auto& [code, before] : replaced) {
+    if (before.empty()) continue;
+    session->add(RecorderDiagnostic{code, 1, fmt::format("it was {}", clean_text(before))});
+  }
+  session->add(clock.origin());
+  session->inbox_.write_to(*session->output_);
+  Session* self = session.get();
+  session->thread_ = std::thread([self] { self->run(); });
+  return session;
+}
+
+Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
+                 SharedMemory memory, std::filesystem::path path,
+                 std::unique_ptr<TraceOutput> output)
+    : clock_(clock),
+      run_(run),
+      process_(process),
+      memory_(std::move(memory)),
+      path_(std::move(path)),
+      output_(std::move(output)),
+      drain_(memory_.mapping(), clock_, process_.own_pid, *output_),
+      capture_(run.capture, memory_.mapping(), clock_, drain_, *output_,
+               {process.pid, first_event_ns(clock, process), run.record_cost_ns},
+               [this](Measured measured) { add(std::move(measured)); }) {}
+
+Session::~Session() {
+  if (!thread_.joinable()) return;
+  end(ProcessEnd::kLeft, std::nullopt);
+  thread_.join();
+}
+
+int64_t Session::first_event_ns(const RunClock& clock, const ProcessFacts& process) {
+  return std::clamp<int64_t>(clock.to_host(process.first_event_ticks).ns, 0, clock.now().ns);
+}
+
+void Session::request(const CaptureRequest& request) {
+  capture_.request(request);
+  wake();
+}
+
+void Session::wake() {
+  wire::ControlPage& control = *memory_.mapping().control();
+  control.wake.fetch_add(1, std::memory_order_release);
+  wire::futex_wake(control.wake);
+}
+
+void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_.load(std::memory_order_relaxed)) return;
+    how_ = how;
+    exit_status_ = std::move(exit_status);
+  }
+  ending_.store(true, std::memory_order_release);
+  wake();
+}
+
+// What a library throws ends this process's recording, and no other's.
+void Session::run() {
+  try {
+    record_process();
+  } catch (const std::exception& error) {
+    output_->give_up(Error{Code::kInternal, fmt::format("recording ended: {}", error.what()), {}});
+    give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
+    ended_ = "complete";
+  }
+  cpu_ns_ = thread_cpu_ns();
+  done_.store(true, std::memory_order_release);
+  on_done_();
+}
+
+void Session::record_process() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  write_loop();
+  bool killed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool clean = memory_.mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
+    killed = how_ == ProcessEnd::kEnded && !clean;
+    if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
+      give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
+    }
+  }
+  ended_ = killed ? "process_killed" : "complete";
+  inbox_.write_to(*output_);
+  drain_.finish(killed);
+  capture_.finish(killed);
+  publish_totals();
+}
+
+void Session::write_loop() {
+  steady_clock::time_point next_commit = steady_clock::now() + kCommitInterval;
+  milliseconds pause = kShortestSleep;
+  bool dirty = true;  // the first meta
+  while (!ending_.load(std::memory_order_acquire)) {
+    capture_.before_pass();
+    const bool found = drain_.pass() != 0;
+    capture_.after_pass();
+    dirty |= found || capture_.waiting();
+    if (steady_clock::now() >= next_commit && dirty) {
+      inbox_.write_to(*output_);
+      write_facts();
+      capture_.before_commit(thread_cpu_ns());
+      drain_.flush();
+      publish_totals();
+      next_commit = steady_clock::now() + kCommitInterval;
+      // Ordered records are one pass behind: a quiet process's last ones need one more flush.
+      dirty = found;
+    }
+    pause = found ? kShortestSleep : std::min(pause * 2, kLongestSleep);
+    sleep(pause);
+  }
+}
+
+// A process whose ring is half full ends the sleep. The control page is shared with it: a wrong
+// value there costs wake-ups, never more.
+void Session::sleep(nanoseconds at_most) {
+  wire::ControlPage& control = *memory_.mapping().control();
+  const uint32_t seen = control.wake.load(std::memory_order_acquire);
+  control.recorder_asleep.store(1, std::memory_order_seq_cst);
+  if (!ending_.load(std::memory_order_acquire)) {
+    const timespec time{0, static_cast<long>(at_most.count())};
+    syscall(SYS_futex, &control.wake, FUTEX_WAIT, seen, &time, nullptr, 0);
+  }
+  control.recorder_asleep.store(0, std::memory_order_relaxed);
+}
+
+void Session::publish_totals() {
+  const DrainTotals totals = drain_.totals();
+  records_.store(totals.records, std::memory_order_relaxed);
+  events_.store(totals.events, std::memory_order_relaxed);
+  lost_.store(totals.lost + output_->unwritten(), std::memory_order_relaxed);
+}
+
+void Session::write_identity() {
+  TraceOutput& out = *output_;
+  const bool tsc = clock_.scale().source == wire::ClockSource::kTsc;
+  out.set_meta("dprof_version", DPROF_VERSION);
+  out.set_meta("run_id", run_.run_id);
+  out.set_meta("host", run_.host);
+  out.set_meta("boot_id", boot_id());
+  out.set_meta("recorder_id", run_.recorder_id);
+  out.set_meta("clock_id", clock_.id());
+  if (const FakeClock& fake = clock_.fake(); fake != FakeClock{}) {
+    out.set_meta("fake_clock", fmt::format("{} ns, {} ppm", fake.offset_ns,
+                                           static_cast<double>(fake.drift_ppb) / 1e3));
+  }
+  out.set_meta("pid", std::to_string(process_.pid));
+  out.set_meta("command", process_.command);
+  out.set_meta("detail", word_of(capture_.status().kept_detail));
+  out.set_meta("cuda_mode", run_.cuda);
+  out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
+  out.set_meta("ticks_per_second", std::to_string(std::llround(clock_.ticks_per_second())));
+  out.set_meta("origin_realtime_ns", std::to_string(clock_.origin().realtime_ns));
+  out.set_meta("origin_monotonic_raw_ns", std::to_string(clock_.origin().monotonic_raw_ns));
+  write_facts();
+}
+
+// What the process says about itself may come, and change, while it runs: a program can choose its
+// rank by itself (mp.spawn).
+void Session::write_facts() {
+  TraceOutput& out = *output_;
+  const wire::Mapping& mapping = memory_.mapping();
+  const Variables later = parse_variables(fact_text(mapping, wire::Fact::kRankVariables), '\n');
+  if (!later.empty()) {
+    const RankInfo found = find_rank(later);
+    if (found.rank) process_.rank = found;
+  }
+  const RankInfo& rank = process_.rank;
+  const auto set_number = [&](std::string_view key, std::optional<int> value) {
+    if (value) out.set_meta(key, std::to_string(*value));
+  };
+  set_number("rank", rank.rank);
+  set_number("local_rank", rank.local_rank);
+  set_number("world_size", rank.world_size);
+  set_number("node_rank", rank.node_rank);
+  set_number("restart_count", rank.restart_count);
+  out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
+  constexpr std::pair<wire::Fact, std::string_view> kFacts[] = {
+      {wire::Fact::kTorchVersion, "torch_version"}, {wire::Fact::kTorchBuildId, "torch_build_id"},
+      {wire::Fact::kTorchSource, "torch_source"},   {wire::Fact::kNvtxSource, "nvtx_source"},
+      {wire::Fact::kNcclSource, "nccl_source"},     {wire::Fact::kNcclVersion, "nccl_version"},
+      {wire::Fact::kCuptiSource, "cuda_source"},    {wire::Fact::kCuptiVersion, "cupti_version"},
+      {wire::Fact::kCudaDriver, "cuda_driver"},     {wire::Fact::kMemorySource, "memory_source"},
+  };
+  for (const auto& [fact, key] : kFacts) {
+    const std::string text = fact_text(mapping, fact);
+    if (!text.empty()) out.set_meta(key, clean_text(text));
+  }
+}
+
+void Session::write_remarks() {
+  const wire::Mapping& mapping = memory_.mapping();
+  for (const RemarkKind& kind : kRemarks) {
+    const auto index = static_cast<uint32_t>(kind.remark);
+    const uint32_t count = mapping.header()->remarks[index].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    const std::string more = fact_text(mapping, kind.fact);
+    append_diagnostic(
+        *output_, kind.code, count,
+        more.empty() ? std::string(schema::diagnostic_kind(kind.code).sentence) : clean_text(more));
+  }
+}
+
+Result<bool> Session::conclude(std::optional<int> rank) {
+  DPROF_CHECK(done());
+  thread_.join();
+  if (rank) process_.rank.rank = rank;
+  const bool failed = output_->failure().has_value();
+  if (failed) {
+    if (const Status again = output_->reopen(path_); !again.ok()) return fail(again.error());
+    output_->append(schema::LossRow{schema::Source::kRecorder, std::nullopt,
+                                    schema::LossReason::kDisk, output_->unwritten(), std::nullopt,
+                                    std::nullopt});
+    write_identity();
+  }
+  TraceOutput& out = *output_;
+  write_facts();
+  write_remarks();
+  const DrainTotals totals = drain_.totals();
+  const int64_t lost = totals.lost + out.unwritten();
+  if (lost != 0) {
+    append_diagnostic(out, "records_lost", lost, fmt::format("{} records were lost", lost));
+  }
+  if (ended_ == "process_killed") {
+    append_diagnostic(out, "process_killed", 1,
+                      exit_status_ ? fmt::format("it ended with {}", *exit_status_)
+                                   : std::string("how it ended could not be seen"));
+  }
+  if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
+  if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));
+  out.set_meta("records", std::to_string(totals.records));
+  const HookCost hooks = capture_.hooks();
+  if (hooks.timed != 0) {
+    out.set_meta("hook_ns", std::to_string(hooks.ns));
+    out.set_meta("hook_calls", std::to_string(hooks.calls));
+  }
+  out.set_meta("in_process_ns", std::to_string(hooks.ns));
+  out.set_meta("recorder_cpu_ns", std::to_string(cpu_ns_));
+  if (exit_status_) out.set_meta("exit_status", *exit_status_);
+  out.set_meta("ended", ended_);
+  return out.finish();
+}
+
+SessionTotals Session::totals() const {
+  return {drain_.totals(), output_->unwritten(), ended_, process_.rank};
+}
+
+double measure_record_cost(const RunClock& clock) {
+  constexpr int kRecords = 8192;  // half a ring: no wake-up
+  std::vector<wire::Record> slots(wire::kRingSlots);
+  wire::RingShared shared{};
+  wire::ControlPage control{};
+  wire::RingWriter writer(&shared, slots.data(), &control);
+  wire::Record record{};
+  record.kind = wire::Kind::kRangeBegin;
+  record.slots = 1;
+  const int64_t begin_ns = clock.now().ns;
+  for (int i = 0; i < kRecords / 2; ++i) {
+    record.ticks = clock.now_ticks();
+    writer.push(record);
+  }
+  return static_cast<double>(clock.now().ns - begin_ns) / (kRecords / 2);
+}
+
+}  // namespace dprof::recorder

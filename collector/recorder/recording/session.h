@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording of one process: its mapping, its trace, and the thread that carries records from
+// one to the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/common/shared_memory.h"
+#include "collector/recorder/control/capture_driver.h"
+#include "collector/recorder/ranks/environment.h"
+#include "collector/recorder/ranks/rank.h"
+#include "collector/recorder/rows/drain.h"
+#include "collector/recorder/rows/inbox.h"
+
+namespace dprof::recorder {
+
+// What is the same for every trace of a run.
+struct RunFacts {
+  std::string run_id;
+  std::string recorder_id;
+  std::string host;
+  std::string launcher;  // "dprof" where -n started the ranks, else ""
+  std::string cuda;      // cupti, yield, off
+  Replaced replaced;     // of other tools
+  schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
+  double record_cost_ns = 0;  // see measure_record_cost()
+  CaptureSettings capture;    // but for what `dprof ctl` changed meanwhile
+};
+
+struct ProcessFacts {
+  int pid = 0;      // in the recorder's namespace; 0 = not known
+  int own_pid = 0;  // as the process sees itself
+  uint64_t first_event_ticks = 0;
+  RankInfo rank;
+  std::string command;
+};
+
+enum class ProcessEnd { kEnded, kReplaced, kLeft };  // kLeft: it lives on, the recorder leaves
+
+struct SessionTotals {
+  DrainTotals drain;
+  int64_t unwritten = 0;  // rows lost because the trace could not be written
+  std::string ended;
+  RankInfo rank;
+};
+
+// Threading  the writer thread owns drain and output; the owner calls the public functions from one
+//            other thread.
+class Session {
+ public:
+  // Opens the trace and starts the thread, which calls `on_done` (once, from itself) when it ends.
+  static Result<std::unique_ptr<Session>> start(const RunClock& clock, const RunFacts& run,
+                                                const ProcessFacts& process, SharedMemory memory,
+                                                const std::filesystem::path& path,
+                                                std::function<void()> on_done);
+  ~Session();
+
+  // When the process began, in the trace's time: what it says of itself, if it can be true.
+  [[nodiscard]] static int64_t first_event_ns(const RunClock& clock, const ProcessFacts& process);
+
+  // What the recorder measured for this trace; written with the next commit.
+  void add(Measured measured) { inbox_.put(std::move(measured)); }
+
+  // From `dprof ctl`; carried out within a pass.
+  void request(const CaptureRequest& request);
+  [[nodiscard]] CaptureDriver::Status capture() const { return capture_.status(); }
+
+  // The process ended: drain the rest, then end the thread. Does not wait.
+  void end(ProcessEnd how, std::optional<std::string> exit_status);
+  [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
+
+  // After done(): writes the end of the trace. `rank` overrides what the process's variables say.
+  // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish).
+  Result<bool> conclude(std::optional<int> rank);
+
+  [[nodiscard]] const ProcessFacts& process() const { return process_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] int64_t records() const { return records_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int64_t events() const { return events_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  // After done().
+  [[nodiscard]] SessionTotals totals() const;
+  [[nodiscard]] const std::optional<Error>& failure() const { return output_->failure(); }
+  // Data loss and errors among the trace's diagnostics: text by code.
+  [[nodiscard]] const std::map<std::string, std::string>& told() const { return output_->told(); }
+
+ private:
+  Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
+          SharedMemory memory, std::filesystem::path path, std::unique_ptr<TraceOutput> output);
+
+  void run();
+  void record_process();
+  void write_loop();
+  void sleep(std::chrono::nanoseconds at_most);
+  void wake();
+  void write_identity();
+  void write_facts();
+  void write_remarks();
+  void publish_totals();
+
+  const RunClock& clock_;
+  RunFacts run_;
+  ProcessFacts process_;
+  SharedMemory memory_;
+  std::filesystem::path path_;
+  std::unique_ptr<TraceOutput> output_;
+  Drain drain_;
+  std::function<void()> on_done_;
+  std::string ended_;
+  int64_t cpu_ns_ = 0;
+  Inbox inbox_;
+  CaptureDriver capture_;
+
+  std::mutex mutex_;  // how_, exit_status_
+  ProcessEnd how_ = ProcessEnd::kEnded;
+  std::optional<std::string> exit_status_;
+
+  std::atomic<bool> ending_{false};
+  std::atomic<bool> done_{false};
+  std::atomic<int64_t> records_{0}, events_{0}, lost_{0};
+  std::thread thread_;
+};
+
+// What one record costs the process that writes it, in nanoseconds: a tick reading and a push into
+// a ring, measured here. The set-up of the hook around it (RecordFunction, NVTX) is not in it, so
+// `in_process_ns` is a lower bound of what recording costs.
+[[nodiscard]] double measure_record_cost(const RunClock& clock);
+
+}  // namespace dprof::recorder

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The communicators of a process: LibTorch's process groups and NCCL's own, each as one row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "collector/recorder/rows/trace_output.h"
+#include "collector/wire/record.h"
+#include "schema/generated/rows.h"
+
+namespace dprof::recorder {
+
+// What NCCL says of one of its communicators.
+struct NcclSaid {
+  uint64_t hash = 0;
+  int64_t ordinal = 0;
+  std::optional<int64_t> size, own_rank;
+  std::optional<int64_t> name_id;
+};
+
+// A process group of LibTorch that runs on NCCL and the NCCL communicator that carries it are one
+// row: it starts with the group's hash and gets NCCL's when the first call shows which it is, so
+// that members that were told of the group stay with it. A group's second communicator (after an
+// abort, or for another device) is a row of its own with the group's name.
+//
+// Invariant  ids are 1, 2, …, one per row; at most kMost rows, the rest share the one of hash 0.
+// Threading  one thread.
+class Communicators {
+ public:
+  static constexpr size_t kMost = 16384;
+
+  // What LibTorch says about a process group; may be said again, with more.
+  void announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output);
+  // The id of the process group of that hash; makes an entry when it was not announced yet.
+  int64_t find(uint64_t hash, schema::Backend backend, TraceOutput& output);
+
+  // A row for one of NCCL's communicators, that of the group `carries` where it can be.
+  int64_t add_nccl(const NcclSaid& said, std::optional<int64_t> carries, TraceOutput& output);
+  // NCCL said more: what was not known is filled in.
+  void complete_nccl(int64_t id, const NcclSaid& said, TraceOutput& output);
+  // Members of a communicator, where they are known.
+  [[nodiscard]] std::optional<int64_t> size_of(int64_t id) const;
+
+ private:
+  schema::CommunicatorRow& new_row();
+
+  std::map<uint64_t, int64_t> by_hash_;  // process groups
+  std::map<int64_t, schema::CommunicatorRow> rows_;
+  std::set<int64_t> has_nccl_;
+};
+
+}  // namespace dprof::recorder

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the rings of one process to the rows of its trace. Knows nothing of threads, sockets or
+// waiting: it is a function of the bytes in the mapping, and can be fuzzed as such.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/recorder/common/clock.h"
+#include "collector/recorder/rows/gpu_rows.h"
+#include "collector/recorder/rows/nccl_rows.h"
+#include "collector/recorder/rows/range_details.h"
+#include "collector/recorder/rows/row_context.h"
+#include "collector/recorder/rows/training_rows.h"
+#include "collector/wire/ring.h"
+
+namespace dprof::recorder {
+
+struct DrainTotals {
+  int64_t records = 0;
+  int64_t events = 0;  // rows in event tables
+  int64_t lost = 0;
+  std::optional<int64_t> first_ns, last_ns;
+  int64_t threads = 0;
+};
+
+// Everything that is read is copied, checked, then used: what makes no sense is counted as
+// bad_record and left out.
+//
+// Order      records of one thread come in order. What happens across threads (keyed ranges,
+//            collectives) is put in order of time after each pass, up to the time at which the pass
+//            began: whatever came before that has been read by then, from every ring.
+// Threading  one thread.
+// Cost       about 0.5 us per record, SQLite included.
+class Drain {
+ public:
+  // `process_id` is the process's own view: its first thread has that number.
+  Drain(const wire::Mapping& mapping, const RunClock& clock, int process_id, TraceOutput& output);
+
+  // Reads what every ring holds; returns the number of records.
+  uint64_t pass();
+
+  // `watcher` is told of each step as it is found.
+  void watch_steps(std::function<void(const StepEdge&)> watcher) {
+    steps_.watch(std::move(watcher));
+  }
+  // The process begins to record again after a pause: what was open before it is not continued,
+  // and ends without a beginning are no loss.
+  void resume();
+  // How long the oldest collective has been open, in the time of the trace.
+  [[nodiscard]] std::optional<int64_t> oldest_open_collective_ns() const {
+    return collectives_.oldest_open_ns();
+  }
+
+  // Writes what is gathered and commits.
+  void flush();
+
+  // After the process's end: reads the rest, closes what can be closed, writes the last rows. The
+  // trace's meta and its file's end are the caller's.
+  void finish(bool killed);
+
+  [[nodiscard]] DrainTotals totals() const;
+  [[nodiscard]] size_t pending() const { return ranges_.pending(); }
+
+ private:
+  struct Thread {
+    schema::ThreadRow row;
+    RangeStack ranges;
+    bool has_ring = false;   // or had one: else it is known from CUPTI only
+    bool used = false;       // has an event: a thread without one (dprof's own) has no row
+    bool announced = false;  // the row is in the trace
+    bool changed = false;
+  };
+  struct Ring {
+    wire::RingReader reader;
+    Thread* thread = nullptr;  // of the current owner; made by its first record
+    uint64_t dropped_seen = 0;
+    uint64_t dropped_last_ticks = 0;
+    bool damage_told = false;
+  };
+  // What has to wait for the order of time.
+  struct Ordered {
+    uint64_t ticks;
+    uint64_t arrival;
+    Thread* thread;
+    wire::Record record;
+    OpenRange range;  // of a keyed begin
+  };
+
+  void drain_ring(uint32_t index, uint64_t& records);
+  void on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read);
+  bool take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool on_thread_name(Thread& thread, const wire::Record& record);
+  void on_enqueue(Thread& thread, const wire::Record& record, int64_t time_ns);
+  [[nodiscard]] std::optional<int64_t> ready_ns(const wire::CollectiveEnqueue& call) const;
+  bool on_communicator(const wire::Record& record);
+  bool on_detail(const wire::Record& record, int64_t time_ns);
+  Thread& thread_of(Ring& ring, uint32_t index);
+  Thread& new_thread(uint32_t os_tid);
+  int64_t thread_id_of(uint32_t os_tid);
+  [[nodiscard]] RowContext row_context();
+  static ThreadRef ref_of(const Thread& thread) {
+    return {thread.row.id, static_cast<uint32_t>(thread.row.os_tid)};
+  }
+  void set_role(Thread& thread, schema::ThreadRole role);
+  void put_in_order(Thread& thread, const wire::Record& record, const OpenRange& range = {});
+  void run_ordered(uint64_t until_ticks);
+  void run_one(const Ordered& item);
+  void on_end_of_range(const OpenRange& range, const Thread& thread, int64_t end_ns);
+  void count_losses();
+  void count_ring_losses(Ring& ring, uint32_t index);
+  void count_shared_losses();
+  void lose(schema::LossReason reason, std::optional<int64_t> thread_id, int64_t time_ns);
+  [[nodiscard]] int64_t to_ns(uint64_t ticks) const { return clock_.to_host(ticks).ns; }
+  // A time that a record can have: after the recorder's start, not in the future.
+  [[nodiscard]] bool plausible(uint64_t ticks) const;
+
+  wire::Mapping mapping_;
+  const RunClock& clock_;
+  int process_id_;
+  TraceOutput& output_;
+  Names names_;
+  RangeTable ranges_;
+  Communicators communicators_;
+  Collectives collectives_;
+  StepFinder steps_;
+  LossTable losses_;
+  PayloadSchemas schemas_;
+  NcclRows nccl_;
+  GpuRows gpu_;
+  TrainingRows training_;
+  RangeDetails details_;
+  std::array<Ring, wire::kMaxRings> rings_;
+  std::array<uint64_t, wire::kSharedLossCount> shared_seen_{};
+  std::deque<Thread> threads_;                       // addresses stay
+  std::unordered_map<uint32_t, Thread*> by_os_tid_;  // the latest of that number
+  std::vector<Ordered> ordered_;
+  uint64_t arrivals_ = 0;
+  uint64_t latest_ticks_ = 0;  // nothing later than this is plausible in this pass
+  int64_t damaged_rings_ = 0;
+  int64_t bad_ids_seen_ = 0;
+  bool paused_once_ = false;  // ends may come whose beginning was not recorded
+  DrainTotals totals_;
+};
+
+}  // namespace dprof::recorder

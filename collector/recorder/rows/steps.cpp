@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/rows/steps.h"
+
+namespace dprof::recorder {
+
+using schema::Marker;
+using schema::StepSource;
+
+void StepFinder::begin(Marker marker, int64_t range_id, int64_t start_ns) {
+  if (marker == Marker::kStep && !marker_) {
+    marker_ = {range_id, start_ns};
+    if (source_ != StepSource::kOptimizer) tell(next_index_, start_ns, std::nullopt);
+  }
+  if (marker == Marker::kOptimizer && !optimizer_) optimizer_ = {range_id, start_ns};
+}
+
+void StepFinder::end(Marker marker, int64_t range_id, int64_t end_ns, TraceOutput& output) {
+  if (marker == Marker::kStep && marker_ && marker_->range_id == range_id) {
+    write(marker_->start_ns, end_ns, StepSource::kMarker, output);
+    marker_.reset();
+  }
+  if (marker == Marker::kOptimizer && optimizer_ && optimizer_->range_id == range_id) {
+    optimizer_.reset();
+    if (marker_ && source_ != StepSource::kOptimizer) return;
+    if (last_optimizer_end_ns_) {
+      write(*last_optimizer_end_ns_, end_ns, StepSource::kOptimizer, output);
+    }
+    last_optimizer_end_ns_ = end_ns;
+    if (source_ != StepSource::kMarker) tell(next_index_, end_ns, std::nullopt);
+  }
+}
+
+void StepFinder::forget_open() {
+  marker_.reset();
+  optimizer_.reset();
+  last_optimizer_end_ns_.reset();
+}
+
+void StepFinder::finish(bool killed, TraceOutput& output) {
+  if (marker_) {
+    write(marker_->start_ns, std::nullopt, StepSource::kMarker, output);
+  } else if (killed && last_optimizer_end_ns_) {
+    write(*last_optimizer_end_ns_, std::nullopt, StepSource::kOptimizer, output);
+  }
+  marker_.reset();
+  last_optimizer_end_ns_.reset();
+}
+
+void StepFinder::write(int64_t start_ns, std::optional<int64_t> end_ns, StepSource source,
+                       TraceOutput& output) {
+  if (!source_) source_ = source;
+  if (source_ != source) return;
+  output.append(schema::StepRow{next_index_, start_ns, end_ns, source});
+  tell(next_index_++, start_ns, end_ns);
+}
+
+}  // namespace dprof::recorder

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/run/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
+
+namespace dprof::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr char kIndexName[] = "run.json";
+constexpr char kEnteringName[] = ".dprof.entering";
+constexpr char kRecordersName[] = "recorders";
+constexpr char kMeetingName[] = "meeting.json";
+constexpr char kMeetingSchema[] = "dprof.meeting/1";
+constexpr char kPresenceSuffix[] = ".lock";
+
+// How long after the last recorder came in another one of the same job may still come, although
+// those before have ended.
+constexpr std::chrono::minutes kStarting{10};
+
+bool is_trace_file(const fs::path& file) { return file.extension() == ".dprof"; }
+
+bool belongs_to_run(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return is_trace_file(file) || name == kIndexName || name == kEnteringName ||
+         name.ends_with(".dprof-wal") || name.ends_with(".dprof-shm") ||
+         name.ends_with(".dprof-journal");
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+bool holds_run(const fs::path& folder) {
+  return std::ranges::any_of(files_in(folder), [](const fs::path& file) {
+    return is_trace_file(file) || file.filename() == kIndexName;
+  });
+}
+
+ordered_json number_or_null(const std::optional<int>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json json_of_index(const RunIndex& index) {
+  ordered_json json;
+  json["schema"] = "dprof.run/1";
+  json["id"] = index.id;
+  json["command"] = index.command;
+  json["world_size"] = number_or_null(index.world_size);
+  json["recorders"] = ordered_json::array();
+  for (const std::string& host : index.recorders) {
+    json["recorders"].push_back({{"host", host}, {"dprof_version", DPROF_VERSION}});
+  }
+  json["traces"] = ordered_json::array();
+  for (const TraceEntry& trace : index.traces) {
+    json["traces"].push_back({{"file", trace.file},
+                              {"rank", number_or_null(trace.rank)},
+                              {"host", trace.host},
+                              {"ended", trace.ended}});
+  }
+  json["diagnostics"] = ordered_json::array();
+  for (const RunDiagnostic& diagnostic : index.diagnostics) {
+    json["diagnostics"].push_back({{"code", diagnostic.code}, {"text", diagnostic.text}});
+  }
+  return json;
+}
+
+ordered_json read_json(const fs::path& path) {
+  std::ifstream file(path);
+  return ordered_json::parse(file, nullptr, false);
+}
+
+// Adds the entries of `from`[`list`] whose `key` is new.
+void add_missing(ordered_json& to, const ordered_json& from, const char* list, const char* key) {
+  const auto entries = from.find(list);
+  if (entries == from.end() || !entries->is_array()) return;
+  for (const ordered_json& entry : *entries) {
+    const bool known = std::ranges::any_of(to[list], [&](const ordered_json& other) {
+      return entry.is_object() &&
+             other.value(key, ordered_json()) == entry.value(key, ordered_json());
+    });
+    if (entry.is_object() && !known) to[list].push_back(entry);
+  }
+}
+
+// What the others wrote, and our own part.
+ordered_json merged(const ordered_json& theirs, ordered_json ours) {
+  if (!theirs.is_object()) return ours;
+  if (ours["world_size"].is_null()) ours["world_size"] = theirs.value("world_size", ordered_json());
+  add_missing(ours, theirs, "recorders", "host");
+  add_missing(ours, theirs, "traces", "file");
+  add_missing(ours, theirs, "diagnostics", "text");
+  const auto place = [](const ordered_json& trace) {
+    const ordered_json rank = trace.value("rank", ordered_json());
+    return std::pair(rank.is_number_integer() ? rank.get<int64_t>() : INT64_MAX,
+                     trace.value("file", ordered_json()).dump());
+  };
+  ordered_json& traces = ours["traces"];
+  std::sort(traces.begin(), traces.end(),
+            [&](const ordered_json& a, const ordered_json& b) { return place(a) < place(b); });
+  return ours;
+}
+
+// Written beside and renamed, so that a reader never sees half of it.
+Status replace_file(const fs::path& whole, const ordered_json& json, const char* hint) {
+  const fs::path part = whole.parent_path() / fmt::format(".{}.part", whole.filename().string());
+  const std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  const bool is_secret = json.contains("token");
+  const int fd =
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, is_secret ? 0600 : 0666);
+  const bool written =
+      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  int failed = errno;
+  if (fd >= 0 && close(fd) != 0 && written) failed = errno;
+  if (written && rename(part.c_str(), whole.c_str()) == 0) return Done{};
+  if (written) failed = errno;
+  unlink(part.c_str());
+  return fail(Code::kIo, fmt::format("{}: {}", whole.string(), std::strerror(failed)), hint);
+}
+
+Status write_json(const fs::path& folder, const ordered_json& json) {
+  return replace_file(folder / kIndexName, json,
+                      "is the disk full? the traces are readable without it");
+}
+
+struct MeetingHost {
+  std::string clock_id;
+  wire::TickScale scale{};
+};
+
+// What the recorders of a job must agree on.
+struct Meeting {
+  std::string run_id, job, token;
+  std::vector<std::string> seats;
+  std::vector<MeetingHost> hosts;
+  bool is_young = false;  // the job may still be starting
+};
+
+std::optional<Meeting> read_meeting(const fs::path& folder) {
+  const fs::path path = folder / kRecordersName / kMeetingName;
+  const ordered_json json = read_json(path);
+  if (!json.is_object() || json.value("schema", ordered_json()) != kMeetingSchema) {
+    return std::nullopt;
+  }
+  Meeting meeting;
+  try {
+    meeting.run_id = json.at("run_id");
+    meeting.job = json.at("job");
+    meeting.token = json.at("token");
+    meeting.seats = json.at("seats").get<std::vector<std::string>>();
+    for (const ordered_json& host : json.at("hosts")) {
+      meeting.hosts.push_back(
+          {host.at("clock_id"),
+           {.tick0 = 0,
+            .multiplier = host.at("tick_multiplier"),
+            .shift = host.at("tick_shift"),
+            .source = static_cast<wire::ClockSource>(host.at("tick_source").get<uint32_t>())}});
+    }
+  } catch (const ordered_json::exception&) {
+    return std::nullopt;
+  }
+  // The lock that we hold was made just now, on the same file system.
+  std::error_code error;
+  const fs::file_time_type now = fs::last_write_time(folder / kEnteringName, error);
+  meeting.is_young = !error && now - fs::last_write_time(path, error) < kStarting && !error;
+  return meeting;
+}
+
+Status write_meeting(const fs::path& folder, const Meeting& meeting) {
+  ordered_json json{{"schema", kMeetingSchema}, {"run_id", meeting.run_id},
+                    {"job", meeting.job},       {"token", meeting.token},
+                    {"seats", meeting.seats},   {"hosts", ordered_json::array()}};
+  for (const MeetingHost& host : meeting.hosts) {
+    json["hosts"].push_back({{"clock_id", host.clock_id},
+                             {"tick_multiplier", host.scale.multiplier},
+                             {"tick_shift", host.scale.shift},
+                             {"tick_source", static_cast<uint32_t>(host.scale.source)}});
+  }
+  return replace_file(folder / kRecordersName / kMeetingName, json, "may the folder be written?");
+}
+
+// Names of the recorders that work in this folder now.
+std::vector<std::string> living_recorders(const fs::path& folder) {
+  std::vector<std::string> living;
+  for (const fs::path& file : files_in(folder / kRecordersName)) {
+    if (file.extension() != kPresenceSuffix) continue;
+    if (LockFile::is_held(file)) living.push_back(file.stem().string());
+  }
+  return living;
+}
+
+// The files of a run, and no others.
+void remove_run(const fs::path& folder, const fs::path& but) {
+  std::error_code error;
+  for (const fs::path& file : files_in(folder)) {
+    if (belongs_to_run(file) && file != but) fs::remove(file, error);
+  }
+  fs::remove_all(folder / kRecordersName, error);
+}
+
+// Renames without replacing; gives an errno. A hard link is the one way that all file systems with
+// links do at once.
+int move_to_free(const fs::path& from, const fs::path& to) {
+  if (link(from.c_str(), to.c_str()) == 0) {
+    unlink(from.c_str());
+    return 0;
+  }
+  if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return errno;
+  std::error_code error;
+  if (fs::exists(to, error)) return EEXIST;
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const Entrant& entrant) {
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (there && !fs::is_directory(path, error)) {
+    return fail(Code::kUsage, fmt::format("{}: is a file, not a folder", path.string()),
+                "choose another folder with -o");
+  }
+  fs::create_directories(path, error);
+  if (error) {
+    return fail(Code::kIo, fmt::format("{}: {}", path.string(), error.message()),
+                "choose a folder that can be written with -o");
+  }
+  RunFolder folder(path);
+  folder.made_ = !there;
+  if (const Status entered = folder.enter(overwrite, entrant); !entered.ok()) {
+    if (folder.made_) folder.discard();
+    return fail(entered.error());
+  }
+  return folder;
+}
+
+// Joins, takes or refuses the folder, while nobody else does.
+Status RunFolder::enter(bool overwrite, const Entrant& entrant) {
+  const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
+  if (!alone.ok()) return fail(alone.error());
+  const std::vector<std::string> living = living_recorders(path_);
+  Meeting meeting = read_meeting(path_).value_or(Meeting{});
+  const bool ours = !entrant.job.id.empty() && meeting.job == entrant.job.id;
+  const bool seat_taken = std::ranges::find(meeting.seats, entrant.job.seat) != meeting.seats.end();
+  joined_ = ours && !seat_taken && (!living.empty() || meeting.is_young);
+  if (!joined_ && !living.empty()) {
+    return fail(Code::kUsage,
+                ours ? fmt::format("{}: {} of this job is being recorded there already",
+                                   path_.string(), entrant.job.seat)
+                     : fmt::format("{}: a recorder works in this folder ({})", path_.string(),
+                                   fmt::join(living, ", ")),
+                "wait until it has ended, or choose another folder with -o");
+  }
+  if (!joined_ && holds_run(path_) && !overwrite) {
+    return fail(Code::kUsage, fmt::format("{}: holds another run", path_.string()),
+                "choose another folder with -o, or --overwrite");
+  }
+  if (!joined_) {
+    remove_run(path_, alone->path());
+    meeting = {entrant.run_id.empty() ? random_run_id() : entrant.run_id, entrant.job.id,
+               random_run_id()};
+  }
+  has_job_ = !meeting.job.empty();
+  if (!entrant.job.seat.empty()) meeting.seats.push_back(entrant.job.seat);
+  const auto host = std::ranges::find(meeting.hosts, entrant.clock_id, &MeetingHost::clock_id);
+  self_.first_on_host = host == meeting.hosts.end();
+  if (self_.first_on_host) {
+    meeting.hosts.push_back({entrant.clock_id, entrant.scale});
+  } else {
+    host_scale_ = host->scale;
+  }
+  self_.run_id = meeting.run_id;
+  self_.token = meeting.token;
+  self_.first = !joined_;
+  if (const Status present = be_present(entrant); !present.ok()) return fail(present.error());
+  return write_meeting(path_, meeting);
+}
+
+Status RunFolder::be_present(const Entrant& entrant) {
+  self_.id = random_run_id();
+  self_.host = entrant.host.empty() ? host_name() : entrant.host;
+  self_.pid = getpid();
+  self_.clock_id = entrant.clock_id;
+  self_.name = fmt::format("{}-{}", self_.host, self_.pid);
+  const fs::path folder = path_ / kRecordersName;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  // Containers may have the same host name and process ids.
+  for (const std::string& name : {self_.name, fmt::format("{}-{:.8}", self_.name, self_.id)}) {
+    Result<std::optional<LockFile>> taken = LockFile::take(folder / (name + kPresenceSuffix));
+    if (!taken.ok()) return fail(taken.error());
+    if (!*taken) continue;
+    self_.name = name;
+    presence_ = *std::move(taken);
+    return Done{};
+  }
+  return fail(Code::kInternal, fmt::format("{}: no free name for this recorder", folder.string()));
+}
+
+Result<RunFolder> RunFolder::open(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return fail(Code::kNotFound, fmt::format("{}: no such folder", path.string()),
+                "give the run's folder, as `dprof record` printed it");
+  }
+  RunFolder folder(path);
+  const Result<LockFile> alone = LockFile::wait_for(path / kEnteringName);
+  if (!alone.ok()) return fail(alone.error());
+  const std::vector<std::string> living = living_recorders(path);
+  if (!living.empty()) {
+    return fail(
+        Code::kUsage,
+        fmt::format("{}: a recorder works in this folder ({})", path.string(),
+                    fmt::join(living, ", ")),
+        fmt::format(
+            "wait until it has ended; one that was killed on another host is taken for alive for {} s",
+            LockFile::kSilence.count()));
+  }
+  if (const Status present = folder.be_present({}); !present.ok()) return fail(present.error());
+  return folder;
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      presence_(std::exchange(other.presence_, std::nullopt)),
+      self_(std::move(other.self_)),
+      host_scale_(other.host_scale_),
+      made_(other.made_),
+      joined_(other.joined_),
+      has_job_(other.has_job_),
+      discarded_(other.discarded_) {}
+
+// The last one out removes what only recorders need.
+RunFolder::~RunFolder() {
+  if (!presence_) return;
+  std::error_code error;
+  const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
+  const fs::path folder = path_ / kRecordersName;
+  fs::remove(folder / (self_.name + ".json"), error);
+  presence_.reset();
+  const bool last = alone.ok() && living_recorders(path_).empty();
+  if (last && (!has_job_ || discarded_)) fs::remove_all(folder, error);
+  if (last && discarded_ && !joined_) fs::remove(path_ / kIndexName, error);
+  if (!alone.ok()) return;
+  fs::remove(alone->path(), error);
+  if (last && discarded_ && made_) fs::remove(path_, error);  // only if it is empty
+}
+
+std::vector<fs::path> RunFolder::traces() const {
+  std::vector<fs::path> files = files_in(path_);
+  std::erase_if(files, [](const fs::path& file) { return !is_trace_file(file); });
+  return files;
+}
+
+int64_t RunFolder::bytes() const {
+  int64_t sum = 0;
+  for (const fs::path& file : files_in(path_)) {
+    std::error_code error;
+    const uintmax_t size = fs::file_size(file, error);
+    if (!error && belongs_to_run(file)) sum += static_cast<int64_t>(size);
+  }
+  return sum;
+}
+
+Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<int> rank) const {
+  if (!rank) return trace;
+  const auto numbered = [&](int i) {
+    return path_ / (i == 0 ? fmt::format("rank-{:05}.dprof", *rank)
+                           : fmt::format("rank-{:05}.{}.dprof", *rank, i));
+  };
+  fs::path name = numbered(0);
+  for (int i = 1; name != trace; ++i) {
+    const int failed = move_to_free(trace, name);
+    if (failed == 0) break;
+    if (failed != EEXIST) {
+      return fail(Code::kIo,
+                  fmt::format("{}: cannot be renamed: {}", trace.string(), std::strerror(failed)));
+    }
+    name = numbered(i);
+  }
+  return name;
+}
+
+Status RunFolder::write_index(const RunIndex& index) const {
+  const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
+  if (!alone.ok()) return fail(alone.error());
+  ordered_json json = json_of_index(index);
+  if (joined_ || has_job_) json = merged(read_json(path_ / kIndexName), json);
+  return write_json(path_, json);
+}
+
+Status RunFolder::rewrite_index(const RunIndex& index) const {
+  return write_json(path_, json_of_index(index));
+}
+
+void RunFolder::discard() {
+  discarded_ = true;
+  if (presence_) return;  // the destructor does it
+  std::error_code error;
+  if (made_) fs::remove(path_, error);  // only if it is empty
+}
+
+std::string default_run_name() {
+  return fmt::format("dprof-{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+}
+
+std::string random_run_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
+  return id;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("localhost");
+}
+
+}  // namespace dprof::recorder

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of a run: its traces, its index `run.json`, and `recorders/`, by which the recorders
+// of one job share it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/recorder/common/lock_file.h"
+#include "collector/recorder/ranks/job.h"
+#include "collector/recorder/run/recorder_file.h"
+#include "collector/wire/layout.h"
+
+namespace dprof::recorder {
+
+struct TraceEntry {
+  std::string file;
+  std::optional<int> rank;
+  std::string host;
+  std::string ended;
+};
+
+struct RunDiagnostic {
+  std::string code;
+  std::string text;
+};
+
+// What run.json holds. It is an index: the traces themselves say the same.
+struct RunIndex {
+  std::string id;
+  std::string command;
+  std::optional<int> world_size;
+  std::vector<std::string> recorders;  // hosts
+  std::vector<TraceEntry> traces;
+  std::vector<RunDiagnostic> diagnostics;  // of what has no trace: ranks never seen, …
+};
+
+// Who wants to record into a folder.
+struct Entrant {
+  Job job;  // others of the same job may share the folder; id "" = nobody may
+  std::string host;
+  std::string clock_id;
+  std::string run_id;       // of a run that was met elsewhere; "" = makes one
+  wire::TickScale scale{};  // as measured here
+};
+
+// Every recorder holds `recorders/HOST-PID.lock` while it works here, and describes itself in
+// `recorders/HOST-PID.json`. `recorders/meeting.json` says whose run it is; it goes with the last
+// recorder, unless the recorders belong to a job: then one that starts late finds its run by it.
+// What changes the folder as a whole is done under `.dprof.entering`, which is held for moments; it
+// works on network file systems too.
+//
+// Invariant  while it lives, only recorders of the same job (and no `recover`) work in this folder.
+// Threading  one thread.
+class RunFolder {
+ public:
+  // Makes the folder, takes an empty one, or joins the run of the same job. A folder that holds
+  // another run is refused (kUsage) unless `overwrite`, which deletes that run's files and no
+  // others; one in which another job's recorder works is refused always.
+  static Result<RunFolder> create(const std::filesystem::path& path, bool overwrite,
+                                  const Entrant& entrant = {});
+  // For `recover`: takes a folder that is there (kNotFound otherwise); refused while a recorder
+  // works in it. Leaves nothing in `recorders/`.
+  static Result<RunFolder> open(const std::filesystem::path& path);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // Every *.dprof file, sorted by name.
+  [[nodiscard]] std::vector<std::filesystem::path> traces() const;
+  [[nodiscard]] int64_t bytes() const;
+
+  // This recorder, as far as the folder decides: id, run id, token, name, who is first.
+  [[nodiscard]] const RecorderFile& self() const { return self_; }
+  [[nodiscard]] bool joined() const { return joined_; }
+  // The rate of the tick counter that the first recorder of this host uses.
+  [[nodiscard]] const std::optional<wire::TickScale>& host_scale() const { return host_scale_; }
+  // Call each second: recorders on other hosts see by it that this one lives.
+  void beat() { presence_->beat(); }
+
+  // Renames a finished trace to rank-00000.dprof (a second one of that rank to rank-00000.1.dprof);
+  // returns its new path. Without a rank it keeps its name. Never replaces a file.
+  Result<std::filesystem::path> name_finished(const std::filesystem::path& trace,
+                                              std::optional<int> rank) const;
+  // Adds to the entries of other recorders; those of the same files are replaced.
+  Status write_index(const RunIndex& index) const;
+  // Makes it anew.
+  Status rewrite_index(const RunIndex& index) const;
+
+  // Removes what create() made, where nothing was recorded.
+  void discard();
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  Status enter(bool overwrite, const Entrant& entrant);
+  Status be_present(const Entrant& entrant);
+
+  std::filesystem::path path_;
+  std::optional<LockFile> presence_;
+  RecorderFile self_;
+  std::optional<wire::TickScale> host_scale_;
+  bool made_ = false;       // by create(): it was not there before
+  bool joined_ = false;     // a run that another recorder made
+  bool has_job_ = false;    // others may come later
+  bool discarded_ = false;  // nothing was recorded
+};
+
+// "dprof-20260131-235959", in local time.
+[[nodiscard]] std::string default_run_name();
+// 32 random hexadecimal digits.
+[[nodiscard]] std::string random_run_id();
+[[nodiscard]] std::string host_name();
+
+}  // namespace dprof::recorder

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of cells below one another, with a head: what the long tables have in common.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gui/view/drawing/draw_list.h"
+
+namespace dprof::view {
+
+struct Column {
+  std::string_view title;
+  int width = 0;        // with the gap to the next one
+  bool number = false;  // right-aligned, in digits of one width
+};
+
+inline constexpr int kLineHeight = 22;
+
+[[nodiscard]] int width_of(std::span<const Column> columns);
+
+void draw_heads(std::span<const Column> columns, Point at, int height, DrawList& list);
+
+// One cell per column; what is too long is cut.
+void draw_cells(std::span<const Column> columns, Point at, std::span<const std::string> cells,
+                const TextMeasure& measure, DrawList& list, Role role = Role::kText);
+
+// The lines of a table that are in view, when lines begin at 0 and `top` is scrolled away.
+struct LineRange {
+  size_t first = 0;
+  size_t end = 0;
+};
+[[nodiscard]] LineRange lines_in_view(size_t lines, int top, int height);
+
+// The part of a box below a height: what a head that stays in view leaves of a line.
+[[nodiscard]] Box below(Box box, int y);
+
+}  // namespace dprof::view

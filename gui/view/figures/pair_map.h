@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page Matrix shows: one figure per pair of ranks, of one communicator or of all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/view/drawing/texts.h"
+#include "gui/view/model/model.h"
+
+namespace dprof::view {
+
+enum class PairMeasure : uint8_t { kWait, kBytes, kTransfer, kBandwidth, kMessages };
+
+struct PairMeasureInfo {
+  std::string_view title;
+  std::string_view about;
+  std::string_view verb;  // between two ranks: "rank 3 waited for rank 5"
+};
+inline constexpr std::array<PairMeasureInfo, 5> kPairMeasures = {{
+    {english("Waits"), english("what a rank (row) waited until another one (column) came"),
+     english("waited for")},
+    {english("Bytes"), english("sent from a rank (row) to another one (column) in messages"),
+     english("sent to")},
+    {english("Transfer time"), english("of messages, from when both sides were there"),
+     english("sent to")},
+    {english("Bandwidth"), english("of messages, while they were transferred"), english("sent to")},
+    {english("Messages"), english("from a rank (row) to another one (column)"), english("sent to")},
+}};
+[[nodiscard]] constexpr const PairMeasureInfo& info_of(PairMeasure measure) {
+  return kPairMeasures[static_cast<size_t>(measure)];
+}
+
+struct PairChoice {
+  PairMeasure measure = PairMeasure::kWait;
+  std::string communicator;  // "" = all
+  friend bool operator==(const PairChoice&, const PairChoice&) = default;
+};
+
+struct PairCell {
+  analyzer::RankPair pair;
+  double value = 0;   // ns, bytes, bytes/s or messages
+  int64_t count = 0;  // waits or messages
+};
+
+struct PairMap {
+  std::vector<int> ranks;       // rows and columns; also ranks that left no trace
+  std::vector<PairCell> cells;  // only those that have a value, the highest first
+  int64_t not_compared = 0;     // collectives of which it is not known who came last
+  int64_t unknown_peer = 0;     // messages of which one rank is not known
+  int64_t without_figure = 0;   // messages that the figure could not be told of
+
+  [[nodiscard]] std::optional<size_t> index_of(int rank) const;
+};
+
+// O(pairs log pairs).
+[[nodiscard]] PairMap pair_map(const Model& model, const PairChoice& choice);
+
+// The rows behind a cell: the collective or message that counts most in it.
+struct PairExample {
+  std::optional<uint32_t> collective;  // position in Model::collectives
+  std::optional<uint32_t> message;     // position in Model::messages
+};
+[[nodiscard]] PairExample example_of(const Model& model, const PairChoice& choice,
+                                     analyzer::RankPair pair);
+
+}  // namespace dprof::view

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/view/figures/step_matrix.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gui/view/model/test_support/test_model.h"
+
+namespace dprof::view {
+namespace {
+
+using test::kMs;
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr auto kUnknown = StepMatrix::kUnknown;
+
+TEST(StepMatrixTest, FiguresOfEachRankInEachStep) {
+  const Model model = test::small_model();
+  const auto of = [&](Metric metric) { return step_matrix(model, metric, RankOrder::kByRank); };
+  const StepMatrix lengths = of(Metric::kStepTime);
+  EXPECT_THAT(lengths.steps, ElementsAre(0, 1, 2));
+  EXPECT_THAT(lengths.ranks, ElementsAre(0U, 1U, 2U));
+  EXPECT_THAT(lengths.ns, Each(test::kStepNs));
+  EXPECT_THAT(of(Metric::kInput).rank_mean_ns, ElementsAre(10 * kMs, 10 * kMs, 40 * kMs));
+  EXPECT_THAT(of(Metric::kWait).rank_mean_ns, ElementsAre(30 * kMs, 30 * kMs, 0));
+  EXPECT_THAT(of(Metric::kExposed).rank_mean_ns, ElementsAre(40 * kMs, 40 * kMs, 10 * kMs));
+  EXPECT_THAT(of(Metric::kOwnDelay).rank_mean_ns, ElementsAre(0, 0, 30 * kMs));
+  EXPECT_THAT(of(Metric::kOwnDelay).step_mean_ns, Each(10 * kMs));
+}
+
+TEST(StepMatrixTest, HighestFirst) {
+  const Model model = test::small_model();
+  const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByValue);
+  EXPECT_THAT(delays.ranks, ElementsAre(2U, 0U, 1U));
+  EXPECT_EQ(delays.at(0, 1), 30 * kMs);
+  EXPECT_EQ(delays.at(2, 1), 0);
+}
+
+// The mean over steps is then the report's own delay.
+TEST(StepMatrixTest, LessWorkThanThePeersIsLess) {
+  Model model = test::small_model();
+  model.ranks[0].own_delays = {{0, -6 * kMs}, {1, -6 * kMs}, {2, 3 * kMs}};
+  const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByRank);
+  EXPECT_EQ(delays.rank_mean_ns[0], -3 * kMs);
+  EXPECT_FLOAT_EQ(delays.level_of(delays.at(0, 0)), 0) << "and is as pale as none";
+}
+
+TEST(StepMatrixTest, WhatARankDoesNotHaveIsUnknownAndNotZero) {
+  Model model = test::small_model();
+  model.ranks[1].steps.erase(model.ranks[1].steps.begin());
+  model.ranks[0].own_delays.clear();
+  const StepMatrix lengths = step_matrix(model, Metric::kStepTime, RankOrder::kByRank);
+  EXPECT_EQ(lengths.at(1, 0), kUnknown);
+  EXPECT_EQ(lengths.rank_mean_ns[1], test::kStepNs);
+  EXPECT_LT(lengths.level_of(kUnknown), 0);
+  const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByValue);
+  EXPECT_THAT(delays.ranks, ElementsAre(2U, 1U, 0U)) << "what is unknown stands last";
+  EXPECT_EQ(delays.rank_mean_ns[2], kUnknown);
+}
+
+TEST(StepMatrixTest, OneWildValueDoesNotMakeAllOthersPale) {
+  Model model = test::small_model();
+  for (RankModel& rank : model.ranks) {
+    rank.own_delays.clear();
+    rank.steps.clear();
+  }
+  model.steps.clear();
+  for (int64_t step = 0; step < 200; ++step) {
+    const Interval window{TraceNs{step * 1000}, TraceNs{step * 1000 + 900 + step % 100}};
+    model.steps.push_back({step, window});
+    for (RankModel& rank : model.ranks) rank.steps.push_back({step, window});
+  }
+  model.ranks[0].steps[7].window.end = TraceNs{1'000'000};
+  const StepMatrix lengths = step_matrix(model, Metric::kStepTime, RankOrder::kByRank);
+  EXPECT_LT(lengths.high_ns, 1000);
+  EXPECT_FLOAT_EQ(lengths.level_of(lengths.at(0, 7)), 1);
+  EXPECT_GT(lengths.level_of(990), 0.8F);
+  EXPECT_LT(lengths.level_of(910), 0.2F);
+}
+
+TEST(StepMatrixTest, NoStepsIsNoMatrix) {
+  Model model = test::small_model();
+  model.steps.clear();
+  const StepMatrix none = step_matrix(model, Metric::kWait, RankOrder::kByValue);
+  EXPECT_TRUE(none.ns.empty());
+  EXPECT_TRUE(none.steps.empty());
+}
+
+}  // namespace
+}  // namespace dprof::view

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What docks show of many events: lists, stacks, durations, marks. They show what they showed
+// before until it is counted elsewhere what they are to show, so that no frame waits.
+//
+// Threading  the user interface's thread only, counts apart.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gui/view/drawing/counted.h"
+#include "gui/view/figures/durations.h"
+#include "gui/view/figures/event_list.h"
+#include "gui/view/figures/flame.h"
+#include "gui/view/figures/named_marks.h"
+#include "gui/view/model/model.h"
+
+namespace dprof::view {
+
+class CountedFigures {
+ public:
+  using FlameQuery = std::pair<EventQuery, FlameOrder>;
+
+  // Of another run, or of one whose events have changed.
+  void forget(std::shared_ptr<const Model> model);
+  // From now on few events alone are counted at once.
+  void defer() { defers_ = true; }
+
+  [[nodiscard]] const EventList& events(const EventQuery& query) const;
+  [[nodiscard]] const EventList& events_now(
+      const EventQuery& query) const;  // however long it takes
+  [[nodiscard]] const FlameTree& flame(const FlameQuery& query) const;
+  [[nodiscard]] const Durations& durations(const EventQuery& query) const;
+  // Nothing until those of that name are counted: the former may be another one's.
+  [[nodiscard]] const NamedMarks& marks(const MarkQuery& query) const;
+
+  // Whether the former answer is shown.
+  [[nodiscard]] bool is_counting_events() const { return events_.wanted().has_value(); }
+  [[nodiscard]] bool is_counting_flame() const { return flame_.wanted().has_value(); }
+  [[nodiscard]] bool is_counting_durations() const { return durations_.wanted().has_value(); }
+
+  // To be called on any thread; what it returns, here.
+  using Count = std::function<std::function<void(CountedFigures&)>()>;
+  // What is to be counted now; nullopt = nothing, or the former is not done yet.
+  [[nodiscard]] std::optional<Count> next_count();
+
+ private:
+  [[nodiscard]] bool is_quick(const EventQuery& query) const;
+  template <typename Key, typename Value>
+  Count begin_count(Counted<Key, Value> CountedFigures::*into,
+                    Value (*make)(const RunEvents& events, const Key& key));
+
+  std::shared_ptr<const Model> model_;
+  mutable Counted<EventQuery, EventList> events_;
+  mutable Counted<FlameQuery, FlameTree> flame_;
+  mutable Counted<EventQuery, Durations> durations_;
+  mutable Counted<MarkQuery, NamedMarks> marks_;
+  bool defers_ = false;
+  bool counts_ = false;       // a count is under way
+  uint64_t counts_from_ = 0;  // raised whenever counts under way have become worthless
+};
+
+}  // namespace dprof::view

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window's commands: each is a QAction, so that the list of keys is made from them.
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QKeyEvent>
+#include <QSaveFile>
+#include <array>
+
+#include "gui/view/docks/sql_dock.h"
+#include "gui/view/docks/table_dock.h"
+#include "gui/view/drawing/texts.h"
+#include "gui/widgets/main_window.h"
+#include "gui/widgets/manual.h"
+#include "gui/widgets/picture.h"
+#include "gui/widgets/sql_pane.h"
+
+namespace dprof::widgets {
+namespace {
+
+constexpr int kPanPart = 8;  // of the width
+
+// Keys that are meant by their place on the keyboard. Codes as X11 and Wayland count them.
+struct PhysicalKey {
+  quint32 scan_code;
+  int key;
+};
+constexpr PhysicalKey kW{25, Qt::Key_W};
+constexpr PhysicalKey kA{38, Qt::Key_A};
+constexpr PhysicalKey kS{39, Qt::Key_S};
+constexpr PhysicalKey kD{40, Qt::Key_D};
+
+// Where the platform tells no scan code (offscreen, made events), by the letter.
+bool is_key(const QKeyEvent& event, PhysicalKey key) {
+  if (event.nativeScanCode() != 0) return event.nativeScanCode() == key.scan_code;
+  return event.key() == key.key;
+}
+
+}  // namespace
+
+// Most commands are about an open run, and do nothing without one.
+QAction* MainWindow::add_action(const QString& text, const QList<QKeySequence>& keys,
+                                std::function<void()> run, const char* word) {
+  auto* action = new QAction(text, this);
+  KeyBindings::prepare(*action, keys, word);
+  action->setShortcutContext(Qt::WindowShortcut);
+  connect(action, &QAction::triggered, this, [this, run = std::move(run)] {
+    if (!session_.is_open()) return;
+    set_message({});
+    run();
+    refresh();
+  });
+  addAction(action);
+  return action;
+}
+
+void MainWindow::zoom(bool in, int anchor) {
+  if (in) {
+    session_.zoom(anchor, 2, 3);
+  } else {
+    session_.zoom(anchor, 3, 2);
+  }
+}
+
+void MainWindow::add_actions() {
+  add_view_actions();
+  add_selection_actions();
+  add_track_actions();
+  add_sql_actions();
+  add_window_actions();
+  add_focus_actions();
+  go_to_->complete(actions(), look_);
+}
+
+void MainWindow::add_view_actions() {
+  const auto middle = [this] { return canvas_->width() / 2; };
+  const auto page = [this] { return canvas_->height() * 3 / 4; };
+  add_action(tr("Zoom in"), {Qt::Key_Plus, Qt::Key_Equal}, [=, this] { zoom(true, middle()); });
+  add_action(tr("Zoom out"), {Qt::Key_Minus}, [=, this] { zoom(false, middle()); });
+  add_action(tr("The whole run"), {Qt::Key_0}, [this] { session_.show_all(); });
+  add_action(tr("Earlier"), {Qt::Key_Left}, [this] { session_.pan(-canvas_->width() / kPanPart); });
+  add_action(tr("Later"), {Qt::Key_Right}, [this] { session_.pan(canvas_->width() / kPanPart); });
+  add_action(tr("Scroll up"), {Qt::Key_Up},
+             [this] { session_.tracks().scroll_by(-view::kRowHeight); });
+  add_action(tr("Scroll down"), {Qt::Key_Down},
+             [this] { session_.tracks().scroll_by(view::kRowHeight); });
+  add_action(tr("Page up"), {Qt::Key_PageUp}, [=, this] { session_.tracks().scroll_by(-page()); });
+  add_action(tr("Page down"), {Qt::Key_PageDown},
+             [=, this] { session_.tracks().scroll_by(page()); });
+  add_action(tr("Start of the run"), {Qt::Key_Home}, [this] { session_.go_to_start(); });
+  add_action(tr("End of the run"), {Qt::Key_End}, [this] { session_.go_to_end(); });
+  about_selection_ << add_action(tr("Bring the selection into view; again: fit it"), {Qt::Key_F},
+                                 [this] { session_.focus(); });
+  about_selection_ << add_action(tr("Selection becomes the range"), {Qt::Key_R},
+                                 [this] { session_.select_range(session_.selected_range()); });
+  add_action(tr("Back to the range, page or filter before"),
+             {Qt::Key_Backspace, QKeySequence("Alt+Left")}, [this] { session_.back(); });
+  add_action(tr("Forward to the range, page or filter after"), {QKeySequence("Alt+Right")},
+             [this] { session_.forward(); });
+}
+
+// Of a collective to the next rank that arrived, of others along what they led to.
+void MainWindow::next_along(int by) {
+  if (session_.selection().collective) {
+    session_.next_arrival(by);
+  } else {
+    session_.next_in_flow(by);
+  }
+}
+
+void MainWindow::add_selection_actions() {
+  add_action(tr("Next finding"), {Qt::Key_N}, [this] {
+    if (session_.next_finding(1)) docks_->offer(view::Dock::kFindings);
+  });
+  add_action(tr("Previous finding"), {QKeySequence("Shift+N")}, [this] {
+    if (session_.next_finding(-1)) docks_->offer(view::Dock::kFindings);
+  });
+  add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.next_step(1); });
+  add_action(tr("Previous step"), {QKeySequence("Shift+T")}, [this] { session_.next_step(-1); });
+  add_action(tr("Next rank to arrive at the collective"), {Qt::Key_BracketRight},
+             [this] { next_along(1); });
+  add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
+             [this] { next_along(-1); });
+  add_action(
+      tr("What hangs"), {}, [this] { session_.select_hang(); }, "hang");
+  add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
+             [this] { session_.next_slice(1); });
+  add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
+             [this] { session_.next_slice(-1); });
+}
+
+void MainWindow::add_track_actions() {
+  about_selection_ << add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
+                                 [this] { session_.toggle_selected(); });
+  about_selection_ << add_action(tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P},
+                                 [this] { session_.tracks().pin(session_.selected_tracks()); });
+  about_selection_ << add_action(tr("Pin or unpin the like of the selected track on all ranks"),
+                                 {QKeySequence("Shift+P")}, [this] {
+                                   if (const std::string pattern = session_.pattern_of_selected();
+                                       !pattern.empty())
+                                     session_.tracks().pin({pattern});
+                                 });
+  about_selection_ << add_action(
+      tr("Pin or unpin the ranks of the selected collective's communicator"), {},
+      [this] {
+        if (const auto tracks = session_.tracks_of_communicator(); !tracks.empty())
+          session_.tracks().pin(tracks);
+      },
+      "pin-communicator");
+  about_selection_ << add_action(tr("Hide the selected tracks"), {Qt::Key_H},
+                                 [this] { session_.tracks().hide(session_.selected_tracks()); });
+  add_action(tr("Show the hidden tracks"), {QKeySequence("Shift+H")},
+             [this] { session_.tracks().show_hidden(); });
+  for (const int by : {-1, 1}) {
+    add_action(by < 0 ? tr("Move the selected rank up") : tr("Move the selected rank down"),
+               {QKeySequence(by < 0 ? "Ctrl+Shift+Up" : "Ctrl+Shift+Down")}, [this, by] {
+                 for (const int rank : session_.selection().ranks)
+                   session_.tracks().move_rank(rank, by);
+               });
+  }
+  add_action(tr("Write a note at the mouse"), {Qt::Key_M}, [this] {
+    const TraceNs at = session_.scale().time_of(canvas_->anchor());
+    go_to_->begin_note({at, at});
+  });
+  about_selection_ << add_action(tr("Write a note on the selected range"),
+                                 {QKeySequence("Shift+M")},
+                                 [this] { go_to_->begin_note(session_.selected_range()); });
+}
+
+void MainWindow::add_window_actions() {
+  add_action(tr("Go to a selector"), {Qt::Key_G}, [this] { go_to_->setFocus(); });
+  add_action(tr("Search for events by name"), {Qt::Key_Slash, QKeySequence("Ctrl+F")},
+             [this] { go_to_->begin(QStringLiteral("/")); });
+  add_action(tr("Run a command by its name"), {QKeySequence("Ctrl+Shift+P")},
+             [this] { go_to_->begin(QStringLiteral(">")); });
+  add_action(tr("Filter the tracks"), {QKeySequence("Ctrl+P")}, [this] { filter_->setFocus(); });
+  for (size_t p = 0; p < view::kPages.size(); ++p) {
+    add_action(tr("Page: %1").arg(to_qstring(view::translated(view::kPages[p].title))),
+               {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
+               [this, p] { session_.show_page(static_cast<view::Page>(p)); });
+  }
+  add_action(tr("Show or hide the tracks"), {QKeySequence("Alt+1")},
+             [this] { tracks_closed_ = !tracks_closed_; });
+  for (size_t d = 0; d < view::kDocks.size(); ++d) {
+    add_action(to_qstring(view::translated(view::kDocks[d].title)),
+               {QKeySequence(to_qstring(view::kDocks[d].key))},
+               [this, d] { show_dock(static_cast<view::Dock>(d)); });
+  }
+  add_action(
+      tr("Take the dock out of the window, or put it back"), {},
+      [this] { docks_->move_out_or_back(session_.dock()); }, "move-dock");
+  add_action(
+      tr("Close the dock"), {}, [this] { docks_->put_away(session_.dock()); }, "close-dock");
+  add_action(tr("Copy the listed events, or the SQL result"), {QKeySequence::Copy}, [this] {
+    if (session_.dock() == view::Dock::kSql && session_.sql().result()) {
+      QApplication::clipboard()->setText(
+          to_qstring(view::result_as_text(*session_.sql().result())));
+      set_message(tr("%1 rows copied").arg(session_.sql().result()->rows.size()));
+      return;
+    }
+    QApplication::clipboard()->setText(to_qstring(view::events_as_text(session_)));
+    const view::EventList& events = session_.events();
+    set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
+  });
+  add_action(
+      tr("Save the listed events as CSV"), {}, [this] { save_events(); }, "save-events");
+  about_selection_ << add_action(
+      tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
+        QStringList selectors;
+        for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
+          selectors << to_qstring(one);
+        QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
+      });
+  connect(add_action(tr("Open a run"), {QKeySequence::Open}, [] {}), &QAction::triggered, this,
+          &MainWindow::choose_run);
+  connect(add_action(tr("Recent runs"), {QKeySequence("Ctrl+Shift+O")}, [] {}), &QAction::triggered,
+          this, &MainWindow::choose_recent);
+  connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
+          &MainWindow::read_again);
+  connect(add_action(
+              tr("Save this view as a file"), {}, [] {}, "save-view"),
+          &QAction::triggered, this, &MainWindow::save_view_as);
+  add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
+             [this] { save_picture(); });
+  add_action(
+      tr("Reset the layout"), {}, [this] { reset_layout(); }, "reset-layout");
+  add_action(tr("End the SQL statement; leave the field; clear the selection"), {Qt::Key_Escape},
+             [this] {
+               if (tracks_->cancel_drag()) return;
+               if (session_.sql().is_asking()) {
+                 cancel_sql();
+               } else if (canvas_->hasFocus()) {
+                 session_.clear_selection();
+               } else {
+                 activateWindow();  // a dock may have one of its own
+                 canvas_->setFocus();
+               }
+             });
+  add_action(tr("All keys"), {Qt::Key_Question}, [this] { keys_.show_dialog(); });
+  connect(add_action(tr("The manual of this view"), {Qt::Key_F1}, [] {}), &QAction::triggered, this,
+          [this] { show_manual(*this, look_, manual_section()); });
+}
+
+void MainWindow::add_sql_actions() {
+  add_action(tr("Run the SQL statement"), {QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter")},
+             [this] {
+               session_.show_dock(view::Dock::kSql);
+               ask_traces();
+             });
+  for (const int by : {-1, 1}) {
+    QAction* action = add_action(by < 0 ? tr("In its field: the SQL statement before")
+                                        : tr("In its field: the SQL statement after"),
+                                 {QKeySequence(by < 0 ? "Ctrl+Up" : "Ctrl+Down")},
+                                 [this, by] { session_.sql().walk_history(by); });
+    action->setShortcutContext(Qt::WidgetShortcut);
+    docks_->sql().field().addAction(action);
+    add_action(by < 0 ? tr("Previous row of the SQL result") : tr("Next row of the SQL result"),
+               {QKeySequence(by < 0 ? "Alt+Up" : "Alt+Down")}, [this, by] {
+                 if (!session_.next_result_line(by)) return;
+                 docks_->refresh();
+                 docks_->pane(view::Dock::kSql)
+                     .reveal(view::box_of_result_line(session_, *session_.sql().line()));
+               });
+  }
+  add_action(tr("Make a track from the SQL result, or remove it"), {QKeySequence("Ctrl+Shift+T")},
+             [this] { toggle_result_track(); });
+  add_action(
+      tr("Remove the selected track made from a SQL result, or all of them"), {},
+      [this] { session_.remove_result_tracks(); }, "remove-tracks");
+  add_action(tr("Begin a SQL statement"), {Qt::Key_Colon},
+             [this] { go_to_->begin(QStringLiteral(":")); });
+}
+
+void MainWindow::add_focus_actions() {
+  add_action(tr("Next part of the window"), {Qt::Key_F6}, [this] { focus_pane(1); });
+  add_action(tr("Previous part of the window"), {QKeySequence("Shift+F6")},
+             [this] { focus_pane(-1); });
+  add_action(tr("Full screen"), {Qt::Key_F11},
+             [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+  for (const int by : {-1, 1}) {
+    QAction* action = add_action(by < 0 ? tr("On the timeline: the event around this one")
+                                        : tr("On the timeline: the first event within this one"),
+                                 {QKeySequence(by < 0 ? "Ctrl+Up" : "Ctrl+Down")},
+                                 [this, by] { session_.next_depth(by); });
+    action->setShortcutContext(Qt::WidgetShortcut);
+    canvas_->addAction(action);
+  }
+}
+
+bool MainWindow::press(const QString& keys) {
+  const QKeySequence wanted(keys);
+  if (wanted.isEmpty()) return false;
+  const QList<QAction*> all = actions();
+  for (QAction* action : all) {
+    if (!action->shortcuts().contains(wanted)) continue;
+    action->trigger();
+    return true;
+  }
+  const int key = wanted[0].key();
+  for (const PhysicalKey known : {kW, kA, kS, kD}) {
+    if (known.key != key) continue;
+    QKeyEvent event(QEvent::KeyPress, key, wanted[0].keyboardModifiers());
+    keyPressEvent(&event);
+    return true;
+  }
+  return false;
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!session_.is_open() ||
+      (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0) {
+    QMainWindow::keyPressEvent(event);
+    return;
+  }
+  const int times = event->modifiers().testFlag(Qt::ShiftModifier) ? 4 : 1;
+  const bool in = is_key(*event, kW);
+  const bool out = is_key(*event, kS);
+  const bool earlier = is_key(*event, kA);
+  const bool later = is_key(*event, kD);
+  if (!in && !out && !earlier && !later) {
+    QMainWindow::keyPressEvent(event);
+    return;
+  }
+  for (int i = 0; i < times; ++i) {
+    if (in || out) {
+      zoom(in, canvas_->anchor());
+    } else {
+      session_.pan((earlier ? -1 : 1) * canvas_->width() / kPanPart);
+    }
+  }
+  refresh();
+}
+
+// The buttons at the side of a mouse, on every page.
+void MainWindow::mousePressEvent(QMouseEvent* event) {
+  const bool back = event->button() == Qt::BackButton;
+  if (!session_.is_open() || (!back && event->button() != Qt::ForwardButton)) return;
+  if (back) {
+    session_.back();
+  } else {
+    session_.forward();
+  }
+  refresh();
+}
+
+void MainWindow::save_picture() {
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Save what is seen"), QStringLiteral("dprof.png"),
+                                   tr("Pictures (*.png *.svg *.pdf)"));
+  if (path.isEmpty()) return;
+  const Status written = write_picture(path.toStdString(), *this);
+  set_message(written.ok() ? tr("saved %1").arg(path)
+                           : to_qstring(written.error().what + ": " + written.error().hint));
+}
+
+void MainWindow::save_events() {
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save the listed events"), QStringLiteral("events.csv"), tr("Tables (*.csv)"));
+  if (path.isEmpty()) return;
+  QSaveFile file(path);
+  const QByteArray text = QByteArray::fromStdString(view::events_as_csv(session_));
+  const bool written =
+      file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit();
+  const view::EventList& events = session_.events();
+  set_message(written ? tr("%1 of %2 events saved").arg(events.events.size()).arg(events.count)
+                      : tr("%1: %2").arg(path, file.errorString()));
+}
+
+void MainWindow::save_view_as() {
+  if (!session_.is_open()) return;
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Save this view"), QStringLiteral("view.json"), tr("Views (*.json)"));
+  if (path.isEmpty()) return;
+  view::SavedView view = session_.saved_view();
+  view.notes.clear();  // they are about this run
+  const Status written = view::write_view(path.toStdString(), view);
+  set_message(written.ok() ? tr("saved %1").arg(path) : to_qstring(written.error().what));
+}
+
+}  // namespace dprof::widgets
