@@ -236,6 +236,18 @@ TEST(RecordTest, AProcessOfAnotherClockIsTurnedAway) {
   EXPECT_EQ(ended.code, 5);
 }
 
+// Each process takes several; the job keeps the limit that its owner gave it.
+TEST(RecordTest, ALowLimitOfOpenFilesIsRaisedForTheRecorderAlone) {
+  const TemporaryFolder scratch;
+  Running running(scratch,
+                  {"/bin/sh", "-c",
+                   "ulimit -Sn 32; exec " + kDprof + " record -n 12 -o r -- sh -c '" +
+                       "ulimit -Sn; exec " + kWriter + " hello ranges=10 sleep=1000 clean'"});
+  EXPECT_EQ(running.wait(), 0) << running.err();
+  EXPECT_THAT(running.out(), HasSubstr("[11] 32\n"));
+  EXPECT_THAT(running.err(), HasSubstr("120 events, 0 lost"));
+}
+
 TEST(RecordTest, AFileOfARecorderThatMakesNoSenseEndsNothing) {
   const TemporaryFolder scratch;
   const Ended ended =

@@ -166,11 +166,12 @@ void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
         memcmp(notes + name, "GNU", 4) == 0 && 2 * uint64_t{note.n_descsz} + 1 <= hex_bytes) {
       static constexpr char kDigits[] = "0123456789abcdef";
-      for (uint32_t i = 0; i < note.n_descsz; ++i) {
+      const size_t bytes_of_id = note.n_descsz;
+      for (size_t i = 0; i < bytes_of_id; ++i) {
         hex[2 * i] = kDigits[notes[value + i] >> 4];
         hex[2 * i + 1] = kDigits[notes[value + i] & 15];
       }
-      hex[2 * note.n_descsz] = '\0';
+      hex[2 * bytes_of_id] = '\0';
       return;
     }
     at = end;

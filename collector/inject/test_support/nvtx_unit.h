@@ -16,7 +16,7 @@ class NvtxUnit {
  public:
   // What the header does at its first call. False when the tool declined.
   bool initialize(InitializeNvtx core, InitializeExtension extension) {
-    current_ = this;
+    current = this;
     for (uint32_t i = 0; i < nvtx::kCoreCount; ++i) core_slots_[i] = &core_[i];
     for (uint32_t i = 0; i < nvtx::kCore2Count; ++i) core2_slots_[i] = &core2_[i];
     const bool taken = core(&get_export_table) == 1;
@@ -58,17 +58,17 @@ class NvtxUnit {
   }
   static int get_module_table(uint32_t module, nvtx::FunctionTable* table, unsigned int* size) {
     if (module == nvtx::kModuleCore) {
-      *table = current_->core_slots_;
+      *table = current->core_slots_;
       *size = nvtx::kCoreCount;
       return 1;
     }
     if (module != nvtx::kModuleCore2) return 0;
-    *table = current_->core2_slots_;
+    *table = current->core2_slots_;
     *size = nvtx::kCore2Count;
     return 1;
   }
 
-  inline static NvtxUnit* current_ = nullptr;
+  inline static NvtxUnit* current = nullptr;
   nvtx::Function core_[nvtx::kCoreCount] = {};
   nvtx::Function core2_[nvtx::kCore2Count] = {};
   nvtx::Function* core_slots_[nvtx::kCoreCount] = {};

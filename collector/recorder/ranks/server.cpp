@@ -105,7 +105,8 @@ Server::~Server() {
 }
 
 std::vector<int> Server::descriptors() const {
-  std::vector<int> all{socket_.get()};
+  std::vector<int> all;
+  if (std::chrono::steady_clock::now() >= deaf_until_) all.push_back(socket_.get());
   for (const Caller& caller : callers_) all.push_back(caller.socket.get());
   return all;
 }
@@ -139,9 +140,14 @@ bool Server::accept_one(std::vector<Guest>& guests) {
   Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
     const bool no_descriptors = errno == EMFILE || errno == ENFILE;
-    if (!no_descriptors || callers_.empty()) return errno == ECONNABORTED || errno == EINTR;
-    drop_oldest(guests);
-    return true;
+    if (!no_descriptors) return errno == ECONNABORTED || errno == EINTR;
+    if (!callers_.empty()) {
+      drop_oldest(guests);
+      return true;
+    }
+    ++out_of_descriptors_;
+    deaf_until_ = std::chrono::steady_clock::now() + kDeafness;
+    return false;
   }
   const std::optional<int> pid = peer_pid(socket.get());
   if (!pid) {
@@ -164,6 +170,7 @@ std::vector<Guest> Server::accept_all() {
     turned_away_ += too_long ? 1 : 0;
     return too_long;
   });
+  if (now < deaf_until_) return guests;
   for (int i = 0; i < kAcceptsAtOnce && accept_one(guests); ++i) {
   }
   return guests;

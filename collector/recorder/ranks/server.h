@@ -50,6 +50,7 @@ class Server {
  public:
   static constexpr size_t kMaxCallers = 256;                     // the oldest has to go
   static constexpr std::chrono::milliseconds kPatience{10'000};  // a hello follows the connection
+  static constexpr std::chrono::milliseconds kDeafness{100};
 
   static Result<Server> open();
   Server(Server&&) noexcept = default;
@@ -60,13 +61,17 @@ class Server {
   // Descriptors to poll for input: the socket and the connections that have not said hello.
   [[nodiscard]] std::vector<int> descriptors() const;
 
-  // Accepts who is there and reads what they sent.
+  // Accepts who is there and reads what they sent. Where no descriptor is left, nobody is accepted
+  // for kDeafness: they wait in the backlog, and a poll() that says so again and again costs no
+  // core.
   std::vector<Guest> accept_all();
 
   // Connections that have said no hello: those that were turned away and those that are silent yet.
   [[nodiscard]] int64_t strangers() const {
     return turned_away_ + static_cast<int64_t>(callers_.size());
   }
+  // How often somebody could not be accepted at once, for want of a descriptor.
+  [[nodiscard]] int64_t out_of_descriptors() const { return out_of_descriptors_; }
 
  private:
   struct Caller {
@@ -85,6 +90,8 @@ class Server {
   std::filesystem::path folder_, path_;
   std::vector<Caller> callers_;  // the oldest first
   int64_t turned_away_ = 0;
+  int64_t out_of_descriptors_ = 0;
+  std::chrono::steady_clock::time_point deaf_until_{};
 };
 
 }  // namespace dprof::recorder

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -318,6 +319,15 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
                    missing.size() == 1 ? "was" : "were")});
 }
 
+// A recorded process costs five descriptors (its socket, pidfd, memory and trace), and a usual soft
+// limit is 1024. Call it once the command runs: that keeps the limit that its owner gave it.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const RunClock& clock) {
   RunFacts facts;
   facts.run_id = folder.self().run_id;
@@ -338,6 +348,10 @@ void tell_strange_peers(const RecordOptions& options, const Peers& peers, const 
   if (const int64_t strangers = server.strangers(); strangers != 0) {
     recording.diagnostics().push_back(
         {"turned_away", fmt::format("{} connections that said no hello", strangers)});
+  }
+  if (const int64_t times = server.out_of_descriptors(); times != 0) {
+    recording.diagnostics().push_back(
+        {"no_descriptors", fmt::format("{} time{}", times, times == 1 ? "" : "s")});
   }
 }
 
@@ -397,6 +411,7 @@ Result<Recorded> record_job(const RecordOptions& options) {
     folder->discard();
     return fail(started.error());
   }
+  raise_descriptor_limit();
   loop.run(signals);
 
   Recording& recording = loop.recording();

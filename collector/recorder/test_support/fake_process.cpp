@@ -7,9 +7,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
+
+#include "collector/recorder/ranks/environment.h"
 
 namespace dprof::recorder {
 
@@ -106,6 +110,18 @@ wire::Record record_of(wire::Kind kind, uint32_t text, uint64_t ticks) {
 }
 
 }  // namespace
+
+wire::TickScale scale_of_environment() {
+  wire::TickScale scale{
+      .tick0 = 0, .multiplier = 1, .shift = 0, .source = wire::ClockSource::kMonotonic};
+  unsigned source = 0, shift = 0;
+  unsigned long long tick0 = 0, multiplier = 0;
+  const std::string text = Environment::current().get(wire::kClockVariable);
+  if (std::sscanf(text.c_str(), "%u %llu %llu %u", &source, &tick0, &multiplier, &shift) == 4) {
+    scale = {tick0, multiplier, shift, static_cast<wire::ClockSource>(source)};
+  }
+  return scale;
+}
 
 wire::Record range_begin(uint32_t name, uint64_t ticks, uint8_t category, uint64_t key) {
   wire::Record record = record_of(wire::Kind::kRangeBegin, name, ticks);

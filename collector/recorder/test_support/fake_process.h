@@ -38,6 +38,9 @@ class FakeProcess {
   int socket_ = -1;
 };
 
+// The clock that the recorder told its children of; plain CLOCK_MONOTONIC without one.
+wire::TickScale scale_of_environment();
+
 // Records with their usual fields filled in.
 wire::Record range_begin(uint32_t name, uint64_t ticks, uint8_t category, uint64_t key = 0);
 wire::Record range_end(uint64_t ticks, uint8_t category, uint64_t key = 0);

@@ -31,7 +31,6 @@
 #include <thread>
 #include <vector>
 
-#include "collector/recorder/common/clock.h"
 #include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "collector/wire/ticks.h"
@@ -113,12 +112,7 @@ int odd_memory(std::string_view what) {
 
 class Hostile {
  public:
-  Hostile() : clock_(RunClock::start()), process_(clock_.scale()) {
-    const std::string given = Environment::current().get(wire::kClockVariable);
-    unsigned source = 0;
-    if (std::sscanf(given.c_str(), "%u", &source) == 1) {
-      source_ = static_cast<wire::ClockSource>(source);
-    }
+  Hostile() : scale_(scale_of_environment()), process_(scale_) {
     process_.mapping().header()->first_event_ticks = ticks();
     ring_ = process_.open_ring(0, static_cast<uint32_t>(getpid()));
     work_ = process_.text("work");
@@ -145,10 +139,10 @@ class Hostile {
   }
 
  private:
-  [[nodiscard]] uint64_t ticks() const { return wire::read_ticks(source_); }
+  [[nodiscard]] uint64_t ticks() const { return wire::read_ticks(scale_.source); }
 
   bool again(const std::string& path) {
-    static FakeProcess second(clock_.scale());
+    static FakeProcess second(scale_);
     second.mapping().header()->first_event_ticks = process_.mapping().header()->first_event_ticks;
     return second.say_hello(path, variables_of_environment());
   }
@@ -236,8 +230,7 @@ class Hostile {
     return send_packet(bytes, {process_.memory_fd()});
   }
 
-  RunClock clock_;
-  wire::ClockSource source_ = wire::ClockSource::kMonotonic;
+  wire::TickScale scale_;
   FakeProcess process_;
   wire::RingWriter ring_;
   uint32_t work_ = 0;

@@ -28,18 +28,6 @@
 namespace dprof::recorder {
 namespace {
 
-wire::TickScale scale_of_environment() {
-  wire::TickScale scale{
-      .tick0 = 0, .multiplier = 1, .shift = 0, .source = wire::ClockSource::kMonotonic};
-  unsigned source = 0, shift = 0;
-  unsigned long long tick0 = 0, multiplier = 0;
-  const std::string text = Environment::current().get(wire::kClockVariable);
-  if (std::sscanf(text.c_str(), "%u %llu %llu %u", &source, &tick0, &multiplier, &shift) == 4) {
-    scale = {tick0, multiplier, shift, static_cast<wire::ClockSource>(source)};
-  }
-  return scale;
-}
-
 class Writer {
  public:
   Writer() : clock_(scale_of_environment()), process_(clock_.scale()) {
