@@ -89,7 +89,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Only a part of the run was recorded, as asked for.", "table `capture` says when"},
     {"no_descriptors", Severity::kDataLoss, Scope::kRecorder,
      "The recorder had no file descriptor left; processes that began then may not be recorded.",
-     "raise the hard limit of open files (ulimit -Hn): a process takes five"},
+     "raise the hard limit of open files (ulimit -Hn): a process takes up to eight"},
     {"no_control", Severity::kInfo, Scope::kRecorder,
      "The recorder could not open its control socket; `dprof ctl` cannot reach it.",
      "the text says why"},

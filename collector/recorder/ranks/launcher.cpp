@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "collector/recorder/common/open_files.h"
+
 namespace dprof::recorder {
 namespace {
 
@@ -91,8 +93,11 @@ Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_
   const std::vector<char*> arguments = pointers(options_.command);
   const std::vector<char*> variables = pointers(entries);
   pid_t pid = 0;
-  const int error =
-      posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(), variables.data());
+  const int error = [&] {
+    const FirstFileLimit of_the_command;
+    return posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(),
+                        variables.data());
+  }();
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error == 0) return pid;

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "collector/recorder/clocks/peers.h"
 #include "collector/recorder/common/file_system.h"
+#include "collector/recorder/common/open_files.h"
 #include "collector/recorder/control/control.h"
 #include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/ranks/job.h"
@@ -319,15 +319,6 @@ void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
                    missing.size() == 1 ? "was" : "were")});
 }
 
-// A recorded process costs five descriptors (its socket, pidfd, memory and trace), and a usual soft
-// limit is 1024. Call it once the command runs: that keeps the limit that its owner gave it.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const RunClock& clock) {
   RunFacts facts;
   facts.run_id = folder.self().run_id;
@@ -377,6 +368,7 @@ namespace {
 
 Result<Recorded> record_job(const RecordOptions& options) {
   const Signals signals;
+  const RaisedFileLimit many_files;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Variables variables = own_variables();
   const Job job = find_job(variables);
@@ -411,7 +403,6 @@ Result<Recorded> record_job(const RecordOptions& options) {
     folder->discard();
     return fail(started.error());
   }
-  raise_descriptor_limit();
   loop.run(signals);
 
   Recording& recording = loop.recording();

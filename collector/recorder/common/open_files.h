@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit of open files. A recorded process costs the recorder up to eight (its socket, pidfd,
+// memory, trace with journal, and the pipes of its output), and a usual soft limit is 1024.
+//
+// Threading  one thread; the limit is the process's.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <optional>
+
+namespace dprof::recorder {
+
+// The soft limit is the hard one for as long as this lives.
+class RaisedFileLimit {
+ public:
+  RaisedFileLimit();
+  ~RaisedFileLimit();
+  RaisedFileLimit(const RaisedFileLimit&) = delete;
+  RaisedFileLimit& operator=(const RaisedFileLimit&) = delete;
+};
+
+// Around what starts a child: it inherits the limit that was there before. What is open stays open.
+class FirstFileLimit {
+ public:
+  FirstFileLimit();
+  ~FirstFileLimit();
+  FirstFileLimit(const FirstFileLimit&) = delete;
+  FirstFileLimit& operator=(const FirstFileLimit&) = delete;
+
+ private:
+  std::optional<rlim_t> raised_;
+};
+
+}  // namespace dprof::recorder
