@@ -24,6 +24,9 @@ T middle(std::vector<T> values) {
 
 double median(std::vector<double> values) { return middle(std::move(values)); }
 int64_t median_ns(std::vector<int64_t> values) { return middle(std::move(values)); }
+std::optional<int64_t> median_if_any(std::vector<int64_t> values) {
+  return values.empty() ? std::nullopt : std::optional(median_ns(std::move(values)));
+}
 
 double mad_n(const std::vector<double>& values) {
   const double centre = median(values);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace dprof {
 // Median; the lower and upper middle are averaged. 0 for no values: callers check for that first.
 [[nodiscard]] double median(std::vector<double> values);
 [[nodiscard]] int64_t median_ns(std::vector<int64_t> values);
+[[nodiscard]] std::optional<int64_t> median_if_any(std::vector<int64_t> values);
 
 // 1.4826 * median(|x - median|): the standard deviation of a normal distribution, blind to
 // outliers.

@@ -6,7 +6,6 @@
 #include "analyzer/breakdown/comm_cursor.h"
 #include "analyzer/breakdown/gpu_lattice.h"
 #include "analyzer/breakdown/run_queue.h"
-#include "analyzer/digest/compute_phase.h"
 #include "analyzer/steps/phases.h"
 
 namespace dprof::analyzer {

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "analyzer/digest/facts_gatherer.h"
+#include "analyzer/digest/gpu_activities.h"
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/thread_sketch.h"
 #include "analyzer/run/sensible.h"
@@ -19,25 +22,34 @@ namespace {
 
 using schema::Marker;
 
+// Each large table is read once, and all that want its rows stand in that pass; but for memory/,
+// which looks at host_range again once it knows which blocks lay at the peak.
 class Digester {
  public:
-  Digester(const TraceFile& trace, const schema::TraceReader& reader)
-      : trace_(trace), reader_(reader) {
+  Digester(const TraceFile& trace, const schema::TraceReader& reader, int64_t gpu_rows)
+      : trace_(trace),
+        reader_(reader),
+        gpu_rows_(gpu_rows),
+        sample_kinds_(sample_kinds(reader.strings())),
+        facts_(reader, trace.shift_ns, gpu_rows),
+        system_(reader, trace.shift_ns),
+        device_uses_(reader) {
     digest_.rank = trace.rank;
+    if (gpu_rows > 0) host_side_.emplace();
   }
 
   Result<RankDigest> run() {
-    for (const auto stage :
-         {&Digester::read_threads, &Digester::read_communicators, &Digester::read_collectives,
-          &Digester::read_ranges, &Digester::read_loader, &Digester::read_remarks,
-          &Digester::read_end, &Digester::read_gpu, &Digester::read_clock}) {
+    for (const auto stage : {&Digester::read_threads, &Digester::read_communicators,
+                             &Digester::read_collectives, &Digester::read_ranges,
+                             &Digester::read_loader, &Digester::read_remarks, &Digester::read_end,
+                             &Digester::read_gpu, &Digester::read_clock, &Digester::read_devices}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
     // Where a GPU computes, what the host's calls take tells nothing of computation.
     if (!digest_.gpu.empty()) digest_.op_times.clear();
     close_open_ranges();
     choose_training_thread();
-    if (const Status good = read_run_queue(); !good.ok()) return fail(good.error());
+    if (const Status good = read_samples(); !good.ok()) return fail(good.error());
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
     std::move(marks_).settle(digest_);
     mark_callers();
@@ -46,7 +58,9 @@ class Digester {
           {schema::Source::kRecorder, schema::LossReason::kBadRecord, bad_rows_});
     }
     if (!any_time_) digest_.span = {};
-    if (const Status good = read_parts(); !good.ok()) return fail(good.error());
+    if (const Status good = read_memory(); !good.ok()) return fail(good.error());
+    digest_.facts = std::move(facts_).finish(digest_);
+    digest_.system = std::move(system_).finish();
     give_back_room();
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
     note_last_activity();
@@ -54,25 +68,21 @@ class Digester {
   }
 
  private:
-  // Those that stand for themselves.
-  Status read_parts() {
+  Status read_memory() {
     const bool lost_memory = std::ranges::any_of(digest_.losses, [](const LossRecord& loss) {
       return loss.count > 0 && loss.source == schema::Source::kTorch && is_lost(loss.reason);
     });
-    Result<MemoryDigest> memory = read_memory(trace_, reader_,
-                                              {.phases = digest_.phases,
-                                               .steps = digest_.steps,
-                                               .autograd = digest_.autograd,
-                                               .autograd_elsewhere = digest_.autograd_elsewhere,
-                                               .lost_events = lost_memory});
+    Result<MemoryDigest> memory =
+        analyzer::read_memory(trace_, reader_,
+                              {.phases = digest_.phases,
+                               .steps = digest_.steps,
+                               .autograd = digest_.autograd,
+                               .autograd_elsewhere = digest_.autograd_elsewhere,
+                               .loaders = loaders_,
+                               .lost_events = lost_memory});
     if (!memory.ok()) return fail(memory.error());
     digest_.memory = *std::move(memory);
-    Result<Facts> facts = read_facts(trace_, reader_, digest_);
-    if (!facts.ok()) return fail(facts.error());
-    digest_.facts = *std::move(facts);
-    Result<SystemDigest> system = read_system(trace_, reader_);
-    if (!system.ok()) return fail(system.error());
-    digest_.system = *std::move(system);
+    digest_.memory.uses = device_uses_.take();
     return Done{};
   }
 
@@ -109,6 +119,9 @@ class Digester {
     return reader_.for_each<schema::ThreadRow>([&](const schema::ThreadRow& row) {
       thread(row.id).role = row.role;
       thread(row.id).os_tid = row.os_tid;
+      if (row.role == schema::ThreadRole::kLoader) loaders_.insert(row.id);
+      facts_.see(row);
+      system_.see(row);
     });
   }
 
@@ -139,12 +152,10 @@ class Digester {
   }
 
   Status read_ranges() {
-    const Result<int64_t> activities = reader_.count("gpu_activity");
-    if (!activities.ok()) return fail(activities.error());
-    if (*activities > 0) host_side_.emplace();
     OpTimesGatherer op_times(communication(), reader_.strings().size());
     const Status read = read_ranges(op_times);
     if (!read.ok()) return fail(read.error());
+    facts_.ranges_end();
     digest_.op_times =
         std::move(op_times).take([&](int64_t name_id) { return reader_.string(name_id); });
     return Done{};
@@ -153,6 +164,7 @@ class Digester {
   Status read_ranges(OpTimesGatherer& op_times) {
     return reader_.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
       ++digest_.events;
+      facts_.see(row);
       if (!sensible(row.start_ns) ||
           (row.duration_ns && (*row.duration_ns < 0 || !sensible(*row.duration_ns)))) {
         ++bad_rows_;
@@ -186,6 +198,7 @@ class Digester {
   Status read_loader() {
     return reader_.for_each<schema::LoaderEventRow>([&](const schema::LoaderEventRow& row) {
       ++digest_.events;
+      facts_.see(row);
       const std::optional<TraceNs> begin = moment(row.start_ns);
       if (begin && !row.duration_ns) loading_since_ = begin;
       if (!begin || !row.duration_ns || *row.duration_ns < 0 || !sensible(*row.duration_ns)) return;
@@ -258,8 +271,8 @@ class Digester {
   }
 
   Status read_remarks() {
-    for (const std::string_view table :
-         {"gpu_activity", "gpu_dependency", "memory_event", "nccl_event"}) {
+    digest_.events += gpu_rows_;
+    for (const std::string_view table : {"gpu_dependency", "memory_event", "nccl_event"}) {
       const Result<int64_t> count = reader_.count(table);
       if (!count.ok()) return fail(count.error());
       digest_.events += *count;
@@ -290,10 +303,27 @@ class Digester {
     });
   }
 
+  Result<Activities> read_activities() {
+    ActivityGatherer activities(reader_, trace_.shift_ns, *host_side_, digest_.collectives);
+    const Status streams = reader_.for_each<schema::StreamRow>(
+        [&](const schema::StreamRow& row) { activities.see(row); });
+    if (!streams.ok()) return fail(streams.error());
+    const Status read =
+        reader_.for_each<schema::GpuActivityRow>([&](const schema::GpuActivityRow& row) {
+          activities.see(row);
+          facts_.see(row);
+        });
+    if (!read.ok()) return fail(read.error());
+    return std::move(activities).finish();
+  }
+
   Status read_gpu() {
     if (!host_side_) return Done{};
+    host_side_->finish();
+    Result<Activities> activities = read_activities();
+    if (!activities.ok()) return fail(activities.error());
     Result<GpuDigest> gpu =
-        digest_gpu(reader_, trace_.shift_ns, *host_side_, digest_.collectives,
+        digest_gpu(reader_, trace_.shift_ns, *host_side_, *std::move(activities),
                    any_time_ ? std::optional(digest_.span) : std::nullopt, digest_.remarks);
     if (!gpu.ok()) return fail(gpu.error());
     host_side_.reset();
@@ -360,11 +390,21 @@ class Digester {
     if (digest_.collectives.empty()) digest_.tokens = t.tokens.take();
   }
 
-  Status read_run_queue() {
+  Status read_devices() {
+    return reader_.for_each<schema::DeviceRow>(
+        [&](const schema::DeviceRow& row) { facts_.see(row); });
+  }
+
+  Status read_samples() {
     return reader_.for_each<schema::SystemSampleRow>([&](const schema::SystemSampleRow& row) {
-      if (row.subject != training_os_tid_ || !sensible(row.time_ns)) return;
-      if (reader_.string(row.kind_id) != "thread.run_queue_ns") return;
-      digest_.run_queue.push_back({on_axis(row.time_ns), row.value});
+      const auto id = static_cast<size_t>(row.kind_id);
+      const SampleKind kind = id < sample_kinds_.size() ? sample_kinds_[id] : SampleKind::kOther;
+      if (kind == SampleKind::kThreadRunQueue && row.subject == training_os_tid_ &&
+          sensible(row.time_ns))
+        digest_.run_queue.push_back({on_axis(row.time_ns), row.value});
+      facts_.see(row, kind);
+      system_.see(row, kind);
+      device_uses_.see(row, kind);
     });
   }
 
@@ -438,6 +478,7 @@ class Digester {
 
   const TraceFile& trace_;
   const schema::TraceReader& reader_;
+  const int64_t gpu_rows_;
   RankDigest digest_;
   bool any_time_ = false;
   int64_t bad_rows_ = 0;
@@ -451,8 +492,13 @@ class Digester {
   MarkGatherer marks_;  // of the training thread
   int64_t training_thread_ = -1;
   int64_t training_os_tid_ = -1;
-  std::optional<HostSide> host_side_;   // only where there are GPU rows
-  std::optional<Interval> last_ended_;  // range of the training thread
+  const std::vector<SampleKind> sample_kinds_;  // by id of the kind
+  FactsGatherer facts_;
+  SystemGatherer system_;
+  DeviceUseGatherer device_uses_;
+  std::unordered_set<int64_t> loaders_;  // threads
+  std::optional<HostSide> host_side_;    // only where there are GPU rows
+  std::optional<Interval> last_ended_;   // range of the training thread
   int64_t last_ended_name_id_ = 0;
   std::optional<TraceNs> loading_since_;
 };
@@ -462,7 +508,9 @@ class Digester {
 Result<RankDigest> digest_rank(const TraceFile& trace) {
   const Result<schema::TraceReader> reader = schema::TraceReader::open(trace.path);
   if (!reader.ok()) return fail(reader.error());
-  return Digester(trace, *reader).run();
+  const Result<int64_t> gpu_rows = reader->count("gpu_activity");
+  if (!gpu_rows.ok()) return fail(gpu_rows.error());
+  return Digester(trace, *reader, *gpu_rows).run();
 }
 
 }  // namespace dprof::analyzer

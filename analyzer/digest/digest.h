@@ -11,7 +11,6 @@
 #include "analyzer/digest/clock_evidence.h"
 #include "analyzer/digest/facts.h"
 #include "analyzer/digest/gpu.h"
-#include "analyzer/digest/last_activity.h"
 #include "analyzer/digest/launches.h"
 #include "analyzer/digest/memory/memory.h"
 #include "analyzer/digest/op_times.h"
@@ -84,6 +83,23 @@ struct LossRecord {
   schema::Source source{};
   schema::LossReason reason{};
   int64_t count = 0;
+};
+
+// A range of the training thread. Times are how long ago, seen from the last sign of the rank, so
+// that they are the same on every time axis.
+struct LastRange {
+  std::string name;
+  int64_t begun_ago_ns = 0;
+  std::optional<int64_t> ended_ago_ns;  // nullopt = still open
+};
+
+// What a rank was at when its trace ended, for hangs.
+struct LastActivity {
+  static constexpr size_t kOpenRanges = 8;
+
+  std::vector<LastRange> open;            // innermost first; the innermost kOpenRanges of them
+  std::optional<LastRange> last;          // the one that ended last
+  std::optional<int64_t> loading_for_ns;  // waits for a batch since then
 };
 
 // Invariant  sets are canonical (sorted, disjoint); phases, steps and collectives are in order of

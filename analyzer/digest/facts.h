@@ -13,16 +13,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/run/run.h"
 #include "base/interval.h"
 #include "base/log_histogram.h"
-#include "base/result.h"
 #include "schema/generated/rows.h"
-#include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
-
-struct RankDigest;  // digest.h
 
 // Calls and operators that rules count.
 enum class CallKind : uint8_t {
@@ -222,14 +217,5 @@ void for_each_time(Facts& facts, F&& f) {
   }
   for (BatchFact& batch : facts.batches) f(batch.at);
 }
-
-// Reads what it needs of one trace; `digest` is what the rest of it has come to. Times on the run's
-// axis, as all of the digest's.
-//
-// Cost    0.1 us per row of host_range (only those of names that matter are looked at), 0.3 us per
-//         row of gpu_activity.
-// Memory  24 bytes per kept call, 56 per batch; while it reads 8 bytes per launch.
-Result<Facts> read_facts(const TraceFile& trace, const schema::TraceReader& reader,
-                         const RankDigest& digest);
 
 }  // namespace dprof::analyzer

@@ -185,43 +185,40 @@ void remark_on(const Activities& activities, std::vector<Diagnostic>& remarks) {
 
 }  // namespace
 
-Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns, HostSide& host,
-                             std::span<CollectiveRecord> collectives, std::optional<Interval> span,
-                             std::vector<Diagnostic>& remarks) {
-  host.finish();
-  Result<Activities> activities = read_activities(reader, shift_ns, host, collectives);
-  if (!activities.ok()) return fail(activities.error());
+Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns,
+                             const HostSide& host, Activities activities,
+                             std::optional<Interval> span, std::vector<Diagnostic>& remarks) {
   GpuDigest gpu;
-  gpu.rows = activities->rows;
-  gpu.without_time = activities->without_duration + activities->negative;
-  remark_on(*activities, remarks);
+  gpu.rows = activities.rows;
+  gpu.without_time = activities.without_duration + activities.negative;
+  remark_on(activities, remarks);
   const Result<RowCounting> counting = counting_of(reader, shift_ns, host.launches());
   if (!counting.ok()) return fail(counting.error());
-  gpu.counted = count_rows(*activities, *counting);
-  if (activities->by_device.empty()) return gpu;
+  gpu.counted = count_rows(activities, *counting);
+  if (activities.by_device.empty()) return gpu;
 
   Surroundings around(reader, shift_ns);
   Result<Missing> missing = around.missing();
   if (!missing.ok()) return fail(missing.error());
-  auto waits = around.waits(activities->streams);
+  auto waits = around.waits(activities.streams);
   if (!waits.ok()) return fail(waits.error());
-  const Dependencies dependencies(*std::move(waits), *activities, host.launches());
+  const Dependencies dependencies(*std::move(waits), activities, host.launches());
   const GapClassifier gaps(host, host.launches(), dependencies, *missing);
 
-  for (const auto& [device, list] : activities->by_device) {
+  for (const auto& [device, list] : activities.by_device) {
     if (!span) span = Interval{list.front().begin, list.front().end};
     span->begin = std::min(span->begin, list.front().begin);
     for (const Activity& activity : list) span->end = std::max(span->end, activity.end);
   }
   LaunchGatherer launches;
-  for (auto& [device, list] : activities->by_device) {
+  for (auto& [device, list] : activities.by_device) {
     gpu.devices.push_back(
         digest_device(device, list, *span, host.launches(), gaps, dependencies, launches));
-    add_kernel_times(list, *activities, reader, gpu.kernel_times);
+    add_kernel_times(list, activities, reader, gpu.kernel_times);
     list = {};
   }
   gpu.launches = launches.take();
-  gpu.tokens = activities->tokens.take();
+  gpu.tokens = activities.tokens.take();
   gpu.compute = times_of(gpu.devices, false);
   gpu.communication = times_of(gpu.devices, true);
   return gpu;

@@ -20,8 +20,8 @@
 
 namespace dprof::analyzer {
 
-struct CollectiveRecord;  // digest.h
-class HostSide;           // gpu_host.h
+struct Activities;  // gpu_activities.h
+class HostSide;     // gpu_host.h
 
 inline constexpr int32_t kNoCollective = -1;
 
@@ -108,15 +108,14 @@ void for_each_time(GpuDigest& gpu, F&& f) {
   for (HostToken& token : gpu.tokens) f(token.at);
 }
 
-// `host` and `collectives` are what the rest of the digest has read of the same trace, `span` its
-// first to last moment so far. Collectives without times get those of their kernel. Remarks are
-// added to `remarks`.
+// `host` and `activities` are what was read of the same trace, `span` its first to last moment so
+// far. Remarks are added to `remarks`.
 //
 // Cost    about 0.8 us per row of gpu_activity.
 // Memory  32 bytes per such row while it runs; 32 at most stay, for a kernel and the gap before it,
 //         where they cannot be merged with what is beside them.
-Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns, HostSide& host,
-                             std::span<CollectiveRecord> collectives, std::optional<Interval> span,
-                             std::vector<Diagnostic>& remarks);
+Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns,
+                             const HostSide& host, Activities activities,
+                             std::optional<Interval> span, std::vector<Diagnostic>& remarks);
 
 }  // namespace dprof::analyzer

@@ -5,13 +5,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
-#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/digest/gpu_host.h"
-#include "base/result.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
@@ -74,8 +76,58 @@ class CollectiveKernels {
   std::unordered_map<int64_t, int32_t> by_correlation_;
 };
 
-// Reads the rows; gives collectives without times those of their kernels.
-Result<Activities> read_activities(const schema::TraceReader& reader, int64_t shift_ns,
-                                   const HostSide& host, std::span<CollectiveRecord> collectives);
+// Gathers the rows; gives collectives without times those of their kernels. `host` is finished.
+class ActivityGatherer {
+ public:
+  ActivityGatherer(const schema::TraceReader& reader, int64_t shift_ns, const HostSide& host,
+                   std::span<CollectiveRecord> collectives)
+      : reader_(reader),
+        shift_ns_(shift_ns),
+        host_(host),
+        launches_(host.launches()),
+        collectives_(collectives),
+        kernels_(collectives) {}
+
+  // All streams come before the first activity.
+  void see(const schema::StreamRow& row) {
+    // What CUPTI writes where there is no stream: -1, of 32 bits.
+    if (row.cuda_stream < 0 || row.cuda_stream == UINT32_MAX) no_stream_.insert(row.id);
+  }
+  void see(const schema::GpuActivityRow& row);
+  Activities finish() &&;
+
+ private:
+  struct Graph {
+    int64_t correlation;
+    Activity activity;
+  };
+
+  void classify(const schema::GpuActivityRow& row, Activity& activity);
+  int32_t kernel_of(int64_t name_id, Category phase);
+  bool is_named(int64_t name_id);
+  Category phase_of(int32_t launch);
+  void add(int64_t device, const Activity& activity);
+  void widen(size_t collective, Interval span);
+  void give_times();
+  void count_overlaps(const std::vector<Activity>& activities);
+
+  const schema::TraceReader& reader_;
+  const int64_t shift_ns_;
+  const HostSide& host_;
+  const LaunchIndex launches_;
+  std::span<CollectiveRecord> collectives_;
+  const CollectiveKernels kernels_;
+  Activities result_;
+  std::vector<std::pair<int64_t, Graph>> graphs_;  // by device; counted if their nodes have no rows
+  std::unordered_set<int64_t> no_stream_;
+  DenseIndex kernel_numbers_;                   // of name and phase
+  std::unordered_set<int64_t> nodes_;           // correlations of graphs whose nodes have rows
+  std::unordered_map<size_t, Interval> found_;  // times of collectives that have none
+  std::vector<std::optional<bool>> named_;      // by name
+  std::vector<Activity>* device_ = nullptr;
+  int64_t last_device_ = 0;
+  int32_t last_launch_ = kNoRange;
+  Category last_phase_ = Category::kOtherCompute;
+};
 
 }  // namespace dprof::analyzer

@@ -2,7 +2,6 @@
 #include "analyzer/digest/range_names.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 namespace dprof::analyzer {
@@ -10,11 +9,6 @@ namespace dprof::analyzer {
 using schema::RangeCategory;
 
 namespace {
-
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(
-      parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
-}
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -48,6 +42,15 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> words
   return std::ranges::find(words, name) != words.end();
 }
 
+bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> starts) {
+  return std::ranges::any_of(starts, [&](std::string_view s) { return name.starts_with(s); });
+}
+
+bool contains_any(std::string_view name, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
 ApiClass api_class_of(std::string_view name) {
   // hipEventSynchronize, cudaStreamSynchronize, cuCtxSynchronize, …
   if (name.find("Synchronize") != std::string_view::npos) return ApiClass::kBlocking;
@@ -64,10 +67,7 @@ ApiClass api_class_of(std::string_view name) {
 }
 
 bool names_communication(std::string_view kernel) {
-  for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
-    if (kernel.starts_with(prefix) && kernel.find("Kernel") != std::string_view::npos) return true;
-  }
-  return false;
+  return starts_with_any(kernel, {"nccl", "rccl", "msccl"}) && contains_any(kernel, {"Kernel"});
 }
 
 RangeKind kind_of(RangeCategory category, std::string_view name) {
@@ -80,7 +80,7 @@ RangeKind kind_of(RangeCategory category, std::string_view name) {
     return {RangeClass::kCall};
   if (category == RangeCategory::kOp) return {RangeClass::kOp};
   if (category == RangeCategory::kApi &&
-      (name.starts_with("cudaGraphLaunch") || name.starts_with("cuGraphLaunch")))
+      starts_with_any(name, {"cudaGraphLaunch", "cuGraphLaunch"}))
     return {.what = RangeClass::kNamed, .launches_graph = true};
   const bool marks = category == RangeCategory::kUser || category == RangeCategory::kNvtx;
   const schema::Marker marker = schema::marker_of(name);

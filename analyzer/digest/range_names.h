@@ -11,6 +11,10 @@
 namespace dprof::analyzer {
 
 [[nodiscard]] bool is_any(std::string_view name, std::initializer_list<std::string_view> words);
+[[nodiscard]] bool starts_with_any(std::string_view name,
+                                   std::initializer_list<std::string_view> starts);
+[[nodiscard]] bool contains_any(std::string_view name,
+                                std::initializer_list<std::string_view> parts);
 
 enum class RangeClass : uint8_t {
   kMarker,      // a step or phase

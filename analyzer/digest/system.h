@@ -5,21 +5,46 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "analyzer/run/run.h"
-#include "base/result.h"
 #include "base/time.h"
 #include "schema/thread_wait.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
 
-// A sample of that name and a GPU's id names the GPU by its value's text.
-inline constexpr std::string_view kUuidPrefix = "gpu.uuid.";
+// What the rows of system_sample are about, by the name of their kind.
+enum class SampleKind : uint8_t {
+  kOther,
+  kThreadCpu,  // subject: a thread
+  kThreadRunQueue,
+  kThreadWait,
+  kKernelCpu,  // of the process
+  kMinorFaults,
+  kSmClock,  // subject: a GPU, as in all of these
+  kMemoryClock,
+  kTemperature,
+  kPower,
+  kPowerLimit,
+  kReasons,
+  kEcc,
+  kMemoryUsed,
+  kMemoryTotal,
+  kUuid,  // of the GPU that is its value: the name has it
+  kLoad,  // of the host
+  kRunnableThreads,
+  kMemoryAvailable,
+  kCgroupMemory,
+  kCgroupLimit,
+};
+
+// By id of the kind's name.
+[[nodiscard]] std::vector<SampleKind> sample_kinds(const std::vector<std::string>& strings);
+// What the name of a kUuid says.
+[[nodiscard]] std::string uuid_of(const std::string& kind);
 
 // A sum since the process or thread began. No sample where it stayed the same.
 struct CounterSample {
@@ -65,8 +90,32 @@ void for_each_time(SystemDigest& system, F&& f) {
   for (WaitSample& sample : system.waits) f(sample.at);
 }
 
-// Reads what it needs of one trace, in one pass. Times on the run's axis, as all of the digest's.
-// O(system samples).
-Result<SystemDigest> read_system(const TraceFile& trace, const schema::TraceReader& reader);
+// Gathers it from rows as they come. Times on the run's axis, as all of the digest's.
+class SystemGatherer {
+ public:
+  SystemGatherer(const schema::TraceReader& reader, int64_t shift_ns)
+      : reader_(reader), shift_ns_(shift_ns) {}
+
+  // All threads come before the first sample.
+  void see(const schema::ThreadRow& row);
+  void see(const schema::SystemSampleRow& row, SampleKind kind);
+  SystemDigest finish() &&;
+
+ private:
+  struct Gpu {
+    GpuReadings readings;
+    std::vector<int64_t> sm_clock;
+    std::vector<int64_t> memory_clock;
+    std::vector<int64_t> power;
+    std::optional<int64_t> first_ecc;
+  };
+  static void see_gpu(Gpu& gpu, SampleKind kind, int64_t value);
+
+  const schema::TraceReader& reader_;
+  const int64_t shift_ns_;
+  std::optional<int64_t> main_thread_;  // its number in the kernel
+  std::map<int64_t, Gpu> gpus_;
+  SystemDigest result_;
+};
 
 }  // namespace dprof::analyzer

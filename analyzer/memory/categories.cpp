@@ -106,23 +106,6 @@ MemoryUse use_of(const HeldBlock& block, const StepClock& clock) {
   return use_by_phase(block, lived);
 }
 
-std::string_view phase_name(Marker phase) {
-  switch (phase) {
-    case Marker::kInput:
-      return "input";
-    case Marker::kForward:
-      return "forward";
-    case Marker::kBackward:
-      return "backward";
-    case Marker::kOptimizer:
-      return "optimizer";
-    case Marker::kCheckpoint:
-      return "checkpoint";
-    default:
-      return "other";
-  }
-}
-
 std::string_view phase_of(const HeldBlock& block) {
   return block.born == kBeforeRecording ? "before" : phase_name(block.born_in);
 }

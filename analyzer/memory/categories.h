@@ -17,7 +17,6 @@ namespace dprof::analyzer {
 // Steps that end during the block's life.
 [[nodiscard]] int64_t steps_lived(const HeldBlock& block, const StepClock& clock);
 
-[[nodiscard]] std::string_view phase_name(schema::Marker phase);
 // "before" for blocks from before the recording.
 [[nodiscard]] std::string_view phase_of(const HeldBlock& block);
 

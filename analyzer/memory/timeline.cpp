@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "analyzer/digest/memory/memory_cells.h"
-
 namespace dprof::analyzer {
 
 int64_t StepClock::position(TraceNs at) const {

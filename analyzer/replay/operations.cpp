@@ -19,25 +19,6 @@ using schema::Marker;
 // Operations that follow each other may overlap by that much in the table.
 constexpr int64_t kTouching = 500'000;
 
-std::string_view name_of(Marker marker) {
-  switch (marker) {
-    case Marker::kForward:
-      return "forward";
-    case Marker::kBackward:
-      return "backward";
-    case Marker::kOptimizer:
-      return "optimizer";
-    case Marker::kInput:
-      return "input";
-    case Marker::kCheckpoint:
-      return "checkpoint";
-    case Marker::kNone:
-    case Marker::kStep:
-      break;
-  }
-  return "other";
-}
-
 // What is known of a task while the graph is made.
 struct Recorded {
   int64_t begin_ns = 0;
@@ -141,7 +122,8 @@ class OperationBuilder {
     for (; next != phases.end() && next->span.begin < window.end; ++next) {
       if (next->marker == Marker::kNone || next->marker == Marker::kStep) continue;
       const TaskId task = add_task(next->span.length().ns, next->span);
-      list(task, entry, kind({std::string(name_of(next->marker)), true, next->marker}), next->row);
+      list(task, entry, kind({std::string(phase_name(next->marker)), true, next->marker}),
+           next->row);
       if (!rank.computations.empty()) after(task, rank.computations.back().task);
       rank.computations.push_back({task, next->marker, next->span});
     }

@@ -39,4 +39,21 @@ std::string_view title_of(Category category) {
   return kCategoryNames.at(static_cast<size_t>(category)).title;
 }
 
+std::string_view phase_name(schema::Marker phase) {
+  switch (phase) {
+    case schema::Marker::kInput:
+      return "input";
+    case schema::Marker::kForward:
+      return "forward";
+    case schema::Marker::kBackward:
+      return "backward";
+    case schema::Marker::kOptimizer:
+      return "optimizer";
+    case schema::Marker::kCheckpoint:
+      return "checkpoint";
+    default:
+      return "other";
+  }
+}
+
 }  // namespace dprof::analyzer

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "schema/marker_names.h"
+
 namespace dprof::analyzer {
 
 // The parts of a step's wall time (docs/analysis/breakdown.md), in the order of the report. Every
@@ -30,8 +32,23 @@ enum class Category : uint8_t {
   kProfiler,
 };
 inline constexpr size_t kCategories = 16;
-[[nodiscard]] std::string_view key_of(Category category);    // as in JSON: "exposed_wait"
-[[nodiscard]] std::string_view title_of(Category category);  // for people: "exposed wait"
+[[nodiscard]] std::string_view key_of(Category category);         // as in JSON: "exposed_wait"
+[[nodiscard]] std::string_view title_of(Category category);       // for people: "exposed wait"
+[[nodiscard]] std::string_view phase_name(schema::Marker phase);  // "forward"; "other"
 using CategoryNs = std::array<int64_t, kCategories>;
+
+// What computation in a phase counts as.
+[[nodiscard]] constexpr Category compute_in(schema::Marker phase) {
+  switch (phase) {
+    case schema::Marker::kForward:
+      return Category::kForward;
+    case schema::Marker::kBackward:
+      return Category::kBackward;
+    case schema::Marker::kOptimizer:
+      return Category::kOptimizer;
+    default:
+      return Category::kOtherCompute;
+  }
+}
 
 }  // namespace dprof::analyzer

@@ -27,9 +27,8 @@ class MemoryReader {
       : trace_(trace), reader_(reader), so_far_(so_far) {}
 
   Result<MemoryDigest> run() {
-    for (const auto stage :
-         {&MemoryReader::read_samples, &MemoryReader::read_events, &MemoryReader::read_devices,
-          &MemoryReader::read_use, &MemoryReader::find_gaps}) {
+    for (const auto stage : {&MemoryReader::read_samples, &MemoryReader::read_events,
+                             &MemoryReader::read_devices, &MemoryReader::find_gaps}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
     if (const Status good = finish_devices(); !good.ok()) return fail(good.error());
@@ -38,10 +37,6 @@ class MemoryReader {
 
  private:
   [[nodiscard]] TraceNs on_axis(int64_t time) const { return {time + trace_.shift_ns}; }
-
-  static std::optional<int64_t> credible(const std::optional<int64_t>& bytes) {
-    return bytes && *bytes >= 0 && *bytes <= LiveBlocks::kMostBytes ? bytes : std::nullopt;
-  }
 
   Status read_samples() {
     return reader_.for_each<schema::MemorySampleRow>([&](const schema::MemorySampleRow& row) {
@@ -94,27 +89,30 @@ class MemoryReader {
       std::ranges::stable_sort(readings, {}, &MemoryReading::at);
       (void)device(device_id);
     }
-    return reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
-      ++digest_.rows;
-      if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices ||
-          row.bytes < 0 || row.bytes > LiveBlocks::kMostBytes ||
-          static_cast<int64_t>(row.kind) < 0 || row.kind > MemoryEventKind::kRegistered) {
-        ++digest_.bad_rows;
-        return;
-      }
-      if (!device(row.device_id).take(row, on_axis(row.time_ns))) ++digest_.bad_rows;
-    });
+    std::unordered_set<int64_t> parameters;
+    const Status read =
+        reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
+          ++digest_.rows;
+          if (row.kind == MemoryEventKind::kRegistered &&
+              row.category == schema::MemoryCategory::kParameter)
+            parameters.insert(row.address);
+          if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices ||
+              row.bytes < 0 || row.bytes > LiveBlocks::kMostBytes ||
+              static_cast<int64_t>(row.kind) < 0 || row.kind > MemoryEventKind::kRegistered) {
+            ++digest_.bad_rows;
+            return;
+          }
+          if (!device(row.device_id).take(row, on_axis(row.time_ns))) ++digest_.bad_rows;
+        });
+    digest_.registered_parameters = static_cast<int64_t>(parameters.size());
+    return read;
   }
 
   Status read_devices() {
-    const Status devices = reader_.for_each<schema::DeviceRow>([&](const schema::DeviceRow& row) {
+    return reader_.for_each<schema::DeviceRow>([&](const schema::DeviceRow& row) {
       if (row.id < 0 || row.id >= kMostDevices) return;
       digest_.sizes.push_back(
           {static_cast<int>(row.id), row.uuid.value_or(""), credible(row.memory_bytes)});
-    });
-    if (!devices.ok()) return fail(devices.error());
-    return reader_.for_each<schema::ThreadRow>([&](const schema::ThreadRow& row) {
-      if (row.role == schema::ThreadRole::kLoader) loaders_.insert(row.id);
     });
   }
 
@@ -142,42 +140,6 @@ class MemoryReader {
     capture.gap = capture.gap || (on && capture.was_on && !capture.on);
     capture.on = on;
     capture.was_on = capture.was_on || on;
-  }
-
-  // By what the recorder saw of all processes, in the trace that has it for its host.
-  Status read_use() {
-    std::unordered_map<int64_t, std::string> uuid_kinds;
-    int64_t used_kind = -1;
-    int64_t total_kind = -1;
-    constexpr std::string_view kUuid = "gpu.uuid.";
-    const std::vector<std::string>& names = reader_.strings();
-    for (size_t id = 0; id < names.size(); ++id) {
-      if (names[id] == "gpu.memory_used_bytes") used_kind = static_cast<int64_t>(id);
-      if (names[id] == "gpu.memory_total_bytes") total_kind = static_cast<int64_t>(id);
-      if (names[id].starts_with(kUuid))
-        uuid_kinds[static_cast<int64_t>(id)] = names[id].substr(kUuid.size());
-    }
-    if (used_kind < 0 || uuid_kinds.empty()) return Done{};
-    std::map<int64_t, DeviceUse> by_subject;
-    const Status read = reader_.for_each<schema::SystemSampleRow>(
-        [&](const schema::SystemSampleRow& row) {
-          if (const auto uuid = uuid_kinds.find(row.kind_id); uuid != uuid_kinds.end()) {
-            if (by_subject.size() < kMostDevices) by_subject[row.value].uuid = uuid->second;
-            return;
-          }
-          if (row.kind_id != used_kind && row.kind_id != total_kind) return;
-          if (!row.subject || !credible(row.value)) return;
-          if (by_subject.size() >= kMostDevices && !by_subject.contains(*row.subject)) return;
-          DeviceUse& use = by_subject[*row.subject];
-          int64_t& most = row.kind_id == used_kind ? use.used : use.total;
-          most = std::max(most, row.value);
-        },
-        "kind_id IN (SELECT id FROM string WHERE value GLOB 'gpu.memory_*' OR value GLOB 'gpu.uuid.*')");
-    if (!read.ok()) return fail(read.error());
-    for (auto& [subject, use] : by_subject) {
-      if (!use.uuid.empty() && use.used > 0) digest_.uses.push_back(std::move(use));
-    }
-    return Done{};
   }
 
   Status finish_devices() {
@@ -219,7 +181,7 @@ class MemoryReader {
     HeldBlock out{.bytes = block.bytes, .said = block.said};
     if (block.serial >= 0) {
       out.born = on_axis(block.born_ns);
-      out.by_loader = loaders_.contains(block.thread);
+      out.by_loader = so_far_.loaders.contains(block.thread);
     }
     // What a process frees as it ends stayed as long as it trained.
     const bool freed_in_training =
@@ -285,7 +247,6 @@ class MemoryReader {
   std::vector<MemoryPhase> pieces_;
   std::map<int, std::vector<MemoryReading>> readings_;
   std::map<int, DeviceReplay> replays_;
-  std::unordered_set<int64_t> loaders_;  // threads
   Capture host_capture_;
   Capture device_capture_;
   std::vector<SitePoint> points_;
@@ -294,6 +255,29 @@ class MemoryReader {
 };
 
 }  // namespace
+
+// By what the recorder saw of all processes, in the trace that has it for its host.
+void DeviceUseGatherer::see(const schema::SystemSampleRow& row, SampleKind kind) {
+  const bool has_room = by_subject_.size() < kMostDevices;
+  if (kind == SampleKind::kUuid) {
+    if (has_room) by_subject_[row.value].uuid = uuid_of(reader_.string(row.kind_id));
+    return;
+  }
+  if (kind != SampleKind::kMemoryUsed && kind != SampleKind::kMemoryTotal) return;
+  if (!row.subject || !credible(row.value)) return;
+  if (!has_room && !by_subject_.contains(*row.subject)) return;
+  DeviceUse& use = by_subject_[*row.subject];
+  int64_t& most = kind == SampleKind::kMemoryUsed ? use.used : use.total;
+  most = std::max(most, row.value);
+}
+
+std::vector<DeviceUse> DeviceUseGatherer::take() {
+  std::vector<DeviceUse> uses;
+  for (auto& [subject, use] : by_subject_) {
+    if (!use.uuid.empty() && use.used > 0) uses.push_back(std::move(use));
+  }
+  return uses;
+}
 
 Result<MemoryDigest> read_memory(const TraceFile& trace, const schema::TraceReader& reader,
                                  const MemoryContext& so_far) {

@@ -6,14 +6,17 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "analyzer/digest/memory/level_curve.h"
 #include "analyzer/digest/memory/memory_blocks.h"
 #include "analyzer/digest/memory/memory_levels.h"
+#include "analyzer/digest/system.h"  // layer-exception: names the kinds of samples
 #include "analyzer/run/run.h"
 #include "analyzer/vocabulary/step_record.h"
 #include "base/result.h"
@@ -81,8 +84,9 @@ struct MemoryDigest {
   bool device_gaps = false;
   std::vector<DeviceMemory> devices;  // by number
   std::vector<DeviceSize> sizes;
-  std::vector<DeviceUse> uses;     // of all devices of the host, in one trace of it
-  std::vector<std::string> sites;  // names that HeldBlock::site counts
+  int64_t registered_parameters = 0;  // as the program told them
+  std::vector<DeviceUse> uses;        // of all devices of the host, in one trace of it
+  std::vector<std::string> sites;     // names that HeldBlock::site counts
 };
 
 // Calls move(time) for every time in it. Private to the mapping onto the run's axis.
@@ -104,18 +108,32 @@ void for_each_time(MemoryDigest& memory, const Move& move) {
   }
 }
 
+// Gathers DeviceUse from rows as they come.
+class DeviceUseGatherer {
+ public:
+  explicit DeviceUseGatherer(const schema::TraceReader& reader) : reader_(reader) {}
+
+  void see(const schema::SystemSampleRow& row, SampleKind kind);
+  [[nodiscard]] std::vector<DeviceUse> take();
+
+ private:
+  const schema::TraceReader& reader_;
+  std::map<int64_t, DeviceUse> by_subject_;
+};
+
 // What is known of the rank before its memory is read; outlives the reading.
 struct MemoryContext {
   std::span<const PhaseRange> phases;
   std::span<const StepRecord> steps;
-  const IntervalSet& autograd;            // nodes of the training thread
-  const IntervalSet& autograd_elsewhere;  // and of autograd's own threads
-  bool lost_events = false;               // of memory
+  const IntervalSet& autograd;                 // nodes of the training thread
+  const IntervalSet& autograd_elsewhere;       // and of autograd's own threads
+  const std::unordered_set<int64_t>& loaders;  // threads
+  bool lost_events = false;                    // of memory
 };
 
 // Reads what it needs of one trace: memory_event once, memory_sample once, and where blocks lay at
-// the peak the ranges that allocated them. O(rows log live blocks) time; memory O(live blocks +
-// steps).
+// the peak the ranges that allocated them: of these it is known which matter only now. O(rows log
+// live blocks) time; memory O(live blocks + steps).
 Result<MemoryDigest> read_memory(const TraceFile& trace, const schema::TraceReader& reader,
                                  const MemoryContext& so_far);
 

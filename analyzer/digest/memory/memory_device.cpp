@@ -20,10 +20,6 @@ constexpr size_t kMostFlushes = 4096;
 constexpr size_t kMostOom = 256;
 constexpr int64_t kMostSum = int64_t{1} << 60;
 
-std::optional<int64_t> credible(const std::optional<int64_t>& bytes) {
-  return bytes && *bytes >= 0 && *bytes <= LiveBlocks::kMostBytes ? bytes : std::nullopt;
-}
-
 }  // namespace
 
 size_t DeviceReplay::phase_of(TraceNs at) {

@@ -16,6 +16,11 @@
 
 namespace dprof::analyzer {
 
+// nullopt also for a number that no allocator has.
+inline std::optional<int64_t> credible(const std::optional<int64_t>& bytes) {
+  return bytes && *bytes >= 0 && *bytes <= LiveBlocks::kMostBytes ? bytes : std::nullopt;
+}
+
 // Segments given back and then one taken, with no other event between: an allocation that found no
 // memory, or a program that emptied the cache.
 struct Flush {

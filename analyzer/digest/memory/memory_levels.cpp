@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/digest/memory/memory_cells.h"
 #include "analyzer/vocabulary/step_record.h"
 
 namespace dprof::analyzer {

@@ -29,6 +29,9 @@ struct MemoryCell {
   int32_t flushes = 0;  // runs of segment_frees
 };
 
+// `all` reaches over `one` too; its begin stays.
+void join(MemoryCell& all, const MemoryCell& one);
+
 // The state after an event.
 struct MemoryState {
   int64_t allocated = 0;
