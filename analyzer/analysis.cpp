@@ -23,8 +23,8 @@
 #include "analyzer/steps/infer.h"
 #include "analyzer/steps/steps.h"
 #include "analyzer/stragglers/operation_verdicts.h"
+#include "analyzer/stragglers/price.h"
 #include "analyzer/stragglers/stragglers.h"
-#include "analyzer/stragglers/widen_costs.h"
 #include "analyzer/waits/waits.h"
 
 namespace dprof::analyzer {

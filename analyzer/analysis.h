@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/align/rank_clocks.h"
+#include "analyzer/align/clock_map.h"
 #include "analyzer/breakdown/matched.h"
 #include "analyzer/digest/gpu_row_counts.h"
 #include "analyzer/report/rank.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/rank_clocks.h"
+#include "analyzer/align/clock_map.h"
 #include "analyzer/align/result.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"

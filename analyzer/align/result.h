@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/rank_clocks.h"
+#include "analyzer/align/clock_map.h"
 #include "analyzer/vocabulary/diagnostic.h"
 #include "base/fields.h"
 

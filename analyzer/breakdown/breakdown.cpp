@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/breakdown/exposure.h"
+#include "analyzer/steps/device_windows.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -48,15 +49,8 @@ std::vector<std::pair<std::string, int64_t>> details_of(const Sums& total) {
 
 StepSums step_sums_of(const Steps& steps, std::span<const std::vector<LatticePiece>> pieces) {
   StepSums sums;
-  for (size_t r = 0; r < steps.ranks.size(); ++r) {
-    const bool on_device = std::ranges::all_of(steps.steps, [&](const AlignedStep& step) {
-      return !step.device_windows.empty() && step.device_windows[r].has_value();
-    });
-    std::vector<Interval> windows;
-    for (const AlignedStep& step : steps.steps)
-      windows.push_back(on_device ? *step.device_windows[r] : step.windows[r]);
-    sums.push_back(sum_over(pieces[steps.ranks[r]], windows));
-  }
+  for (size_t r = 0; r < steps.ranks.size(); ++r)
+    sums.push_back(sum_over(pieces[steps.ranks[r]], own_windows(steps.steps, r)));
   return sums;
 }
 

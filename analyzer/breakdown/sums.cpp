@@ -19,6 +19,14 @@ void add(Sums& sums, const LatticePiece& piece, int64_t ns) {
   if (piece.detail != HostDetail::kNone) sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
 }
 
+IntervalSet stops_of(std::span<const LatticePiece> pieces) {
+  std::vector<Interval> stops;
+  for (const LatticePiece& piece : pieces) {
+    if (holds_up(piece.category)) stops.push_back(piece.span);
+  }
+  return union_of(std::move(stops));
+}
+
 }  // namespace
 
 int64_t Sums::total() const {
@@ -56,31 +64,11 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
 }
 
 OwnClock::OwnClock(std::span<const LatticePiece> pieces)
-    : begin_(pieces.empty() ? TraceNs{} : pieces.front().span.begin) {
-  std::vector<Interval> stops;
-  for (const LatticePiece& piece : pieces) {
-    if (holds_up(piece.category)) stops.push_back(piece.span);
-  }
-  stops_ = union_of(std::move(stops));
-  int64_t before = 0;
-  for (const Interval& stop : stops_) {
-    stopped_before_.push_back(before);
-    before += stop.length().ns;
-  }
-}
-
-int64_t OwnClock::at(TraceNs time) const {
-  const auto next = std::ranges::upper_bound(stops_, time, {}, &Interval::begin);
-  if (next == stops_.begin()) return (time - begin_).ns;
-  const auto index = static_cast<size_t>(next - stops_.begin()) - 1;
-  const Interval& stop = stops_[index];
-  const int64_t stopped = stopped_before_[index] + (std::min(time, stop.end) - stop.begin).ns;
-  return (time - begin_).ns - stopped;
-}
+    : stops_(stops_of(pieces)), begin_(pieces.empty() ? TraceNs{} : pieces.front().span.begin) {}
 
 std::optional<TraceNs> OwnClock::first_stop(TraceNs from, TraceNs to) const {
-  const auto next = std::ranges::upper_bound(stops_, from, {}, &Interval::end);
-  if (next == stops_.end() || next->begin >= to) return std::nullopt;
+  const auto next = std::ranges::upper_bound(stops(), from, {}, &Interval::end);
+  if (next == stops().end() || next->begin >= to) return std::nullopt;
   return std::max(next->begin, from);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/breakdown/lattice.h"
+#include "analyzer/breakdown/time_index.h"
 
 namespace dprof::analyzer {
 
@@ -37,14 +38,13 @@ class OwnClock {
   explicit OwnClock(std::span<const LatticePiece> pieces);
 
   // Own work from the first piece until `time`. O(log n).
-  [[nodiscard]] int64_t at(TraceNs time) const;
+  [[nodiscard]] int64_t at(TraceNs time) const { return (time - begin_).ns - stops_.before(time); }
   // The first moment in [from, to) at which the rank is held up; nullopt = none.
   [[nodiscard]] std::optional<TraceNs> first_stop(TraceNs from, TraceNs to) const;
-  [[nodiscard]] const IntervalSet& stops() const { return stops_; }
+  [[nodiscard]] const IntervalSet& stops() const { return stops_.set(); }
 
  private:
-  IntervalSet stops_;
-  std::vector<int64_t> stopped_before_;  // total length of earlier stops
+  TimeIndex stops_;
   TraceNs begin_;
 };
 

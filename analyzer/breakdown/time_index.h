@@ -17,6 +17,7 @@ class TimeIndex {
   [[nodiscard]] int64_t within(TraceNs begin, TraceNs end) const {
     return end <= begin ? 0 : before(end) - before(begin);
   }
+  [[nodiscard]] const IntervalSet& set() const { return set_; }
   [[nodiscard]] int64_t within(Interval span) const { return within(span.begin, span.end); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A foreign format: how it is recognised, and how it is read. A new one is a folder with a header
-// that declares its Format, and one line in import.cpp.
+// The foreign formats: how each is recognised, and how it is read. A new one is a folder, its
+// declaration below, and one line in import.cpp.
 #pragma once
 
 #include <filesystem>
@@ -29,3 +29,48 @@ struct Format {
 inline constexpr size_t kHeadBytes = 65536;
 
 }  // namespace dprof::analyzer
+
+namespace dprof::analyzer::flight_recorder {
+
+// Dumps of PyTorch's flight recorder: what a process had called and not finished when it stood
+// still.
+//
+// Pickles (protocol 2 to 5, plain containers only) and JSON. One file is one rank; it stands in the
+// file where PyTorch writes it there, else at the end of the file's name. Nothing of a file is
+// executed. Times are CLOCK_REALTIME of an unknown host: each file has a clock of its own.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::flight_recorder
+
+namespace dprof::analyzer::nccl_inspector {
+
+// What NCCL's Inspector plugin writes: collectives with sizes and times, one process per file or
+// several.
+//
+// A process becomes a trace. Its rank is its number in its largest communicator: global ranks are
+// not in the records. Its times are CLOCK_REALTIME of the host that the records name.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::nccl_inspector
+
+namespace dprof::analyzer::operation_table {
+
+// Operation tables of Megatron-type jobs: Chrome JSON in which each row is one forward, backward,
+// send, receive or reduction of one rank, as straggler studies publish them.
+//
+// The process id is the data-parallel rank; a thread's name gives stage, tensor-parallel rank and
+// lane. One file holds all ranks, each of which becomes a trace. The file is read twice: the names
+// stand at its end.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::operation_table
+
+namespace dprof::analyzer::kineto {
+
+// Chrome JSON, as Kineto (PyTorch's profiler) and many other tools write it.
+//
+// Any JSON object or array: it comes last in the registry. A file that has no events is refused
+// (kNotATrace). Its traces are of format `kineto` where the file shows its marks, else `chrome`.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::kineto

@@ -10,12 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "analyzer/import/flight_recorder/flight_recorder.h"
 #include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
-#include "analyzer/import/kineto/kineto.h"
-#include "analyzer/import/nccl_inspector/nccl_inspector.h"
-#include "analyzer/import/operation_table/operation_table.h"
 #include "analyzer/import/sink/run_sink.h"
 
 namespace dprof::analyzer {

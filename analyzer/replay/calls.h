@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the ranks as tasks of a graph: when a rank comes to one, and when it is over.
+// The calls of the ranks as tasks of a graph: when a rank comes to one, and when it is over; which
+// of them are alike, and where on its line a rank was ready for one.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "analyzer/breakdown/sums.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
 #include "analyzer/replay/task_graph.h"
@@ -25,7 +27,7 @@ struct ReplayedCall {
   bool queued = false;
   TraceNs queue_free{INT64_MIN};  // when the one before was over, if it is in the graph
   uint64_t likeness = 0;          // of what is called: equal = the same
-  size_t step = 0;                // entry of the steady steps (call_order.h)
+  size_t step = 0;                // entry of the steady steps
   uint32_t number = 0;            // in the step, by the order of the calls
 };
 
@@ -44,5 +46,20 @@ struct ReplayedCall {
 [[nodiscard]] std::vector<std::vector<ReplayedCall>> replayed_calls(
     std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
     std::span<const Interval> spans, TaskGraph& graph, int64_t& meetings);
+
+// [entry][step]: a hash of what the rank calls there, in order.
+using Programs = std::vector<std::vector<uint64_t>>;
+
+// Numbers the calls of each step in the order in which they were called, which is the same on ranks
+// that do the same. `borders`: [entry][step], where steps begin on the line, and the end.
+[[nodiscard]] Programs number_calls(std::vector<std::vector<ReplayedCall>>& calls,
+                                    const std::vector<std::vector<TraceNs>>& borders);
+
+// A kernel that waited for the one before on its stream stands where it began; the rank had been
+// ready for it earlier, and nothing of its own tells when. It is moved to where ranks that were not
+// held back came to the same call: the last one of a meeting never is. Calls nobody came to
+// unhindered stay. Leaves each rank's calls in order of the line. O(calls log calls).
+void place_queued_calls(std::vector<std::vector<ReplayedCall>>& calls, const Programs& programs,
+                        std::span<const OwnClock> clocks);
 
 }  // namespace dprof::analyzer

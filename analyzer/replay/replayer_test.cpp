@@ -10,8 +10,8 @@
 #include "analyzer/match/test_support/test_run.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/step_lengths.h"
+#include "analyzer/stragglers/price.h"
 #include "analyzer/stragglers/result.h"
-#include "analyzer/stragglers/widen_costs.h"
 #include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {

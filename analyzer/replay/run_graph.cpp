@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "analyzer/replay/call_order.h"
 #include "analyzer/replay/calls.h"
+#include "analyzer/steps/device_windows.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -48,16 +48,10 @@ class RunGraphBuilder {
 
   // Where the steady steps begin on the rank's line, and where the last one ends.
   std::vector<TraceNs> borders_of(size_t r) {
-    const std::span<const AlignedStep> steady = steps_.steady();
-    const bool on_device = std::ranges::all_of(steady, [&](const AlignedStep& step) {
-      return !step.device_windows.empty() && step.device_windows[r].has_value();
-    });
+    const std::vector<Interval> windows = own_windows(steps_.steady(), r);
     std::vector<TraceNs> borders;
-    const auto window = [&](const AlignedStep& step) {
-      return on_device ? *step.device_windows[r] : step.windows[r];
-    };
-    for (const AlignedStep& step : steady) borders.push_back(window(step).begin);
-    borders.push_back(window(steady.back()).end);
+    for (const Interval& window : windows) borders.push_back(window.begin);
+    borders.push_back(windows.back().end);
     return borders;
   }
 

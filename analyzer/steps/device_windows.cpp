@@ -38,4 +38,14 @@ std::vector<std::optional<Interval>> device_windows_of(std::span<const Launch> l
   return windows;
 }
 
+std::vector<Interval> own_windows(std::span<const AlignedStep> steps, size_t entry) {
+  const bool on_device = std::ranges::all_of(steps, [&](const AlignedStep& step) {
+    return !step.device_windows.empty() && step.device_windows[entry].has_value();
+  });
+  std::vector<Interval> windows;
+  for (const AlignedStep& step : steps)
+    windows.push_back(on_device ? *step.device_windows[entry] : step.windows[entry]);
+  return windows;
+}
+
 }  // namespace dprof::analyzer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/digest/launches.h"
+#include "analyzer/steps/result.h"
 #include "base/interval.h"
 
 namespace dprof::analyzer {
@@ -18,5 +19,9 @@ namespace dprof::analyzer {
 // steps that launched nothing. O(launches + windows).
 [[nodiscard]] std::vector<std::optional<Interval>> device_windows_of(
     std::span<const Launch> launches, std::span<const Interval> hosts, TraceNs end);
+
+// An entry's windows in these steps: on the device where it has one in each of them, else on the
+// host.
+[[nodiscard]] std::vector<Interval> own_windows(std::span<const AlignedStep> steps, size_t entry);
 
 }  // namespace dprof::analyzer

@@ -21,12 +21,21 @@ constexpr int64_t kAtOnce = 2;      // steps within which transfers became slowe
 constexpr double kExplained = 0.6;  // of what steps lost, that transfers lost
 constexpr size_t kNeverSteady = 2;  // the first steps of a run
 
+// What all verdicts on the network say, and whether the cost is one.
+void judge_cost(const Comparison& c, Verdict& verdict) {
+  Straggler& s = verdict.straggler;
+  s.shape = "persistent";
+  s.cause = "network";
+  verdict.step_ns = std::max<int64_t>(0, c.steps.info.median_ns - s.cost_ns);
+  verdict.kind = "transfers";
+  const double median = static_cast<double>(std::max<int64_t>(1, c.steps.info.median_ns));
+  verdict.named = static_cast<double>(s.cost_ns) / median >= straggler_floor(c.steps.ranks.size());
+}
+
 Verdict verdict_of(const Comparison& c, const SlowHost& host) {
   Verdict verdict;
   Straggler& s = verdict.straggler;
   if (!host.ranks.empty()) s.rank = host.ranks.front();
-  s.shape = "persistent";
-  s.cause = "network";
   s.cost_ns = host.excess_ns;
   s.n = static_cast<int64_t>(c.steps.steady().size());
   s.confidence = host.groups > 1 ? kSeveralGroups : kOneGroup;
@@ -34,10 +43,7 @@ Verdict verdict_of(const Comparison& c, const SlowHost& host) {
   s.host_ranks = host.ranks;
   s.onset_step = host.onset_step;
   verdict.share_of_steps = 1;
-  verdict.step_ns = std::max<int64_t>(0, c.steps.info.median_ns - host.excess_ns);
-  verdict.kind = "transfers";
-  const double median = static_cast<double>(std::max<int64_t>(1, c.steps.info.median_ns));
-  verdict.named = static_cast<double>(s.cost_ns) / median >= straggler_floor(c.steps.ranks.size());
+  judge_cost(c, verdict);
   verdict.decided_by = {
       fmt::format("{} slow {} have only host {} in common; "
                   "their transfers take {:.2f} times as long as those of comparable groups",
@@ -111,17 +117,12 @@ std::optional<Verdict> slower_network(const Comparison& c) {
   Verdict verdict;
   verdict.share_of_steps = slower / steady;
   Straggler& s = verdict.straggler;
-  s.shape = "persistent";
-  s.cause = "network";
   s.cost_ns = std::llround(std::min(lost.value, by_transfers) * verdict.share_of_steps);
   s.bound_ns = std::llround(lost.half_width * verdict.share_of_steps);
   s.n = static_cast<int64_t>(steady);
   s.confidence = kAnywhere;
   s.onset_step = since;
-  verdict.step_ns = std::max<int64_t>(0, c.steps.info.median_ns - s.cost_ns);
-  verdict.kind = "transfers";
-  const double median = static_cast<double>(std::max<int64_t>(1, c.steps.info.median_ns));
-  verdict.named = static_cast<double>(s.cost_ns) / median >= straggler_floor(c.steps.ranks.size());
+  judge_cost(c, verdict);
   verdict.decided_by = {
       fmt::format(
           "from step {} on transfers between hosts take {} per step longer than before, and steps {} ± {}",

@@ -3,13 +3,16 @@
 // would promise too much, for another rank would be last.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "analyzer/replay/replayer.h"
+#include "analyzer/replay/result.h"
 #include "analyzer/stragglers/detect.h"
 #include "analyzer/stragglers/own_work.h"
+#include "analyzer/stragglers/result.h"
 #include "analyzer/stragglers/roles.h"
 #include "analyzer/stragglers/stragglers.h"
 
@@ -64,5 +67,9 @@ class Prices {
   const Roles& roles_;
   const Replayer* replayer_;  // nullptr: no pipeline, or it does not reproduce the run
 };
+
+// Costs can be wrong by what the replay of the run itself is: their bound grows by it. Where the
+// replay was refused, so that it could not be told, their confidence is halved as well.
+void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer

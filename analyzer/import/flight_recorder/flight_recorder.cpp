@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/flight_recorder/flight_recorder.h"
-
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -8,6 +6,7 @@
 #include <map>
 
 #include "analyzer/import/flight_recorder/dump.h"
+#include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
 
 namespace dprof::analyzer::flight_recorder {

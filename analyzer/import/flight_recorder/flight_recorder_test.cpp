@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/flight_recorder/flight_recorder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,6 +6,7 @@
 
 #include "analyzer/import/flight_recorder/dump.h"
 #include "analyzer/import/flight_recorder/plain_data.h"
+#include "analyzer/import/format.h"
 
 namespace dprof::analyzer::flight_recorder {
 namespace {

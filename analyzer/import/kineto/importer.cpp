@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "analyzer/import/format.h"
 #include "analyzer/import/kineto/decimal.h"
-#include "analyzer/import/kineto/kineto.h"
 #include "analyzer/import/kineto/skips.h"
 #include "analyzer/import/kineto/splitter.h"
 #include "analyzer/import/kineto/words.h"

@@ -78,6 +78,11 @@ char Cursor::peek() {
   return at_ == end_ ? '\0' : *at_;
 }
 
+char Cursor::peek_past_comma() {
+  if (peek() == ',') advance();
+  return peek();
+}
+
 Scan Cursor::string(Value& out) {
   const char* begin = at_ + 1;
   bool escaped = false;
@@ -130,11 +135,7 @@ Scan Cursor::value(Value& out) {
 }
 
 Scan Cursor::next_key(Value& key, bool& more) {
-  char c = peek();
-  if (c == ',') {
-    advance();
-    c = peek();
-  }
+  char c = peek_past_comma();
   if (at_ == end_) return Scan::kMore;
   more = c != '}';
   if (!more) {
@@ -151,11 +152,7 @@ Scan Cursor::next_key(Value& key, bool& more) {
 }
 
 Scan Cursor::next_element(bool& more) {
-  char c = peek();
-  if (c == ',') {
-    advance();
-    c = peek();
-  }
+  const char c = peek_past_comma();
   if (at_ == end_) return Scan::kMore;
   more = c != ']';
   if (!more) advance();

@@ -56,6 +56,7 @@ class Cursor {
   Scan next_element(bool& more);
 
  private:
+  char peek_past_comma();
   Scan container();
   Scan bare();
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/nccl_inspector/nccl_inspector.h"
-
 #include <fmt/format.h>
 
 #include <map>
 
+#include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
 #include "analyzer/import/nccl_inspector/records.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/import/nccl_inspector/nccl_inspector.h"
+#include "analyzer/import/format.h"
 
 namespace dprof::analyzer::nccl_inspector {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/operation_table/operation_table.h"
-
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <map>
 
+#include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
 #include "analyzer/import/kineto/decimal.h"
 #include "analyzer/import/kineto/document.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/operation_table/operation_table.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "analyzer/import/format.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/operation_table/layout.h"
 #include "schema/trace_reader.h"
