@@ -146,6 +146,7 @@ class Record final : public Subcommand {
     options_.linger = std::chrono::seconds(linger_s_);
     // Without -n the terminal is the command's alone.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
+    options_.say = [&](const std::string& text) { console.message(text); };
     const Result<recorder::Recorded> recorded = recorder::record(options_);
     if (!recorded.ok()) return report_failure(recorded.error(), console);
     tell(*recorded, console);

@@ -2,9 +2,7 @@
 // `dprof record` and `dprof recover` with real processes.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
-#include "cli/test_support/process.h"
+#include "cli/test_support/recording.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::cli {
@@ -16,37 +14,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
-
-const std::string kWriter = std::string(DPROF_TEST_BIN_DIR) + "/recorder_writer";
-
-// dprof record ARGS… -- WRITER ACTIONS…
-std::vector<std::string> record(std::vector<std::string> arguments,
-                                const std::vector<std::string>& actions) {
-  arguments.insert(arguments.begin(), "record");
-  arguments.emplace_back("--");
-  arguments.push_back(kWriter);
-  arguments.insert(arguments.end(), actions.begin(), actions.end());
-  return arguments;
-}
-
-std::vector<std::string> shell(std::vector<std::string> arguments, const std::string& script) {
-  arguments.insert(arguments.begin(), "record");
-  for (const char* word : {"--", "/bin/sh", "-c"}) arguments.emplace_back(word);
-  arguments.push_back(script);
-  return arguments;
-}
-
-std::vector<std::string> files_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    names.push_back(entry.path().filename());
-  }
-  return names;
-}
-
-nlohmann::json index_of(const fs::path& run) {
-  return nlohmann::json::parse(text_of(run / "run.json"));
-}
 
 // --- the launcher ---
 

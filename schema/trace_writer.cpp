@@ -133,31 +133,55 @@ class Inserter {
   std::optional<Statement> many_, one_;
 };
 
+// What a transaction that fails must not take with it.
+struct Kept {
+  struct Closing {
+    int64_t range_id;
+    int64_t duration_ns;
+  };
+
+  std::tuple<std::vector<StringRow>, std::vector<ThreadRow>, std::vector<DeviceRow>,
+             std::vector<StreamRow>, std::vector<CommunicatorRow>,
+             std::vector<CommunicatorMemberRow>, std::vector<CollectiveTraitsRow>,
+             std::vector<NvtxSchemaRow>, std::vector<CaptureRow>, std::vector<LossRow>,
+             std::vector<DiagnosticRow>>
+      rows;
+  std::vector<Closing> closings;                 // of ranges that are in the file
+  std::vector<PackedCollectiveRow> collectives;  // changes of those that are in the file
+};
+
 }  // namespace
 
 struct TraceWriter::Impl {
-  explicit Impl(Database opened) : database(std::move(opened)) {}
+  explicit Impl(Database opened, std::string settings = {})
+      : path(opened.path()), settings(std::move(settings)), database(std::move(opened)) {}
 
-  Database database;
-  std::optional<Error> failed;  // the first failure; nothing is written after it
+  std::filesystem::path path;
+  std::string settings;  // of a connection that writes
+  std::optional<Database> database;
+  std::optional<Error> failed;  // the first failure; nothing is written until resume()
   bool in_transaction = false;
   int64_t rows = 0;
   std::unordered_map<std::string, int64_t> string_ids;
   std::vector<StringRow> new_strings;
   std::map<std::string, std::string, std::less<>> changed_meta;
+  Kept kept;  // since the last commit that succeeded
+  int64_t last_range_id = 0, committed_range_id = 0;
+  int64_t last_collective_id = 0, committed_collective_id = 0;
   std::optional<Statement> close_range, update_collective;
   CollectiveTraits traits{1};
   int64_t version = kUserVersion;  // schema version of the file
-  std::tuple<Inserter<StringRow>, Inserter<ThreadRow>, Inserter<DeviceRow>, Inserter<StreamRow>,
-             Inserter<HostRangeRow>, Inserter<RangeDetailRow>, Inserter<NvtxSchemaRow>,
-             Inserter<GpuActivityRow>, Inserter<GpuDependencyRow>, Inserter<CommunicatorRow>,
-             Inserter<CommunicatorMemberRow>, Inserter<PackedCollectiveRow>,
-             Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
-             Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
-             Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
-             Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<LossRow>,
-             Inserter<DiagnosticRow>>
-      inserters;
+  using Inserters =
+      std::tuple<Inserter<StringRow>, Inserter<ThreadRow>, Inserter<DeviceRow>, Inserter<StreamRow>,
+                 Inserter<HostRangeRow>, Inserter<RangeDetailRow>, Inserter<NvtxSchemaRow>,
+                 Inserter<GpuActivityRow>, Inserter<GpuDependencyRow>, Inserter<CommunicatorRow>,
+                 Inserter<CommunicatorMemberRow>, Inserter<PackedCollectiveRow>,
+                 Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
+                 Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
+                 Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
+                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<LossRow>,
+                 Inserter<DiagnosticRow>>;
+  Inserters inserters;
 
   // Keeps the first failure and hands it on.
   Status note(Status status) {
@@ -169,23 +193,33 @@ struct TraceWriter::Impl {
     if (failed) return fail(*failed);
     if (in_transaction) return Done{};
     in_transaction = true;
-    return note(database.execute("BEGIN"));
+    return note(database->execute("BEGIN"));
+  }
+
+  template <typename Row>
+  void keep(const Row& row) {
+    if constexpr (kOutlivesFailure<Row>) std::get<std::vector<Row>>(kept.rows).push_back(row);
+    if constexpr (std::is_same_v<Row, HostRangeRow>)
+      last_range_id = std::max(last_range_id, row.id);
+    if constexpr (std::is_same_v<Row, PackedCollectiveRow>) {
+      last_collective_id = std::max(last_collective_id, row.id);
+    }
   }
 
   template <typename Row>
   Status append(const Row& row) {
+    keep(row);
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
-    return note(std::get<Inserter<Row>>(inserters).append(database, row));
+    return note(std::get<Inserter<Row>>(inserters).append(*database, row));
   }
 
-  // The row as it is stored, its traits written where they are new.
-  Result<PackedCollectiveRow> packed(const CollectiveRow& row) {
+  // The row as it is stored, its traits written where they are new. Where that fails, so does what
+  // is done with the row.
+  PackedCollectiveRow packed(const CollectiveRow& row) {
     PackedCollective both = pack(row);
     const auto [id, is_new] = traits.id_of(both.traits);
-    both.row.traits_id = id;
-    if (!is_new) return both.row;
-    both.traits.id = id;
-    if (const Status done = append(both.traits); !done.ok()) return fail(done.error());
+    both.row.traits_id = both.traits.id = id;
+    if (is_new) static_cast<void>(append(both.traits).ok());
     return both.row;
   }
 
@@ -199,7 +233,7 @@ struct TraceWriter::Impl {
     std::apply(
         [&](auto&... inserter) {
           const auto insert = [&](auto& one) {
-            if (status.ok()) status = note(one.insert_pending(database));
+            if (status.ok()) status = note(one.insert_pending(*database));
           };
           (insert(inserter), ...);
         },
@@ -211,16 +245,22 @@ struct TraceWriter::Impl {
   template <typename Row>
   Status settle() {
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
-    return note(std::get<Inserter<Row>>(inserters).insert_pending(database));
+    return note(std::get<Inserter<Row>>(inserters).insert_pending(*database));
   }
 
   // INSERT OR REPLACE of one row of a small table.
   template <typename Row>
   Status replace(const Row& row) {
+    keep(row);
     if (const Status settled = settle<Row>(); !settled.ok()) return fail(settled.error());
+    return write_over(row);
+  }
+
+  template <typename Row>
+  Status write_over(const Row& row) {
     std::string sql = insert_sql(Row::kTable, 1);
     sql.replace(0, std::string_view("INSERT").size(), "INSERT OR REPLACE");
-    Result<Statement> statement = database.prepare(sql);
+    Result<Statement> statement = database->prepare(sql);
     if (!statement.ok()) return note(fail(statement.error()));
     bind_row(*statement, 1, row);
     return note(run_once(*statement));
@@ -230,24 +270,92 @@ struct TraceWriter::Impl {
     if (changed_meta.empty()) return Done{};
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
     Result<Statement> statement =
-        database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
+        database->prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
     if (!statement.ok()) return note(fail(statement.error()));
     for (const auto& [key, value] : changed_meta) {
       statement->bind(1, std::string_view(key));
       statement->bind(2, std::string_view(value));
       if (const Status done = note(run_once(*statement)); !done.ok()) return fail(done.error());
     }
-    changed_meta.clear();
     return Done{};
   }
 
   // Prepares `statement` once.
   Status ready(std::optional<Statement>& statement, std::string_view sql) {
     if (statement) return Done{};
-    Result<Statement> made = database.prepare(sql);
+    Result<Statement> made = database->prepare(sql);
     if (!made.ok()) return note(fail(made.error()));
     statement.emplace(*std::move(made));
     return Done{};
+  }
+
+  Status write_closing(const Kept::Closing& closing) {
+    constexpr std::string_view kSql = "UPDATE host_range SET duration_ns = ? WHERE id = ?";
+    if (const Status done = ready(close_range, kSql); !done.ok()) return fail(done.error());
+    close_range->bind(1, closing.duration_ns);
+    close_range->bind(2, closing.range_id);
+    return note(run_once(*close_range));
+  }
+
+  Status write_change(const PackedCollectiveRow& row) {
+    if (const Status done = ready(update_collective, update_sql(PackedCollectiveRow::kTable));
+        !done.ok()) {
+      return fail(done.error());
+    }
+    bind_row(*update_collective, 1, row);
+    return note(run_once(*update_collective));
+  }
+
+  Status commit() {
+    if (failed) return fail(*failed);
+    if (const Status done = insert_pending(); !done.ok()) return fail(done.error());
+    if (const Status done = write_meta(); !done.ok()) return fail(done.error());
+    if (in_transaction) {
+      in_transaction = false;
+      if (const Status done = note(database->execute("COMMIT")); !done.ok()) {
+        return fail(done.error());
+      }
+    }
+    kept = {};
+    changed_meta.clear();
+    committed_range_id = last_range_id;
+    committed_collective_id = last_collective_id;
+    return Done{};
+  }
+
+  // The connection goes first: it may hold a lock, and takes its transaction with it.
+  Status open_again() {
+    inserters = Inserters();
+    close_range.reset();
+    update_collective.reset();
+    in_transaction = false;
+    database.reset();
+    Result<Database> opened = Database::open(path, Database::Mode::kReadWrite);
+    if (!opened.ok()) return fail(opened.error());
+    database.emplace(*std::move(opened));
+    return database->execute(settings);
+  }
+
+  Status write_kept() {
+    if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
+    Status status = Done{};
+    std::apply(
+        [&](const auto&... tables) {
+          const auto write = [&](const auto& rows_of_table) {
+            for (const auto& row : rows_of_table) {
+              if (status.ok()) status = write_over(row);
+            }
+          };
+          (write(tables), ...);
+        },
+        kept.rows);
+    for (const Kept::Closing& closing : kept.closings) {
+      if (status.ok()) status = write_closing(closing);
+    }
+    for (const PackedCollectiveRow& row : kept.collectives) {
+      if (status.ok()) status = write_change(row);
+    }
+    return status;
   }
 };
 
@@ -266,31 +374,31 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   const char* const mode = journal == Journal::kWriteAhead ? kWriteAhead
                            : journal == Journal::kRollback ? kRollback
                                                            : kNoJournal;
-  const std::string set_up = fmt::format("{}{}{}", kPageSize, mode, kSetUp);
-  for (const std::string& sql : {set_up, create_tables()}) {
+  const std::string settings = fmt::format("{}{}", mode, kSetUp);
+  for (const std::string& sql : {kPageSize + settings, create_tables()}) {
     if (const Status done = database->execute(sql); !done.ok()) return fail(done.error());
   }
-  return adopt(*std::move(database));
+  return adopt(*std::move(database), settings);
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::reopen(const std::filesystem::path& path) {
   Result<Database> database = Database::open(path, Database::Mode::kReadWrite);
   if (!database.ok()) return fail(database.error());
-  return adopt(*std::move(database));
+  return adopt(*std::move(database), {});
 }
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database) {
-  auto impl = std::make_unique<Impl>(std::move(database));
-  const Result<int64_t> version = impl->database.query_int("PRAGMA user_version");
+Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::string settings) {
+  auto impl = std::make_unique<Impl>(std::move(database), std::move(settings));
+  const Result<int64_t> version = impl->database->query_int("PRAGMA user_version");
   if (!version.ok()) return fail(version.error());
   impl->version = *version;
   if (*version >= PackedCollectiveRow::kTable.since) {
     const Result<int64_t> first =
-        impl->database.query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
+        impl->database->query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
     if (!first.ok()) return fail(first.error());
     impl->traits = CollectiveTraits(*first);
   }
-  Result<Statement> known = impl->database.prepare("SELECT id, value FROM string");
+  Result<Statement> known = impl->database->prepare("SELECT id, value FROM string");
   if (!known.ok()) return fail(known.error());
   while (true) {
     const Result<bool> more = known->step();
@@ -308,8 +416,7 @@ Status TraceWriter::append(const Row& row) {
   static_assert(!std::is_same_v<Row, MetaRow> && !std::is_same_v<Row, StringRow>);
   ++impl_->rows;
   if constexpr (std::is_same_v<Row, CollectiveRow>) {
-    const Result<PackedCollectiveRow> packed = impl_->packed(row);
-    return packed.ok() ? impl_->append(*packed) : fail(packed.error());
+    return impl_->append(impl_->packed(row));
   } else {
     return impl_->append(row);
   }
@@ -342,7 +449,11 @@ template Status TraceWriter::append(const DiagnosticRow&);
 int64_t TraceWriter::intern(std::string_view text) {
   const auto [at, is_new] = impl_->string_ids.try_emplace(
       std::string(text), static_cast<int64_t>(impl_->string_ids.size()));
-  if (is_new) impl_->new_strings.push_back({.id = at->second, .value = at->first});
+  if (is_new && impl_->failed) {
+    impl_->keep(StringRow{.id = at->second, .value = at->first});
+  } else if (is_new) {
+    impl_->new_strings.push_back({.id = at->second, .value = at->first});
+  }
   return at->second;
 }
 
@@ -353,28 +464,19 @@ void TraceWriter::set_meta(std::string_view key, std::string_view value) {
 }
 
 Status TraceWriter::close_range(int64_t host_range_id, int64_t duration_ns) {
+  const Kept::Closing closing{host_range_id, duration_ns};
+  if (host_range_id <= impl_->committed_range_id) impl_->kept.closings.push_back(closing);
   if (const Status settled = impl_->settle<HostRangeRow>(); !settled.ok())
     return fail(settled.error());
-  constexpr std::string_view kSql = "UPDATE host_range SET duration_ns = ? WHERE id = ?";
-  if (const Status ready = impl_->ready(impl_->close_range, kSql); !ready.ok())
-    return fail(ready.error());
-  impl_->close_range->bind(1, duration_ns);
-  impl_->close_range->bind(2, host_range_id);
-  return impl_->note(run_once(*impl_->close_range));
+  return impl_->write_closing(closing);
 }
 
 Status TraceWriter::update_collective(const CollectiveRow& row) {
-  const Result<PackedCollectiveRow> packed = impl_->packed(row);
-  if (!packed.ok()) return fail(packed.error());
+  const PackedCollectiveRow packed = impl_->packed(row);
+  if (row.id <= impl_->committed_collective_id) impl_->kept.collectives.push_back(packed);
   if (const Status settled = impl_->settle<PackedCollectiveRow>(); !settled.ok())
     return fail(settled.error());
-  if (const Status ready =
-          impl_->ready(impl_->update_collective, update_sql(PackedCollectiveRow::kTable));
-      !ready.ok()) {
-    return fail(ready.error());
-  }
-  bind_row(*impl_->update_collective, 1, *packed);
-  return impl_->note(run_once(*impl_->update_collective));
+  return impl_->write_change(packed);
 }
 
 Status TraceWriter::set_thread(const ThreadRow& row) { return impl_->replace(row); }
@@ -385,34 +487,37 @@ Status TraceWriter::set_communicator(const CommunicatorRow& row) { return impl_-
 Result<int64_t> TraceWriter::change(const std::string& sql) {
   if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
   if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
-  if (const Status done = impl_->note(impl_->database.execute(sql)); !done.ok()) {
+  if (const Status done = impl_->note(impl_->database->execute(sql)); !done.ok()) {
     return fail(done.error());
   }
-  return impl_->database.query_int("SELECT changes()");
+  return impl_->database->query_int("SELECT changes()");
 }
 
 Result<int64_t> TraceWriter::query_int(const std::string& sql) {
   if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
   if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
-  return impl_->database.query_int(sql);
+  return impl_->database->query_int(sql);
 }
 
-Status TraceWriter::commit() {
-  if (impl_->failed) return fail(*impl_->failed);
-  if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
-  if (const Status done = impl_->write_meta(); !done.ok()) return fail(done.error());
-  if (!impl_->in_transaction) return Done{};
-  impl_->in_transaction = false;
-  return impl_->note(impl_->database.execute("COMMIT"));
+Status TraceWriter::commit() { return impl_->commit(); }
+
+Status TraceWriter::resume() {
+  Impl& impl = *impl_;
+  for (const StringRow& row : impl.new_strings) impl.keep(row);
+  impl.new_strings.clear();
+  impl.failed.reset();
+  if (Status opened = impl.note(impl.open_again()); !opened.ok()) return opened;
+  if (Status written = impl.write_kept(); !written.ok()) return written;
+  return impl.commit();
 }
 
 Result<bool> TraceWriter::finish() {
   if (const Status done = commit(); !done.ok()) return fail(done.error());
-  if (const Status done = impl_->note(impl_->database.execute(create_views(impl_->version)));
+  if (const Status done = impl_->note(impl_->database->execute(create_views(impl_->version)));
       !done.ok()) {
     return fail(done.error());
   }
-  const Result<std::string> mode = impl_->database.query_text("PRAGMA journal_mode = DELETE");
+  const Result<std::string> mode = impl_->database->query_text("PRAGMA journal_mode = DELETE");
   return mode.ok() && *mode == "delete";
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/result.h"
 #include "schema/database.h"
@@ -14,13 +15,24 @@
 
 namespace dprof::schema {
 
+// What other rows refer to, and what says which rows are missing: TraceWriter::resume() writes such
+// rows where a failure has taken them.
+template <typename Row>
+inline constexpr bool kOutlivesFailure =
+    std::is_same_v<Row, StringRow> || std::is_same_v<Row, ThreadRow> ||
+    std::is_same_v<Row, DeviceRow> || std::is_same_v<Row, StreamRow> ||
+    std::is_same_v<Row, CommunicatorRow> || std::is_same_v<Row, CommunicatorMemberRow> ||
+    std::is_same_v<Row, CollectiveTraitsRow> || std::is_same_v<Row, NvtxSchemaRow> ||
+    std::is_same_v<Row, CaptureRow> || std::is_same_v<Row, LossRow> ||
+    std::is_same_v<Row, DiagnosticRow>;
+
 // Rows are gathered, inserted many at a time, and become durable (against the death of this
 // process) with commit().
 //
 // Invariant  the file has dprof's application_id and user_version from the first moment.
 // Threading  one thread at a time; each trace has its own writer.
-// Errors     the first failure (disk full, …) is kept: later appends return it and write nothing;
-//            the caller counts what it could not write as a loss.
+// Errors     the first failure (disk full, …) is kept: later appends return it and write nothing
+//            until resume() succeeds; the caller counts what it could not write as a loss.
 // Cost       about 0.4 us per row.
 class TraceWriter {
  public:
@@ -64,6 +76,11 @@ class TraceWriter {
   // Inserts what is gathered and commits. Call each 100 to 250 ms.
   Status commit();
 
+  // After a failure: gives up the transaction, opens the file again and goes on. Texts, meta, rows
+  // that outlive a failure, and the ends of rows that are in the file are written where the failure
+  // took them, so that ids stay right. Other rows since the last commit are not there.
+  Status resume();
+
   // Commits, creates the views, checkpoints, leaves one plain file (journal_mode=DELETE). The
   // writer is closed then. False: all is written, but somebody has the trace open, so that its
   // journal stays beside it until the last reader leaves; such a file must not be renamed.
@@ -73,7 +90,7 @@ class TraceWriter {
 
  private:
   struct Impl;
-  static Result<std::unique_ptr<TraceWriter>> adopt(Database database);
+  static Result<std::unique_ptr<TraceWriter>> adopt(Database database, std::string settings);
   explicit TraceWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/format.h"
 #include "collector/recorder/clocks/peers.h"
 #include "collector/recorder/common/file_system.h"
 #include "collector/recorder/common/open_files.h"
@@ -57,9 +58,11 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
     fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
     pipe_before_ = signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end the recorder
+    size_before_ = signal(SIGXFSZ, SIG_IGN);  // nor a limit of the file size: it is a full disk
   }
   ~Signals() {
     signal(SIGPIPE, pipe_before_);
+    signal(SIGXFSZ, size_before_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   Signals(const Signals&) = delete;
@@ -76,6 +79,7 @@ class Signals {
   sigset_t set_{}, before_{};
   Descriptor fd_;
   void (*pipe_before_)(int) = nullptr;
+  void (*size_before_)(int) = nullptr;
 };
 
 std::string name_of_signal(int signal) {
@@ -139,6 +143,7 @@ class Loop {
     if (recording_.somebody_goes()) peers_.before_end();
     recording_.add_probes(peers_.take());
     recording_.watch([this](int pid) { return status_of(pid); });
+    tell_write_gaps();
     recording_.conclude_done();
     launcher_.enforce(Steady::now());
     if (Steady::now() >= next_system_sample) {
@@ -233,6 +238,33 @@ class Loop {
                                              : fmt::format("by process {}", info.ssi_pid))});
   }
 
+  void say(const std::string& text) {
+    progress_.clear();
+    options_.say(text);
+  }
+
+  // Who learns it at the end learns it days too late.
+  void tell_write_gaps() {
+    constexpr int kMostSaid = 16;
+    const Recording::WriteGaps gaps = recording_.write_gaps();
+    if ((gaps.traces != 0) == gap_since_.has_value()) return;
+    if (gaps.traces != 0) {
+      gap_since_ = Steady::now();
+      if (++gaps_said_ > kMostSaid) return;
+      say(fmt::format(
+          "{}: {} cannot be written; is the disk full? The command goes on, and so does "
+          "the recording as soon as there is room",
+          folder_.path().string(),
+          gaps.traces == 1 ? "a trace" : fmt::format("{} traces", gaps.traces)));
+      return;
+    }
+    const std::chrono::duration<double> lasted = Steady::now() - *gap_since_;
+    gap_since_.reset();
+    if (gaps_said_ > kMostSaid) return;
+    say(fmt::format("{}: written again after {:.1f} s; {} rows are missing so far",
+                    folder_.path().string(), lasted.count(), format_count(gaps.unwritten)));
+  }
+
   void show_progress() {
     if (!options_.show_progress) return;
     const Recording::Totals totals = recording_.totals();
@@ -259,6 +291,8 @@ class Loop {
   Steady::time_point started_ = Steady::now();
   int interrupts_ = 0;
   int signals_told_ = 0;
+  std::optional<Steady::time_point> gap_since_;
+  int gaps_said_ = 0;
   std::optional<Steady::time_point> linger_until_;
   bool leaving_ = false;
   std::optional<int> leaving_signal_;

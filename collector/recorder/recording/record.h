@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct RecordOptions {
   bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions
   std::chrono::seconds linger{60};        // for recorded processes that outlive the command
+  // What cannot wait for the end is said by it, a line each.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 struct Recorded {

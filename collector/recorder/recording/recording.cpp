@@ -204,9 +204,10 @@ void Recording::conclude(Session& session, std::optional<int> rank) {
   ended_.processes += 1;
   ended_.events += totals.drain.events;
   ended_.lost += totals.drain.lost + totals.unwritten;
+  ended_unwritten_ += totals.unwritten;
   if (rank) local_ranks_seen_.push_back(totals.rank.local_rank.value_or(*rank));
   if (session.failure()) {
-    diagnostics_.push_back({"records_lost", session.failure()->what});
+    diagnostics_.push_back({"write_gap", session.failure()->what});
   }
   fs::path file = session.path();
   if (finished.ok() && *finished) {
@@ -357,6 +358,17 @@ std::vector<int> Recording::descriptors() const {
     }
   }
   return all;
+}
+
+Recording::WriteGaps Recording::write_gaps() const {
+  WriteGaps gaps{0, ended_unwritten_};
+  for (const std::vector<Live>* sessions : {&live_, &held_}) {
+    for (const Live& live : *sessions) {
+      gaps.traces += live.session->in_gap() ? 1 : 0;
+      gaps.unwritten += live.session->unwritten();
+    }
+  }
+  return gaps;
 }
 
 Recording::Totals Recording::totals() const {

@@ -22,7 +22,7 @@ namespace dprof::recorder {
 // Threading  one thread, apart from the sessions' own.
 class Recording {
  public:
-  // `wake` is called from a session's thread when it has drained everything.
+  // `wake` is called from a session's thread when there is something to look at.
   Recording(const RunClock& clock, RunFacts facts, RunFolder& folder, std::function<void()> wake);
 
   // A process said hello.
@@ -53,6 +53,13 @@ class Recording {
   [[nodiscard]] bool busy() const { return !live_.empty(); }
   // Of the processes that are recorded and have not ended.
   [[nodiscard]] std::vector<int> live_pids() const;
+
+  // Traces that cannot be written at present, and rows that could not be so far.
+  struct WriteGaps {
+    int64_t traces = 0;
+    int64_t unwritten = 0;
+  };
+  [[nodiscard]] WriteGaps write_gaps() const;
 
   struct Totals {
     int64_t processes = 0;
@@ -115,6 +122,7 @@ class Recording {
   std::vector<int> local_ranks_seen_;
   Votes world_sizes_, local_world_sizes_;
   Totals ended_;  // of sessions that are concluded
+  int64_t ended_unwritten_ = 0;
 };
 
 }  // namespace dprof::recorder

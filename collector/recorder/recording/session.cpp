@@ -65,12 +65,12 @@ static_assert(std::size(kRemarks) == static_cast<size_t>(wire::Remark::kCount));
 Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const RunFacts& run,
                                                 const ProcessFacts& process, SharedMemory memory,
                                                 const std::filesystem::path& path,
-                                                std::function<void()> on_done) {
+                                                std::function<void()> on_change) {
   Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path, run.journal);
   if (!output.ok()) return fail(output.error());
   std::unique_ptr<Session> session(
       new Session(clock, run, process, std::move(memory), path, *std::move(output)));
-  session->on_done_ = std::move(on_done);
+  session->on_change_ = std::move(on_change);
   session->write_identity();
   const std::pair<std::string_view, const std::string&> replaced[] = {
       {"nvtx_taken", run.replaced.nvtx},
@@ -145,7 +145,7 @@ void Session::run() {
   }
   cpu_ns_ = thread_cpu_ns();
   done_.store(true, std::memory_order_release);
-  on_done_();
+  on_change_();
 }
 
 void Session::record_process() {
@@ -175,7 +175,7 @@ void Session::write_loop() {
     capture_.before_pass();
     const bool found = drain_.pass() != 0;
     capture_.after_pass();
-    dirty |= found || capture_.waiting();
+    dirty |= found || capture_.waiting() || output_->in_gap();
     if (steady_clock::now() >= next_commit && dirty) {
       inbox_.write_to(*output_);
       write_facts();
@@ -209,6 +209,10 @@ void Session::publish_totals() {
   records_.store(totals.records, std::memory_order_relaxed);
   events_.store(totals.events, std::memory_order_relaxed);
   lost_.store(totals.lost + output_->unwritten(), std::memory_order_relaxed);
+  unwritten_.store(output_->unwritten(), std::memory_order_relaxed);
+  if (in_gap_.exchange(output_->in_gap(), std::memory_order_relaxed) != output_->in_gap()) {
+    on_change_();
+  }
 }
 
 void Session::write_identity() {
@@ -285,14 +289,7 @@ Result<bool> Session::conclude(std::optional<int> rank) {
   DPROF_CHECK(done());
   thread_.join();
   if (rank) process_.rank.rank = rank;
-  const bool failed = output_->failure().has_value();
-  if (failed) {
-    if (const Status again = output_->reopen(path_); !again.ok()) return fail(again.error());
-    output_->append(schema::LossRow{schema::Source::kRecorder, std::nullopt,
-                                    schema::LossReason::kDisk, output_->unwritten(), std::nullopt,
-                                    std::nullopt});
-    write_identity();
-  }
+  if (!output_->end_gap()) return fail(*output_->failure());
   TraceOutput& out = *output_;
   write_facts();
   write_remarks();

@@ -59,11 +59,12 @@ struct SessionTotals {
 //            other thread.
 class Session {
  public:
-  // Opens the trace and starts the thread, which calls `on_done` (once, from itself) when it ends.
+  // Opens the trace and starts the thread, which calls `on_change` from itself when in_gap() or
+  // done() becomes another.
   static Result<std::unique_ptr<Session>> start(const RunClock& clock, const RunFacts& run,
                                                 const ProcessFacts& process, SharedMemory memory,
                                                 const std::filesystem::path& path,
-                                                std::function<void()> on_done);
+                                                std::function<void()> on_change);
   ~Session();
 
   // When the process began, in the trace's time: what it says of itself, if it can be true.
@@ -79,6 +80,10 @@ class Session {
   // The process ended: drain the rest, then end the thread. Does not wait.
   void end(ProcessEnd how, std::optional<std::string> exit_status);
   [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
+  // The trace cannot be written at present (TraceOutput).
+  [[nodiscard]] bool in_gap() const { return in_gap_.load(std::memory_order_relaxed); }
+  // Rows that could not be written so far.
+  [[nodiscard]] int64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
 
   // After done(): writes the end of the trace. `rank` overrides what the process's variables say.
   // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish).
@@ -116,7 +121,7 @@ class Session {
   std::filesystem::path path_;
   std::unique_ptr<TraceOutput> output_;
   Drain drain_;
-  std::function<void()> on_done_;
+  std::function<void()> on_change_;
   std::string ended_;
   int64_t cpu_ns_ = 0;
   Inbox inbox_;
@@ -128,7 +133,8 @@ class Session {
 
   std::atomic<bool> ending_{false};
   std::atomic<bool> done_{false};
-  std::atomic<int64_t> records_{0}, events_{0}, lost_{0};
+  std::atomic<bool> in_gap_{false};
+  std::atomic<int64_t> records_{0}, events_{0}, lost_{0}, unwritten_{0};
   std::thread thread_;
 };
 

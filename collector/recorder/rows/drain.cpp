@@ -463,7 +463,7 @@ void Drain::flush() {
   ranges_.flush(output_);
   collectives_.flush(output_);
   count_shared_losses();
-  losses_.flush(output_);
+  if (!output_.in_gap()) losses_.flush(output_);  // else they are added up till it ends
   output_.commit();
 }
 

@@ -2,8 +2,15 @@
 #include "collector/recorder/rows/trace_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "collector/recorder/rows/inbox.h"
 
 namespace dprof::recorder {
+
+using std::chrono::steady_clock;
 
 Result<std::unique_ptr<TraceOutput>> TraceOutput::create(const std::filesystem::path& path,
                                                          schema::TraceWriter::Journal journal) {
@@ -54,16 +61,48 @@ int64_t TraceOutput::query_int(const std::string& sql) {
 }
 
 void TraceOutput::commit() {
-  note(writer_->commit());
-  uncommitted_ = 0;
+  if (gap_) {
+    if (steady_clock::now() >= gap_->next_try) end_gap();
+    return;
+  }
+  const Status committed = writer_->commit();
+  note(committed);
+  if (committed.ok()) uncommitted_.clear();
 }
 
-Status TraceOutput::reopen(const std::filesystem::path& path) {
-  writer_.reset();  // the old connection goes first: it may hold a lock
-  Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::reopen(path);
-  if (!writer.ok()) return fail(writer.error());
-  writer_ = *std::move(writer);
-  return Done{};
+// The transaction that they stood in is gone.
+void TraceOutput::lose_uncommitted(const Error& why) {
+  if (!failure_) failure_ = why;
+  if (!gap_) {
+    gap_.emplace();
+    gap_->why = why.what;
+  }
+  unwritten_ += uncommitted_.rows();
+  gap_->lost.take(uncommitted_);
+}
+
+bool TraceOutput::end_gap() {
+  if (!gap_) return true;
+  gap_->next_try = steady_clock::now() + kRetry;
+  if (!writer_->resume().ok()) return false;
+  const std::chrono::duration<double> lasted = steady_clock::now() - gap_->since;
+  const std::vector<RowTally::Entry> lost = gap_->lost.entries();
+  const int64_t rows = gap_->lost.rows();
+  const std::string why = gap_->why;
+  gap_.reset();
+  std::map<std::string_view, int64_t> by_table;
+  for (const RowTally::Entry& entry : lost) {
+    append(schema::LossRow{schema::Source::kRecorder, entry.thread_id, schema::LossReason::kDisk,
+                           entry.rows, entry.first_ns, entry.last_ns});
+    by_table[entry.table] += entry.rows;
+  }
+  std::vector<std::string> tables;
+  for (const auto& [table, count] : by_table) tables.push_back(fmt::format("{} {}", count, table));
+  append_diagnostic(*this, "write_gap", rows,
+                    fmt::format("for {:.1f} s ({}); rows that are missing: {}", lasted.count(), why,
+                                tables.empty() ? "none" : fmt::to_string(fmt::join(tables, ", "))));
+  note(writer_->commit());
+  return !gap_;
 }
 
 Result<bool> TraceOutput::finish() {

@@ -2,6 +2,7 @@
 // One trace as the drain writes it: what cannot be written is counted, and never stops the drain.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,14 +14,23 @@
 
 #include "base/result.h"
 #include "collector/recorder/rows/row_hold.h"
+#include "collector/recorder/rows/row_tally.h"
 #include "schema/trace_writer.h"
 
 namespace dprof::recorder {
 
-// Invariant  rows appended == rows committed + rows not yet committed + unwritten().
+// A gap begins when a write fails (disk full, …) and ends when one succeeds again. What was not
+// committed by then, and what comes in it, is left out and counted; what other rows refer to is not
+// (schema::kOutlivesFailure).
+//
+// Invariant  rows that do not outlive a failure: appended == committed + not yet committed +
+//            unwritten().
 // Threading  one thread at a time.
 class TraceOutput {
  public:
+  // So often a commit() within a gap tries again.
+  static constexpr std::chrono::seconds kRetry{1};
+
   explicit TraceOutput(std::unique_ptr<schema::TraceWriter> writer) : writer_(std::move(writer)) {}
   static Result<std::unique_ptr<TraceOutput>> create(
       const std::filesystem::path& path,
@@ -73,11 +83,12 @@ class TraceOutput {
   }
   void count_deleted(int64_t events) { deleted_events_ += events; }
 
+  // Within a gap it tries to go on, at most each kRetry.
   void commit();
-
-  // After a failure: opens the file again, in case there is room now, so that at least the loss and
-  // the end can be written.
-  Status reopen(const std::filesystem::path& path);
+  [[nodiscard]] bool in_gap() const { return gap_.has_value(); }
+  // Goes on now if that can be: true where there is no gap any more. What the gap cost then stands
+  // in the trace.
+  bool end_gap();
 
   // Makes one plain file of it.
   // As TraceWriter::finish().
@@ -90,31 +101,37 @@ class TraceOutput {
   }
   [[nodiscard]] const std::map<std::string, std::string>& told() const { return told_; }
 
-  // Rows that are not in the trace because of a failure (disk full, …), and the first failure.
+  // Rows that are not in the trace because of a failure, and the first failure.
   [[nodiscard]] int64_t unwritten() const { return unwritten_; }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   // The recorder itself failed.
   void give_up(Error error) { note(fail(std::move(error))); }
 
  private:
+  struct Gap {
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point next_try = since + kRetry;
+    std::string why;
+    RowTally lost;
+  };
+
   template <typename Row>
   void write(const Row& row) {
-    ++uncommitted_;
+    if constexpr (!schema::kOutlivesFailure<Row>) uncommitted_.add(row);
     note(writer_->append(row));
   }
   void note(const Status& status) {
-    if (status.ok()) return;
-    if (!failure_) failure_ = status.error();
-    unwritten_ += uncommitted_;  // the transaction that they stood in is gone
-    uncommitted_ = 0;
+    if (!status.ok()) lose_uncommitted(status.error());
   }
+  void lose_uncommitted(const Error& why);
 
   std::unique_ptr<schema::TraceWriter> writer_;
   std::map<std::string_view, int64_t> last_ids_;
   std::optional<RowHold> hold_;
   std::map<std::string, std::string> told_;
   int64_t deleted_events_ = 0;
-  int64_t uncommitted_ = 0;
+  RowTally uncommitted_;
+  std::optional<Gap> gap_;
   int64_t unwritten_ = 0;
   std::optional<Error> failure_;
 };

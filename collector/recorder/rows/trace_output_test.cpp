@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/rows/trace_output.h"
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
+
+#include <map>
 
 #include "collector/recorder/test_support/drain_fixture.h"
 
@@ -25,43 +28,92 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-TEST(TraceOutputTest, AFullDiskIsCountedAndNeverStopsTheDrain) {
-  const test_support::TemporaryFolder folder;
-  const std::filesystem::path path = folder.path() / "trace.dprof";
-  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path);
-  ASSERT_TRUE(output.ok());
-  TraceOutput& out = **output;
-  const int64_t name = out.intern("x");
-  int64_t appended = 0;
-  const auto append_rows = [&](int rows) {
+class TraceOutputTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path_);
+    ASSERT_TRUE(output.ok());
+    output_ = *std::move(output);
+  }
+  void append_rows(int rows) {
     for (int i = 0; i < rows; ++i) {
       schema::HostRangeRow row;
-      row.id = ++appended;
-      row.thread_id = 1;
-      row.start_ns = appended;
+      row.id = ++appended_;
+      row.thread_id = 1 + appended_ % 2;
+      row.start_ns = appended_;
       row.duration_ns = 1;
-      row.name_id = name;
-      out.append(row);
+      row.name_id = output_->intern(name_of(appended_));
+      output_->append(row);
     }
-    out.commit();
-  };
+    output_->commit();
+  }
+  // A new text every 100 rows.
+  static std::string name_of(int64_t id) { return fmt::format("name {}", id / 100); }
+
+  const test_support::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "trace.dprof";
+  std::unique_ptr<TraceOutput> output_;
+  int64_t appended_ = 0;
+};
+
+TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
   append_rows(1000);
-  EXPECT_FALSE(out.failure().has_value());
+  EXPECT_FALSE(output_->in_gap());
   {
     const FileSizeLimit limit(1 << 20);
     for (int i = 0; i < 100; ++i) append_rows(1000);
-    ASSERT_TRUE(out.failure().has_value());
+    ASSERT_TRUE(output_->in_gap());
+    const FileSizeLimit none(1);
+    EXPECT_FALSE(output_->end_gap()) << "there is no room yet";
   }
-  EXPECT_GT(out.unwritten(), 0);
-  const int64_t unwritten = out.unwritten();
-  ASSERT_TRUE(out.reopen(path).ok());
-  out.append(schema::LossRow{schema::Source::kRecorder, std::nullopt, schema::LossReason::kDisk,
-                             unwritten, std::nullopt, std::nullopt});
-  ASSERT_TRUE(out.finish().ok());
-  const Result<schema::TraceReader> trace = schema::TraceReader::open(path);
+  const int64_t unwritten = output_->unwritten();
+  EXPECT_GT(unwritten, 0);
+  ASSERT_TRUE(output_->end_gap());
+  append_rows(1000);
+  EXPECT_EQ(output_->unwritten(), unwritten);
+  EXPECT_THAT(output_->told().at("write_gap"), ::testing::HasSubstr("host_range"));
+  ASSERT_TRUE(output_->finish().ok());
+
+  const Result<schema::TraceReader> trace = schema::TraceReader::open(path_);
   ASSERT_TRUE(trace.ok());
-  EXPECT_EQ(*trace->count("host_range") + unwritten, appended) << "written or counted, each one";
-  EXPECT_EQ(trace->read_all<schema::LossRow>()->at(0).count, unwritten);
+  EXPECT_EQ(*trace->count("host_range") + unwritten, appended_) << "written or counted, each one";
+  const auto losses = *trace->read_all<schema::LossRow>("reason = 6");
+  ASSERT_EQ(losses.size(), 2u) << "one for each thread";
+  EXPECT_EQ(losses[0].count + losses[1].count, unwritten);
+  EXPECT_EQ(*losses[0].last_ns + *losses[1].last_ns, 2 * 101'000 - 1) << "the times of the gap";
+  const auto rows = *trace->read_all<schema::HostRangeRow>();
+  ASSERT_EQ(rows.back().id, appended_);
+  const auto texts = *trace->read_all<schema::StringRow>();
+  std::map<int64_t, std::string> text_of;
+  for (const schema::StringRow& row : texts) text_of[row.id] = row.value;
+  for (const schema::HostRangeRow& row : rows) ASSERT_EQ(text_of[row.name_id], name_of(row.id));
+}
+
+TEST_F(TraceOutputTest, WhatIsOpenAtAFailureIsClosedAfterIt) {
+  const schema::HostRangeRow open{.id = 1, .thread_id = 1, .start_ns = 1};
+  output_->append(open);
+  output_->append(schema::CollectiveRow{.id = 1, .enqueue_ns = 7});
+  output_->set_meta("host", "before");
+  output_->commit();
+  {
+    const FileSizeLimit limit(1);
+    output_->append(schema::ThreadRow{.id = 1, .os_tid = 77});
+    output_->close_range(1, 41);
+    output_->update_collective({.id = 1, .enqueue_ns = 7, .end_ns = 99});
+    output_->set_meta("host", "within");
+    output_->commit();
+    ASSERT_TRUE(output_->in_gap());
+    output_->set_thread({.id = 1, .os_tid = 78});
+  }
+  ASSERT_TRUE(output_->end_gap());
+  ASSERT_TRUE(output_->finish().ok());
+  const Result<schema::TraceReader> trace = schema::TraceReader::open(path_);
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace->read_all<schema::HostRangeRow>()->at(0).duration_ns, 41);
+  EXPECT_EQ(trace->read_all<schema::CollectiveRow>()->at(0).end_ns, 99);
+  EXPECT_EQ(trace->read_all<schema::ThreadRow>()->at(0).os_tid, 78);
+  EXPECT_EQ(trace->meta("host"), "within");
+  EXPECT_EQ(output_->unwritten(), 0);
 }
 
 }  // namespace

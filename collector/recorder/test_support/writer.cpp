@@ -7,7 +7,9 @@
 //   hello-no-memory   as a process that could not make its shared memory would
 //   ranges=N          N ranges named `work`
 //   steps=N           N ranges named `step`
-//   open              a range that stays open
+//   open              a range that stays open, until `end`
+//   beats=FILE        one range each millisecond, named `beat-N` with its sequence N, until FILE is
+//                     there; prints how many
 //   overflow=N        fills a ring that nobody drains yet (before `hello`), and drops N records
 //   sleep=MS, print=TEXT, exit=CODE, signal=N, clean (the clean-end word), close (all descriptors)
 #include <fcntl.h>
@@ -45,6 +47,8 @@ class Writer {
     if (action == "ranges") return ranges(work_, number);
     if (action == "steps") return ranges(step_, number);
     if (action == "open") return ring_.push(range_begin(work_, clock_.now_ticks(), kNvtx));
+    if (action == "end") return ring_.push(range_end(clock_.now_ticks(), kNvtx));
+    if (action == "beats") return beats(value);
     if (action == "overflow") return overflow(number);
     if (action == "clean") process_.mapping().header()->clean_end.store(1);
     if (action == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number));
@@ -84,6 +88,20 @@ class Writer {
       ring_.push(range_begin(name, clock_.now_ticks(), kNvtx));
       ring_.push(range_end(clock_.now_ticks(), kNvtx));
     }
+    return true;
+  }
+
+  bool beats(const std::string& file) {
+    int64_t count = 0;
+    for (; access(file.c_str(), F_OK) != 0; ++count) {
+      wire::Record begin =
+          range_begin(process_.text(fmt::format("beat-{}", count)), clock_.now_ticks(), kNvtx);
+      begin.range_begin.sequence = count;
+      ring_.push(begin);
+      ring_.push(range_end(clock_.now_ticks(), kNvtx));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    fmt::print("{} beats\n", count);
     return true;
   }
 
