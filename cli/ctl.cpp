@@ -31,32 +31,46 @@ constexpr char kCtlDetails[] =
     "Exit codes: 0 done; 2 usage, or the recorder is on another host or refuses; 3 no such run, or\n"
     "nothing records into it; 125 dprof itself failed.\n";
 
+// What a recorder of another release says may lack a field, or have it otherwise.
+json field(const json& of, const char* key) {
+  return of.is_object() && of.contains(key) ? of.at(key) : json();
+}
+std::string word(const json& of, const char* key) {
+  const json found = field(of, key);
+  return found.is_string() ? found.get<std::string>() : std::string();
+}
+int64_t whole(const json& of, const char* key) {
+  const json found = field(of, key);
+  return found.is_number() ? found.get<int64_t>() : 0;
+}
+double share(const json& of, const char* key) {
+  const json found = field(of, key);
+  return found.is_number() ? found.get<double>() : 0;
+}
+
 std::string text_of(const json& reply) {
-  std::string text = fmt::format(
-      "{} (process {}): {} at {}, {} events, {} lost, {} of the time\n", reply.value("host", ""),
-      reply.value("pid", 0), reply.value("state", ""), reply.value("detail", ""),
-      format_count(reply.value("events", int64_t{0})),
-      format_count(reply.value("lost", int64_t{0})), format_share(reply.value("overhead", 0.0)));
-  if (reply["window"].is_string()) {
-    text += fmt::format("  window: {}\n", reply["window"].get<std::string>());
+  std::string text =
+      fmt::format("{} (process {}): {} at {}, {} events, {} lost, {} of the time\n",
+                  word(reply, "host"), whole(reply, "pid"), word(reply, "state"),
+                  word(reply, "detail"), format_count(whole(reply, "events")),
+                  format_count(whole(reply, "lost")), format_share(share(reply, "overhead")));
+  if (const std::string window = word(reply, "window"); !window.empty()) {
+    text += fmt::format("  window: {}\n", window);
   }
-  if (reply["keep_seconds"].is_number()) {
-    text += fmt::format("  flight recorder: keeps {} s\n", reply["keep_seconds"].get<int64_t>());
+  if (const int64_t seconds = whole(reply, "keep_seconds"); seconds != 0) {
+    text += fmt::format("  flight recorder: keeps {} s\n", seconds);
   }
-  if (reply["max_overhead"].is_number()) {
-    text +=
-        fmt::format("  overhead: at most {}\n", format_share(reply["max_overhead"].get<double>()));
+  if (field(reply, "max_overhead").is_number()) {
+    text += fmt::format("  overhead: at most {}\n", format_share(share(reply, "max_overhead")));
   }
-  for (const json& process : reply["processes"]) {
-    text +=
-        fmt::format("  {}: process {}, {} at {}, {} events, {} lost, {} of the time{}\n",
-                    process["rank"].is_number() ? fmt::format("rank {}", process["rank"].get<int>())
-                                                : std::string("no rank"),
-                    process.value("pid", 0), process.value("state", ""),
-                    process.value("detail", ""), format_count(process.value("events", int64_t{0})),
-                    format_count(process.value("lost", int64_t{0})),
-                    format_share(process.value("overhead", 0.0)),
-                    process.value("hangs", 0) > 0 ? ", HANGS" : "");
+  for (const json& process : field(reply, "processes")) {
+    text += fmt::format(
+        "  {}: process {}, {} at {}, {} events, {} lost, {} of the time{}\n",
+        field(process, "rank").is_number() ? fmt::format("rank {}", whole(process, "rank"))
+                                           : std::string("no rank"),
+        whole(process, "pid"), word(process, "state"), word(process, "detail"),
+        format_count(whole(process, "events")), format_count(whole(process, "lost")),
+        format_share(share(process, "overhead")), whole(process, "hangs") > 0 ? ", HANGS" : "");
   }
   return text;
 }

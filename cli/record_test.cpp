@@ -193,6 +193,9 @@ TEST(RecordTest, AProcessThatOutlivesTheCommandIsLeftInTime) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("outlived"));
   EXPECT_THAT(ended.err, HasSubstr("10 events, 0 lost"));
+  const Result<TraceReader> trace = TraceReader::open(scratch.path() / "r/rank-00000.dprof");
+  ASSERT_TRUE(trace.ok()) << trace.error().what;
+  EXPECT_EQ(trace->meta("ended"), "left") << "nobody knows what it did later";
 }
 
 TEST(RecordTest, AProcessOfAnotherClockIsTurnedAway) {

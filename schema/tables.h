@@ -465,7 +465,8 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"in_process_ns", "Estimate of the time that the collector's own code took in the process."},
     {"recorder_cpu_ns", "CPU time of this rank's writer thread."},
     {"ended",
-     "complete, process_killed, recovered; missing = still being recorded, or the recorder died."},
+     "complete, process_killed, recovered, left (the recorder left before the process ended); "
+     "missing = still being recorded, or the recorder died."},
     {"exit_status", "How the process ended, where the recorder could know: exit:N or signal:N."},
 };
 

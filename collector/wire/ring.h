@@ -157,13 +157,14 @@ class RingReader {
 
   // Hands every record that is there to visit(const ReadRecord&) and gives the slots back as it
   // goes, so that a slow visitor does not hold the whole ring.
-  // Returns how many. A head that is out of range is taken for damage: everything up to it is
-  // skipped and damaged() is set.
+  // Returns how many. A head that is out of range is taken for damage (damaged()): everything up to
+  // it is skipped, but what was read before is not read again when a head goes back.
   template <typename Visit>
   uint64_t drain(Visit&& visit) noexcept(noexcept(visit(ReadRecord{}))) {
     const uint64_t head_untrusted = shared_->head.load(std::memory_order_acquire);
     if (head_untrusted - tail_ > kRingSlots) {
       damaged_ = true;
+      if (tail_ - head_untrusted <= kRingSlots) return 0;
       tail_ = head_untrusted;
       shared_->tail.store(tail_, std::memory_order_release);
       return 0;

@@ -32,14 +32,17 @@ Result<std::string> ask(const RecorderFile& file, std::string_view request) {
       ask_recorder(file.control_port, fmt::format("{} {}", file.token, request), kAnswerPatience);
   if (!reply.ok()) return gone(file, reply.error().what);
   const json read = json::parse(*reply, nullptr, false);
-  if (!read.is_object() || read.value("schema", "") != "dprof.control/1") {
-    return gone(file, "something else has its port");
+  const auto field = [&](const char* key) {
+    return read.is_object() ? read.value(key, json()) : json();
+  };
+  if (field("schema") != "dprof.control/1") return gone(file, "something else has its port");
+  if (field("ok") != true) {
+    const json why = field("error");
+    return fail(Code::kUsage,
+                fmt::format("the recorder on {} refuses: {}", file.host,
+                            why.is_string() ? why.get<std::string>() : std::string("no reason")));
   }
-  if (!read.value("ok", false)) {
-    return fail(Code::kUsage, fmt::format("the recorder on {} refuses: {}", file.host,
-                                          read.value("error", "no reason")));
-  }
-  if (read.value("recorder", "") != file.id) return gone(file, "another recorder has its port");
+  if (field("recorder") != file.id) return gone(file, "another recorder has its port");
   return reply;
 }
 

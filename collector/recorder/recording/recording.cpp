@@ -351,6 +351,7 @@ void Recording::finish() {
 std::vector<int> Recording::descriptors() const {
   std::vector<int> all;
   for (const Live& live : live_) {
+    if (live.gone) continue;  // a pidfd stays ready: its session wakes the owner when it is done
     if (live.process.valid()) {
       all.push_back(live.process.get());
     } else if (!live.hung_up) {

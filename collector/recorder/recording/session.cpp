@@ -152,15 +152,17 @@ void Session::record_process() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   write_loop();
   bool killed = false;
+  bool left = false;
   {
     const std::lock_guard lock(mutex_);
     const bool clean = memory_.mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
     killed = how_ == ProcessEnd::kEnded && !clean;
+    left = how_ == ProcessEnd::kLeft && !clean;
     if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
       give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
     }
   }
-  ended_ = killed ? "process_killed" : "complete";
+  ended_ = killed ? "process_killed" : left ? "left" : "complete";
   inbox_.write_to(*output_);
   drain_.finish(killed);
   capture_.finish(killed);

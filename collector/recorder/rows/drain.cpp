@@ -311,9 +311,23 @@ Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
   // CUPTI may have told of a call of it already; else a number that comes again is another thread.
   const auto known = by_os_tid_.find(os_tid);
   const bool announced = known != by_os_tid_.end() && !known->second->has_ring;
-  ring.thread = announced ? known->second : &new_thread(os_tid);
+  if (threads_.size() >= kMostThreads && !announced) {
+    ring.thread = &nameless_thread(ring);
+  } else {
+    ring.thread = announced ? known->second : &new_thread(os_tid);
+  }
   ring.thread->has_ring = true;
   return *ring.thread;
+}
+
+// One row stands for all threads that are too many; what nests on one of them is its own.
+Drain::Thread& Drain::nameless_thread(Ring& ring) {
+  ++threads_refused_;
+  if (!ring.nameless) ring.nameless = std::make_unique<Thread>();
+  *ring.nameless = Thread();
+  ring.nameless->row.id = thread_id_of(0);
+  ring.nameless->announced = true;
+  return *ring.nameless;
 }
 
 Drain::Thread& Drain::new_thread(uint32_t os_tid) {
@@ -328,7 +342,10 @@ Drain::Thread& Drain::new_thread(uint32_t os_tid) {
 
 int64_t Drain::thread_id_of(uint32_t os_tid) {
   // A process that claims ever more threads gets one row for the rest, of no thread.
-  if (threads_.size() >= kMostThreads && !by_os_tid_.contains(os_tid)) os_tid = 0;
+  if (threads_.size() >= kMostThreads && os_tid != 0 && !by_os_tid_.contains(os_tid)) {
+    ++threads_refused_;
+    os_tid = 0;
+  }
   const auto known = by_os_tid_.find(os_tid);
   Thread& thread = known != by_os_tid_.end() ? *known->second : new_thread(os_tid);
   thread.used = true;
@@ -479,6 +496,15 @@ void Drain::finish(bool killed) {
     append_diagnostic(
         output_, "damaged_ring", damaged_rings_,
         fmt::format("{} rings held counters or records that make no sense", damaged_rings_));
+  }
+  if (threads_refused_ != 0) {
+    append_diagnostic(output_, "many_threads", threads_refused_,
+                      fmt::format("more than {} threads came one after the other", kMostThreads));
+  }
+  if (names_.refused() != 0) {
+    append_diagnostic(output_, "many_names", names_.refused(),
+                      fmt::format("more than {} distinct names; records with a later one: {}",
+                                  Names::kMost, names_.refused()));
   }
   flush();
 }

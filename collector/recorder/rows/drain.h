@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -78,7 +79,8 @@ class Drain {
   };
   struct Ring {
     wire::RingReader reader;
-    Thread* thread = nullptr;  // of the current owner; made by its first record
+    Thread* thread = nullptr;          // of the current owner; made by its first record
+    std::unique_ptr<Thread> nameless;  // of an owner that is one thread too many
     uint64_t dropped_seen = 0;
     uint64_t dropped_last_ticks = 0;
     bool damage_told = false;
@@ -105,6 +107,7 @@ class Drain {
   bool on_detail(const wire::Record& record, int64_t time_ns);
   Thread& thread_of(Ring& ring, uint32_t index);
   Thread& new_thread(uint32_t os_tid);
+  Thread& nameless_thread(Ring& ring);
   int64_t thread_id_of(uint32_t os_tid);
   [[nodiscard]] RowContext row_context();
   static ThreadRef ref_of(const Thread& thread) {
@@ -146,6 +149,7 @@ class Drain {
   uint64_t arrivals_ = 0;
   uint64_t latest_ticks_ = 0;  // nothing later than this is plausible in this pass
   int64_t damaged_rings_ = 0;
+  int64_t threads_refused_ = 0;
   int64_t bad_ids_seen_ = 0;
   bool paused_once_ = false;  // ends may come whose beginning was not recorded
   DrainTotals totals_;

@@ -377,5 +377,47 @@ TEST_F(DrainTest, AKilledProcessHasAnOpenOptimizerStep) {
               ElementsAre(schema::StepRow{0, 600, std::nullopt, schema::StepSource::kOptimizer}));
 }
 
+// A wild pointer puts the head back; the next push puts it right.
+TEST_F(DrainTest, WhatWasReadIsNotReadAgainWhenAHeadGoesBack) {
+  wire::RingWriter ring = process_.open_ring(0, kPid);
+  const uint32_t name = process_.text("work");
+  const auto push_ranges = [&](uint64_t from) {
+    for (uint64_t i = 0; i < 100; ++i) {
+      ring.push(range_begin(name, from + 10 * i, kNvtx));
+      ring.push(range_end(from + 10 * i + 5, kNvtx));
+    }
+  };
+  push_ranges(1'000);
+  EXPECT_EQ(drain_.pass(), 200u);
+  process_.mapping().ring(0)->head.store(120);
+  EXPECT_EQ(drain_.pass(), 0u);
+  push_ranges(10'000);
+  EXPECT_EQ(drain_.pass(), 200u);
+  const schema::TraceReader trace = read();
+  EXPECT_THAT(rows<schema::HostRangeRow>(trace), SizeIs(200));
+  EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).code, "damaged_ring");
+}
+
+// A program that starts a thread for each piece of work, for days.
+TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
+  constexpr uint32_t kThreads = 16384 + 20;
+  const uint32_t name = process_.text("work");
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    wire::RingWriter ring = process_.open_ring(i % 2, kPid + i);
+    ring.push(range_begin(name, 1'000 + i, kNvtx));
+    ring.push(range_end(1'500 + i, kNvtx));
+    process_.close_ring(i % 2);
+    ASSERT_EQ(drain_.pass(), 2u);
+  }
+  const schema::TraceReader trace = read();
+  EXPECT_EQ(*trace.count("host_range"), kThreads);
+  EXPECT_THAT(*trace.read_all<schema::HostRangeRow>("duration_ns IS NULL OR duration_ns != 500"),
+              SizeIs(0));
+  EXPECT_EQ(*trace.count("thread"), 16384 + 1);
+  EXPECT_THAT(*trace.read_all<schema::HostRangeRow>("thread_id = 16385"), SizeIs(20));
+  EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).code, "many_threads");
+  EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).count, 20);
+}
+
 }  // namespace
 }  // namespace dprof::recorder

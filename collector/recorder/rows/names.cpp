@@ -24,7 +24,10 @@ std::string Names::text(uint32_t arena_id) const {
   const uint64_t used_untrusted = mapping_.header()->arena_used.load(std::memory_order_acquire);
   const bool inside = uint64_t{arena_id} * wire::kArenaUnit < used_untrusted;
   const wire::ArenaText entry = inside ? wire::arena_text(mapping_, arena_id) : wire::ArenaText{};
-  return entry.length == 0 ? std::string() : clean_text({entry.text, entry.length});
+  if (entry.length == 0) return {};
+  // Copied before it is looked at: the process may change it meanwhile.
+  const std::string copy(entry.text, entry.length);
+  return clean_text(copy);
 }
 
 const Name& Names::read(uint32_t arena_id) {
@@ -32,6 +35,11 @@ const Name& Names::read(uint32_t arena_id) {
   if (text.empty()) {
     ++bad_ids_;
     return known_.at(0);  // not remembered: bad ids must not fill the memory
+  }
+  if (known_.size() >= kMost) {
+    ++refused_;
+    other_.id = output_.intern(kOtherNames);
+    return other_;
   }
   const Name name{output_.intern(text), schema::marker_of(text), function_of_range(text)};
   return known_.emplace(arena_id, name).first->second;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "collector/recorder/rows/trace_output.h"
@@ -19,9 +20,13 @@ struct Name {
 };
 
 // Threading  one thread.
-// Cost       a hash look-up per name; each distinct arena entry is read once.
+// Cost       a hash look-up per name; each distinct arena entry is read once. At most kMost entries
+//            of 100 to 200 bytes: what comes later shares one name, and is counted.
 class Names {
  public:
+  static constexpr size_t kMost = 1 << 19;
+  static constexpr std::string_view kOtherNames = "(other names)";
+
   Names(const wire::Mapping& mapping, TraceOutput& output);
 
   // The name of an arena id; an id that makes no sense has no text and is counted.
@@ -31,6 +36,8 @@ class Names {
   [[nodiscard]] std::string text(uint32_t arena_id_untrusted) const;
 
   [[nodiscard]] int64_t bad_ids() const { return bad_ids_; }
+  // How often a name was asked for that is one too many.
+  [[nodiscard]] int64_t refused() const { return refused_; }
 
  private:
   const Name& read(uint32_t arena_id);
@@ -40,7 +47,9 @@ class Names {
   std::unordered_map<uint32_t, Name> known_;
   uint32_t last_id_ = 0;  // the one that was asked for last: ranges repeat
   const Name* last_;
+  Name other_;
   int64_t bad_ids_ = 0;
+  int64_t refused_ = 0;
 };
 
 // What a range of Gloo's worker threads executes: "gloo:all_reduce" is an all_reduce.
