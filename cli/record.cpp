@@ -65,6 +65,7 @@ void tell(const recorder::Recorded& recorded, Console& console) {
         recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });
     if (!said) tell(diagnostic, console);
   }
+  if (recorded.folder.empty()) return;  // the command ran unrecorded
   const int64_t others = recorded.traces - recorded.ranks;
   console.message(
       fmt::format("recorded {}{}, {}, {} lost, {} in {}", plural(recorded.ranks, "rank"),
@@ -99,6 +100,11 @@ class Record final : public Subcommand {
         ->type_name("MODE")
         ->check(CLI::IsMember({"cupti", "yield", "off"}))
         ->capture_default_str();
+    app.add_option("--yield", yield_,
+                   "leave to another tool what it has set already: nvtx, nccl, cuda")
+        ->type_name("WHAT")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"nvtx", "nccl", "cuda"}));
     CLI::Option* steps =
         app.add_option("--steps", steps_, "record steps A to B-1 only; A: = from A on");
     steps->type_name("A:B");
@@ -141,6 +147,10 @@ class Record final : public Subcommand {
     const Result<fs::path> library = find_library();
     if (!library.ok()) return fail(library.error());
     options_.library = *library;
+    const auto yields = [this](const char* what) { return std::ranges::count(yield_, what) != 0; };
+    options_.yield_nvtx = yields("nvtx");
+    options_.yield_nccl = yields("nccl");
+    if (yields("cuda")) options_.cuda = "yield";
     options_.folder = folder_;
     if (ranks_ != 0) options_.ranks = ranks_;
     options_.linger = std::chrono::seconds(linger_s_);
@@ -153,7 +163,8 @@ class Record final : public Subcommand {
     if (recorded->command_code != 0) return recorded->command_code;
     const bool missing =
         std::ranges::any_of(recorded->diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
-          return schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
+          return diagnostic.code == "not_recorded" ||
+                 schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
     return code_of(recorded->lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);
   }
@@ -213,6 +224,7 @@ class Record final : public Subcommand {
   }
 
   recorder::RecordOptions options_;
+  std::vector<std::string> yield_;
   std::string folder_, steps_, seconds_, max_overhead_, fake_clock_;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dprof::recorder {
 namespace {
 
@@ -11,6 +13,8 @@ using std::chrono::steady_clock;
 
 constexpr seconds kMeetWithin{10};
 constexpr seconds kBetweenLastBursts{1};
+// Each look reads the files of all recorders.
+constexpr seconds kLongestLookPause{32};
 
 }  // namespace
 
@@ -64,6 +68,10 @@ void Peers::tick(RunFolder& folder) {
     clocks_->probe({point_->address(), met_->key, met_->clock_id});
     return;
   }
+  const steady_clock::time_point now = steady_clock::now();
+  if (now < next_look_ || !self_.first_on_host) return;
+  next_look_ = now + look_pause_;
+  look_pause_ = std::min(look_pause_ * 2, kLongestLookPause);
   const std::optional<RecorderFile> reference =
       choose_reference(read_recorder_files(folder_), self_, [&](const RecorderFile& file) {
         return LockFile::is_held(folder_ / "recorders" / (file.name + ".lock"));
@@ -72,6 +80,7 @@ void Peers::tick(RunFolder& folder) {
   const Result<Address> address = find_address(reference->address, reference->probe_port);
   if (!address.ok()) return;
   clocks_->probe({*address, probe_key(reference->token), reference->clock_id});
+  look_pause_ = kFirstLookPause;
 }
 
 void Peers::before_end() {

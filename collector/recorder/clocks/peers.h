@@ -52,6 +52,9 @@ class Peers {
   std::unique_ptr<ClockPeers> clocks_;
   std::optional<std::string> failure_;
   std::chrono::steady_clock::time_point next_last_burst_{};
+  static constexpr std::chrono::seconds kFirstLookPause{1};
+  std::chrono::steady_clock::time_point next_look_{};
+  std::chrono::seconds look_pause_{kFirstLookPause};
 };
 
 }  // namespace dprof::recorder

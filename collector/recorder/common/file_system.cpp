@@ -3,7 +3,9 @@
 
 #include <sys/vfs.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace dprof::recorder {
 namespace {
@@ -37,6 +39,14 @@ std::optional<std::string> network_file_system(const std::filesystem::path& fold
   struct statfs status {};
   if (statfs(folder.c_str(), &status) != 0) return std::nullopt;
   return network_file_system_name(static_cast<uint64_t>(status.f_type));
+}
+
+void wait_as_slow_file_system() {
+  static const long delay_us = [] {
+    const char* asked = std::getenv("DPROF_FAKE_FS_DELAY_US");
+    return asked != nullptr ? std::strtol(asked, nullptr, 10) : 0;
+  }();
+  if (delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
 }
 
 }  // namespace dprof::recorder

@@ -17,4 +17,8 @@ namespace dprof::recorder {
 // The same of a number.
 [[nodiscard]] std::optional<std::string> network_file_system_name(uint64_t type);
 
+// Called before each operation on a shared file. Sleeps DPROF_FAKE_FS_DELAY_US microseconds, as a
+// file server far away would (a test switch).
+void wait_as_slow_file_system();
+
 }  // namespace dprof::recorder

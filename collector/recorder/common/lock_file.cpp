@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "collector/recorder/common/clock.h"
+#include "collector/recorder/common/file_system.h"
 
 namespace dprof::recorder {
 namespace {
@@ -25,8 +27,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kBeatInterval{5};
-constexpr seconds kLongestWait{40};
-constexpr milliseconds kLookAgain{10};
+// Between two looks of one that waits; whether the owner lives is looked at less often.
+constexpr milliseconds kFirstPause{10};
+constexpr milliseconds kLongestPause{400};
+constexpr seconds kOwnerInterval{2};
 
 Failure refused(const fs::path& path) {
   return fail(Code::kIo, fmt::format("{}: {}", path.string(), std::strerror(errno)),
@@ -44,6 +48,7 @@ std::string content_of(int fd) {
 // The file system's own idea of now: clocks of several hosts may differ by more than kSilence.
 std::optional<int64_t> now_there(const fs::path& folder) {
   std::random_device random;
+  for (int i = 0; i < 4; ++i) wait_as_slow_file_system();
   const fs::path probe = folder / fmt::format(".dprof.now-{:08x}{:08x}", random(), random());
   const int fd = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return std::nullopt;
@@ -54,10 +59,10 @@ std::optional<int64_t> now_there(const fs::path& folder) {
   return known ? std::optional<int64_t>(status.st_mtim.tv_sec) : std::nullopt;
 }
 
-bool beats(int fd, const fs::path& path) {
+bool beats(int fd, const fs::path& path, std::optional<int64_t> now) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return true;
-  const std::optional<int64_t> now = now_there(path.parent_path());
+  if (!now) now = now_there(path.parent_path());
   return !now || *now - status.st_mtim.tv_sec < LockFile::kSilence.count();
 }
 
@@ -69,33 +74,41 @@ bool is_same_file(int fd, const fs::path& path) {
 }
 
 // Whether the owner lives. If not, `fd` has the kernel's lock on return, where there is one.
-bool owner_lives(int fd, const fs::path& path) {
+bool owner_lives(int fd, const fs::path& path, std::optional<int64_t> now = {}) {
+  wait_as_slow_file_system();
   // The owner locks before it writes: a file of this boot that can be locked has no owner any more.
   const std::string boot = content_of(fd);
   if (!boot.empty() && boot == boot_id()) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return false;
     if (errno == EWOULDBLOCK) return true;
   }
-  return beats(fd, path);
+  return beats(fd, path, now);
 }
 
 }  // namespace
 
+// Empty: there is such a file.
+Result<std::optional<LockFile>> LockFile::make(const fs::path& path) {
+  wait_as_slow_file_system();
+  const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made < 0 && errno == EEXIST) return std::optional<LockFile>();
+  if (made < 0) return refused(path);
+  flock(made, LOCK_EX | LOCK_NB);  // where it does not work, the beats tell
+  const std::string boot = boot_id();
+  if (write(made, boot.data(), boot.size()) == static_cast<ssize_t>(boot.size())) {
+    return std::optional(LockFile(path, made));
+  }
+  const Failure failure = refused(path);
+  close(made);
+  unlink(path.c_str());
+  return failure;
+}
+
 Result<std::optional<LockFile>> LockFile::take(const fs::path& path) {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (made >= 0) {
-      flock(made, LOCK_EX | LOCK_NB);  // where it does not work, the beats tell
-      const std::string boot = boot_id();
-      if (write(made, boot.data(), boot.size()) == static_cast<ssize_t>(boot.size())) {
-        return std::optional(LockFile(path, made));
-      }
-      const Failure failure = refused(path);
-      close(made);
-      unlink(path.c_str());
-      return failure;
-    }
-    if (errno != EEXIST) return refused(path);
+    Result<std::optional<LockFile>> made = make(path);
+    if (!made.ok() || *made) return made;
+    wait_as_slow_file_system();
     const int there = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (there < 0 && errno == ENOENT) continue;
     if (there < 0) return refused(path);
@@ -107,25 +120,37 @@ Result<std::optional<LockFile>> LockFile::take(const fs::path& path) {
   return std::optional<LockFile>();
 }
 
-Result<LockFile> LockFile::wait_for(const fs::path& path) {
-  const steady_clock::time_point give_up = steady_clock::now() + kLongestWait;
+Result<LockFile> LockFile::wait_for(const fs::path& path, milliseconds patience) {
+  const steady_clock::time_point give_up = steady_clock::now() + patience;
+  steady_clock::time_point next_owner_look = steady_clock::now();
+  milliseconds pause = kFirstPause;
+  std::minstd_rand random(std::random_device{}());
   do {
-    Result<std::optional<LockFile>> taken = take(path);
+    const bool looks = steady_clock::now() >= next_owner_look;
+    Result<std::optional<LockFile>> taken = looks ? take(path) : make(path);
     if (!taken.ok()) return fail(taken.error());
     if (*taken) return **std::move(taken);
-    std::this_thread::sleep_for(kLookAgain);
+    if (looks) next_owner_look = steady_clock::now() + kOwnerInterval;
+    std::uniform_int_distribution<int64_t> around(pause.count() / 2, pause.count() * 3 / 2);
+    std::this_thread::sleep_for(milliseconds(around(random)));
+    pause = std::min(pause * 2, kLongestPause);
   } while (steady_clock::now() < give_up);
-  return fail(Code::kUsage,
-              fmt::format("{}: another recorder does not let go of it", path.string()),
+  return fail(Code::kIo, fmt::format("{}: another recorder does not let go of it", path.string()),
               "if none is running on any host, remove that file");
 }
 
-bool LockFile::is_held(const fs::path& path) {
+bool LockFile::is_held(const fs::path& path, std::optional<int64_t> now_s) {
+  wait_as_slow_file_system();
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool lives = owner_lives(fd, path);
+  const bool lives = owner_lives(fd, path, now_s);
   close(fd);
   return lives;
+}
+
+std::optional<int64_t> LockFile::made_s() const {
+  struct stat status {};
+  return fstat(fd_, &status) == 0 ? std::optional<int64_t>(status.st_mtim.tv_sec) : std::nullopt;
 }
 
 LockFile::LockFile(LockFile&& other) noexcept

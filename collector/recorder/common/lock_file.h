@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -19,13 +20,17 @@ namespace dprof::recorder {
 class LockFile {
  public:
   static constexpr std::chrono::seconds kSilence{60};
+  static constexpr std::chrono::seconds kPatience{40};
 
   // Empty: somebody who lives has it. What a dead owner left is replaced.
   static Result<std::optional<LockFile>> take(const std::filesystem::path& path);
-  // The same, but waits for a living owner: for locks that are held for moments. kUsage after 40 s.
-  static Result<LockFile> wait_for(const std::filesystem::path& path);
-  // Whether the owner of `path` lives; false where there is no such file.
-  static bool is_held(const std::filesystem::path& path);
+  // The same, but waits for a living owner: for locks that are held for moments. Who waits looks
+  // ever more seldom, so that hundreds do not keep the owner from its work. kIo after `patience`.
+  static Result<LockFile> wait_for(const std::filesystem::path& path,
+                                   std::chrono::milliseconds patience = kPatience);
+  // Whether the owner of `path` lives; false where there is no such file. `now_s` is the time
+  // there, if the caller has it (made_s): asking for it takes four operations.
+  static bool is_held(const std::filesystem::path& path, std::optional<int64_t> now_s = {});
 
   LockFile(LockFile&& other) noexcept;
   LockFile& operator=(LockFile&& other) noexcept;
@@ -34,9 +39,12 @@ class LockFile {
   // Says that the owner lives; call each second. Touches the file each few seconds only.
   void beat();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // When it was taken, by the clock of its file system.
+  [[nodiscard]] std::optional<int64_t> made_s() const;
 
  private:
   LockFile(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  static Result<std::optional<LockFile>> make(const std::filesystem::path& path);
 
   std::filesystem::path path_;
   int fd_;

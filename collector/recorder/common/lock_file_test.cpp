@@ -79,5 +79,15 @@ TEST(LockFileTest, WithoutAFolderItFailsWithAReason) {
   EXPECT_FALSE(taken.error().hint.empty());
 }
 
+TEST(LockFileTest, WaitingEndsWithAnErrorThatIsNobodysFault) {
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "lock";
+  const auto held = LockFile::take(path);
+  ASSERT_TRUE(held.ok() && *held);
+  const Result<LockFile> waited = LockFile::wait_for(path, std::chrono::milliseconds(50));
+  ASSERT_FALSE(waited.ok());
+  EXPECT_EQ(waited.error().code, Code::kIo) << "the command runs all the same";
+}
+
 }  // namespace
 }  // namespace dprof::recorder

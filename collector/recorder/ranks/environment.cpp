@@ -1,14 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/ranks/environment.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "collector/recorder/common/clock.h"
 #include "collector/wire/hello.h"
 
 namespace dprof::recorder {
+
+namespace {
+
+// A sanitizer's runtime refuses to start a program in which it is not the first library.
+bool is_sanitizer(std::string_view library) {
+  const std::string_view name = library.substr(library.rfind('/') + 1);
+  for (const std::string_view begin :
+       {"libasan.", "libtsan.", "liblsan.", "libubsan.", "libhwasan.", "libclang_rt."}) {
+    if (name.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+std::string preload_of(std::string_view before, const std::string& library) {
+  size_t end_of_sanitizers = 0;
+  for (size_t begin = 0; begin < before.size();) {
+    const size_t end = std::min(before.find_first_of(": ", begin), before.size());
+    if (end != begin && !is_sanitizer(before.substr(begin, end - begin))) break;
+    begin = end_of_sanitizers = std::min(end + 1, before.size());
+  }
+  std::string all(before.substr(0, end_of_sanitizers));
+  if (!all.empty() && all.back() != ':' && all.back() != ' ') all += ':';
+  all += library;
+  const std::string_view rest = before.substr(end_of_sanitizers);
+  return rest.empty() ? all : fmt::format("{}:{}", all, rest);
+}
+
+}  // namespace
 
 Environment Environment::current() {
   Environment environment;
@@ -40,19 +70,20 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   environment.set(wire::kCudaVariable, settings.cuda);
   if (settings.library.empty()) return {};
   const std::string library = settings.library.string();
-  const std::string preloaded = environment.get("LD_PRELOAD");
-  environment.set("LD_PRELOAD", preloaded.empty() ? library : library + ":" + preloaded);
-  const auto replace = [&](const char* name) {
+  environment.set("LD_PRELOAD", preload_of(environment.get("LD_PRELOAD"), library));
+  const auto replace = [&](const char* name, bool yields) {
     const std::string before = environment.get(name);
+    if (before == library || (yields && !before.empty())) return std::string();
     environment.set(name, library);
-    return before == library ? std::string() : before;
+    return before;
   };
   Replaced replaced;
-  replaced.nvtx = replace("NVTX_INJECTION64_PATH");
-  replaced.nccl = replace("NCCL_PROFILER_PLUGIN");
-  // With yield another tool's library stays: dprof then looks for CUDA by itself.
-  const bool left = settings.cuda == "yield" && !environment.get("CUDA_INJECTION64_PATH").empty();
-  if (settings.cuda != "off" && !left) replaced.cuda = replace("CUDA_INJECTION64_PATH");
+  replaced.nvtx = replace("NVTX_INJECTION64_PATH", settings.yield_nvtx);
+  replaced.nccl = replace("NCCL_PROFILER_PLUGIN", settings.yield_nccl);
+  // With yield dprof then looks for CUDA by itself.
+  if (settings.cuda != "off") {
+    replaced.cuda = replace("CUDA_INJECTION64_PATH", settings.cuda == "yield");
+  }
   return replaced;
 }
 

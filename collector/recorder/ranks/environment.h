@@ -36,6 +36,9 @@ struct CollectorSettings {
   wire::TickScale scale{};
   std::string detail;
   std::string cuda = "cupti";  // cupti, yield, off
+  // What another tool has set already is left to it.
+  bool yield_nvtx = false;
+  bool yield_nccl = false;
 };
 
 // What other tools had set, and had to go; "" = nothing.
@@ -45,8 +48,8 @@ struct Replaced {
   std::string cuda;  // CUDA_INJECTION64_PATH
 };
 
-// Adds the collector: LD_PRELOAD (in front of what is there), the injection paths of NVTX, NCCL and
-// CUDA, and the DPROF_* variables.
+// Adds the collector: LD_PRELOAD (in front of what is there, but for a sanitizer's runtime, which
+// has to be the first), the injection paths of NVTX, NCCL and CUDA, and the DPROF_* variables.
 Replaced add_collector(Environment& environment, const CollectorSettings& settings);
 
 // Adds the rendezvous variables of one rank of `ranks`, all on this host.

@@ -25,6 +25,35 @@ TEST(EnvironmentTest, PutsTheCollectorInFront) {
   EXPECT_THAT(environment.entries(), Contains("DPROF_DETAIL=full"));
 }
 
+TEST(EnvironmentTest, ASanitizerStaysTheFirst) {
+  const auto preload_after = [](const char* before) {
+    Environment environment;
+    environment.set("LD_PRELOAD", before);
+    add_collector(environment, kSettings);
+    return environment.get("LD_PRELOAD");
+  };
+  EXPECT_EQ(preload_after(""), "/opt/lib/libdprof.so");
+  EXPECT_EQ(preload_after("/usr/lib/libasan.so.8"), "/usr/lib/libasan.so.8:/opt/lib/libdprof.so");
+  EXPECT_EQ(preload_after("libtsan.so.2 libx.so"), "libtsan.so.2 /opt/lib/libdprof.so:libx.so");
+  EXPECT_EQ(preload_after("libx.so:libasan.so.8"), "/opt/lib/libdprof.so:libx.so:libasan.so.8")
+      << "it is not the first as it is";
+}
+
+TEST(EnvironmentTest, YieldLeavesOtherToolsInjections) {
+  CollectorSettings settings = kSettings;
+  settings.yield_nvtx = settings.yield_nccl = true;
+  Environment others, none;
+  others.set("NVTX_INJECTION64_PATH", "/opt/other.so");
+  others.set("NCCL_PROFILER_PLUGIN", "other");
+  const Replaced replaced = add_collector(others, settings);
+  EXPECT_EQ(replaced.nvtx + replaced.nccl, "");
+  EXPECT_EQ(others.get("NVTX_INJECTION64_PATH"), "/opt/other.so");
+  EXPECT_EQ(others.get("NCCL_PROFILER_PLUGIN"), "other");
+  add_collector(none, settings);
+  EXPECT_EQ(none.get("NVTX_INJECTION64_PATH"), "/opt/lib/libdprof.so");
+  EXPECT_EQ(none.get("NCCL_PROFILER_PLUGIN"), "/opt/lib/libdprof.so");
+}
+
 TEST(EnvironmentTest, RemembersTheToolThatItReplaces) {
   Environment environment;
   environment.set("NVTX_INJECTION64_PATH", "/opt/other.so");

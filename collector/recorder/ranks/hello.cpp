@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "collector/recorder/common/secrets.h"
 #include "collector/recorder/common/text.h"
 #include "collector/wire/hello.h"
 
@@ -37,7 +38,7 @@ Result<ParsedHello> parse_hello(std::span<const unsigned char> packet_untrusted)
     parsed.variables.erase(found);
     return value;
   };
-  parsed.command = take("cmdline");
+  parsed.command = mask_secrets(take("cmdline"));
   parsed.error = take("error");
   return parsed;
 }

@@ -17,6 +17,7 @@
 #include "collector/recorder/clocks/peers.h"
 #include "collector/recorder/common/file_system.h"
 #include "collector/recorder/common/open_files.h"
+#include "collector/recorder/common/secrets.h"
 #include "collector/recorder/control/control.h"
 #include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/ranks/job.h"
@@ -396,16 +397,31 @@ Recorded outcome_of(const RunIndex& index, const RunFolder& folder, Loop& loop) 
   return recorded;
 }
 
-}  // namespace
+// Says once, at the start, whose place dprof takes.
+void tell_replaced(const RecordOptions& options, const Replaced& replaced) {
+  std::vector<std::string> who, words;
+  const auto add = [&](const char* variable, const std::string& before, const char* word) {
+    if (before.empty()) return;
+    who.push_back(fmt::format("{}={}", variable, before));
+    words.emplace_back(word);
+  };
+  add("NVTX_INJECTION64_PATH", replaced.nvtx, "nvtx");
+  add("NCCL_PROFILER_PLUGIN", replaced.nccl, "nccl");
+  add("CUDA_INJECTION64_PATH", replaced.cuda, "cuda");
+  if (who.empty()) return;
+  options.say(fmt::format("takes the place of another tool ({}); `--yield {}` leaves it there",
+                          fmt::join(who, ", "), fmt::join(words, ",")));
+}
 
-namespace {
+// What recording needs before the command starts.
+struct Ready {
+  RunClock clock;
+  Peers peers;
+  RunFolder folder;
+  Server server;
+};
 
-Result<Recorded> record_job(const RecordOptions& options) {
-  const Signals signals;
-  const RaisedFileLimit many_files;
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const Variables variables = own_variables();
-  const Job job = find_job(variables);
+Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
   RunClock clock = RunClock::start(options.fake_clock.value_or(FakeClock{}));
   Result<Peers> peers = Peers::meet(options.meet, job);
   if (!peers.ok()) return fail(peers.error());
@@ -416,42 +432,92 @@ Result<Recorded> record_job(const RecordOptions& options) {
   if (folder->host_scale()) clock.take_rate_of(*folder->host_scale());
   Result<Server> server = Server::open();
   if (!server.ok()) return fail(server.error());
+  return Ready{clock, *std::move(peers), *std::move(folder), *std::move(server)};
+}
+
+// The job must not suffer from its recorder.
+Result<Recorded> run_unrecorded(const RecordOptions& options, const Signals& signals,
+                                const Error& why) {
+  options.say(fmt::format("{}; the command runs, and nothing of it is recorded", why.what));
+  OutputLines output("");
+  Launcher launcher({options.command, options.ranks, options.grace}, output);
+  if (const Status started = launcher.start(Environment::current()); !started.ok()) {
+    return fail(started.error());
+  }
+  int interrupts = 0;
+  while (launcher.running()) {
+    constexpr int kLookMs = 200;  // for a deadline of the launcher
+    pollfd polled{signals.fd(), POLLIN, 0};
+    poll(&polled, 1, kLookMs);
+    while (const std::optional<signalfd_siginfo> info = signals.next()) {
+      const int signal = static_cast<int>(info->ssi_signo);
+      if (signal == SIGCHLD) continue;
+      if (info->ssi_code != SI_KERNEL) launcher.forward(signal);
+      if (signal == SIGINT && ++interrupts == 2 && options.ranks) launcher.forward(SIGKILL);
+    }
+    launcher.reap();
+    launcher.enforce(Steady::now());
+  }
+  output.finish();
+  Recorded recorded;
+  recorded.command_code = launcher.exit_code();
+  recorded.diagnostics.push_back({"not_recorded", why.what});
+  return recorded;
+}
+
+Result<Recorded> record_job(const RecordOptions& options) {
+  const Signals signals;
+  const RaisedFileLimit many_files;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Variables variables = own_variables();
+  Result<Ready> ready = get_ready(options, find_job(variables));
+  if (!ready.ok() && ready.error().code == Code::kUsage) return fail(ready.error());
+  if (!ready.ok()) return run_unrecorded(options, signals, ready.error());
+  auto& [clock, peers, folder, server] = *ready;
 
   Environment environment = Environment::current();
-  RunFacts facts = facts_of(options, *folder, clock);
-  const std::optional<std::string> network = network_file_system(folder->path());
+  RunFacts facts = facts_of(options, folder, clock);
+  const std::optional<std::string> network = network_file_system(folder.path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
-  facts.replaced = add_collector(environment, {options.library, server->path(), clock.scale(),
-                                               first_detail(facts.capture), options.cuda});
+  facts.replaced = add_collector(
+      environment, {options.library, server.path(), clock.scale(), first_detail(facts.capture),
+                    options.cuda, options.yield_nvtx, options.yield_nccl});
+  tell_replaced(options, facts.replaced);
 
-  RunIndex index{facts.run_id, joined_words(options.command), options.ranks, {facts.host}, {}, {}};
-  if (const Status written = folder->write_index(index); !written.ok()) {
-    return fail(written.error());
-  }
-  peers->start(clock, *folder, variables);
-  peers->tick(*folder);
-  Loop loop(options, clock, *folder, *server, *peers, facts);
-  open_control(loop, peers->self());
-  if (const Status told = peers->announce(); !told.ok()) return fail(told.error());
+  peers.start(clock, folder, variables);
+  peers.tick(folder);
+  Loop loop(options, clock, folder, server, peers, facts);
+  Recording& recording = loop.recording();
+  RunIndex index{facts.run_id,
+                 mask_secrets(joined_words(options.command)),
+                 options.ranks,
+                 {facts.host},
+                 {},
+                 {}};
+  const auto remark = [&](const char* code, const Status& done) {
+    if (!done.ok()) recording.diagnostics().push_back({code, done.error().what});
+  };
+  // Those who join add themselves at their end: hundreds at once would wait for each other.
+  if (!folder.joined()) remark("no_index", folder.write_index(index));
+  open_control(loop, peers.self());
+  remark("no_control", peers.announce());
   if (const Status started = loop.launcher().start(environment); !started.ok()) {
-    folder->discard();
+    folder.discard();
     return fail(started.error());
   }
   loop.run(signals);
 
-  Recording& recording = loop.recording();
   tell_missing_ranks(options, recording);
   if (network) {
     recording.diagnostics().push_back(
-        {"slow_file_system", fmt::format("{} is on {}", folder->path().string(), *network)});
+        {"slow_file_system", fmt::format("{} is on {}", folder.path().string(), *network)});
   }
-  tell_strange_peers(options, *peers, *server, recording);
+  tell_strange_peers(options, peers, server, recording);
   if (!index.world_size) index.world_size = recording.world_size();
   index.traces = recording.traces();
   index.diagnostics = recording.diagnostics();
-  const Status written = folder->write_index(index);
-  if (!written.ok()) recording.diagnostics().push_back({"records_lost", written.error().what});
-  return outcome_of(index, *folder, loop);
+  remark("no_index", folder.write_index(index));
+  return outcome_of(index, folder, loop);
 }
 
 }  // namespace

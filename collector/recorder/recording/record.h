@@ -20,11 +20,13 @@ namespace dprof::recorder {
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::optional<int> ranks;            // -n
-  std::filesystem::path folder;        // empty = default_run_name()
-  std::filesystem::path library;       // libdprof.so; empty = preload nothing
-  std::string detail = "standard";     // light, standard, full
-  std::string cuda = "cupti";          // cupti, yield, off
+  std::optional<int> ranks;         // -n
+  std::filesystem::path folder;     // empty = default_run_name()
+  std::filesystem::path library;    // libdprof.so; empty = preload nothing
+  std::string detail = "standard";  // light, standard, full
+  std::string cuda = "cupti";       // cupti, yield, off
+  bool yield_nvtx = false;          // leave what another tool has set already
+  bool yield_nccl = false;
   std::optional<Window> steps;         // --steps A:B
   std::optional<Window> seconds;       // --seconds A:B, since the first rank's first event
   std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
@@ -54,9 +56,13 @@ struct Recorded {
   std::vector<RunDiagnostic> told_by_traces;
 };
 
+// The command runs in any case, but for a wrong use of the options (kUsage): where recording cannot
+// begin, it runs unrecorded, and `diagnostics` says so.
+//
 // Blocks until the command and every recorded process have ended, or until a second SIGINT; of
 // processes that outlive the command it waits for `linger`.
-// Fails when nothing could be started; what goes wrong later is in `diagnostics` and `lost`.
+// Fails when the command could not be started; what goes wrong later is in `diagnostics` and
+// `lost`.
 //
 // Threading  call it from the main thread before other threads exist: it blocks signals.
 Result<Recorded> record(const RecordOptions& options);

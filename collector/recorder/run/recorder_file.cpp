@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/run/recorder_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "collector/recorder/common/atomic_file.h"
 
 namespace dprof::recorder {
 namespace {
@@ -27,7 +25,6 @@ Result<fs::path> write_recorder_file(const fs::path& run, const RecorderFile& fi
   const std::string name =
       file.name.empty() ? fmt::format("{}-{}", file.host, file.pid) : file.name;
   const fs::path path = folder / (name + ".json");
-  const fs::path part = path.string() + ".part";
   const std::string text = json{{"schema", kSchema},
                                 {"name", name},
                                 {"id", file.id},
@@ -43,15 +40,9 @@ Result<fs::path> write_recorder_file(const fs::path& run, const RecorderFile& fi
                                 {"first_on_host", file.first_on_host}}
                                .dump(2, ' ', false, json::error_handler_t::replace) +
                            "\n";
-  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool written =
-      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int failed = errno;
-  if (fd >= 0) close(fd);
-  if (!written || rename(part.c_str(), path.c_str()) != 0) {
-    return fail(Code::kIo, fmt::format("{}: {}", path.string(), std::strerror(failed)),
-                "is the run folder writable?");
-  }
+  const Status written =
+      replace_file(path, text, FileAccess::kOwnerOnly, "is the run folder writable?");
+  if (!written.ok()) return fail(written.error());
   return path;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/run/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
+
+#include "collector/recorder/common/atomic_file.h"
+#include "collector/recorder/common/file_system.h"
 
 namespace dprof::recorder {
 namespace {
@@ -44,6 +46,7 @@ bool belongs_to_run(const fs::path& file) {
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
+  wait_as_slow_file_system();
   std::vector<fs::path> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -88,6 +91,7 @@ ordered_json json_of_index(const RunIndex& index) {
 }
 
 ordered_json read_json(const fs::path& path) {
+  wait_as_slow_file_system();
   std::ifstream file(path);
   return ordered_json::parse(file, nullptr, false);
 }
@@ -123,25 +127,12 @@ ordered_json merged(const ordered_json& theirs, ordered_json ours) {
   return ours;
 }
 
-// Written beside and renamed, so that a reader never sees half of it.
-Status replace_file(const fs::path& whole, const ordered_json& json, const char* hint) {
-  const fs::path part = whole.parent_path() / fmt::format(".{}.part", whole.filename().string());
-  const std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-  const bool is_secret = json.contains("token");
-  const int fd =
-      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, is_secret ? 0600 : 0666);
-  const bool written =
-      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  int failed = errno;
-  if (fd >= 0 && close(fd) != 0 && written) failed = errno;
-  if (written && rename(part.c_str(), whole.c_str()) == 0) return Done{};
-  if (written) failed = errno;
-  unlink(part.c_str());
-  return fail(Code::kIo, fmt::format("{}: {}", whole.string(), std::strerror(failed)), hint);
+std::string text_of(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 Status write_json(const fs::path& folder, const ordered_json& json) {
-  return replace_file(folder / kIndexName, json,
+  return replace_file(folder / kIndexName, text_of(json), FileAccess::kAsUmask,
                       "is the disk full? the traces are readable without it");
 }
 
@@ -198,17 +189,27 @@ Status write_meeting(const fs::path& folder, const Meeting& meeting) {
                              {"tick_shift", host.scale.shift},
                              {"tick_source", static_cast<uint32_t>(host.scale.source)}});
   }
-  return replace_file(folder / kRecordersName / kMeetingName, json, "may the folder be written?");
+  return replace_file(folder / kRecordersName / kMeetingName, text_of(json), FileAccess::kOwnerOnly,
+                      "may the folder be written?");
 }
 
-// Names of the recorders that work in this folder now.
-std::vector<std::string> living_recorders(const fs::path& folder) {
-  std::vector<std::string> living;
+// A recorder that works in this folder now; `now_s` is the time there. Looks no further than to the
+// first: of hundreds, whose files lie on a server far away, that is one look.
+std::optional<std::string> living_recorder(const fs::path& folder, std::optional<int64_t> now_s) {
   for (const fs::path& file : files_in(folder / kRecordersName)) {
     if (file.extension() != kPresenceSuffix) continue;
-    if (LockFile::is_held(file)) living.push_back(file.stem().string());
+    if (LockFile::is_held(file, now_s)) return file.stem().string();
   }
-  return living;
+  return std::nullopt;
+}
+
+// For its owner alone, where it is new; whoever wants to share a run makes the folder first.
+std::error_code make_folder(const fs::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error) return error;
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return {errno, std::generic_category()};
 }
 
 // The files of a run, and no others.
@@ -242,7 +243,7 @@ Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const 
     return fail(Code::kUsage, fmt::format("{}: is a file, not a folder", path.string()),
                 "choose another folder with -o");
   }
-  fs::create_directories(path, error);
+  if (!there) error = make_folder(path);
   if (error) {
     return fail(Code::kIo, fmt::format("{}: {}", path.string(), error.message()),
                 "choose a folder that can be written with -o");
@@ -260,18 +261,20 @@ Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const 
 Status RunFolder::enter(bool overwrite, const Entrant& entrant) {
   const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
   if (!alone.ok()) return fail(alone.error());
-  const std::vector<std::string> living = living_recorders(path_);
   Meeting meeting = read_meeting(path_).value_or(Meeting{});
   const bool ours = !entrant.job.id.empty() && meeting.job == entrant.job.id;
   const bool seat_taken = std::ranges::find(meeting.seats, entrant.job.seat) != meeting.seats.end();
-  joined_ = ours && !seat_taken && (!living.empty() || meeting.is_young);
-  if (!joined_ && !living.empty()) {
-    return fail(Code::kUsage,
-                ours ? fmt::format("{}: {} of this job is being recorded there already",
-                                   path_.string(), entrant.job.seat)
-                     : fmt::format("{}: a recorder works in this folder ({})", path_.string(),
-                                   fmt::join(living, ", ")),
-                "wait until it has ended, or choose another folder with -o");
+  const bool welcome = ours && !seat_taken;
+  std::optional<std::string> living;
+  if (!welcome || !meeting.is_young) living = living_recorder(path_, alone->made_s());
+  joined_ = welcome && (meeting.is_young || living);
+  if (!joined_ && living) {
+    return fail(
+        Code::kUsage,
+        ours ? fmt::format("{}: {} of this job is being recorded there already", path_.string(),
+                           entrant.job.seat)
+             : fmt::format("{}: a recorder works in this folder ({})", path_.string(), *living),
+        "wait until it has ended, or choose another folder with -o");
   }
   if (!joined_ && holds_run(path_) && !overwrite) {
     return fail(Code::kUsage, fmt::format("{}: holds another run", path_.string()),
@@ -328,12 +331,10 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
   RunFolder folder(path);
   const Result<LockFile> alone = LockFile::wait_for(path / kEnteringName);
   if (!alone.ok()) return fail(alone.error());
-  const std::vector<std::string> living = living_recorders(path);
-  if (!living.empty()) {
+  if (const auto living = living_recorder(path, alone->made_s())) {
     return fail(
         Code::kUsage,
-        fmt::format("{}: a recorder works in this folder ({})", path.string(),
-                    fmt::join(living, ", ")),
+        fmt::format("{}: a recorder works in this folder ({})", path.string(), *living),
         fmt::format(
             "wait until it has ended; one that was killed on another host is taken for alive for {} s",
             LockFile::kSilence.count()));
@@ -360,8 +361,9 @@ RunFolder::~RunFolder() {
   const fs::path folder = path_ / kRecordersName;
   fs::remove(folder / (self_.name + ".json"), error);
   presence_.reset();
-  const bool last = alone.ok() && living_recorders(path_).empty();
-  if (last && (!has_job_ || discarded_)) fs::remove_all(folder, error);
+  const bool cleans_up = alone.ok() && (!has_job_ || discarded_);
+  const bool last = cleans_up && !living_recorder(path_, alone->made_s());
+  if (last) fs::remove_all(folder, error);
   if (last && discarded_ && !joined_) fs::remove(path_ / kIndexName, error);
   if (!alone.ok()) return;
   fs::remove(alone->path(), error);

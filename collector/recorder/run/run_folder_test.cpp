@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/run/run_folder.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <atomic>
 #include <fstream>
+#include <latch>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "collector/recorder/test_support/drain_fixture.h"
 
@@ -153,6 +158,53 @@ TEST(RunFolderTest, WritesTheIndex) {
   EXPECT_EQ(json["traces"][0]["rank"], 0);
   EXPECT_TRUE(json["traces"][1]["rank"].is_null());
   EXPECT_EQ(json["traces"][1]["file"], "node-a-5-6.dprof");
+}
+
+TEST(RunFolderTest, ANewFolderIsForItsOwnerAlone) {
+  const test_support::TemporaryFolder scratch;
+  const Result<RunFolder> folder =
+      RunFolder::create(scratch.path() / "a/r", false, of_job("j", ""));
+  ASSERT_TRUE(folder.ok());
+  EXPECT_EQ(fs::status(folder->path()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(folder->path() / "recorders/meeting.json").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write)
+      << "it holds the token";
+  fs::create_directory(scratch.path() / "shared");
+  fs::permissions(scratch.path() / "shared", fs::perms::owner_all | fs::perms::group_all);
+  ASSERT_TRUE(RunFolder::create(scratch.path() / "shared", false).ok());
+  EXPECT_EQ(fs::status(scratch.path() / "shared").permissions(),
+            fs::perms::owner_all | fs::perms::group_all)
+      << "its owner wants it so";
+}
+
+// One recorder for each rank of a large job, on a file server that takes half a millisecond for
+// each operation: all of them come in and go within the time that one of them waits for the lock.
+TEST(RunFolderTest, HundredsOfRecordersShareASlowFolder) {
+  constexpr int kRecorders = 200;
+  setenv("DPROF_FAKE_FS_DELAY_US", "500", 1);  // read once: this test runs in a process of its own
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "r";
+  std::atomic<int> entered = 0, joined = 0;
+  std::latch all_in(kRecorders);
+  std::vector<std::thread> recorders;
+  for (int i = 0; i < kRecorders; ++i) {
+    recorders.emplace_back([&, i] {
+      const Result<RunFolder> folder =
+          RunFolder::create(path, false, of_job("j", fmt::format("rank {}", i)));
+      entered += folder.ok() ? 1 : 0;
+      joined += folder.ok() && folder->joined() ? 1 : 0;
+      all_in.arrive_and_wait();
+      if (!folder.ok()) return;
+      const TraceEntry trace{fmt::format("rank-{:05}.dprof", i), i, "host", "complete"};
+      EXPECT_TRUE(
+          folder->write_index({folder->self().run_id, "c", 200, {"host"}, {trace}, {}}).ok());
+    });
+  }
+  for (std::thread& recorder : recorders) recorder.join();
+  EXPECT_EQ(entered, kRecorders);
+  EXPECT_EQ(joined, kRecorders - 1);
+  std::ifstream file(path / "run.json");
+  EXPECT_EQ(nlohmann::json::parse(file)["traces"].size(), size_t{kRecorders});
 }
 
 }  // namespace
