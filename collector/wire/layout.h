@@ -18,7 +18,7 @@
 namespace dprof::wire {
 
 inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
-inline constexpr uint32_t kWireVersion = 2;
+inline constexpr uint32_t kWireVersion = 3;
 
 inline constexpr uint32_t kMaxRings = 128;
 inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s

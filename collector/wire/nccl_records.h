@@ -85,11 +85,6 @@ struct NcclLaunch {
   uint64_t reserved[3];
 };
 
-struct NcclStop {
-  uint64_t id;
-  uint64_t reserved[5];
-};
-
 struct NcclKernelChannel {
   uint64_t parent;           // id of the collective or message
   uint64_t start_device_ns;  // globaltimer; 0 = not known

@@ -43,7 +43,6 @@ enum class Kind : uint16_t {
   kNcclCollective = 32,     // string = function: a collective was enqueued
   kNcclPointToPoint = 33,   // string = function: a send or receive was enqueued
   kNcclLaunch = 34,         // the kernel launch of a group began
-  kNcclStop = 35,           // an event of one of the four kinds above ended
   kNcclKernelChannel = 36,  // option: one channel of a kernel, device times
   kNcclProxy = 37,          // option: one operation of the proxy thread
   // Of memory, data and LibTorch's gradient buckets (training_records.h).

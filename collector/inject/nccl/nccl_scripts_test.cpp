@@ -94,17 +94,11 @@ TEST_P(NcclScriptTest, ThreadsAndCommunicatorsAtOnce) {
     ASSERT_EQ(sequences.size(), kCalls) << std::hex << hash;
     for (size_t i = 0; i < kCalls; ++i) EXPECT_EQ(sequences[i], i);
   }
-  std::map<uint64_t, uint32_t> begun;
-  std::set<uint64_t> ended_elsewhere;
+  std::set<uint64_t> begun;
   for (const auto& one : of_kind<wire::NcclCollective>(seen, Kind::kNcclCollective)) {
-    EXPECT_TRUE(begun.emplace(one.body.id, one.os_tid).second) << "an id twice";
+    EXPECT_TRUE(begun.insert(one.body.id).second) << "an id twice";
   }
   EXPECT_EQ(begun.size(), kThreads * (kCalls + 1));
-  for (const auto& one : of_kind<wire::NcclStop>(seen, Kind::kNcclStop)) {
-    const auto begin = begun.find(one.body.id);
-    if (begin != begun.end() && begin->second != one.os_tid) ended_elsewhere.insert(one.body.id);
-  }
-  EXPECT_EQ(ended_elsewhere.size(), kThreads);
 }
 
 TEST_P(NcclScriptTest, PauseSwitchesNcclItselfAndKeepsTheCounts) {
@@ -122,8 +116,6 @@ TEST_P(NcclScriptTest, PauseSwitchesNcclItselfAndKeepsTheCounts) {
   EXPECT_TRUE(of_kind<wire::NcclCall>(seen, Kind::kNcclCall).empty());
   EXPECT_TRUE(of_kind<wire::NcclCollective>(seen, Kind::kNcclCollective).empty());
   EXPECT_TRUE(sequences_of(seen).empty());
-  EXPECT_EQ(of_kind<wire::NcclStop>(seen, Kind::kNcclStop).size(), 1u)
-      << "what had begun has its end";
   EXPECT_EQ(of_kind<wire::NcclCommunicator>(seen, Kind::kNcclCommunicator).size(), 1u)
       << "a communicator is never missed";
   session->control(wire::CaptureState::kRecording, wire::DetailLevel::kLight);

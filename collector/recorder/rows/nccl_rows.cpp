@@ -94,8 +94,6 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
       const auto said = body_of<wire::NcclLaunch>(record);
       return said.id != 0 && put(thread, time_ns, said);
     }
-    case Kind::kNcclStop:  // that a call or an enqueue returned: no column holds it
-      return body_of<wire::NcclStop>(record).id != 0;
     case Kind::kNcclKernelChannel: {
       const auto said = body_of<wire::NcclKernelChannel>(record);
       return good(said) && put(thread, time_ns, said);

@@ -190,12 +190,11 @@ TEST_F(NcclRowsTest, WhatMakesNoSenseIsLeftOutAndCounted) {
   communicator.ranks = 2;
   communicator.rank = 2;
   main_.push(record_of(Kind::kNcclCommunicator, 0, 100, communicator));
-  main_.push(record_of(Kind::kNcclStop, 0, 100, wire::NcclStop{}));
-  main_.push(record_of(Kind{45}, 0, 100, wire::NcclStop{}));
+  main_.push(record_of(Kind{35}, 0, 100, wire::NcclLaunch{}));
+  main_.push(record_of(Kind{45}, 0, 100, wire::NcclLaunch{}));
   // Halves without their other half do no harm.
   collective(100, 3, 999, Function::kAllReduce, wire::kNoSequence);
   launch(100, 77);
-  main_.push(record_of(Kind::kNcclStop, 0, 100, wire::NcclStop{.id = 12345}));
   kernel(4444, 5, 100, 200);
   const auto all = result();
   ASSERT_THAT(all, SizeIs(1));
