@@ -2,8 +2,6 @@
 // Records of all kinds into rings that are mostly full: whatever is lost, no range ever gets the
 // end of another one.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <map>
 #include <optional>
@@ -13,10 +11,8 @@
 #include <vector>
 
 #include "collector/inject/core_table.h"
-#include "collector/inject/memory.h"
 #include "collector/inject/nvtx/nvtx_ranges.h"
-#include "collector/inject/session.h"
-#include "collector/inject/threads.h"
+#include "collector/inject/test_support/local_session.h"
 #include "collector/wire/arena.h"
 #include "collector/wire/enum_values.h"
 
@@ -35,30 +31,15 @@ struct Truth {
   Window end;
 };
 
-// A session without a recorder: the test reads the ring itself, when it likes.
 class FullRingTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
-    const SharedMemory memory = create_shared_memory();
-    ASSERT_EQ(memory.error, 0) << memory.what;
-    close(memory.descriptor);
-    runtime.mapping = memory.mapping;
-    runtime.scale = tick_scale_of(nullptr);
-    wire::arena_start(runtime.mapping);
-    if (static bool prepared = false; !std::exchange(prepared, true)) {
-      ASSERT_TRUE(prepare_threads());
-    }
-    hot_page.pid.store(getpid());
-    hot_page.alive.store(1);
-    set_mask(mask_of(wire::DetailLevel::kFull));
+    session_.emplace();
     random_.seed(GetParam());
   }
   void TearDown() override {
     drain();
-    disable_session();
-    thread_state = nullptr;
-    munmap(runtime.mapping.base, wire::kTotalBytes);
-    runtime.mapping = {};
+    session_.reset();
   }
 
   int any(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
@@ -137,6 +118,7 @@ class FullRingTest : public ::testing::TestWithParam<uint32_t> {
     return std::stoul(std::string(text.text + 1, text.length - 1));
   }
 
+  std::optional<LocalSession> session_;
   std::mt19937 random_;
   std::vector<Truth> truth_;
   std::optional<wire::RingReader> reader_;

@@ -21,6 +21,7 @@ constexpr uint32_t kSpareRings = 2;
 constinit ThreadState states[wire::kMaxRings] = {};
 constinit std::atomic<bool> claimed[wire::kMaxRings] = {};
 constinit std::atomic<bool> populated[wire::kMaxRings] = {};
+constinit std::atomic<bool> all_taken = false;  // until the helper sees a free ring
 pthread_key_t end_of_thread;
 
 bool is_free(uint32_t ring) noexcept {
@@ -86,10 +87,19 @@ ThreadState* take(uint32_t ring) noexcept {
   return &state;
 }
 
+void count_event_without_ring() noexcept {
+  wire::count_loss(
+      runtime.mapping.header()->losses[static_cast<uint32_t>(wire::SharedLoss::kNoRing)], ticks());
+}
+
 }  // namespace
 
 ThreadState* claim_thread() noexcept {
   if (!session_alive()) return nullptr;
+  if (all_taken.load(std::memory_order_relaxed)) {
+    count_event_without_ring();
+    return nullptr;
+  }
   const int kept = errno;
   for (const bool only_populated : {true, false}) {
     for (uint32_t ring = 0; ring < wire::kMaxRings; ++ring) {
@@ -103,8 +113,8 @@ ThreadState* claim_thread() noexcept {
       claimed[ring].store(false, std::memory_order_release);
     }
   }
-  wire::count_loss(
-      runtime.mapping.header()->losses[static_cast<uint32_t>(wire::SharedLoss::kNoRing)], ticks());
+  all_taken.store(true, std::memory_order_relaxed);
+  count_event_without_ring();
   errno = kept;
   return nullptr;
 }
@@ -119,10 +129,11 @@ void keep_spare_rings() noexcept {
       if (!claim(ring)) continue;
       const bool ready = make_ready(ring);
       claimed[ring].store(false, std::memory_order_release);
-      if (!ready) return;
+      if (!ready) break;
     }
     ++spare;
   }
+  if (spare > 0) all_taken.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace dprof::inject

@@ -95,7 +95,8 @@ class HookTimer {
 
 extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-exec")));
 
-// Takes a ring for the calling thread; null (and counted) when there is none.
+// Takes a ring for the calling thread; null (and counted) when there is none. After one vain look
+// at all rings no thread looks again until the helper has found a free one.
 [[gnu::noinline, gnu::cold]] ThreadState* claim_thread() noexcept;
 
 [[nodiscard]] inline ThreadState* current_thread() noexcept {
@@ -106,7 +107,8 @@ extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-
 // Once, before the session is active: what runs when a recording thread ends.
 [[nodiscard]] bool prepare_threads() noexcept;
 
-// Keeps two free rings populated, so that a thread's first event only takes one. By the helper.
+// Keeps two free rings populated, so that a thread's first event only takes one. By the helper, at
+// least each 100 ms.
 void keep_spare_rings() noexcept;
 
 }  // namespace dprof::inject
