@@ -81,10 +81,9 @@ class Report final : public Subcommand {
     app.add_option("--explain", explain_,
                    "finding K alone: how it was decided, from which rows, what would refute it")
         ->type_name("K");
-    app.add_option(
-           "--sections", sections_,
-           "what follows the findings (text), in full: "
-           "all, none, or some of ranks, phases, memory, gpu, overlap, collectives, buckets, links, messages, replay, clocks, unknown")
+    app.add_option("--sections", sections_,
+                   "what follows the findings (text), in full: all, none, or some of " +
+                       analyzer::section_words(", "))
         ->type_name("LIST");
   }
 

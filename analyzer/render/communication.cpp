@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/render/communication.h"
-
+// What is said of collectives: by kind, how much of them is hidden, DDP's buckets, slow groups, and
+// what a transfer costs by its size.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
+#include "analyzer/render/sections.h"
+#include "analyzer/render/writers.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
@@ -17,15 +21,14 @@ std::string or_blank(const std::optional<int64_t>& ns) {
   return ns ? format_duration({*ns}) : std::string();
 }
 
-std::string faint_line(const Painter& paint, std::string_view content) {
-  return paint(Style::kFaint, fmt::format("  {}", content)) + '\n';
+// What clocks cannot tell from nothing is not shown as a wait.
+std::string wait_text(const CollectiveSummary& c) {
+  if (c.bound_ns && c.wait_ns < *c.bound_ns) return "≤ " + format_duration({*c.bound_ns});
+  return format_duration({c.wait_ns});
 }
 
-TextTable overlap_table(const std::vector<RankOverlap>& ranks, double steps, const StepUnit& unit) {
-  TextTable table;
-  for (const char* title :
-       {"rank", "communication", "hidden", "wait", "transfer", "share hidden", "at best"})
-    table.add_column(title, TextTable::Align::kRight);
+Table overlap_table(const std::vector<RankOverlap>& ranks, double steps, const StepUnit& unit) {
+  Table table{"rank", "communication", "hidden", "wait", "transfer", "share hidden", "at best"};
   for (const RankOverlap& rank : ranks) {
     const auto per_step = [&](int64_t ns) { return unit.number(static_cast<double>(ns) / steps); };
     table.add_row({fmt::to_string(rank.rank), per_step(rank.communication_ns),
@@ -36,9 +39,7 @@ TextTable overlap_table(const std::vector<RankOverlap>& ranks, double steps, con
   return table;
 }
 
-std::string contention_text(const Report& report, size_t width, const Painter& paint) {
-  if (!report.contention) return {};
-  const Contention& contention = *report.contention;
+std::string contention_text(const Contention& contention) {
   const char* what = contention.of_kernels ? "kernel" : "operator";
   std::string said = fmt::format("beside a collective {}s take {:.2f} times as long ({})", what,
                                  contention.factor, plural(contention.operators, what));
@@ -50,7 +51,7 @@ std::string contention_text(const Report& report, size_t width, const Painter& p
     said += fmt::format("; beside computation transfers take {:.2f} times as long",
                         *contention.transfer_factor);
   }
-  return paragraph_of("  ", said, kIndent, width, paint, Style::kFaint);
+  return said;
 }
 
 std::string cap_text(const std::optional<int64_t>& cap) {
@@ -59,9 +60,9 @@ std::string cap_text(const std::optional<int64_t>& cap) {
 
 // "node-b (ranks 4–7): in 3 slow groups, 1.42 times as long, 2.10 ms per step, since step 40".
 std::string host_text(const SlowHost& host) {
-  std::string text = fmt::format("{} (rank{} {}): in {}, {:.2f} times as long", host.host,
-                                 host.ranks.size() == 1 ? "" : "s", rank_list(host.ranks),
-                                 plural(host.groups, "slow group"), host.ratio);
+  std::string text =
+      fmt::format("{} ({}): in {}, {:.2f} times as long", host.host, ranks_text(host.ranks),
+                  plural(host.groups, "slow group"), host.ratio);
   if (host.excess_ns > 0) text += fmt::format(", {} per step", format_duration({host.excess_ns}));
   if (host.onset_step) text += fmt::format(", since step {}", *host.onset_step);
   return text;
@@ -79,10 +80,7 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   std::vector<std::string> sentences;
   for (const SlowHost& host : slow.hosts) sentences.push_back(host_text(host));
   if (slow.hosts.empty() && !slow.suspects.empty()) {
-    std::string names;
-    for (const std::string& suspect : slow.suspects)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", suspect);
-    sentences.push_back("what they share: " + names);
+    sentences.push_back(fmt::format("what they share: {}", fmt::join(slow.suspects, ", ")));
   } else if (slow.within_only) {
     sentences.emplace_back("somewhere within these groups; the recorded groups do not tell where");
   } else if (slow.hosts.empty() && !slow.groups.empty()) {
@@ -92,129 +90,194 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   return sentences;
 }
 
-std::string slow_groups_text(const SlowLinks& slow, const TextOptions& options,
-                             const Painter& paint) {
-  TextTable table;
-  table.add_column("group", TextTable::Align::kLeft);
-  table.add_column("ranks", TextTable::Align::kLeft);
-  table.add_column("slower", TextTable::Align::kRight);
-  table.add_column("windows", TextTable::Align::kRight);
-  const size_t shown = std::min(slow.groups.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (size_t i = 0; i < shown; ++i) {
-    const SlowGroupInfo& group = slow.groups[i];
-    table.add_row({cut_to(printable(group.communicator), 36), cut_to(rank_list(group.ranks), 32),
-                   fmt::format("{:.2f} times", group.ratio), format_count(group.windows)});
+void add_slow_groups(Document& document, const SlowLinks& slow, int top) {
+  Heading heading{.title = "SLOW LINKS"};
+  if (!slow.groups.empty()) heading.remark = "against comparable groups";
+  document.add(heading);
+  if (!slow.groups.empty()) {
+    const size_t shown = shown_of(slow.groups.size(), top);
+    Table table;
+    table.add_columns(Align::kLeft, {"group", "ranks"});
+    table.add_columns(Align::kRight, {"slower", "windows"});
+    for (const SlowGroupInfo& group : std::span(slow.groups).first(shown)) {
+      table.add_row({cut_to(printable(group.communicator), 36), cut_to(rank_list(group.ranks), 32),
+                     fmt::format("{:.2f} times", group.ratio), format_count(group.windows)});
+    }
+    document.add(std::move(table));
+    say_more(document, shown, slow.groups.size());
   }
-  std::string text = paint(Style::kStrong, "SLOW LINKS");
-  text +=
-      slow.groups.empty() ? "\n" : "   against comparable groups\n" + table.render(kIndent, paint);
-  if (shown < slow.groups.size()) {
-    text += faint_line(paint, fmt::format("… and {} more (--top {})", slow.groups.size() - shown,
-                                          slow.groups.size()));
-  }
-  for (const std::string& said : slow_sentences(slow)) {
-    text += paragraph_of("  ", printable(said), kIndent, static_cast<size_t>(options.width), paint,
-                         Style::kPlain);
-  }
-  return text;
+  for (std::string& said : slow_sentences(slow)) document.add(Paragraph{.text = std::move(said)});
 }
 
-std::string fits_text(const std::vector<LinkFit>& fits, const TextOptions& options,
-                      const Painter& paint) {
-  TextTable table;
-  table.add_column("function", TextTable::Align::kLeft);
-  table.add_column("group", TextTable::Align::kLeft);
-  for (const char* title : {"latency", "bandwidth", "half at", "sizes", "calls", "off by"})
-    table.add_column(title, TextTable::Align::kRight);
-  const size_t shown = std::min(fits.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (size_t i = 0; i < shown; ++i) {
-    const LinkFit& fit = fits[i];
+void add_fits(Document& document, std::span<const LinkFit> fits) {
+  document.add(Heading{.title = "LINKS",
+                       .remark = "transfer = latency + bytes / bandwidth, fitted to the fastest"});
+  Table table;
+  table.add_columns(Align::kLeft, {"function", "group"});
+  table.add_columns(Align::kRight, {"latency", "bandwidth", "half at", "sizes", "calls", "off by"});
+  for (const LinkFit& fit : fits) {
     const std::string bandwidth =
         fit.beta_ns_per_byte > 0 ? format_bytes(std::llround(1e9 / fit.beta_ns_per_byte)) + "/s"
                                  : "unknown";
-    table.add_row({std::string(word_of(fit.function)), printable(fit.communicator),
+    table.add_row({std::string(word_of(fit.function)), fit.communicator,
                    format_duration({std::llround(fit.alpha_ns)}), bandwidth,
                    format_bytes(std::llround(fit.half_bytes)), format_count(fit.sizes),
                    format_count(fit.n), format_share(fit.residual)});
   }
-  return fmt::format("{}   transfer = latency + bytes / bandwidth, fitted to the fastest\n{}",
-                     paint(Style::kStrong, "LINKS"), table.render(kIndent, paint));
+  document.add(std::move(table));
 }
 
 }  // namespace
+
+size_t shown_of(size_t all, int top) {
+  return std::min(all, static_cast<size_t>(std::max(1, top)));
+}
+
+void say_more(Document& document, size_t shown, size_t all) {
+  if (shown < all) document.add_more(fmt::format("{} more (--top {})", all - shown, all));
+}
+
+std::vector<CollectiveSummary> dearest_collectives(const Report& report) {
+  std::vector<CollectiveSummary> dearest =
+      report.collectives.value_or(std::vector<CollectiveSummary>());
+  std::ranges::stable_sort(dearest, std::greater(), [](const CollectiveSummary& c) {
+    return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
+  });
+  return dearest;
+}
+
+Table collective_table(std::span<const CollectiveSummary> collectives,
+                       const CollectiveColumns& columns) {
+  Table table;
+  const auto column = [&](std::string_view title, Align align, auto&& cell) {
+    table.add_column(title, align, collectives, cell);
+  };
+  using Summary = CollectiveSummary;
+  column("function", Align::kLeft,
+         [](const Summary& c) { return std::string(word_of(c.function)); });
+  if (columns.group) column("group", Align::kLeft, [](const Summary& c) { return c.communicator; });
+  column("bytes", Align::kRight,
+         [](const Summary& c) { return c.bytes ? format_bytes(*c.bytes) : ""; });
+  column("calls", Align::kRight, [](const Summary& c) { return format_count(c.n); });
+  if (columns.per_step)
+    column("per step", Align::kRight, [](const Summary& c) { return per_step_text(c.per_step); });
+  column("transfer", Align::kRight,
+         [](const Summary& c) { return format_duration({c.transfer_ns}); });
+  column("wait", Align::kRight, wait_text);
+  if (columns.bandwidth) {
+    column("bus bandwidth", Align::kRight, [](const Summary& c) {
+      return c.busbw ? format_bytes(static_cast<int64_t>(*c.busbw)) + "/s" : "";
+    });
+  }
+  if (columns.last_arriver) {
+    column("last to arrive", Align::kLeft, [](const Summary& c) {
+      return c.last_arriver ? fmt::format("rank {} in {}", c.last_arriver->rank,
+                                          format_share(c.last_arriver->share))
+                            : "";
+    });
+  }
+  return table;
+}
+
+Document collective_section(const Report& report, const TextOptions& options) {
+  std::vector<CollectiveSummary> dearest = dearest_collectives(report);
+  if (dearest.empty()) return {};
+  // What happens once, at the start, costs no step anything.
+  const auto in_steps = [](const CollectiveSummary& c) { return c.per_step.value_or(1) > 0; };
+  size_t outside = 0;
+  if (!is_asked_for(options, Section::kCollectives) && std::ranges::any_of(dearest, in_steps))
+    outside = std::erase_if(dearest, [&](const CollectiveSummary& c) { return !in_steps(c); });
+  std::set<std::string> communicators;
+  for (const CollectiveSummary& c : dearest) communicators.insert(c.communicator);
+  const size_t shown = shown_of(dearest.size(), options.top);
+  CollectiveColumns columns{
+      .group = communicators.size() > 1,
+      .per_step = std::ranges::any_of(
+          dearest, [](const CollectiveSummary& c) { return c.per_step.has_value(); }),
+      .last_arriver = true};
+  Table table = collective_table(std::span(dearest).first(shown), columns);
+  if (text_width(table) > static_cast<size_t>(options.width)) {
+    columns.bandwidth = false;
+    table = collective_table(std::span(dearest).first(shown), columns);
+  }
+  Document document =
+      titled_table("COLLECTIVES", "medians per call; wait is that of the rank that waited longest",
+                   std::move(table));
+  say_more(document, shown, dearest.size());
+  if (outside > 0)
+    document.add_more(fmt::format("{} outside of steps (--sections collectives)", outside));
+  return document;
+}
 
 bool has_slow_links(const Report& report) {
   return report.slow_links &&
          !(report.slow_links->groups.empty() && report.slow_links->onsets.empty());
 }
 
-std::string overlap_section(const Report& report, const TextOptions& options,
-                            const Painter& paint) {
+Document overlap_section(const Report& report, const TextOptions& /*options*/) {
   const std::optional<int64_t> steps = steady_steps(report);
   const std::optional<MeanStep> mean = mean_step(report);
   if (!report.overlap || report.overlap->per_rank.empty() || !steps || !mean) return {};
   std::vector<RankOverlap> ranks = report.overlap->per_rank;
   if (std::ranges::none_of(ranks, [](const RankOverlap& r) { return r.communication_ns > 0; }))
     return {};
-  std::string more;
-  if (ranks.size() > kMostRanks) {
+  const size_t all = ranks.size();
+  if (all > kMostRanks) {
     std::ranges::stable_sort(ranks, std::greater(), [](const RankOverlap& r) {
       return r.exposed_wait_ns + r.exposed_transfer_ns;
     });
-    more = faint_line(paint, fmt::format("… and {} ranks with less exposed (--format json)",
-                                         ranks.size() - kMostRanks));
     ranks.resize(kMostRanks);
   }
   const StepUnit unit(mean->wall_ns);
-  return fmt::format(
-      "{}   {} per step; hidden = computation ran beside it; the rest is exposed\n{}{}{}",
-      paint(Style::kStrong, "OVERLAP"), unit.name(),
-      overlap_table(ranks, static_cast<double>(*steps), unit).render(kIndent, paint), more,
-      contention_text(report, static_cast<size_t>(options.width), paint));
+  Document document = titled_table(
+      "OVERLAP",
+      fmt::format("{} per step; hidden = computation ran beside it; the rest is exposed",
+                  unit.name()),
+      overlap_table(ranks, static_cast<double>(*steps), unit));
+  if (all > kMostRanks) {
+    document.add_more(fmt::format("{} ranks with less exposed (--format json)", all - kMostRanks));
+  }
+  if (report.contention) {
+    document.add(Paragraph{.text = contention_text(*report.contention), .style = Style::kFaint});
+  }
+  return document;
 }
 
-std::string bucket_section(const Report& report, const TextOptions& options, const Painter& paint) {
+Document bucket_section(const Report& report, const TextOptions& options) {
   if (!report.buckets || report.buckets->buckets.empty()) return {};
   const Buckets& buckets = *report.buckets;
-  TextTable table;
-  for (const char* title :
-       {"bucket", "bytes", "fill", "order", "queue", "wait", "transfer", "exposed"})
-    table.add_column(title, TextTable::Align::kRight);
-  const size_t shown =
-      std::min(buckets.buckets.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (size_t i = 0; i < shown; ++i) {
-    const BucketSummary& b = buckets.buckets[i];
+  Table table{"bucket", "bytes", "fill", "order", "queue", "wait", "transfer", "exposed"};
+  const size_t shown = shown_of(buckets.buckets.size(), options.top);
+  for (const BucketSummary& b : std::span(buckets.buckets).first(shown)) {
     table.add_row({fmt::to_string(b.bucket), b.bytes ? format_bytes(*b.bytes) : "",
                    or_blank(b.fill_delay_ns), or_blank(b.order_delay_ns),
                    or_blank(b.queue_delay_ns), format_duration({b.wait_ns}),
                    format_duration({b.transfer_ns}), format_duration({b.exposed_ns})});
   }
-  std::string text =
-      fmt::format("{}   medians; fill: until ready, order: until called, queue: until begun\n{}",
-                  paint(Style::kStrong, "BUCKETS"), table.render(kIndent, paint));
-  if (shown < buckets.buckets.size()) {
-    text += faint_line(paint, fmt::format("… and {} more (--top {})",
-                                          buckets.buckets.size() - shown, buckets.buckets.size()));
-  }
-  if (buckets.caps.empty()) return text;
+  Document document =
+      titled_table("BUCKETS", "medians; fill: until ready, order: until called, queue: until begun",
+                   std::move(table));
+  say_more(document, shown, buckets.buckets.size());
+  if (buckets.caps.empty()) return document;
   const auto best = std::ranges::min_element(buckets.caps, {}, &BucketCap::exposed_ns);
-  const std::string said = fmt::format(
-      "by the model {} are exposed as recorded, {} with a cap of {}, {} at best",
-      buckets.present_exposed_ns ? format_duration({*buckets.present_exposed_ns}) : "unknown times",
-      format_duration({best->exposed_ns}), cap_text(best->cap_bytes),
-      buckets.bound_ns ? format_duration({*buckets.bound_ns}) : "unknown");
-  text +=
-      paragraph_of("  ", said, kIndent, static_cast<size_t>(options.width), paint, Style::kPlain);
-  return text;
+  document.add(
+      Paragraph{.text = fmt::format(
+                    "by the model {} are exposed as recorded, {} with a cap of {}, {} at best",
+                    buckets.present_exposed_ns ? format_duration({*buckets.present_exposed_ns})
+                                               : "unknown times",
+                    format_duration({best->exposed_ns}), cap_text(best->cap_bytes),
+                    buckets.bound_ns ? format_duration({*buckets.bound_ns}) : "unknown")});
+  return document;
 }
 
-std::string link_section(const Report& report, const TextOptions& options, const Painter& paint) {
-  std::string text;
-  if (has_slow_links(report)) text = slow_groups_text(*report.slow_links, options, paint);
-  if (!is_asked_for(options, Section::kLinks) || !report.link_fits || report.link_fits->empty())
-    return text;
-  if (!text.empty()) text += '\n';
-  return text + fits_text(*report.link_fits, options, paint);
+Document link_section(const Report& report, const TextOptions& options) {
+  Document document;
+  if (has_slow_links(report)) add_slow_groups(document, *report.slow_links, options.top);
+  if (is_asked_for(options, Section::kLinks) && report.link_fits && !report.link_fits->empty()) {
+    const size_t shown = shown_of(report.link_fits->size(), options.top);
+    add_fits(document, std::span(*report.link_fits).first(shown));
+  }
+  return document;
 }
 
 }  // namespace dprof::analyzer

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <set>
 
-#include "analyzer/render/communication.h"
 #include "analyzer/render/evidence.h"
 #include "analyzer/render/finding_tree.h"
-#include "analyzer/render/findings.h"
+#include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
-#include "analyzer/render/replay.h"
+#include "analyzer/render/sections.h"
+#include "analyzer/render/writers.h"
 #include "analyzer/rules/rules.h"
 #include "base/format.h"
 
@@ -97,7 +97,7 @@ std::string Explainer::about() const {
 
 // Where it stands among the others: what it goes back to, or what goes back to it.
 ExplainedPart Explainer::belongs() const {
-  ExplainedPart part{.title = "WHAT BELONGS TO IT", .points = {}, .table = {}, .commands = {}};
+  ExplainedPart part{.title = "WHAT BELONGS TO IT"};
   const auto named = [&](size_t index) {
     return fmt::format("{} {}", index + 1, priced_title((*report_.findings)[index], step_ns_));
   };
@@ -114,8 +114,7 @@ ExplainedPart Explainer::belongs() const {
 }
 
 ExplainedPart Explainer::decided() const {
-  ExplainedPart part{
-      .title = "HOW IT WAS DECIDED", .points = finding_.decided_by, .table = {}, .commands = {}};
+  ExplainedPart part{.title = "HOW IT WAS DECIDED", .points = finding_.decided_by};
   const Straggler* s = straggler_of(report_, finding_);
   if (s == nullptr) return part;
   if (part.points.empty()) {
@@ -139,7 +138,7 @@ ExplainedPart Explainer::decided() const {
 // Of one rank: its parts of a step against the other ranks' medians. What differs most decides,
 // what does not differ is ruled out.
 ExplainedPart Explainer::comparison() const {
-  ExplainedPart part{.title = {}, .points = {}, .table = {}, .commands = {}};
+  ExplainedPart part;
   if (finding_.ranks.size() != 1 || !report_.breakdown) return part;
   const int rank = finding_.ranks.front();
   std::optional<MeanStep> own;
@@ -159,12 +158,9 @@ ExplainedPart Explainer::comparison() const {
   part.table.push_back({"part", fmt::format("rank {}", rank),
                         others.size() == 1 ? "the other" : "others' median", "difference"});
   std::string alike;
+  const MeanStep median = median_of(others);
   for (size_t c = 0; c < kCategories; ++c) {
-    std::vector<double> values;
-    for (const MeanStep& other : others) values.push_back(other.category_ns[c]);
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    const double usual = *middle;
+    const double usual = median.category_ns[c];
     const std::string name(title_of(static_cast<Category>(c)));
     const double difference = own->category_ns[c] - usual;
     if (std::max(own->category_ns[c], usual) < kLeastCompared * own->wall_ns) continue;
@@ -184,7 +180,7 @@ ExplainedPart Explainer::comparison() const {
 }
 
 ExplainedPart Explainer::price() const {
-  ExplainedPart part{.title = "WHAT IT COSTS", .points = {}, .table = {}, .commands = {}};
+  ExplainedPart part{.title = "WHAT IT COSTS"};
   if (!finding_.cost_ns) {
     part.points.emplace_back("no price: what it costs cannot be told from this recording");
     return part;
@@ -219,7 +215,7 @@ ExplainedPart Explainer::price() const {
 }
 
 ExplainedPart Explainer::evidence() const {
-  ExplainedPart part{.title = "EVIDENCE", .points = {}, .table = {}, .commands = {}};
+  ExplainedPart part{.title = "EVIDENCE"};
   if (finding_.evidence.empty()) return part;
   const size_t shown = std::min(kMostEvidence, finding_.evidence.size());
   part.table.push_back({"rank", "table", "rows", "when", "for", "trace"});
@@ -240,8 +236,7 @@ ExplainedPart Explainer::evidence() const {
 }
 
 ExplainedPart Explainer::refuted() const {
-  return {
-      .title = "WHAT WOULD REFUTE IT", .points = finding_.refuted_by, .table = {}, .commands = {}};
+  return {.title = "WHAT WOULD REFUTE IT", .points = finding_.refuted_by};
 }
 
 // Of the finding's family, those that found nothing here.
@@ -305,7 +300,7 @@ void Explainer::rule_out_recording(std::vector<std::string>& points) const {
 }
 
 ExplainedPart Explainer::ruled_out() const {
-  ExplainedPart part{.title = "LOOKED AT AND RULED OUT", .points = {}, .table = {}, .commands = {}};
+  ExplainedPart part{.title = "LOOKED AT AND RULED OUT"};
   if (is_seen_from_one_rank(report_)) return part;  // what speaks against it may be left out
   const Verdicts verdicts = verdicts_of(report_);
   if (report_.stragglers && report_.stragglers->empty()) {
@@ -323,6 +318,37 @@ ExplainedPart Explainer::ruled_out() const {
   return part;
 }
 
+bool is_number(std::string_view cell) {
+  return !cell.empty() && cell.find_first_of("0123456789") <= 1 &&
+         cell.find_first_of("/_") == std::string_view::npos;
+}
+
+// Columns of numbers stand to the right.
+bool is_right(const std::vector<std::vector<std::string>>& table, size_t column) {
+  return std::all_of(table.begin() + 1, table.end(), [&](const std::vector<std::string>& row) {
+    return row[column].empty() || is_number(row[column]);
+  });
+}
+
+Table table_of_cells(const std::vector<std::vector<std::string>>& rows) {
+  Table table;
+  for (size_t c = 0; c < rows.front().size(); ++c)
+    table.add_columns(is_right(rows, c) ? Align::kRight : Align::kLeft, {rows.front()[c]});
+  for (size_t r = 1; r < rows.size(); ++r) table.add_row(rows[r]);
+  return table;
+}
+
+// What follows the title.
+void add_reasons(Document& document, const Explanation& e, size_t indent) {
+  add_detail(document, e.detail, e.advice, indent);
+  for (const ExplainedPart& part : e.parts) {
+    document.add(Heading{.title = part.title});
+    if (!part.table.empty()) document.add(table_of_cells(part.table));
+    for (const std::string& point : part.points) document.add_item({.text = point});
+    if (!part.commands.empty()) document.add(Commands{part.commands});
+  }
+}
+
 }  // namespace
 
 Result<Explanation> explain(const Report& report, int64_t number, const EvidenceSources& sources) {
@@ -335,6 +361,24 @@ Result<Explanation> explain(const Report& report, int64_t number, const Evidence
       : count == 1     ? "this run has one finding: --explain 1"
                        : fmt::format("this run has findings 1 to {}", count);
   return fail(Code::kUsage, fmt::format("--explain {}: there is no such finding", number), there);
+}
+
+std::string render_text(const Explanation& e, const TextOptions& options) {
+  Document document{{Heading{.title = fmt::format("FINDING {} OF {}", e.number, e.of),
+                             .remark = e.about,
+                             .remark_style = Style::kFaint},
+                     Paragraph{.text = e.title, .style = Style::kStrong}}};
+  add_reasons(document, e, 2);
+  return write_text(document, {.width = static_cast<size_t>(std::clamp(options.width, 80, 120)),
+                               .colour = options.colour});
+}
+
+std::string render_markdown(const Explanation& e) {
+  Document document{
+      {Heading{.title = fmt::format("dprof: finding {} of {}", e.number, e.of), .level = 3},
+       Paragraph{.text = e.title, .style = Style::kStrong}, Paragraph{.text = e.about}}};
+  add_reasons(document, e, 0);
+  return write_markdown(document);
 }
 
 }  // namespace dprof::analyzer

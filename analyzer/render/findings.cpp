@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/render/findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "analyzer/render/finding_tree.h"
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
+#include "analyzer/render/sections.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
+constexpr size_t kTextIndent = 5;  // of what stands below a finding's number
 constexpr size_t kMostSymptoms = 3;
 constexpr double kWorthDoing = 0.03;  // of a step: what severity warn begins with
 
@@ -58,126 +60,65 @@ std::string no_straggler_text(const Report& report) {
                      of_step(report, named));
 }
 
-class FindingList {
- public:
-  FindingList(const Report& report, const TextOptions& options, const Painter& paint)
-      : report_(report),
-        options_(options),
-        width_(static_cast<size_t>(options.width)),
-        paint_(paint) {}
-
-  std::string render() {
-    text_ = paint_(Style::kStrong, "FINDINGS") + '\n';
-    const Verdicts verdicts = verdicts_of(report_);
-    for (const std::string& good : verdicts.good) item("✓", good, Style::kGood);
-    if (!report_.stragglers) item("?", why_no_stragglers(), Style::kPlain);
-    if (report_.findings) {
-      list();
-    } else {
-      item("?", "not computed from this run", Style::kPlain);
-    }
-    for (const std::string& unseen : verdicts.unseen) item("·", unseen, Style::kFaint);
-    if (is_seen_from_one_rank(report_))
-      item("·", "only what concerns this rank; the run's are shown without --rank", Style::kFaint);
-    replay();
-    return text_;
-  }
-
- private:
-  void item(std::string_view mark, std::string_view content, Style style) {
-    text_ += paragraph_of(fmt::format("  {}  ", mark), printable(content), kTextIndent, width_,
-                          paint_, style);
-  }
-  void paragraph(const std::string& lead, std::string_view content, size_t indent, Style style) {
-    text_ += paragraph_of(lead, printable(content), indent, width_, paint_, style);
-  }
-
-  [[nodiscard]] std::string why_no_stragglers() const {
-    return fmt::format("stragglers: not known, {}",
-                       report_.run.ranks == 1 ? "there is one rank, and nobody to compare it with"
-                                              : "the ranks of this run cannot be compared");
-  }
-
-  void list();
-  void cause(const Finding& finding, size_t number);
-  void symptoms(const FindingNode& node);
-  void replay();
-
-  const Report& report_;
-  const TextOptions& options_;
-  size_t width_;
-  const Painter& paint_;
-  std::string text_;
-};
-
-void FindingList::cause(const Finding& f, size_t number) {
-  const Style style = f.severity == FindingSeverity::kCritical ? Style::kBad
-                      : f.severity == FindingSeverity::kWarn   ? Style::kWarn
-                                                               : Style::kStrong;
-  const std::string cause = f.cause == "unknown" ? std::string() : printable(f.cause);
-  const size_t cause_width = display_width(cause) + (cause.empty() ? 0 : 2);
-  const std::vector<std::string> title =
-      wrapped(printable(priced_title(f, median_step(report_))),
-              std::max<size_t>(30, width_ - kTextIndent - cause_width));
-  const std::string indent(kTextIndent, ' ');
-  for (size_t i = 0; i < title.size(); ++i) {
-    const std::string lead = i == 0 ? pad_left(fmt::format("{}  ", number), kTextIndent) : indent;
-    const size_t used = kTextIndent + display_width(title[i]);
-    std::string end;
-    if (i == 0 && !cause.empty())
-      end = pad_left(cause, std::max(cause_width, width_ > used ? width_ - used : 0));
-    text_ += lead + paint_(style, title[i]) + paint_(Style::kFaint, end) + '\n';
-  }
-  if (!f.detail.empty()) paragraph(indent, f.detail, kTextIndent, Style::kPlain);
-  if (!f.advice.empty()) paragraph(indent + "→ ", f.advice, kTextIndent + 2, Style::kPlain);
+std::string why_no_stragglers(const Report& report) {
+  return fmt::format("stragglers: not known, {}",
+                     report.run.ranks == 1 ? "there is one rank, and nobody to compare it with"
+                                           : "the ranks of this run cannot be compared");
 }
 
-void FindingList::symptoms(const FindingNode& node) {
-  const size_t shown = std::min(kMostSymptoms, node.symptoms.size());
-  const std::string indent(kTextIndent, ' ');
-  for (size_t i = 0; i < shown; ++i) {
-    const size_t index = node.symptoms[i];
-    const std::string lead = fmt::format("{}└ {}  ", indent, index + 1);
-    paragraph(lead, "symptom: " + priced_title((*report_.findings)[index], median_step(report_)),
-              display_width(lead), Style::kFaint);
-  }
-  if (shown == node.symptoms.size()) return;
-  std::string more;
-  for (size_t i = shown; i < node.symptoms.size(); ++i)
-    more += fmt::format("{}{}", more.empty() ? "" : ", ", node.symptoms[i] + 1);
-  paragraph(
-      indent + "└ ",
-      fmt::format("and {}: {}",
-                  plural(static_cast<int64_t>(node.symptoms.size() - shown), "more symptom"), more),
-      kTextIndent + 2, Style::kFaint);
+void add_cause(Document& document, const Finding& f, size_t number, std::optional<double> step) {
+  document.add(Paragraph{.text = priced_title(f, step),
+                         .style = f.severity == FindingSeverity::kCritical ? Style::kBad
+                                  : f.severity == FindingSeverity::kWarn   ? Style::kWarn
+                                                                           : Style::kStrong,
+                         .lead = pad_left(fmt::format("{}  ", number), kTextIndent),
+                         .tail = f.cause == "unknown" ? "" : f.cause});
+  add_detail(document, f.detail, f.advice, kTextIndent);
 }
 
-void FindingList::list() {
-  const std::vector<FindingNode> nodes = finding_tree(*report_.findings);
-  const size_t shown = std::min(nodes.size(), static_cast<size_t>(std::max(0, options_.top)));
-  for (size_t i = 0; i < shown; ++i) {
-    cause((*report_.findings)[nodes[i].index], nodes[i].index + 1);
-    symptoms(nodes[i]);
+void add_symptoms(Document& document, const std::vector<Finding>& findings,
+                  const std::vector<size_t>& symptoms, std::optional<double> step) {
+  const size_t shown = std::min(kMostSymptoms, symptoms.size());
+  for (const size_t index : std::span(symptoms).first(shown)) {
+    document.add(Paragraph{.text = "symptom: " + priced_title(findings[index], step),
+                           .style = Style::kFaint,
+                           .lead = fmt::format("     └ {}  ", index + 1)});
   }
-  if (const size_t more = nodes.size() - shown; more > 0) {
-    text_ += paint_(Style::kFaint, fmt::format("  …  and {} more (--top {})", more, nodes.size())) +
-             '\n';
-  }
+  if (shown == symptoms.size()) return;
+  std::vector<size_t> numbers;
+  for (const size_t index : std::span(symptoms).subspan(shown)) numbers.push_back(index + 1);
+  document.add(Paragraph{
+      .text =
+          fmt::format("and {}: {}", plural(static_cast<int64_t>(numbers.size()), "more symptom"),
+                      fmt::join(numbers, ", ")),
+      .style = Style::kFaint,
+      .lead = "     └ "});
 }
 
-// What prices rest on: only said where it weakens them.
-void FindingList::replay() {
-  if (!report_.replay || report_.replay->accepted) return;
-  item(
-      "!",
-      fmt::format(
-          "prices are uncertain: "
-          "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
-          format_share(report_.replay->identity_error)),
-      Style::kWarn);
+void add_causes(Document& document, const Report& report, const TextOptions& options) {
+  const std::vector<FindingNode> nodes = finding_tree(*report.findings);
+  const std::optional<double> step = median_step(report);
+  const size_t shown = std::min(nodes.size(), static_cast<size_t>(std::max(0, options.top)));
+  for (const FindingNode& node : std::span(nodes).first(shown)) {
+    add_cause(document, (*report.findings)[node.index], node.index + 1, step);
+    add_symptoms(document, *report.findings, node.symptoms, step);
+  }
+  if (shown == nodes.size()) return;
+  document.add(
+      Paragraph{.text = fmt::format("and {} more (--top {})", nodes.size() - shown, nodes.size()),
+                .style = Style::kFaint,
+                .lead = "  …  ",
+                .lead_style = Style::kFaint});
 }
 
 }  // namespace
+
+void add_detail(Document& document, const std::string& detail, const std::string& advice,
+                size_t indent) {
+  const std::string lead(indent, ' ');
+  if (!detail.empty()) document.add(Paragraph{.text = detail, .lead = lead});
+  if (!advice.empty()) document.add(Paragraph{.text = advice, .lead = lead + "→ "});
+}
 
 Verdicts verdicts_of(const Report& report) {
   Verdicts verdicts;
@@ -207,9 +148,35 @@ Verdicts verdicts_of(const Report& report) {
   return verdicts;
 }
 
-std::string finding_section(const Report& report, const TextOptions& options,
-                            const Painter& paint) {
-  return FindingList(report, options, paint).render();
+Document finding_section(const Report& report, const TextOptions& options) {
+  Document document;
+  document.add(Heading{.title = "FINDINGS"});
+  const Verdicts verdicts = verdicts_of(report);
+  for (const std::string& good : verdicts.good)
+    document.add_item({.text = good, .style = Style::kGood, .mark = "✓"});
+  if (!report.stragglers) document.add_item({.text = why_no_stragglers(report), .mark = "?"});
+  if (report.findings) {
+    add_causes(document, report, options);
+  } else {
+    document.add_item({.text = "not computed from this run", .mark = "?"});
+  }
+  for (const std::string& unseen : verdicts.unseen)
+    document.add_item({.text = unseen, .style = Style::kFaint});
+  if (is_seen_from_one_rank(report)) {
+    document.add_item({.text = "only what concerns this rank; the run's are shown without --rank",
+                       .style = Style::kFaint});
+  }
+  // What prices rest on: only said where it weakens them.
+  if (report.replay && !report.replay->accepted) {
+    document.add_item(
+        {.text = fmt::format(
+             "prices are uncertain: "
+             "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
+             format_share(report.replay->identity_error)),
+         .style = Style::kWarn,
+         .mark = "!"});
+  }
+  return document;
 }
 
 }  // namespace dprof::analyzer

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/render/head.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,13 +8,12 @@
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
-#include "analyzer/render/memory_tables.h"
+#include "analyzer/render/sections.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kLabelWidth = 13;
 constexpr size_t kMostOuterEvents = 3;
 constexpr size_t kMostHungRanks = 12;
 
@@ -66,8 +64,8 @@ std::string steps_text(const Report& report) {
   for (size_t i = 0; i < std::min(kMostOuterEvents, steps.outer.size()); ++i) {
     const OuterEvent& event = steps.outer[i];
     parts.push_back(fmt::format("{} in step {} (+{})",
-                                event.kind == "other" ? "something else" : printable(event.kind),
-                                event.step, unit.text(static_cast<double>(event.extra_ns))));
+                                event.kind == "other" ? "something else" : event.kind, event.step,
+                                unit.text(static_cast<double>(event.extra_ns))));
   }
   if (steps.outer.size() > kMostOuterEvents)
     parts.push_back(fmt::format("{} more like that", steps.outer.size() - kMostOuterEvents));
@@ -93,12 +91,11 @@ std::string clock_text(const Report& report) {
                      violations);
 }
 
-std::string recording_text(const Report& report, const Painter& paint) {
+std::vector<Span> recording_text(const Report& report) {
   const int64_t lost = lost_records(report.recording);
-  const std::string lost_text = fmt::format("{} lost", format_count(lost));
-  return fmt::format("{}, {}, {}", plural(report.recording.events, "event"),
-                     lost > 0 ? paint(Style::kBad, lost_text) : lost_text,
-                     cost_text(report.recording.overhead));
+  return {{plural(report.recording.events, "event") + ", "},
+          {fmt::format("{} lost", format_count(lost)), lost > 0 ? Style::kBad : Style::kPlain},
+          {", " + cost_text(report.recording.overhead)}};
 }
 
 // Where the trace ended before a reason was found.
@@ -115,47 +112,29 @@ std::string where_it_hangs(const Hang& hang) {
   return sentence + fmt::format(" {} {}.", capitalised(ranks_text(hang.culprits)), did);
 }
 
-std::string hung_ranks(const Hang& hang, size_t width, const Painter& paint) {
-  std::string text;
-  for (size_t i = 0; i < std::min(kMostHungRanks, hang.ranks.size()); ++i) {
-    const HungRank& rank = hang.ranks[i];
-    std::string said = rank.state;
-    std::ranges::replace(said, '_', ' ');
-    if (rank.since_ns) said += fmt::format(", silent for {}", format_duration({*rank.since_ns}));
-    if (!rank.last.empty()) said += "; " + rank.last;
-    const std::string lead = fmt::format("  rank {:<5}", rank.rank);
-    text += paragraph_of(lead, printable(said), lead.size(), width, paint, Style::kPlain);
-  }
-  if (hang.ranks.size() <= kMostHungRanks) return text;
-  const auto more = static_cast<int64_t>(hang.ranks.size() - kMostHungRanks);
-  return text +
-         paint(Style::kFaint, fmt::format("  … and {} (--format json)", plural(more, "rank"))) +
-         '\n';
+std::string hung_rank_text(const HungRank& rank) {
+  std::string said = rank.state;
+  std::ranges::replace(said, '_', ' ');
+  if (rank.since_ns) said += fmt::format(", silent for {}", format_duration({*rank.since_ns}));
+  return rank.last.empty() ? said : said + "; " + rank.last;
 }
 
 }  // namespace
 
-std::string head_section(const Report& report, const TextOptions& options, const Painter& paint) {
+Document head_section(const Report& report, const TextOptions& /*options*/) {
   const RunInfo& run = report.run;
-  const std::string name = printable(run.name.empty() ? "run" : run.name);
-  const std::string gap = display_width(name) + 2 > kLabelWidth ? "   " : "";
-  std::string text =
-      fmt::format("{}{}{}\n", paint(Style::kStrong, pad_right(name, gap.empty() ? kLabelWidth : 0)),
-                  gap, run_text(report));
-  const auto labelled = [&](std::string_view label, std::string_view content) {
-    text += fmt::format("{}{}\n", paint(Style::kFaint, pad_right(label, kLabelWidth)), content);
+  FactList head{{{.label = run.name.empty() ? "run" : run.name,
+                  .said = {{run_text(report)}},
+                  .style = Style::kStrong},
+                 {.label = "clock", .said = {{clock_text(report)}}},
+                 {.label = "recording", .said = recording_text(report)}}};
+  const auto add = [&](const char* label, const std::string& said, Fact::Fit fit) {
+    if (!said.empty()) head.facts.push_back({.label = label, .said = {{said}}, .fit = fit});
   };
-  labelled("clock", clock_text(report));
-  labelled("recording", recording_text(report, paint));
-  if (const std::string said = steps_text(report); !said.empty()) labelled("steps", said);
-  if (const std::string said = memory_line(report); !said.empty())
-    text += paragraph_of(paint(Style::kFaint, pad_right("memory", kLabelWidth)), printable(said),
-                         kLabelWidth, static_cast<size_t>(options.width), paint, Style::kPlain);
-  if (run.command.empty()) return text;
-  const std::vector<std::string> command =
-      wrapped(printable(run.command), static_cast<size_t>(options.width) - kLabelWidth - 2);
-  labelled("command", command.front() + (command.size() > 1 ? " …" : ""));
-  return text;
+  add("steps", steps_text(report), Fact::Fit::kWhole);
+  add("memory", memory_line(report), Fact::Fit::kWrapped);
+  add("command", run.command, Fact::Fit::kCut);
+  return {{head}};
 }
 
 std::string hung_operation(const Hang& hang) {
@@ -169,13 +148,20 @@ std::string hang_sentence(const Hang& hang) {
   return capitalised(hang.reason) + (hang.reason.ends_with('.') ? "" : ".");
 }
 
-std::string hang_section(const Report& report, const TextOptions& options, const Painter& paint) {
+Document hang_section(const Report& report, const TextOptions& /*options*/) {
   if (!report.hang) return {};
   const Hang& hang = *report.hang;
-  const auto width = static_cast<size_t>(options.width);
-  return fmt::format("{}   {}\n", paint(Style::kBad, "HANG"), hang.state) +
-         paragraph_of("  ", printable(hang_sentence(hang)), 2, width, paint, Style::kPlain) +
-         hung_ranks(hang, width, paint);
+  Document document;
+  document.add(Heading{.title = "HANG", .remark = hang.state, .style = Style::kBad});
+  document.add(Paragraph{.text = hang_sentence(hang)});
+  const size_t shown = std::min(kMostHungRanks, hang.ranks.size());
+  for (const HungRank& rank : std::span(hang.ranks).first(shown)) {
+    document.add(
+        Paragraph{.text = hung_rank_text(rank), .lead = fmt::format("  rank {:<5}", rank.rank)});
+  }
+  if (const size_t more = hang.ranks.size() - shown; more > 0)
+    document.add_more(plural(static_cast<int64_t>(more), "rank") + " (--format json)");
+  return document;
 }
 
 }  // namespace dprof::analyzer

@@ -12,31 +12,6 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr std::string_view kReset = "\x1b[0m";
-constexpr size_t kColumnGap = 2;
-
-std::string_view escape_of(Style style) {
-  switch (style) {
-    case Style::kPlain:
-      return "";
-    case Style::kStrong:
-      return "\x1b[1m";
-    case Style::kFaint:
-      return "\x1b[2m";
-    case Style::kGood:
-      return "\x1b[32m";
-    case Style::kWarn:
-      return "\x1b[33m";
-    case Style::kBad:
-      return "\x1b[1;31m";
-    case Style::kBar:
-      return "\x1b[36m";
-    case Style::kAccent:
-      return "\x1b[35m";
-  }
-  return "";
-}
-
 // Length of the UTF-8 sequence that begins at `at`; 0 if it is not a whole and allowed one.
 size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -71,11 +46,6 @@ bool belong_together(std::string_view before, std::string_view word) {
 }
 
 }  // namespace
-
-std::string Painter::operator()(Style style, std::string_view text) const {
-  if (!colour_ || style == Style::kPlain || text.empty()) return std::string(text);
-  return fmt::format("{}{}{}", escape_of(style), text, kReset);
-}
 
 std::string printable(std::string_view text) {
   std::string result;
@@ -148,16 +118,6 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   return lines;
 }
 
-std::string paragraph_of(std::string_view lead, std::string_view text, size_t indent, size_t width,
-                         const Painter& paint, Style style) {
-  std::string result;
-  for (const std::string& part : wrapped(text, width > indent ? width - indent : 1)) {
-    result += result.empty() ? std::string(lead) : std::string(indent, ' ');
-    result += paint(style, part) + '\n';
-  }
-  return result;
-}
-
 std::string plural(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
@@ -190,57 +150,6 @@ std::string rank_list(std::vector<int> ranks) {
 
 std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
-}
-
-std::vector<size_t> TextTable::widths() const {
-  std::vector<size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.title));
-  for (const std::vector<std::string>& row : rows_) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
-  }
-  return widths;
-}
-
-size_t TextTable::width() const {
-  size_t total = 0;
-  for (const size_t width : widths()) total += width + kColumnGap;
-  return total > 0 ? total - kColumnGap : 0;
-}
-
-std::string TextTable::render(size_t indent, const Painter& paint) const {
-  const std::vector<size_t> widths = this->widths();
-  std::string text;
-  const auto line = [&](const auto& cell, Style style) {
-    std::string content(indent, ' ');
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (c > 0) content += std::string(kColumnGap, ' ');
-      const bool left = columns_[c].align == Align::kLeft;
-      content += left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
-    }
-    content.erase(content.find_last_not_of(' ') + 1);
-    text += paint(style, content) + '\n';
-  };
-  line([&](size_t c) { return columns_[c].title; }, Style::kFaint);
-  for (const std::vector<std::string>& row : rows_) {
-    line([&](size_t c) { return c < row.size() ? row[c] : std::string(); }, Style::kPlain);
-  }
-  return text;
-}
-
-std::string without_trailing_blanks(std::string_view text) {
-  std::string result;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.size(), text.find('\n', at));
-    std::string_view line = text.substr(at, end - at);
-    const bool reset = line.ends_with(kReset);
-    if (reset) line.remove_suffix(kReset.size());
-    while (line.ends_with(' ')) line.remove_suffix(1);
-    result += line;
-    if (reset) result += kReset;
-    if (end < text.size()) result += '\n';
-    at = end + 1;
-  }
-  return result;
 }
 
 }  // namespace dprof::analyzer

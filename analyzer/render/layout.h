@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laying out text for a terminal: widths in characters, colour, wrapping, bars and tables.
+// Words of a report: widths in characters, wrapping, bars, ranks; nothing that steers a terminal.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,11 @@
 
 namespace dprof::analyzer {
 
-// How the text report is laid out.
-inline constexpr size_t kIndent = 2;      // of a section's lines
-inline constexpr size_t kTextIndent = 5;  // of the text below a finding's number
-inline constexpr size_t kMostRanks = 16;  // that a table lists
-
-enum class Style : uint8_t { kPlain, kStrong, kFaint, kGood, kWarn, kBad, kBar, kAccent };
-
-// Puts terminal colours around texts, or nothing.
-class Painter {
- public:
-  explicit Painter(bool colour) : colour_(colour) {}
-  [[nodiscard]] std::string operator()(Style style, std::string_view text) const;
-
- private:
-  bool colour_;
-};
-
 // Texts from a trace may hold anything: line ends and tabs become blanks, other control characters
-// and broken UTF-8
-// '?', so that no line is torn and no terminal is steered by them.
+// and broken UTF-8 '?', so that no line is torn and no terminal is steered by them.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// Characters that the text takes on a terminal; escape sequences of Painter take none.
+// Characters that the text takes on a terminal; escape sequences take none.
 [[nodiscard]] size_t display_width(std::string_view text);
 
 // Text that was made printable; what is longer loses its end, and shows that: "batch num…".
@@ -44,10 +26,6 @@ class Painter {
 // least one line.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, size_t width);
 
-// Wrapped text, each line behind `indent` blanks, the first one behind `lead`, which is as wide.
-[[nodiscard]] std::string paragraph_of(std::string_view lead, std::string_view text, size_t indent,
-                                       size_t width, const Painter& paint, Style style);
-
 // "1 rank", "4,812 events".
 [[nodiscard]] std::string plural(int64_t count, std::string_view noun);
 
@@ -58,31 +36,5 @@ class Painter {
 // "0, 3, 5–7": ranks as people write them.
 [[nodiscard]] std::string rank_list(std::vector<int> ranks);
 [[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);  // "rank 3", "ranks 0-3, 7"
-
-// A table whose columns are as wide as their widest cell.
-class TextTable {
- public:
-  enum class Align : uint8_t { kLeft, kRight };
-
-  void add_column(std::string title, Align align) { columns_.push_back({std::move(title), align}); }
-  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-
-  // Each line ends with a newline and has no trailing blanks. Titles are faint.
-  [[nodiscard]] std::string render(size_t indent, const Painter& paint) const;
-  [[nodiscard]] size_t width() const;
-
- private:
-  struct Column {
-    std::string title;
-    Align align;
-  };
-  [[nodiscard]] std::vector<size_t> widths() const;
-
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
-// Removes blanks at the ends of lines, also before a final colour sequence.
-[[nodiscard]] std::string without_trailing_blanks(std::string_view text);
 
 }  // namespace dprof::analyzer

@@ -12,8 +12,7 @@ using ::testing::ElementsAre;
 TEST(Layout, WidthCountsCharactersAndNoEscapes) {
   EXPECT_EQ(display_width("abc"), 3u);
   EXPECT_EQ(display_width("±14 µs ██"), 9u);
-  EXPECT_EQ(display_width(Painter(true)(Style::kBad, "µs")), 2u);
-  EXPECT_EQ(Painter(false)(Style::kBad, "µs"), "µs");
+  EXPECT_EQ(display_width("\x1b[1;31mµs\x1b[0m"), 2u);
 }
 
 TEST(Layout, PrintableLeavesNothingThatSteersATerminal) {
@@ -53,24 +52,6 @@ TEST(Layout, RanksAreListedAsRuns) {
   EXPECT_EQ(rank_list({1, 0}), "0, 1");
   EXPECT_EQ(rank_list({7, 0, 1, 2, 5}), "0–2, 5, 7");
   EXPECT_EQ(rank_list({}), "");
-}
-
-TEST(Layout, TablesAlignAndEndWithoutBlanks) {
-  TextTable table;
-  table.add_column("name", TextTable::Align::kLeft);
-  table.add_column("n", TextTable::Align::kRight);
-  table.add_column("", TextTable::Align::kLeft);
-  table.add_row({"µ", "1", ""});
-  table.add_row({"all_reduce", "1,234", "mark"});
-  EXPECT_EQ(table.render(1, Painter(false)),
-            " name            n\n"
-            " µ               1\n"
-            " all_reduce  1,234  mark\n");
-  EXPECT_EQ(table.width(), 23u);
-}
-
-TEST(Layout, TrailingBlanksGoAlsoBeforeAColourEnds) {
-  EXPECT_EQ(without_trailing_blanks("a  \n\x1b[1mb \x1b[0m\n"), "a\n\x1b[1mb\x1b[0m\n");
 }
 
 }  // namespace

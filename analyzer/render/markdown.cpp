@@ -2,208 +2,161 @@
 #include "analyzer/render/markdown.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "analyzer/render/finding_tree.h"
-#include "analyzer/render/findings.h"
 #include "analyzer/render/layout.h"
-#include "analyzer/render/markdown_words.h"
 #include "analyzer/render/mean_step.h"
-#include "analyzer/render/memory_tables.h"
+#include "analyzer/render/sections.h"
+#include "analyzer/render/writers.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kLeastMarkdownShare = 0.001;  // of a step
-
-class MarkdownReport {
- public:
-  MarkdownReport(const Report& report, const MarkdownOptions& options)
-      : report_(report),
-        top_(static_cast<size_t>(std::max(1, options.top))),
-        step_ns_(median_step(report)) {}
-
-  std::string render() {
-    header();
-    hang();
-    findings();
-    breakdown();
-    collectives();
-    unknown();
-    return std::move(text_);
-  }
-
- private:
-  void line(std::string_view content = {}) { text_ += fmt::format("{}\n", content); }
-  void row(const std::vector<std::string>& cells) {
-    line(fmt::format("| {} |", fmt::join(cells, " | ")));
-  }
-  // Folded: a line to click on. Blank lines, for what is inside to be Markdown.
-  void fold(std::string_view summary) {
-    line(fmt::format("\n<details><summary>{}</summary>\n", summary));
-  }
-  void unfold() { line("\n</details>"); }
-
-  void header();
-  void hang();
-  void findings();
-  void verdicts();
-  void finding_row(size_t index, bool symptom);
-  void finding_details(const FindingNode& node);
-  void breakdown();
-  void collectives();
-  void unknown();
-
-  const Report& report_;
-  size_t top_;
-  std::optional<double> step_ns_;
-  std::string text_;
-};
-
-void MarkdownReport::header() {
-  const RunInfo& run = report_.run;
-  line(fmt::format("### dprof: {}", escaped_markdown(run.name.empty() ? "run" : run.name)));
-  line();
-  std::string about = fmt::format("{} on {}", plural(run.ranks, "rank"), plural(run.hosts, "host"));
+Document header(const Report& report) {
+  const RunInfo& run = report.run;
+  SingleLine about;
+  const auto say = [&](std::string text, Style style = Style::kPlain) {
+    about.spans.push_back({std::move(text), style});
+  };
+  say(fmt::format("{} on {}", plural(run.ranks, "rank"), plural(run.hosts, "host")));
   if (run.steps) {
-    about += fmt::format(", {} ({} steady), median step **{}**", plural(run.steps->count, "step"),
-                         format_count(steady_steps(report_).value_or(0)),
-                         format_duration({run.steps->median_ns}));
+    say(fmt::format(", {} ({} steady), median step ", plural(run.steps->count, "step"),
+                    format_count(steady_steps(report).value_or(0))));
+    say(format_duration({run.steps->median_ns}), Style::kStrong);
   } else {
-    about += ", no steps found";
+    say(", no steps found");
   }
-  about += fmt::format("; {} recorded, {} lost", plural(report_.recording.events, "event"),
-                       format_count(lost_records(report_.recording)));
-  line(about);
+  say(fmt::format("; {} recorded, {} lost", plural(report.recording.events, "event"),
+                  format_count(lost_records(report.recording))));
+  return {{Heading{.title = "dprof: " + (run.name.empty() ? "run" : run.name), .level = 3},
+           std::move(about)}};
 }
 
-void MarkdownReport::hang() {
-  if (!report_.hang) return;
-  const Hang& hang = *report_.hang;
-  line();
-  line(fmt::format("**Hang ({})** in {} of {}: culprits {}; waiting {}. {}", hang.state,
-                   escaped_markdown(word_of(hang.function)), escaped_markdown(hang.communicator),
-                   hang.culprits.empty() ? "unknown" : rank_list(hang.culprits),
-                   hang.waiting.empty() ? "none" : rank_list(hang.waiting),
-                   escaped_markdown(hang.reason)));
+Document hang_line(const Report& report) {
+  if (!report.hang) return {};
+  const Hang& hang = *report.hang;
+  return {{SingleLine{
+      {{fmt::format("Hang ({})", hang.state), Style::kStrong},
+       {fmt::format(" in {} of {}: culprits {}; waiting {}. {}", word_of(hang.function),
+                    hang.communicator, hang.culprits.empty() ? "unknown" : rank_list(hang.culprits),
+                    hang.waiting.empty() ? "none" : rank_list(hang.waiting), hang.reason)}}}}};
 }
 
-// What was found good, and what could not have been seen.
-void MarkdownReport::verdicts() {
-  const Verdicts verdicts = verdicts_of(report_);
-  if (verdicts.good.empty() && verdicts.unseen.empty()) return;
-  line();
-  for (const std::string& good : verdicts.good) line("- ✓ " + escaped_markdown(good));
-  for (const std::string& unseen : verdicts.unseen) line("- " + escaped_markdown(unseen));
+void add_finding_row(Table& table, const Report& report, size_t index, bool symptom) {
+  const Finding& f = (*report.findings)[index];
+  const std::optional<double> step_ns = median_step(report);
+  const TitleParts parts = parts_of_title(f, step_ns);
+  const std::string title =
+      parts.rest.empty() ? parts.heading : fmt::format("{}, {}", parts.heading, parts.rest);
+  table.add_row(
+      {fmt::to_string(index + 1), symptom ? "↳ " + title : title,
+       f.cost_ns ? format_ms({*f.cost_ns}) : "",
+       f.cost_ns && step_ns ? format_share(static_cast<double>(*f.cost_ns) / *step_ns) : "",
+       f.cause, symptom ? "symptom" : std::string(word_of(f.severity))});
+  if (!symptom) table.rows.back()[1].style = Style::kStrong;
 }
 
-void MarkdownReport::finding_row(size_t index, bool symptom) {
-  const Finding& f = (*report_.findings)[index];
-  const TitleParts parts = parts_of_title(f, step_ns_);
-  std::string title = escaped_markdown(parts.heading);
-  if (!parts.rest.empty()) title += ", " + escaped_markdown(parts.rest);
-  const std::string share =
-      f.cost_ns && step_ns_ ? format_share(static_cast<double>(*f.cost_ns) / *step_ns_) : "";
-  row({fmt::to_string(index + 1), symptom ? "↳ " + title : fmt::format("**{}**", title),
-       f.cost_ns ? format_ms({*f.cost_ns}) : "", share, escaped_markdown(f.cause),
-       symptom ? "symptom" : std::string(word_of(f.severity))});
-}
-
-void MarkdownReport::finding_details(const FindingNode& node) {
-  const Finding& f = (*report_.findings)[node.index];
-  if (f.detail.empty() && f.advice.empty() && f.decided_by.empty()) return;
-  const TitleParts parts = parts_of_title(f, step_ns_);
-  fold(fmt::format("{}: {}", node.index + 1, escaped_html(parts.heading)));
-  if (!f.detail.empty()) line(escaped_markdown(f.detail) + '\n');
-  if (!f.advice.empty()) line("→ " + escaped_markdown(f.advice) + '\n');
-  for (const std::string& sentence : f.decided_by) line("- " + escaped_markdown(sentence));
+Document finding_details(const Report& report, size_t index) {
+  const Finding& f = (*report.findings)[index];
+  if (f.detail.empty() && f.advice.empty() && f.decided_by.empty()) return {};
+  Fold fold{fmt::format("{}: {}", index + 1, parts_of_title(f, median_step(report)).heading)};
+  add_detail(fold.inside, f.detail, f.advice, 0);
+  List reasons;
+  for (const std::string& sentence : f.decided_by) reasons.items.push_back({sentence});
   for (const std::string& sentence : f.refuted_by)
-    line("- would refute it: " + escaped_markdown(sentence));
-  unfold();
+    reasons.items.push_back({"would refute it: " + sentence});
+  fold.inside.add(std::move(reasons));
+  return {{std::move(fold)}};
 }
 
-void MarkdownReport::findings() {
-  line();
-  line("#### Findings");
-  if (!report_.findings) {
-    line("\nNot computed from this run.");
-    return verdicts();
+Document findings(const Report& report, size_t top) {
+  Document document{{Heading{.title = "Findings"}}};
+  std::vector<FindingNode> nodes;
+  if (report.findings) nodes = finding_tree(*report.findings);
+  const std::span shown = std::span(nodes).first(std::min(top, nodes.size()));
+  if (!report.findings) {
+    document.add(Paragraph{.text = "Not computed from this run."});
+  } else if (nodes.empty()) {
+    document.add(Paragraph{.text = "None."});
+  } else {
+    Table table;
+    table.add_columns(Align::kRight, {""});
+    table.add_columns(Align::kLeft, {"finding"});
+    table.add_columns(Align::kRight, {"per step", "share"});
+    table.add_columns(Align::kLeft, {"cause", "severity"});
+    for (const FindingNode& node : shown) {
+      add_finding_row(table, report, node.index, false);
+      for (const size_t symptom : node.symptoms) add_finding_row(table, report, symptom, true);
+    }
+    document.add(std::move(table));
   }
-  if (report_.findings->empty()) line("\nNone.");
-  const std::vector<FindingNode> nodes = finding_tree(*report_.findings);
-  const size_t shown = std::min(top_, nodes.size());
-  if (shown > 0) {
-    line();
-    row({"", "finding", "per step", "share", "cause", "severity"});
-    row({"---:", "---", "---:", "---:", "---", "---"});
-  }
-  for (size_t i = 0; i < shown; ++i) {
-    finding_row(nodes[i].index, false);
-    for (const size_t symptom : nodes[i].symptoms) finding_row(symptom, true);
-  }
-  if (shown < nodes.size()) line(fmt::format("\n… and {} more.", nodes.size() - shown));
-  verdicts();
-  for (size_t i = 0; i < shown; ++i) finding_details(nodes[i]);
+  if (shown.size() < nodes.size())
+    document.add(Paragraph{.text = fmt::format("… and {} more.", nodes.size() - shown.size())});
+  // What was found good, and what could not have been seen.
+  const Verdicts verdicts = verdicts_of(report);
+  for (const std::string& good : verdicts.good) document.add_item({.text = good, .mark = "✓"});
+  for (const std::string& unseen : verdicts.unseen) document.add_item({.text = unseen});
+  for (const FindingNode& node : shown) document.add(finding_details(report, node.index));
+  return document;
 }
 
-void MarkdownReport::breakdown() {
-  const std::optional<MeanStep> mean = mean_step(report_);
-  line();
-  line("#### Where a step goes");
-  line();
-  if (!mean) return line("Not known: no breakdown could be made of this run.");
+Document breakdown(const Report& report) {
+  Document document{{Heading{.title = "Where a step goes"}}};
+  const std::optional<MeanStep> mean = mean_step(report);
+  if (!mean) {
+    document.add(Paragraph{.text = "Not known: no breakdown could be made of this run."});
+    return document;
+  }
   const StepUnit unit(mean->wall_ns);
-  row({"part", std::string(unit.name()), "share"});
-  row({"---", "---:", "---:"});
+  Table table;
+  table.add_columns(Align::kLeft, {"part"});
+  table.add_columns(Align::kRight, {unit.name(), "share"});
   for (size_t c = 0; c < kCategories; ++c) {
     const double ns = mean->category_ns[c];
-    if (ns < kLeastMarkdownShare * mean->wall_ns) continue;
-    row({std::string(title_of(static_cast<Category>(c))), unit.number(ns),
-         format_share(ns / mean->wall_ns)});
+    if (ns < kLeastShare * mean->wall_ns) continue;
+    table.add_row({std::string(title_of(static_cast<Category>(c))), unit.number(ns),
+                   format_share(ns / mean->wall_ns)});
   }
-  row({"**step**", fmt::format("**{}**", unit.number(mean->wall_ns)), ""});
-  if (const std::string memory = memory_line(report_); !memory.empty())
-    line("\nMemory: " + escaped_markdown(memory));
+  table.rows.push_back(
+      {{"step", Style::kStrong}, {unit.number(mean->wall_ns), Style::kStrong}, {""}});
+  document.add(std::move(table));
+  if (const std::string memory = memory_line(report); !memory.empty())
+    document.add(Paragraph{.text = "Memory: " + memory});
+  return document;
 }
 
-void MarkdownReport::collectives() {
-  if (!report_.collectives || report_.collectives->empty()) return;
-  std::vector<CollectiveSummary> dearest = *report_.collectives;
-  std::ranges::stable_sort(dearest, std::greater(), [](const CollectiveSummary& c) {
-    return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
-  });
-  fold("Collectives");
-  row({"function", "group", "bytes", "calls", "transfer", "wait", "bus bandwidth"});
-  row({"---", "---", "---:", "---:", "---:", "---:", "---:"});
-  const size_t shown = std::min(top_, dearest.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const CollectiveSummary& c = dearest[i];
-    const bool below = c.bound_ns && c.wait_ns < *c.bound_ns;
-    row({escaped_markdown(word_of(c.function)), escaped_markdown(c.communicator),
-         c.bytes ? format_bytes(*c.bytes) : "", format_count(c.n), format_duration({c.transfer_ns}),
-         below ? "≤ " + format_duration({*c.bound_ns}) : format_duration({c.wait_ns}),
-         c.busbw ? format_bytes(static_cast<int64_t>(*c.busbw)) + "/s" : ""});
-  }
-  if (shown < dearest.size()) line(fmt::format("\n… and {} more.", dearest.size() - shown));
-  unfold();
+Document collectives(const Report& report, size_t top) {
+  const std::vector<CollectiveSummary> dearest = dearest_collectives(report);
+  if (dearest.empty()) return {};
+  const size_t shown = std::min(top, dearest.size());
+  Fold fold{"Collectives"};
+  fold.inside.add(collective_table(std::span(dearest).first(shown), {}));
+  if (shown < dearest.size())
+    fold.inside.add(Paragraph{.text = fmt::format("… and {} more.", dearest.size() - shown)});
+  return {{std::move(fold)}};
 }
 
-void MarkdownReport::unknown() {
-  const Recording& recording = report_.recording;
-  if (recording.diagnostics.empty()) return;
-  fold("What is not known");
-  for (const Diagnostic& d : recording.diagnostics)
-    line(fmt::format("- {}: {}", escaped_markdown(d.code), escaped_markdown(d.text)));
-  unfold();
+Document unknown(const Report& report) {
+  if (report.recording.diagnostics.empty()) return {};
+  Fold fold{"What is not known"};
+  for (const Diagnostic& d : report.recording.diagnostics)
+    fold.inside.add_item({.text = fmt::format("{}: {}", d.code, d.text)});
+  return {{std::move(fold)}};
 }
 
 }  // namespace
 
 std::string render_markdown(const Report& report, const MarkdownOptions& options) {
-  return MarkdownReport(report, options).render();
+  const auto top = static_cast<size_t>(std::max(1, options.top));
+  Document document;
+  for (Document part : {header(report), hang_line(report), findings(report, top), breakdown(report),
+                        collectives(report, top), unknown(report)})
+    document.add(std::move(part));
+  return write_markdown(document);
 }
 
 }  // namespace dprof::analyzer

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -43,6 +44,20 @@ std::optional<MeanStep> mean_step(const Report& report) {
 
 std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank) {
   return mean_of(report, std::span(&rank, 1));
+}
+
+MeanStep median_of(const std::vector<MeanStep>& steps) {
+  const auto median = [&](auto&& value) {
+    std::vector<double> values;
+    for (const MeanStep& step : steps) values.push_back(value(step));
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  };
+  MeanStep step{.wall_ns = median([](const MeanStep& s) { return s.wall_ns; }), .detail_ns = {}};
+  for (size_t c = 0; c < kCategories; ++c)
+    step.category_ns[c] = median([&](const MeanStep& s) { return s.category_ns[c]; });
+  return step;
 }
 
 std::string per_step_text(std::optional<double> count) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/report/report.h"
 
@@ -25,6 +26,9 @@ struct MeanStep {
 // nullopt: no breakdown was computed, or it covers no time.
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report);
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank);
+
+// Of each part by itself; `steps` are some.
+[[nodiscard]] MeanStep median_of(const std::vector<MeanStep>& steps);
 
 // What a phase computes beside communication counts for the phase, as in the picture of a step.
 [[nodiscard]] MeanStep with_hidden_in_phases(MeanStep step);

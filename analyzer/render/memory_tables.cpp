@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/render/memory_tables.h"
-
+// What is said of memory.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "analyzer/render/layout.h"
+#include "analyzer/render/sections.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
@@ -57,10 +57,10 @@ std::string out_of_memory_text(const OutOfMemory& failed) {
   return text;
 }
 
-std::string peak_table(const Memory& memory, const Painter& paint) {
+void add_peaks(Document& document, const Memory& memory) {
   std::vector<RankMemory> ranks = memory.per_rank;
   std::erase_if(ranks, [](const RankMemory& m) { return !m.peak_allocated && !m.peak_reserved; });
-  if (ranks.empty()) return {};
+  if (ranks.empty()) return;
   const size_t all = ranks.size();
   if (all > kMostRanks) {
     std::ranges::stable_sort(ranks, std::greater(), [](const RankMemory& m) {
@@ -68,26 +68,20 @@ std::string peak_table(const Memory& memory, const Painter& paint) {
     });
     ranks.resize(kMostRanks);
   }
-  TextTable table;
-  table.add_column("rank", TextTable::Align::kRight);
-  table.add_column("of", TextTable::Align::kLeft);
-  for (const char* title : {"peak", "reserved", "steady", "headroom"})
-    table.add_column(title, TextTable::Align::kRight);
-  table.add_column("when", TextTable::Align::kLeft);
-  table.add_column("known by", TextTable::Align::kLeft);
+  Table table;
+  table.add_columns(Align::kRight, {"rank"});
+  table.add_columns(Align::kLeft, {"of"});
+  table.add_columns(Align::kRight, {"peak", "reserved", "steady", "headroom"});
+  table.add_columns(Align::kLeft, {"when", "known by"});
   for (const RankMemory& m : ranks) {
     table.add_row({fmt::to_string(m.rank), device_text(m.device), bytes_or_blank(m.peak_allocated),
                    bytes_or_blank(m.peak_reserved), bytes_or_blank(m.steady_peak_allocated),
                    bytes_or_blank(m.hard_headroom), peak_moment(m),
                    std::string(word_of(m.source))});
   }
-  std::string text = table.render(kIndent, paint);
-  if (all > kMostRanks) {
-    text += paint(Style::kFaint,
-                  fmt::format("  … and {} with less (--format json)", all - kMostRanks)) +
-            '\n';
-  }
-  return text;
+  document.add(std::move(table));
+  if (all > kMostRanks)
+    document.add_more(fmt::format("{} with less (--format json)", all - kMostRanks));
 }
 
 // "parameters 1.20 GB (40 %), activations …"; "" = unknown.
@@ -111,19 +105,19 @@ std::string uses_text(const RankMemory& peak) {
   return text;
 }
 
-std::string holder_table(const RankMemory& peak, const Painter& paint) {
-  if (peak.at_peak.empty()) return {};
-  TextTable table;
-  table.add_column("at the peak", TextTable::Align::kLeft);
-  for (const char* title : {"bytes", "blocks"}) table.add_column(title, TextTable::Align::kRight);
-  for (const char* title : {"allocated in", "by"}) table.add_column(title, TextTable::Align::kLeft);
-  for (size_t i = 0; i < std::min(kMostHolders, peak.at_peak.size()); ++i) {
-    const MemoryHolder& holder = peak.at_peak[i];
+void add_holders(Document& document, const RankMemory& peak) {
+  if (peak.at_peak.empty()) return;
+  Table table;
+  table.add_columns(Align::kLeft, {"at the peak"});
+  table.add_columns(Align::kRight, {"bytes", "blocks"});
+  table.add_columns(Align::kLeft, {"allocated in", "by"});
+  for (const MemoryHolder& holder :
+       std::span(peak.at_peak).first(std::min(kMostHolders, peak.at_peak.size()))) {
     table.add_row({std::string(title_of(holder.use)), format_bytes(holder.bytes),
-                   format_count(holder.blocks), printable(holder.phase),
+                   format_count(holder.blocks), holder.phase,
                    cut_to(printable(holder.site), kLongestSite)});
   }
-  return table.render(kIndent, paint);
+  document.add(std::move(table));
 }
 
 }  // namespace
@@ -142,7 +136,7 @@ const RankMemory* largest_peak(const Memory& memory) {
 std::string peak_moment(const RankMemory& memory) {
   std::string text = memory.peak_step ? fmt::format("step {}", *memory.peak_step) : std::string();
   if (!memory.peak_phase.empty())
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(memory.peak_phase));
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", memory.peak_phase);
   return text;
 }
 
@@ -209,30 +203,25 @@ bool has_memory_trouble(const Report& report) {
                            (report.memory->leaks && !report.memory->leaks->empty()));
 }
 
-std::string memory_section(const Report& report, const TextOptions& options, const Painter& paint) {
+Document memory_section(const Report& report, const TextOptions& options) {
   const bool in_full = is_asked_for(options, Section::kMemory);
   if (!report.memory || (!in_full && !has_memory_trouble(report))) return {};
   const Memory& memory = *report.memory;
-  const auto width = static_cast<size_t>(options.width);
-  std::string text;
-  const auto said = [&](std::string_view lead, const std::string& sentence) {
-    text +=
-        paragraph_of(lead, printable(sentence), display_width(lead), width, paint, Style::kPlain);
-  };
-  for (const std::string& trouble : memory_troubles(memory)) said("  !  ", trouble);
-  if (in_full) {
-    text += peak_table(memory, paint);
-    if (const RankMemory* peak = largest_peak(memory)) {
-      if (const std::string uses = uses_text(*peak); !uses.empty())
-        said("  ", fmt::format("rank {} at its peak: {}", peak->rank, uses));
-      text += holder_table(*peak, paint);
-    }
-    for (const std::string& remark : memory_remarks(memory)) said("  ·  ", remark);
-    if (const std::string resident = resident_text(memory); !resident.empty())
-      said("  ·  ", resident);
+  Document document;
+  document.add(Heading{.title = "MEMORY"});
+  for (const std::string& trouble : memory_troubles(memory))
+    document.add_item({.text = trouble, .mark = "!"});
+  if (!in_full) return document;
+  add_peaks(document, memory);
+  if (const RankMemory* peak = largest_peak(memory)) {
+    if (const std::string uses = uses_text(*peak); !uses.empty())
+      document.add(Paragraph{.text = fmt::format("rank {} at its peak: {}", peak->rank, uses)});
+    add_holders(document, *peak);
   }
-  if (text.empty()) return {};
-  return fmt::format("{}\n{}", paint(Style::kStrong, "MEMORY"), text);
+  for (const std::string& remark : memory_remarks(memory)) document.add_item({.text = remark});
+  if (const std::string resident = resident_text(memory); !resident.empty())
+    document.add_item({.text = resident});
+  return document;
 }
 
 }  // namespace dprof::analyzer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/render/messages.h"
+// Who sends what to whom.
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
 #include "analyzer/render/routes.h"
+#include "analyzer/render/sections.h"
 #include "base/format.h"
 #include "base/stats.h"
 
@@ -74,46 +75,38 @@ std::string duration_text(const std::optional<int64_t>& ns) {
 
 }  // namespace
 
-std::string point_to_point_section(const Report& report, const TextOptions& options,
-                                   const Painter& paint) {
+Document point_to_point_section(const Report& report, const TextOptions& options) {
   if (!report.point_to_point || report.point_to_point->empty()) return {};
   const std::vector<MessageRow> rows = rows_of(*report.point_to_point);
   std::set<std::string> communicators;
   for (const MessageRow& row : rows) communicators.insert(row.alike.communicator);
-  const bool in_steps =
-      std::ranges::any_of(rows, [](const MessageRow& r) { return r.alike.per_step.has_value(); });
-  const bool unmatched =
-      std::ranges::any_of(rows, [](const MessageRow& r) { return r.unmatched > 0; });
-
-  TextTable table;
-  table.add_column("send → recv", TextTable::Align::kLeft);
-  if (communicators.size() > 1) table.add_column("group", TextTable::Align::kLeft);
-  table.add_column("bytes", TextTable::Align::kRight);
-  table.add_column("calls", TextTable::Align::kRight);
-  if (in_steps) table.add_column("per step", TextTable::Align::kRight);
-  for (const char* title : {"transfer", "wait"}) table.add_column(title, TextTable::Align::kRight);
-  if (unmatched) table.add_column("unmatched", TextTable::Align::kRight);
-  const size_t shown = std::min(rows.size(), static_cast<size_t>(std::max(1, options.top)));
-  for (const MessageRow& row : std::span(rows).first(shown)) {
-    std::vector<std::string> cells = {row.route};
-    if (communicators.size() > 1) cells.push_back(printable(row.alike.communicator));
-    cells.push_back(row.alike.bytes ? format_bytes(*row.alike.bytes) : "");
-    cells.push_back(format_count(row.n));
-    if (in_steps) cells.push_back(per_step_text(row.alike.per_step));
-    cells.push_back(duration_text(row.transfer_ns));
-    cells.push_back(duration_text(row.wait_ns));
-    if (unmatched) cells.push_back(row.unmatched > 0 ? format_count(row.unmatched) : "");
-    table.add_row(std::move(cells));
+  const size_t shown = shown_of(rows.size(), options.top);
+  Table table;
+  const auto column = [&](std::string_view title, Align align, auto&& cell) {
+    table.add_column(title, align, std::span(rows).first(shown), cell);
+  };
+  using Row = MessageRow;
+  column("send → recv", Align::kLeft, [](const Row& row) { return row.route; });
+  if (communicators.size() > 1)
+    column("group", Align::kLeft, [](const Row& row) { return row.alike.communicator; });
+  column("bytes", Align::kRight,
+         [](const Row& row) { return row.alike.bytes ? format_bytes(*row.alike.bytes) : ""; });
+  column("calls", Align::kRight, [](const Row& row) { return format_count(row.n); });
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.alike.per_step.has_value(); })) {
+    column("per step", Align::kRight,
+           [](const Row& row) { return per_step_text(row.alike.per_step); });
   }
-  std::string text =
-      fmt::format("{}   medians; per step of each pair of ranks; the receiver's wait\n{}",
-                  paint(Style::kStrong, "POINT TO POINT"), table.render(kIndent, paint));
-  if (shown < rows.size()) {
-    text += paint(Style::kFaint,
-                  fmt::format("  … and {} more (--top {})", rows.size() - shown, rows.size())) +
-            '\n';
+  column("transfer", Align::kRight, [](const Row& row) { return duration_text(row.transfer_ns); });
+  column("wait", Align::kRight, [](const Row& row) { return duration_text(row.wait_ns); });
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.unmatched > 0; })) {
+    column("unmatched", Align::kRight,
+           [](const Row& row) { return row.unmatched > 0 ? format_count(row.unmatched) : ""; });
   }
-  return text;
+  Document document =
+      titled_table("POINT TO POINT", "medians; per step of each pair of ranks; the receiver's wait",
+                   std::move(table));
+  say_more(document, shown, rows.size());
+  return document;
 }
 
 }  // namespace dprof::analyzer

@@ -2,28 +2,16 @@
 #include "analyzer/render/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 
-#include "analyzer/render/clocks.h"
-#include "analyzer/render/communication.h"
-#include "analyzer/render/findings.h"
-#include "analyzer/render/gpu_rows.h"
-#include "analyzer/render/head.h"
 #include "analyzer/render/layout.h"
-#include "analyzer/render/memory_tables.h"
-#include "analyzer/render/messages.h"
-#include "analyzer/render/phases.h"
-#include "analyzer/render/replay.h"
-#include "analyzer/render/step_picture.h"
-#include "analyzer/render/tables.h"
-#include "analyzer/render/unknown.h"
+#include "analyzer/render/sections.h"
+#include "analyzer/render/writers.h"
 
 namespace dprof::analyzer {
 namespace {
-
-using Render = std::string (*)(const Report&, const TextOptions&, const Painter&);
 
 // What is shown without being asked for adds to the picture of a step and to the findings: the rest
 // says the same in more numbers, or matters where something is wrong with it.
@@ -31,69 +19,100 @@ bool always(const Report&) { return true; }
 bool on_request(const Report&) { return false; }
 
 struct SectionKind {
-  Render render;
+  std::string_view word;
+  SectionMaker* make;
   bool (*by_itself)(const Report&);
 };
 
 // In the order of Section.
 constexpr std::array<SectionKind, kSections> kKinds = {{
-    {rank_section, always},
-    {phase_section, always},
-    {memory_section, has_memory_trouble},
-    {gpu_rows_section, on_request},
-    {overlap_section, on_request},
-    {collective_section, always},
-    {bucket_section, on_request},
-    {link_section, has_slow_links},
-    {point_to_point_section, always},
-    {replay_section, has_slowdown},
-    {clock_section, has_clock_trouble},
-    {unknown_section, always},
+    {"ranks", rank_section, always},
+    {"phases", phase_section, always},
+    {"memory", memory_section, has_memory_trouble},
+    {"gpu", gpu_rows_section, on_request},
+    {"overlap", overlap_section, on_request},
+    {"collectives", collective_section, always},
+    {"buckets", bucket_section, on_request},
+    {"links", link_section, has_slow_links},
+    {"messages", point_to_point_section, always},
+    {"replay", replay_section, has_slowdown},
+    {"clocks", clock_section, has_clock_trouble},
+    {"unknown", unknown_section, always},
 }};
 
 // What there is beyond this text, so that nobody has to know the options by heart.
-std::string more_section(const Report& report, const TextOptions& options, const Painter& paint) {
+Document more_section(const Report& report, const TextOptions& options) {
   if (options.sections) return {};
-  std::string names;
+  std::vector<std::string_view> names;
   for (size_t s = 0; s < kSections; ++s) {
     const auto section = static_cast<Section>(s);
     if (kKinds[s].by_itself(report) || is_asked_for(options, section)) continue;
     TextOptions asked = options;
     asked.sections = {section};
-    if (!kKinds[s].render(report, asked, paint).empty())
-      names += fmt::format("{}{}", names.empty() ? "" : ",", word_of(section));
+    if (!kKinds[s].make(report, asked).empty()) names.push_back(kKinds[s].word);
   }
-  const bool explain = report.findings && !report.findings->empty();
-  if (names.empty() && !explain) return {};
-  const std::string first = explain ? "--explain 1 (how finding 1 was decided)" : "";
-  const std::string second = names.empty() ? "" : "--sections " + names;
-  const std::string_view between = first.empty() || second.empty() ? "" : " · ";
-  const std::string line = fmt::format("more: {}{}{}", first, between, second);
-  if (display_width(line) <= static_cast<size_t>(options.width))
-    return paint(Style::kFaint, line) + '\n';
-  return paint(Style::kFaint, "more: " + first) + '\n' + paint(Style::kFaint, "      " + second) +
-         '\n';
+  std::vector<std::string> offers;
+  if (report.findings && !report.findings->empty())
+    offers.emplace_back("--explain 1 (how finding 1 was decided)");
+  if (!names.empty()) offers.push_back(fmt::format("--sections {}", fmt::join(names, ",")));
+  if (offers.empty()) return {};
+  const std::string whole = fmt::format("more: {}", fmt::join(offers, " · "));
+  Document document;
+  document.add(BlankLine{});
+  if (display_width(whole) <= static_cast<size_t>(options.width)) {
+    document.add(SingleLine{{{whole, Style::kFaint}}});
+    return document;
+  }
+  document.add(SingleLine{{{"more: " + (offers.size() > 1 ? offers.front() : ""), Style::kFaint}}});
+  document.add(SingleLine{{{"      " + offers.back(), Style::kFaint}}});
+  return document;
 }
 
 }  // namespace
 
+std::string_view word_of(Section section) { return kKinds[static_cast<size_t>(section)].word; }
+
+std::string section_words(std::string_view between) {
+  std::array<std::string_view, kSections> words;
+  std::ranges::transform(kKinds, words.begin(), &SectionKind::word);
+  return fmt::format("{}", fmt::join(words, between));
+}
+
+Result<std::vector<Section>> parse_sections(std::string_view list) {
+  std::array<bool, kSections> wanted{};
+  if (list == "all") wanted.fill(true);
+  for (size_t at = 0; list != "all" && list != "none" && at <= list.size();) {
+    const size_t end = std::min(list.size(), list.find(',', at));
+    const std::string_view word = list.substr(at, end - at);
+    const auto* known = std::ranges::find(kKinds, word, &SectionKind::word);
+    if (known == kKinds.end()) {
+      return fail(Code::kUsage, fmt::format("--sections: there is no section '{}'", word),
+                  "all, none, or some of " + section_words(","));
+    }
+    wanted[static_cast<size_t>(known - kKinds.begin())] = true;
+    at = end + 1;
+  }
+  std::vector<Section> sections;
+  for (size_t s = 0; s < kSections; ++s) {
+    if (wanted[s]) sections.push_back(static_cast<Section>(s));
+  }
+  return sections;
+}
+
 std::string render_text(const Report& report, const TextOptions& options) {
   TextOptions bounded = options;
   bounded.width = std::clamp(options.width, 80, 120);
-  const Painter paint(options.colour);
-  std::string text = head_section(report, bounded, paint);
-  const auto section = [&](const std::string& content) {
-    if (!content.empty()) text += '\n' + content;
-  };
-  for (const Render render : {hang_section, step_section, finding_section})
-    section(render(report, bounded, paint));
+  Document document;
+  for (SectionMaker* make : {head_section, hang_section, step_section, finding_section})
+    document.add(make(report, bounded));
   for (size_t s = 0; s < kSections; ++s) {
     const bool wanted = is_asked_for(bounded, static_cast<Section>(s)) ||
                         (!bounded.sections && kKinds[s].by_itself(report));
-    if (wanted) section(kKinds[s].render(report, bounded, paint));
+    if (wanted) document.add(kKinds[s].make(report, bounded));
   }
-  section(more_section(report, bounded, paint));
-  return without_trailing_blanks(text);
+  document.add(more_section(report, bounded));
+  return write_text(document,
+                    {.width = static_cast<size_t>(bounded.width), .colour = options.colour});
 }
 
 }  // namespace dprof::analyzer

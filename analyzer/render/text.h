@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report for people: what happened, where a step goes, what it would gain to change what, and
+// The report as text: what happened, where a step goes, the findings, then what adds to them, and
 // what is not known.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "analyzer/render/sections.h"
 #include "analyzer/report/report.h"
+#include "base/result.h"
 
 namespace dprof::analyzer {
+
+// What follows the findings, in the order of the report.
+enum class Section : uint8_t {
+  kRanks,
+  kPhases,
+  kMemory,
+  kGpu,
+  kOverlap,
+  kCollectives,
+  kBuckets,
+  kLinks,
+  kMessages,
+  kReplay,
+  kClocks,
+  kUnknown,
+};
+inline constexpr size_t kSections = 12;
+[[nodiscard]] std::string_view word_of(Section section);            // "ranks"
+[[nodiscard]] std::string section_words(std::string_view between);  // all of them
+
+// "ranks,links" of any order; "all"; "none". In the order of the report, each once. An unknown name
+// is a usage error that lists those there are.
+Result<std::vector<Section>> parse_sections(std::string_view list);
 
 struct TextOptions {
   int width = 100;      // columns; 80 to 120 are used, whatever is asked
@@ -27,8 +52,7 @@ struct TextOptions {
          (options.sections && std::ranges::count(*options.sections, section) > 0);
 }
 
-// UTF-8, lines ended by '\n', no trailing blanks. What was not computed is left out or said to be
-// unknown, never shown as 0.
+// UTF-8, lines ended by '\n', no trailing blanks.
 [[nodiscard]] std::string render_text(const Report& report, const TextOptions& options = {});
 
 }  // namespace dprof::analyzer

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "analyzer/render/memory_tables.h"
+#include "analyzer/render/sections.h"
 #include "gui/view/accessible.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/pages/compare_page.h"

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "analyzer/render/layout.h"
-#include "analyzer/render/memory_tables.h"
+#include "analyzer/render/sections.h"
 #include "base/format.h"
 #include "gui/view/drawing/columns.h"
 #include "gui/view/drawing/texts.h"

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report says, as a tree: sections.h makes it from the typed report, writers.h writes it as
+// text for a terminal or as Markdown. Texts stand in it as they are; a writer makes them harmless
+// where it writes them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace dprof::analyzer {
+
+enum class Style : uint8_t { kPlain, kStrong, kFaint, kGood, kWarn, kBad, kBar, kAccent };
+
+struct Span {
+  std::string text;
+  Style style = Style::kPlain;
+};
+
+// Begins a section.
+struct Heading {
+  std::string title;
+  std::string remark = {};  // beside the title
+  Style style = Style::kStrong;
+  Style remark_style = Style::kPlain;
+  int level = 4;  // of Markdown
+};
+
+// "clock        one host, one clock".
+struct Fact {
+  enum class Fit : uint8_t { kWhole, kWrapped, kCut };  // what is too long for a line
+  std::string label;
+  std::vector<Span> said;
+  Fit fit = Fit::kWhole;
+  Style style = Style::kFaint;  // of the label
+};
+struct FactList {
+  std::vector<Fact> facts;
+};
+
+struct Paragraph {
+  std::string text;
+  Style style = Style::kPlain;
+  std::string lead = "  ";  // "  → ": before the first line; the others begin below its end
+  Style lead_style = Style::kPlain;
+  std::string tail = {};  // at the right end of the first line
+};
+
+// One line, never broken.
+struct SingleLine {
+  std::vector<Span> spans;
+};
+
+struct Item {
+  std::string text;
+  Style style = Style::kPlain;
+  std::string mark = "·";
+  Style mark_style = Style::kPlain;
+};
+struct List {
+  std::vector<Item> items;
+};
+
+enum class Align : uint8_t { kLeft, kRight };
+
+// Columns that are as wide as their widest cell.
+struct Table {
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<Span>> rows;
+
+  Table() = default;
+  // Columns of figures.
+  Table(std::initializer_list<std::string_view> titles) { add_columns(Align::kRight, titles); }
+
+  void add_columns(Align align, std::initializer_list<std::string_view> titles) {
+    for (const std::string_view title : titles) columns.push_back({std::string(title), align});
+  }
+  void add_row(std::vector<std::string> cells) {
+    std::vector<Span>& row = rows.emplace_back();
+    for (std::string& cell : cells) row.push_back({std::move(cell)});
+  }
+  // A column with a cell for each of `things`, which are the table's rows.
+  template <typename Things, typename Cell>
+  void add_column(std::string_view title, Align align, const Things& things, Cell&& cell) {
+    columns.push_back({std::string(title), align});
+    rows.resize(things.size());
+    for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back({cell(things[i])});
+  }
+};
+
+// Parts of a whole.
+struct Bars {
+  struct Part {
+    std::string title;
+    std::string value;
+    double share = 0;
+    std::vector<std::string> notes = {};
+    Style style = Style::kBar;
+  };
+  std::vector<Part> parts;
+};
+
+// Commands for a shell.
+struct Commands {
+  std::vector<std::string> lines;
+};
+
+// Sets apart what follows, without a heading.
+struct BlankLine {};
+
+struct Fold;  // hidden behind its summary, where the reader can open it
+
+using Block = std::variant<Heading, FactList, Paragraph, SingleLine, List, Table, Bars, Commands,
+                           BlankLine, Fold>;
+
+struct Document {
+  std::vector<Block> blocks;
+
+  [[nodiscard]] bool empty() const { return blocks.empty(); }
+  void add(Block block);
+  void add(Document other);
+  void add_item(Item item);  // to the list that ends the document, or to a new one
+  // "… and 3 more (--top 11)".
+  void add_more(const std::string& text);
+};
+
+struct Fold {
+  std::string summary;
+  Document inside = {};
+};
+
+inline void Document::add(Block block) { blocks.push_back(std::move(block)); }
+inline void Document::add(Document other) {
+  std::ranges::move(other.blocks, std::back_inserter(blocks));
+}
+
+inline void Document::add_item(Item item) {
+  if (empty() || !std::holds_alternative<List>(blocks.back())) blocks.push_back(List{});
+  std::get<List>(blocks.back()).items.push_back(std::move(item));
+}
+
+inline void Document::add_more(const std::string& text) {
+  add(Paragraph{.text = "… and " + text, .style = Style::kFaint, .lead_style = Style::kFaint});
+}
+
+// "PHASES   as marked; …", and a table of them.
+[[nodiscard]] inline Document titled_table(std::string title, std::string remark, Table table) {
+  return {{Heading{.title = std::move(title), .remark = std::move(remark)}, std::move(table)}};
+}
+
+}  // namespace dprof::analyzer

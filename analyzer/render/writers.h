@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Write a document. Texts of a trace are made harmless here: they tear no line, steer no terminal,
+// make no markup and no links.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/render/document.h"
+
+namespace dprof::analyzer {
+
+struct TextShape {
+  size_t width = 100;
+  bool colour = false;  // terminal escape sequences
+};
+
+// Lines ended by '\n', no trailing blanks. Lines are as wide as `width`, but for what cannot be
+// broken.
+[[nodiscard]] std::string write_text(const Document& document, const TextShape& shape = {});
+// Characters of a table's lines, as text.
+[[nodiscard]] size_t text_width(const Table& table);
+
+// As GitHub shows it.
+[[nodiscard]] std::string write_markdown(const Document& document);
+
+}  // namespace dprof::analyzer
