@@ -247,7 +247,7 @@ std::string Explainer::silent_rules() const {
   for (const Family& one : all_families()) {
     for (const Rule& rule : one.rules) {
       const bool fired = std::ranges::count(*report_.findings, rule.name, &Finding::rule) > 0;
-      if (rule.detect != nullptr && !fired && !family.empty() && rule.name.starts_with(family))
+      if (rule.built() && !fired && !family.empty() && rule.name.starts_with(family))
         names += fmt::format("{}{}", names.empty() ? "" : ", ", rule.name);
     }
   }

@@ -144,14 +144,14 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   finding.decided_by = v.decided_by;
   finding.refuted_by = v.refuted_by;
   if (!finding.decided_by.empty()) return;
-  finding.decided_by.push_back(fmt::format(
-      "own delay {} per step, mean over {} steady steps: its own work between meetings, less the peers' median",
-      ms(s.own_delay_ns), s.n));
-  finding.decided_by.push_back(fmt::format(
-      "cost {} ± {} (95 %): the ranks' meetings replayed with the peers' median in its place",
-      ms(s.cost_ns), ms(s.bound_ns)));
-  finding.decided_by.push_back(
-      fmt::format("it shows in {} of the steps: {}", format_share(v.share_of_steps), s.shape));
+  finding.decided_by = {
+      fmt::format(
+          "own delay {} per step, mean over {} steady steps: its own work between meetings, less the peers' median",
+          ms(s.own_delay_ns), s.n),
+      fmt::format(
+          "cost {} ± {} (95 %): the ranks' meetings replayed with the peers' median in its place",
+          ms(s.cost_ns), ms(s.bound_ns)),
+      fmt::format("it shows in {} of the steps: {}", format_share(v.share_of_steps), s.shape)};
   if (input.report.detection) {
     const Detection& d = *input.report.detection;
     finding.decided_by.push_back(fmt::format(
@@ -167,12 +167,15 @@ std::vector<Finding> straggler(const RuleInput& input) {
   std::vector<Finding> findings;
   for (const Verdict& v : input.verdicts) {
     const Straggler& s = v.straggler;
-    Finding finding = priced(input, s.cost_ns, s.confidence, s.cause);
-    if (!v.named) finding.severity = FindingSeverity::kInfo;
+    Finding finding;
+    finding.severity = v.named ? severity_of(share_of(input, s.cost_ns)) : kInfo;
     finding.title = straggler_title(input, v);
     finding.detail = straggler_detail(input, v);
     finding.advice = straggler_advice(s);
+    finding.cost_ns = s.cost_ns;
     finding.bound_ns = s.bound_ns;
+    finding.cause = s.cause;
+    finding.confidence = s.confidence;
     finding.evidence = s.evidence;
     if (s.rank) finding.ranks = s.host_ranks.empty() ? std::vector{*s.rank} : s.host_ranks;
     explain(input, v, finding);
@@ -181,62 +184,61 @@ std::vector<Finding> straggler(const RuleInput& input) {
   return findings;
 }
 
+constexpr Rule kStraggler = {
+    .name = "balance.straggler",
+    .finds =
+        "a rank's own work takes longer than its peers', and the run is longer for it; the cause says why: "
+        "gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); "
+        "the detail says since when "
+        "(S8)",
+    .costs = "counterfactual: the steps with the peers' median in that rank's place",
+    .guard = "below the detection floor; severity info where it costs too little to be named",
+    .suppressed_by = "comm.slow-group",
+    .advice = "compare that rank with another in the timeline",
+    .detect = straggler};
+
 // Waiting that no culprit explains; where there is one, it hangs below that.
-std::vector<Finding> waiting(const RuleInput& input) {
+std::optional<Measured> waiting(const RuleInput& input) {
   const int64_t steps = steady_steps(input);
   if (!input.report.overlap || steps <= 0) return {};
   std::vector<int64_t> waits;
-  for (const RankOverlap& rank : input.report.overlap->per_rank)
+  std::vector<int> ranks;
+  for (const RankOverlap& rank : input.report.overlap->per_rank) {
     waits.push_back(rank.exposed_wait_ns / steps);
+    ranks.push_back(rank.rank);
+  }
+  if (waits.size() < 2) return {};
   const int64_t cost = median_ns(waits);
-  if (waits.size() < 2 || share_of(input, cost) < kWarnShare) return {};
   int64_t explained = 0;
   for (const Verdict& v : input.verdicts) explained += v.named ? v.straggler.cost_ns : 0;
-  Finding finding = priced(input, cost, 0.5, "mixed");
-  finding.severity = FindingSeverity::kInfo;
-  finding.title = fmt::format("ranks wait for each other: {}", per_step(input, cost));
-  finding.detail =
-      explained == 0
-          ? std::string("no rank is late of its own doing in a way that lasts")
-          : fmt::format("waiting for the culprit is part of it{}",
-                        static_cast<double>(explained) < kOthersShare * static_cast<double>(cost)
-                            ? ", and less than half of it"
-                            : "");
-  finding.decided_by = {
-      fmt::format("median over {} ranks of the time in collectives before their last member came",
-                  waits.size())};
-  finding.refuted_by = {"a culprit that is named once more steps are recorded"};
-  std::vector<int> ranks;
-  for (const RankOverlap& rank : input.report.overlap->per_rank) ranks.push_back(rank.rank);
-  finding.evidence = steps_evidence(input, ranks);
-  return {std::move(finding)};
+  std::string culprit = "no rank is late of its own doing in a way that lasts";
+  if (explained != 0) culprit = "waiting for the culprit is part of it";
+  if (explained != 0 && static_cast<double>(explained) < kOthersShare * static_cast<double>(cost))
+    culprit += ", and less than half of it";
+  return Measured{.cost_ns = cost,
+                  .figures = {{"culprit", culprit}, {"waiting", waits.size()}},
+                  .evidence = steps_evidence(input, ranks)};
 }
 
-constexpr Rule kBalanceRules[] = {
-    {.name = "balance.straggler",
-     .finds =
-         "a rank's own work takes longer than its peers', and the run is longer for it; the cause says why: "
-         "gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); "
-         "the detail says since when "
-         "(S8)",
-     .severity = "counterfactual: the steps with the peers' median in that rank's place",
-     .guard = "below the detection floor; severity info where it costs too little to be named",
-     .suppressed_by = "comm.slow-group",
-     .advice = "compare that rank with another in the timeline",
-     .detect = straggler},
-    {.name = "balance.waiting",
-     .finds = "the median rank waits for others for at least 3 % of the step",
-     .severity = "info: median over ranks of the exposed wait",
-     .guard = "below 3 % of the step, or one rank",
-     .suppressed_by =
-         "balance.straggler, parallel.bubble, comm.server-bottleneck, comm.slow-group, comm.all-to-all-imbalance",
-     .advice =
-         "expected where ranks share cores; else look for jitter: other processes, uneven batches",
-     .detect = waiting},
-};
+constexpr Rule kWaiting = {
+    .name = "balance.waiting",
+    .finds = "the median rank waits for others for at least {at least} of the step",
+    .costs = "info: median over ranks of the exposed wait",
+    .guard = "below {at least} of the step, or one rank",
+    .suppressed_by =
+        "balance.straggler, parallel.bubble, comm.server-bottleneck, comm.slow-group, comm.all-to-all-imbalance",
+    .advice =
+        "expected where ranks share cores; else look for jitter: other processes, uneven batches",
+    .judged = {.cause = "mixed", .confidence = 0.5, .at_least = kWarnShare, .severity = kInfo},
+    .title = "ranks wait for each other: {cost}",
+    .detail = "{culprit}",
+    .decided_by =
+        {"median over {waiting} ranks of the time in collectives before their last member came"},
+    .refuted_by = {"a culprit that is named once more steps are recorded"},
+    .measure = waiting};
 
 }  // namespace
 
-std::span<const Rule> balance_rules() { return kBalanceRules; }
+std::vector<Rule> balance_rules() { return {kStraggler, kWaiting}; }
 
 }  // namespace dprof::analyzer

@@ -6,13 +6,12 @@
 #include <set>
 
 #include "analyzer/breakdown/time_index.h"
-#include "analyzer/rules/comm.h"
-#include "analyzer/rules/facts_support.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
-namespace dprof::analyzer::comm {
+namespace dprof::analyzer {
 namespace {
 
 constexpr double kBeside = 0.05;  // of a reduction that computation may run beside: it stands
@@ -28,9 +27,8 @@ bool exchanges(Function function) {
 }
 
 bool marks_forward(const RuleInput& input) {
-  return std::ranges::any_of(input.digests, [](const RankDigest& digest) {
-    return std::ranges::count(digest.phases, Marker::kForward, &PhaseRange::marker) > 0;
-  });
+  return std::ranges::any_of(
+      input.digests, [](const RankDigest& digest) { return has_phase(digest, Marker::kForward); });
 }
 
 // Groups of which forward needs results, so that backward may need them, too. Where nobody marks
@@ -139,9 +137,7 @@ std::vector<Standing> standing_steps(const RuleInput& input, const RankDigest& d
   return steps;
 }
 
-}  // namespace
-
-std::vector<Finding> bucket_copies(const RuleInput& input) {
+std::optional<Measured> bucket_copies(const RuleInput& input) {
   std::vector<TimeOfRank> costs;
   double copies = 0;
   bool on_device = false;
@@ -154,31 +150,18 @@ std::vector<Finding> bucket_copies(const RuleInput& input) {
     const int64_t device_ns = digest.facts.bucket_copies.total_ns / steps;
     costs.push_back({digest.rank, digest.facts.has_gpu ? device_ns : rate.ns});
   }
-  const int64_t cost = lower_median(costs);
-  if (!is_most(costs.size(), input.digests.size()) || share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.5, "compute");
-  for (const TimeOfRank& time : costs) finding.ranks.push_back(time.rank);
-  finding.title =
-      fmt::format("gradients are copied into buckets and back: {}", per_step(input, cost));
-  finding.detail = fmt::format(
-      "{} such copies per step; "
-      "a gradient that is a view of its bucket needs none, but for one pass that divides it by the number of ranks. "
-      "The cost is {}",
-      number(copies), kUpperBound);
-  finding.evidence = call_evidence(input, finding.ranks, CallKind::kBucketCopy);
-  finding.decided_by = {
-      "DDP's Reducer copies back from buckets, which it does where gradients are no views of them",
-      fmt::format("the copies take {} of {} per step, lower median over {} ranks", ms(cost),
-                  on_device ? "the device" : "the host", costs.size())};
-  finding.refuted_by = {"a run with gradient_as_bucket_view=True that is no faster"};
-  return {std::move(finding)};
+  if (!is_most(costs.size(), input.digests.size())) return {};
+  Measured measured = measured_of(costs);
+  measured.figures = {{"copies", number(copies)}, {"where", on_device ? "device" : "host"}};
+  measured.evidence = evidence_of(input, measured.ranks, CallKind::kBucketCopy);
+  return measured;
 }
 
-std::vector<Finding> blocking_wait(const RuleInput& input) {
+std::optional<Measured> blocking_wait(const RuleInput& input) {
   std::vector<int64_t> costs;
   std::vector<int> ranks;
   std::vector<const Instance*> waited;
-  size_t per_step_count = 0;
+  size_t most = 0;
   const std::vector<std::vector<Reduction>> reductions = reductions_by_digest(input);
   for (size_t position = 0; position < input.digests.size(); ++position) {
     const RankDigest& digest = input.digests[position];
@@ -188,27 +171,68 @@ std::vector<Finding> blocking_wait(const RuleInput& input) {
     ranks.push_back(digest.rank);
     for (const Standing& step : steps) {
       costs.push_back(step.cost_ns);
-      per_step_count = std::max(per_step_count, step.reductions.size());
+      most = std::max(most, step.reductions.size());
       if (ranks.size() == 1) std::ranges::copy(step.reductions, std::back_inserter(waited));
     }
   }
-  const int64_t cost = median_ns(costs);
-  if (!is_most(ranks.size(), input.digests.size()) || share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.5, "network");
-  finding.ranks = ranks;
-  finding.title =
-      fmt::format("backward waits for each reduction of gradients: {}", per_step(input, cost));
-  finding.detail = fmt::format(
-      "up to {} reductions per step are called in backward, which computes nothing beside them and goes on after; "
-      "the cost is what they transfer, {}",
-      per_step_count, kUpperBound);
-  finding.decided_by = {
-      fmt::format("computation runs beside less than {} of them, in {} of the steps or more, on {}",
-                  format_share(kBeside), format_share(kMostSteps), who(input, ranks)),
-      "their group exchanges nothing in forward: it is one of gradients, which only the optimizer reads"};
-  finding.refuted_by = {"computation of the same backward that reads a reduced tensor"};
-  finding.evidence = evidence_of(input, waited);
-  return {std::move(finding)};
+  if (!is_most(ranks.size(), input.digests.size())) return {};
+  return Measured{.cost_ns = median_ns(costs),
+                  .ranks = ranks,
+                  .figures = {{"reductions", most},
+                              {"beside", format_share(kBeside)},
+                              {"steps", format_share(kMostSteps)}},
+                  .evidence = evidence_of(input, waited)};
 }
 
-}  // namespace dprof::analyzer::comm
+}  // namespace
+
+constexpr Rule kBucketCopies = {
+    .name = "comm.bucket-copies",
+    .finds =
+        "DDP copies each gradient into its bucket and back, for at least {at least} of the step",
+    .costs = "upper bound: time of these copies, on the device where there is one",
+    .guard =
+        "gradients are views of their buckets; operators were not recorded (detail full has them)",
+    .advice =
+        "gradient_as_bucket_view=True in DistributedDataParallel: "
+        "a gradient then lives in its bucket, which also saves memory of the gradients' size",
+    .judged = {.cause = "compute", .confidence = 0.5, .at_least = kInfoShare},
+    .title = "gradients are copied into buckets and back: {cost}",
+    .detail =
+        "{copies} such copies per step; "
+        "a gradient that is a view of its bucket needs none, but for one pass that divides it by the number of ranks. "
+        "The cost is {upper bound}",
+    .decided_by =
+        {"DDP's Reducer copies back from buckets, which it does where gradients are no views of them",
+         "the copies take {ms} of the {where} per step, lower median over {n} ranks"},
+    .refuted_by = {"a run with gradient_as_bucket_view=True that is no faster"},
+    .measure = bucket_copies};
+
+constexpr Rule kBlockingWait = {
+    .name = "comm.blocking-wait",
+    .finds =
+        "backward calls reductions of gradients and stands still until each is done, though it has more to compute, in 80 % of the steps",
+    .costs =
+        "upper bound: transfers of all but the last in a backward, at most what backward computes after them",
+    .guard =
+        "fewer than two in a backward; computation goes on beside them; "
+        "groups that exchange tensors in forward, or outside of every phase, too (tensor parallelism, synchronised normalisation, FSDP): "
+        "their backward needs the result. "
+        "Waits elsewhere: which computation reads a collective's result is not recorded",
+    .suppressed_by = "comm.gloo-on-gpu",
+    .advice =
+        "no rank needs the reduced gradients before the optimizer: call with async_op=True and wait there; "
+        "in a communication hook return the future instead of waiting for it; or leave it to DistributedDataParallel; "
+        "unset TORCH_NCCL_BLOCKING_WAIT",
+    .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
+    .title = "backward waits for each reduction of gradients: {cost}",
+    .detail =
+        "up to {reductions} reductions per step are called in backward, which computes nothing beside them and goes on after; "
+        "the cost is what they transfer, {upper bound}",
+    .decided_by =
+        {"computation runs beside less than {beside} of them, in {steps} of the steps or more, on {who}",
+         "their group exchanges nothing in forward: it is one of gradients, which only the optimizer reads"},
+    .refuted_by = {"computation of the same backward that reads a reduced tensor"},
+    .measure = blocking_wait};
+
+}  // namespace dprof::analyzer

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "analyzer/rules/comm.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
-namespace dprof::analyzer::comm {
+namespace dprof::analyzer {
 namespace {
 
 constexpr double kLastBucketShare = 0.5;  // of the exposed time of all buckets
@@ -34,12 +33,6 @@ std::string cap_words(const BucketCap& cap) {
 const BucketCap* best_cap(const Buckets& buckets) {
   const auto best = std::ranges::min_element(buckets.caps, {}, &BucketCap::exposed_ns);
   return best == buckets.caps.end() ? nullptr : &*best;
-}
-
-std::vector<const Instance*> instances_of(const RuleInput& input, bool (*chosen)(const Instance&)) {
-  std::vector<const Instance*> instances = steady_instances(input);
-  std::erase_if(instances, [&](const Instance* i) { return !chosen(*i); });
-  return instances;
 }
 
 // The exposed transfers of a rank, median over ranks.
@@ -92,9 +85,70 @@ int64_t exposed_transfer_of(const BucketSummary& bucket) {
   return std::min(bucket.exposed_ns, bucket.transfer_ns);
 }
 
-}  // namespace
+bool is_of_bucket(const Instance& i) { return i.bucket.has_value(); }
+bool is_of_gradients(const Instance& i) { return reduces(i.function); }
 
-std::vector<Finding> exposed_tail(const RuleInput& input) {
+// The flag costs a walk over the graph in each step and, where it never finds any, brings nothing:
+// whether it does is seen by all parameters being in buckets that were reduced in each step.
+std::optional<Measured> find_unused(const RuleInput& input) {
+  std::vector<int> ranks;
+  for (const RankDigest& digest : input.digests) {
+    if (digest.facts.find_unused.value_or(false)) ranks.push_back(digest.rank);
+  }
+  if (ranks.empty() || !is_most(ranks.size(), input.digests.size())) return {};
+  // An all-reduce of the bitmap of used parameters: bytes or 32-bit integers.
+  const std::vector<const Instance*> bitmaps = steady_instances(input, [&](const Instance& i) {
+    if (i.function != schema::Function::kAllReduce || i.bucket || i.members.empty()) return false;
+    const schema::DataType type = record_of(input, i.members.front()).dtype;
+    return type == schema::DataType::kInt32 || type == schema::DataType::kUint8;
+  });
+  int64_t transfer = 0;
+  for (const Instance* i : bitmaps) transfer += i->transfer_ns;
+  Measured measured{.cost_ns = transfer / std::max<int64_t>(1, steady_steps(input)),
+                    .ranks = ranks,
+                    .figures = {{"bitmaps", bitmaps.size()}, {"steps", steady_steps(input)}}};
+  if (!bitmaps.empty()) measured.evidence = evidence_of(input, bitmaps);
+  return measured;
+}
+
+std::optional<Measured> no_overlap(const RuleInput& input) {
+  const std::optional<Exposed> exposed = exposed_of(input);
+  if (!exposed || exposed->hidden_share >= kOverlapNone) return {};
+  const std::vector<const Instance*> gradients = steady_instances(input, is_of_gradients);
+  const double per = ratio(gradients.size(), std::max<int64_t>(1, steady_steps(input)));
+  if (per < 0.5) return {};
+  const bool one = per < 1.5;
+  return Measured{
+      .cost_ns = exposed->hideable_ns,
+      .figures = {{"hidden", format_share(exposed->hidden_share)},
+                  {"reductions", one ? std::string("one reduction of gradients a step")
+                                     : fmt::format("{:.0f} reductions of gradients a step", per)},
+                  {"per step", fmt::format("{:.1f}", per)},
+                  {"over", exposed->ranks}},
+      .evidence = evidence_of(input, gradients),
+      .advice =
+          one ? "one bucket can only be sent when the last gradient is there: a smaller bucket_cap_mb makes several"
+              : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them before the optimizer"};
+}
+
+std::optional<Measured> order_blocked(const RuleInput& input) {
+  const std::optional<Exposed> exposed = exposed_of(input);
+  if (!input.report.buckets || !exposed) return {};
+  const std::vector<BucketSummary>& buckets = input.report.buckets->buckets;
+  const auto delay_of = [](const BucketSummary& b) { return b.order_delay_ns.value_or(0); };
+  int64_t delay = 0;
+  for (const BucketSummary& bucket : buckets) delay += delay_of(bucket);
+  if (buckets.empty() || share_of(input, delay) < kOrderShare) return {};
+  const BucketSummary& worst = *std::ranges::max_element(buckets, {}, delay_of);
+  return Measured{.cost_ns = std::min(delay, exposed->transfer_ns),
+                  .figures = {{"bucket", worst.bucket},
+                              {"worst", ms(delay_of(worst))},
+                              {"delay", ms(delay)},
+                              {"buckets", buckets.size()}},
+                  .evidence = evidence_of(input, steady_instances(input, is_of_bucket))};
+}
+
+std::optional<Measured> exposed_tail(const RuleInput& input) {
   if (!input.report.buckets || input.report.buckets->buckets.size() < 2) return {};
   const Buckets& buckets = *input.report.buckets;
   int64_t all = 0;
@@ -105,37 +159,29 @@ std::vector<Finding> exposed_tail(const RuleInput& input) {
       static_cast<double>(tail) < kLastBucketShare * static_cast<double>(all)) {
     return {};
   }
+  Measured measured{
+      .cost_ns = tail,
+      .figures = {{"last", last.bucket},
+                  {"buckets", buckets.buckets.size()},
+                  {"bytes", last.bytes ? fmt::format(" ({})", format_bytes(*last.bytes)) : ""},
+                  {"tail", ms(tail)},
+                  {"all", ms(all)}},
+      .evidence = evidence_of(input, steady_instances(input, is_of_bucket))};
   const BucketCap* best = best_cap(buckets);
-  const bool modelled = best != nullptr && buckets.present_exposed_ns;
-  const int64_t cost =
-      modelled ? std::min(all, *buckets.present_exposed_ns - best->exposed_ns) : tail;
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, modelled ? 0.6 : 0.4, "network");
-  finding.title =
-      fmt::format("the last gradient bucket hides behind nothing: {}", per_step(input, cost));
-  finding.detail = fmt::format(
-      "bucket {} of {}{} has {} of the {} of the buckets' transfers that no computation hides; the cost is {}",
-      last.bucket, buckets.buckets.size(),
-      last.bytes ? fmt::format(" ({})", format_bytes(*last.bytes)) : std::string(), ms(tail),
-      ms(all),
-      modelled ? std::string("what another size of buckets exposes less, by a model of the link")
-               : std::string(kUpperBound));
-  if (modelled) {
-    finding.advice =
-        fmt::format("{} (now {} buckets): {} exposed instead of {}, by the model", cap_words(*best),
-                    buckets.buckets.size(), ms(best->exposed_ns), ms(*buckets.present_exposed_ns));
-  }
-  finding.decided_by = {
-      fmt::format("exposed transfer, without waiting for others: {} in all buckets, {} in the last",
-                  ms(all), ms(tail))};
-  finding.refuted_by = {"a run with that bucket size that is no faster",
-                        "computation after backward that could run beside the last bucket"};
-  finding.evidence = evidence_of(
-      input, instances_of(input, [](const Instance& i) { return i.bucket.has_value(); }));
-  return {std::move(finding)};
+  if (best == nullptr || !buckets.present_exposed_ns) return measured;
+  const int64_t present = *buckets.present_exposed_ns;
+  measured.cost_ns = std::min(all, present - best->exposed_ns);
+  measured.confidence = 0.6;
+  // In place of the bound.
+  measured.figures.emplace_back(
+      "upper bound", "what another size of buckets exposes less, by a model of the link");
+  measured.advice =
+      fmt::format("{} (now {} buckets): {} exposed instead of {}, by the model", cap_words(*best),
+                  buckets.buckets.size(), ms(best->exposed_ns), ms(present));
+  return measured;
 }
 
-std::vector<Finding> small_messages(const RuleInput& input) {
+std::optional<Measured> small_messages(const RuleInput& input) {
   if (!input.report.link_fits || !input.report.collectives) return {};
   double latency_ns = 0;  // per step
   double all = 0;
@@ -163,23 +209,18 @@ std::vector<Finding> small_messages(const RuleInput& input) {
   // One call stays; what is hidden costs nothing.
   const int64_t cost =
       std::min(rounded(latency_ns * (small - 1) / std::max(1.0, small)), exposed->transfer_ns);
-  if (share_of(input, rounded(latency_ns)) < kWarnShare || share_of(input, cost) < kInfoShare)
-    return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title = fmt::format("{:.0f} small collectives a step pay latency, not bandwidth: {}",
-                              small, per_step(input, cost));
-  finding.detail = fmt::format("{}; the cost is {}", words, kUpperBound);
-  finding.decided_by = {
-      fmt::format("{:.0f} of {:.0f} collectives a step are below half of the bandwidth", small,
-                  all),
-      fmt::format("their fitted latency is {} per step", ms(rounded(latency_ns)))};
-  finding.refuted_by = {"a run in which they are put together that is no faster"};
-  finding.evidence = evidence_of(
-      input, instances_of(input, [](const Instance& i) { return i.bytes.value_or(0) > 0; }));
-  return {std::move(finding)};
+  if (share_of(input, rounded(latency_ns)) < kWarnShare) return {};
+  return Measured{.cost_ns = cost,
+                  .figures = {{"small", fmt::format("{:.0f}", small)},
+                              {"all", fmt::format("{:.0f}", all)},
+                              {"first", words},
+                              {"latency", ms(rounded(latency_ns))}},
+                  .evidence = evidence_of(input, steady_instances(input, [](const Instance& i) {
+                                            return i.bytes.value_or(0) > 0;
+                                          }))};
 }
 
-std::vector<Finding> link_saturated(const RuleInput& input) {
+std::optional<Measured> link_saturated(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
   if (!exposed || !input.report.collectives) return {};
   double transfer_ns = 0;  // per step, of gradients
@@ -199,167 +240,197 @@ std::vector<Finding> link_saturated(const RuleInput& input) {
       efficiency / transfer_ns < kFullLink) {
     return {};
   }
-  const auto cost = rounded(kHalfOfBytes * static_cast<double>(exposed->transfer_ns));
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.5, "network");
-  finding.title = fmt::format("the link is full: gradients move for longer than backward lasts, {}",
-                              per_step(input, cost));
-  finding.detail = fmt::format(
-      "{} a step take {}, backward {}; no size of buckets hides that. "
-      "The cost is what half of the bytes would expose less, {}",
-      format_bytes(rounded(bytes)), ms(rounded(transfer_ns)), ms(backward), kUpperBound);
-  finding.decided_by = {fmt::format("transfers of gradients {} against backward {}",
-                                    ms(rounded(transfer_ns)), ms(backward)),
-                        fmt::format("at {} of the best bandwidth of their size",
-                                    format_share(efficiency / transfer_ns))};
-  finding.refuted_by = {"a run with 16-bit gradients that is no faster",
-                        "a test of the network that reaches far more than these collectives do"};
-  finding.evidence = evidence_of(
-      input, instances_of(input, [](const Instance& i) { return reduces(i.function); }));
-  return {std::move(finding)};
+  return Measured{.cost_ns = rounded(kHalfOfBytes * static_cast<double>(exposed->transfer_ns)),
+                  .figures = {{"bytes", format_bytes(rounded(bytes))},
+                              {"transfer", ms(rounded(transfer_ns))},
+                              {"backward", ms(backward)},
+                              {"efficiency", format_share(efficiency / transfer_ns)}},
+                  .evidence = evidence_of(input, steady_instances(input, is_of_gradients))};
 }
 
-std::vector<Finding> no_overlap(const RuleInput& input) {
-  const std::optional<Exposed> exposed = exposed_of(input);
-  if (!exposed || exposed->hidden_share >= kOverlapNone) return {};
-  const std::vector<const Instance*> gradients =
-      instances_of(input, [](const Instance& i) { return reduces(i.function); });
-  const auto per = static_cast<double>(gradients.size()) /
-                   static_cast<double>(std::max<int64_t>(1, steady_steps(input)));
-  const int64_t cost = exposed->hideable_ns;
-  if (per < 0.5 || share_of(input, cost) < kInfoShare) return {};
-  const bool one = per < 1.5;
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title = fmt::format("communication and computation never run side by side: {}",
-                              per_step(input, cost));
-  finding.detail = fmt::format("{} of the communication is hidden, with {}; the cost is {}",
-                               format_share(exposed->hidden_share),
-                               one ? std::string("one reduction of gradients a step")
-                                   : fmt::format("{:.0f} reductions of gradients a step", per),
-                               kUpperBound);
-  finding.advice =
-      one ? "one bucket can only be sent when the last gradient is there: a smaller bucket_cap_mb makes several"
-          : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them before the optimizer";
-  finding.decided_by = {
-      fmt::format("overlap {} over {} ranks, {:.1f} reductions a step",
-                  format_share(exposed->hidden_share), exposed->ranks, per),
-      fmt::format("{} of the exposed transfer had computation left that could have hidden it",
-                  ms(cost))};
-  finding.refuted_by = {"computation after the first gradients that needs all of them"};
-  finding.evidence = evidence_of(input, gradients);
-  return {std::move(finding)};
-}
-
-std::vector<Finding> order_blocked(const RuleInput& input) {
-  const std::optional<Exposed> exposed = exposed_of(input);
-  if (!input.report.buckets || !exposed) return {};
-  int64_t delay = 0;
-  const BucketSummary* worst = nullptr;
-  for (const BucketSummary& bucket : input.report.buckets->buckets) {
-    const int64_t own = bucket.order_delay_ns.value_or(0);
-    delay += own;
-    if (worst == nullptr || own > worst->order_delay_ns.value_or(0)) worst = &bucket;
-  }
-  if (worst == nullptr || share_of(input, delay) < kOrderShare) return {};
-  const int64_t cost = std::min(delay, exposed->transfer_ns);
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title =
-      fmt::format("gradient buckets are ready and wait for their turn: {}", per_step(input, cost));
-  finding.detail =
-      fmt::format("bucket {} is ready {} before it may be sent; {} in all; the cost is {}",
-                  worst->bucket, ms(worst->order_delay_ns.value_or(0)), ms(delay), kUpperBound);
-  finding.decided_by = {fmt::format("from ready until called, summed over {} buckets: {}",
-                                    input.report.buckets->buckets.size(), ms(delay))};
-  finding.refuted_by = {
-      "a run with parameters made in the order in which forward uses them that is no faster"};
-  finding.evidence = evidence_of(
-      input, instances_of(input, [](const Instance& i) { return i.bucket.has_value(); }));
-  return {std::move(finding)};
-}
-
-// The flag costs a walk over the graph in each step and, where it never finds any, brings nothing:
-// whether it does is seen by all parameters being in buckets that were reduced in each step.
-std::vector<Finding> find_unused(const RuleInput& input) {
-  std::vector<int> ranks;
-  for (const RankDigest& digest : input.digests) {
-    if (digest.facts.find_unused.value_or(false)) ranks.push_back(digest.rank);
-  }
-  if (ranks.empty() || !is_most(ranks.size(), input.digests.size())) return {};
-  // An all-reduce of the bitmap of used parameters: bytes or 32-bit integers.
-  const std::vector<const Instance*> instances = instances_of(input, [](const Instance& i) {
-    return i.function == schema::Function::kAllReduce && !i.bucket;
-  });
-  std::vector<const Instance*> bitmaps;
-  int64_t transfer = 0;
-  for (const Instance* i : instances) {
-    if (i->members.empty()) continue;
-    const schema::DataType type = record_of(input, i->members.front()).dtype;
-    if (type != schema::DataType::kInt32 && type != schema::DataType::kUint8) continue;
-    bitmaps.push_back(i);
-    transfer += i->transfer_ns;
-  }
-  const int64_t cost = transfer / std::max<int64_t>(1, steady_steps(input));
-  Finding finding = priced(input, cost, 0.5, "network");
-  finding.ranks = ranks;
-  finding.title = fmt::format("find_unused_parameters is on: {}", per_step(input, cost));
-  finding.detail = fmt::format(
-      "{} reductions of the map of used parameters in {} steps; "
-      "the walk over the graph in each step comes on top, and buckets are never put in order of use",
-      bitmaps.size(), steady_steps(input));
-  finding.decided_by = {"DDP's Reducer was seen at searching the graph for unused parameters"};
-  finding.refuted_by = {"a model whose branches use other parameters in other steps"};
-  finding.evidence = bitmaps.empty() ? steps_evidence(input, ranks) : evidence_of(input, bitmaps);
-  return {std::move(finding)};
-}
-
-std::vector<Finding> contention(const RuleInput& input) {
+std::optional<Measured> contention(const RuleInput& input) {
   if (!input.report.contention) return {};
   const Contention& c = *input.report.contention;
   // A factor within the operators' spread is no factor.
-  if (c.factor <= kContention || c.factor - 1 <= c.spread ||
-      share_of(input, c.hidden_cost_ns) < kInfoShare) {
-    return {};
-  }
-  Finding finding = priced(input, c.hidden_cost_ns, 0.4, "network");
-  finding.title = fmt::format("collectives slow the computation beside them: {}",
-                              per_step(input, c.hidden_cost_ns));
-  finding.detail = fmt::format("operators take {:.2f} times as long beside a collective; {}",
-                               c.factor, kUpperBound);
+  if (c.factor <= kContention || c.factor - 1 <= c.spread) return {};
   const bool gpu =
       std::ranges::any_of(input.digests, [](const RankDigest& d) { return !d.gpu.empty(); });
-  finding.advice =
-      gpu ? "fewer channels for NCCL (NCCL_MAX_CTAS), a stream of lower priority for it, larger chunks of computation"
-          : "keep a core for the communication's threads: fewer threads for operators "
-            "(OMP_NUM_THREADS), or ranks bound to cores";
-  finding.decided_by = {fmt::format(
-      "median of {} operators that ran both beside collectives and alone: {:.2f}, spread {:.2f}",
-      c.operators, c.factor, c.spread)};
-  finding.refuted_by = {"a run without collectives in which the same operators take as long"};
   std::vector<int> ranks;
   for (const RankDigest& digest : input.digests) ranks.push_back(digest.rank);
-  finding.evidence = steps_evidence(input, ranks);
-  return {std::move(finding)};
+  return Measured{
+      .cost_ns = c.hidden_cost_ns,
+      .figures = {{"factor", fmt::format("{:.2f}", c.factor)},
+                  {"spread", fmt::format("{:.2f}", c.spread)},
+                  {"operators", c.operators}},
+      .evidence = steps_evidence(input, ranks),
+      .advice =
+          gpu ? "fewer channels for NCCL (NCCL_MAX_CTAS), a stream of lower priority for it, larger chunks of computation"
+              : "keep a core for the communication's threads: fewer threads for operators "
+                "(OMP_NUM_THREADS), or ranks bound to cores"};
 }
 
-std::vector<Finding> exposed_transfer(const RuleInput& input) {
+std::optional<Measured> exposed_transfer(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
-  if (!exposed || share_of(input, exposed->transfer_ns) < kInfoShare) return {};
-  const int64_t cost = exposed->transfer_ns;
-  Finding finding = priced(input, cost, 0.3, "network");
-  finding.title = fmt::format("transfers that nothing hides: {}", per_step(input, cost));
-  finding.detail = fmt::format("{} of the communication is hidden; the cost is {}",
-                               format_share(exposed->hidden_share), kUpperBound);
-  finding.advice = transfer_advice(input.report);
-  finding.decided_by = {fmt::format(
-      "median over {} ranks of the time in which a collective moved data after its last member had come and no computation ran beside it: "
-      "{}",
-      exposed->ranks, ms(cost))};
-  finding.refuted_by = {
-      "a run with the collectives taken out, or on a faster network, that is no faster"};
-  finding.evidence =
-      evidence_of(input, instances_of(input, [](const Instance& i) { return i.comparable; }));
-  return {std::move(finding)};
+  if (!exposed) return {};
+  return Measured{
+      .cost_ns = exposed->transfer_ns,
+      .figures = {{"hidden", format_share(exposed->hidden_share)}, {"over", exposed->ranks}},
+      .evidence = evidence_of(
+          input, steady_instances(input, [](const Instance& i) { return i.comparable; })),
+      .advice = transfer_advice(input.report)};
 }
 
-}  // namespace dprof::analyzer::comm
+}  // namespace
+
+constexpr Rule kFindUnused = {
+    .name = "comm.find-unused",
+    .finds = "DDP searches the graph for unused parameters in each step",
+    .costs = "transfers of the map of used parameters; the search itself is not recorded",
+    .guard = "the flag was not seen at work on most ranks",
+    .advice =
+        "find_unused_parameters=False where every parameter gets a gradient; "
+        "static_graph=True where the graph never changes",
+    .judged = {.cause = "network", .confidence = 0.5},
+    .title = "find_unused_parameters is on: {cost}",
+    .detail =
+        "{bitmaps} reductions of the map of used parameters in {steps} steps; "
+        "the walk over the graph in each step comes on top, and buckets are never put in order of use",
+    .decided_by = {"DDP's Reducer was seen at searching the graph for unused parameters"},
+    .refuted_by = {"a model whose branches use other parameters in other steps"},
+    .measure = find_unused};
+
+constexpr Rule kNoOverlap = {
+    .name = "comm.no-overlap",
+    .finds =
+        "less than 5 % of the communication is hidden, although computation was left to hide it",
+    .costs = "upper bound: the part of the exposed transfer that could be hidden",
+    .guard = "no reduction of gradients in the steps; below {at least} of the step",
+    .suppressed_by =
+        "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.blocking-wait, host.false-dependency",
+    .advice = "reduce during backward",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "communication and computation never run side by side: {cost}",
+    .detail =
+        "{hidden} of the communication is hidden, with {reductions}; the cost is {upper bound}",
+    .decided_by = {"overlap {hidden} over {over} ranks, {per step} reductions a step",
+                   "{ms} of the exposed transfer had computation left that could have hidden it"},
+    .refuted_by = {"computation after the first gradients that needs all of them"},
+    .measure = no_overlap};
+
+constexpr Rule kOrderBlocked = {
+    .name = "comm.order-blocked",
+    .finds = "buckets are ready and wait for lower ones for at least 2 % of the step, summed",
+    .costs = "upper bound: that time, at most the exposed transfer",
+    .guard = "when buckets were ready was not recorded; below {at least} of the step",
+    .suppressed_by = "comm.find-unused",
+    .advice =
+        "make the layers in the order in which forward uses them; "
+        "no find_unused_parameters, so that DDP can put buckets in order; static_graph=True",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "gradient buckets are ready and wait for their turn: {cost}",
+    .detail =
+        "bucket {bucket} is ready {worst} before it may be sent; {delay} in all; the cost is {upper bound}",
+    .decided_by = {"from ready until called, summed over {buckets} buckets: {delay}"},
+    .refuted_by =
+        {"a run with parameters made in the order in which forward uses them that is no faster"},
+    .measure = order_blocked};
+
+constexpr Rule kExposedTail = {
+    .name = "comm.exposed-tail",
+    .finds =
+        "buckets' transfers are exposed for at least 3 % of the step, at least half of it in the last one",
+    .costs =
+        "by the model of buckets: present exposure less that of the best cap; "
+        "without a model the last bucket's exposed transfer, an upper bound",
+    .guard =
+        "one bucket; the best cap gains less than {at least}; waiting for other ranks does not count",
+    .suppressed_by =
+        "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.no-overlap, "
+        "comm.order-blocked, comm.small-messages",
+    .advice = "smaller buckets (bucket_cap_mb), so that the last one is sent sooner and is smaller",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "the last gradient bucket hides behind nothing: {cost}",
+    .detail =
+        "bucket {last} of {buckets}{bytes} has {tail} of the {all} of the buckets' transfers that no computation hides; the cost is {upper bound}",
+    .decided_by =
+        {"exposed transfer, without waiting for others: {all} in all buckets, {tail} in the last"},
+    .refuted_by = {"a run with that bucket size that is no faster",
+                   "computation after backward that could run beside the last bucket"},
+    .measure = exposed_tail};
+
+constexpr Rule kSmallMessages = {
+    .name = "comm.small-messages",
+    .finds =
+        "half of the collectives of a step are smaller than the size at which half of the bandwidth is reached, and their latency is 3 % of the step",
+    .costs = "upper bound: the latency of all but one of them, at most the exposed transfer",
+    .guard = "no fitted link; fewer than two collectives a step",
+    .suppressed_by =
+        "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.small-collectives",
+    .advice =
+        "fewer and larger collectives: a larger bucket_cap_mb, one call for many tensors "
+        "(coalescing), small tensors in one flat one",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "{small} small collectives a step pay latency, not bandwidth: {cost}",
+    .detail = "{first}; the cost is {upper bound}",
+    .decided_by = {"{small} of {all} collectives a step are below half of the bandwidth",
+                   "their fitted latency is {latency} per step"},
+    .refuted_by = {"a run in which they are put together that is no faster"},
+    .measure = small_messages};
+
+constexpr Rule kLinkSaturated = {
+    .name = "comm.link-saturated",
+    .finds =
+        "gradients move for longer than backward lasts, at 80 % of the best bandwidth of their size or more",
+    .costs = "upper bound: half of the exposed transfer, as for half of the bytes",
+    .guard = "transfers shorter than backward; low bandwidth (comm.low-bandwidth)",
+    .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group",
+    .advice =
+        "16-bit gradients (a communication hook), gradient accumulation with no_sync, a larger batch, a faster network",
+    .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
+    .title = "the link is full: gradients move for longer than backward lasts, {cost}",
+    .detail =
+        "{bytes} a step take {transfer}, backward {backward}; no size of buckets hides that. "
+        "The cost is what half of the bytes would expose less, {upper bound}",
+    .decided_by = {"transfers of gradients {transfer} against backward {backward}",
+                   "at {efficiency} of the best bandwidth of their size"},
+    .refuted_by = {"a run with 16-bit gradients that is no faster",
+                   "a test of the network that reaches far more than these collectives do"},
+    .measure = link_saturated};
+
+constexpr Rule kSlowedByCollectives = {
+    .name = "comm.contention",
+    .finds = "operators take 1.15 times as long beside a collective, or more",
+    .costs = "upper bound: computation beside collectives, less what it takes alone",
+    .guard = "a factor within the operators' own spread; below {at least} of the step",
+    .advice = "fewer channels for the communication, or cores of its own",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "collectives slow the computation beside them: {cost}",
+    .detail = "operators take {factor} times as long beside a collective; {upper bound}",
+    .decided_by =
+        {"median of {operators} operators that ran both beside collectives and alone: {factor}, spread {spread}"},
+    .refuted_by = {"a run without collectives in which the same operators take as long"},
+    .measure = contention};
+
+constexpr Rule kExposedTransfer = {
+    .name = "comm.exposed-transfer",
+    .finds = "transfers that no computation hides, of any kind",
+    .costs = "upper bound: median over ranks of the exposed transfer",
+    .guard = "below {at least} of the step",
+    .suppressed_by =
+        "comm.gloo-on-gpu, comm.slow-group, comm.sync-each-microbatch, comm.server-bottleneck, "
+        "comm.no-overlap, comm.order-blocked, comm.exposed-tail, comm.small-messages, "
+        "comm.link-saturated, comm.low-bandwidth, comm.buffer-broadcast, comm.small-collectives, "
+        "comm.gather-exposed, comm.all-to-all-imbalance, comm.blocking-wait, "
+        "host.false-dependency, parallel.bubble",
+    .advice = "more overlap, or fewer bytes",
+    .judged = {.cause = "network", .confidence = 0.3, .at_least = kInfoShare},
+    .title = "transfers that nothing hides: {cost}",
+    .detail = "{hidden} of the communication is hidden; the cost is {upper bound}",
+    .decided_by =
+        {"median over {over} ranks of the time in which a collective moved data after its last member had come and no computation ran beside it: "
+         "{ms}"},
+    .refuted_by =
+        {"a run with the collectives taken out, or on a faster network, that is no faster"},
+    .measure = exposed_transfer};
+
+}  // namespace dprof::analyzer

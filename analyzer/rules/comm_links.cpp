@@ -5,18 +5,17 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzer/rules/comm.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
-namespace dprof::analyzer::comm {
+namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
 using schema::Marker;
 
-constexpr double kHangConfidence = 0.9;
 constexpr double kLowEfficiency = 0.6;
 constexpr double kGoodEfficiency = 0.8;
 constexpr double kLikeSize = 0.8;
@@ -25,6 +24,9 @@ constexpr int64_t kFewestTransfers = 20;
 constexpr int64_t kGlooBytes = 64 << 10;  // per step: more than metrics and objects
 constexpr size_t kFewCompleted = 2;       // completed by a job whose second iteration fails
 constexpr size_t kMostWords = 5;
+
+constexpr std::string_view kForAllRanks =
+    "a barrier is for all ranks: take it out of the code that only some of them run";
 
 std::string title_of_hang(const Hang& h) {
   const std::string what =
@@ -44,10 +46,71 @@ std::string advice_of_hang(const Hang& h) {
   if (h.state == "mismatch")
     return "make all ranks call the same collectives, in the same order and size";
   if (h.culprits.empty()) return "look at the network or transport between these ranks";
-  if (h.function == Function::kBarrier)
-    return "a barrier is for all ranks: take it out of the code that only some of them run";
+  if (h.function == Function::kBarrier) return std::string(kForAllRanks);
   return {};
 }
+
+std::optional<Measured> stuck(const RuleInput& input) {
+  if (!input.report.hang) return {};
+  const Hang& h = *input.report.hang;
+  Measured measured{.ranks = h.culprits.empty() ? h.waiting : h.culprits,
+                    .figures = {{"hang", title_of_hang(h)}, {"waiting", list_of(h.waiting)}},
+                    .evidence = std::vector<Evidence>(),
+                    .advice = advice_of_hang(h)};
+  if (!h.reason.empty()) measured.decided_by = {h.reason};
+  for (const HungRank& rank : h.ranks) {
+    if (!rank.last.empty() && measured.decided_by.size() < kMostWords)
+      measured.decided_by.push_back(
+          fmt::format("rank {} ({}) {}", rank.rank, rank.state, rank.last));
+  }
+  for (const int rank : h.waiting) {
+    const RankDigest* digest = digest_of(input, rank);
+    if (digest == nullptr || digest->collectives.empty() ||
+        measured.evidence->size() >= kEvidenceRanks)
+      continue;
+    const CollectiveRecord& last = digest->collectives.back();
+    const TraceNs at = last.arrival().value_or(digest->span.end);
+    measured.evidence->push_back(
+        evidence(rank, "collective", {last.row}, {at, last.end.value_or(digest->last_sign)}));
+  }
+  return measured;
+}
+
+constexpr Rule kStuck = {
+    .judged = {.cause = "synchronisation", .confidence = 0.9, .severity = kCritical},
+    .title = "{hang}",
+    .detail = "{waiting} waited in it when the run ended",
+    .refuted_by = {
+        "records of the waiting ranks leaving that collective, which these traces do not have"}};
+
+// Nobody stands in a call any more, since a timeout ended the job; but the ranks had ceased to do
+// the same.
+std::optional<Measured> parted(const RuleInput& input) {
+  if (input.report.hang || input.matching == nullptr || input.matching->divergences.empty() ||
+      std::ranges::none_of(input.traces, failed))
+    return {};
+  const Divergence& d = input.matching->divergences.front();
+  Measured measured;
+  std::string words;
+  for (const Divergence::Side& side : d.sides) {
+    const std::string next = side.next.empty() ? "nothing more" : side.next.front();
+    if (next.starts_with(word_of(Function::kBarrier))) measured.advice = kForAllRanks;
+    words += fmt::format("{}{} calls {}", words.empty() ? "" : ", ", list_of(side.ranks), next);
+  }
+  // The smaller sides; all of them where none is larger.
+  for (size_t s = d.tie ? 0 : 1; s < d.sides.size(); ++s)
+    measured.ranks.insert(measured.ranks.end(), d.sides[s].ranks.begin(), d.sides[s].ranks.end());
+  measured.figures = {
+      {"call", d.sequence}, {"group", input.matching->groups[d.group].name}, {"sides", words}};
+  return measured;
+}
+
+constexpr Rule kParted = {
+    .judged = {.cause = "synchronisation", .confidence = 0.8, .severity = kCritical},
+    .title = "the ranks ceased to do the same at call #{call} of {group}: {sides}",
+    .detail = "and the job ended with an error",
+    .decided_by = {"calls before #{call} agree on all ranks, from there on: {sides}"},
+    .refuted_by = {"records of calls that were lost on one of them"}};
 
 // Part of a collective's transfers that no computation hid; 1 where that is not known.
 double exposed_share(const RuleInput& input, const CollectiveSummary& summary) {
@@ -65,37 +128,36 @@ double exposed_share(const RuleInput& input, const CollectiveSummary& summary) {
 
 std::vector<const Instance*> instances_like(const RuleInput& input,
                                             const CollectiveSummary& summary) {
-  std::vector<const Instance*> instances = steady_instances(input);
-  std::erase_if(instances, [&](const Instance* i) {
-    return i->function != summary.function || i->bytes != summary.bytes ||
-           group_of(input, *i).name != summary.communicator;
+  return steady_instances(input, [&](const Instance& i) {
+    return i.function == summary.function && i.bytes == summary.bytes &&
+           group_of(input, i).name == summary.communicator;
   });
-  return instances;
 }
 
 // A host that all slow groups have in common.
-Finding slow_host(const RuleInput& input, const SlowHost& host) {
-  Finding finding = priced(input, host.excess_ns, 0.7, "network");
-  finding.ranks = host.ranks;
-  finding.title =
-      fmt::format("the links of host {} are slow: {}", host.host, per_step(input, host.excess_ns));
-  finding.detail = fmt::format(
-      "transfers of {} slow groups take {:.2f} times as long as in comparable groups, {}; "
-      "the cost is what the rank that has most of them spends beyond the usual, {}",
-      host.groups, host.ratio, list_of(host.ranks), kUpperBound);
-  if (host.onset_step) finding.detail += fmt::format("; since step {}", *host.onset_step);
-  finding.decided_by = {
-      fmt::format("{} slow groups contain this host, and no smaller set of hosts explains them",
-                  host.groups),
-      fmt::format("median ratio of their transfers to those of comparable groups: {:.2f}",
-                  host.ratio)};
-  finding.refuted_by = {"a bandwidth test between this host and others that is as fast as theirs"};
-  finding.evidence = steps_evidence(input, host.ranks);
-  return finding;
+Measured slow_host(const SlowHost& host) {
+  return {.cost_ns = host.excess_ns,
+          .ranks = host.ranks,
+          .figures = {
+              {"host", host.host},
+              {"groups", host.groups},
+              {"times", fmt::format("{:.2f}", host.ratio)},
+              {"since", host.onset_step ? fmt::format("; since step {}", *host.onset_step) : ""}}};
 }
 
+constexpr Rule kSlowHost = {
+    .judged = {.cause = "network", .confidence = 0.7},
+    .title = "the links of host {host} are slow: {cost}",
+    .detail =
+        "transfers of {groups} slow groups take {times} times as long as in comparable groups, {ranks}; "
+        "the cost is what the rank that has most of them spends beyond the usual, {upper bound}{since}",
+    .decided_by =
+        {"{groups} slow groups contain this host, and no smaller set of hosts explains them",
+         "median ratio of their transfers to those of comparable groups: {times}"},
+    .refuted_by = {"a bandwidth test between this host and others that is as fast as theirs"}};
+
 // Slow groups without a host that explains them: somewhere within.
-Finding slow_within(const RuleInput& input, const SlowLinks& links) {
+Measured slow_within(const RuleInput& input, const SlowLinks& links) {
   const SlowGroupInfo& slowest = *std::ranges::max_element(links.groups, {}, &SlowGroupInfo::ratio);
   double exposed = 0;  // of the group that has most, beyond the usual
   std::vector<int> ranks;
@@ -113,24 +175,25 @@ Finding slow_within(const RuleInput& input, const SlowLinks& links) {
     exposed = std::max(exposed, own / parts * (1 - 1 / group.ratio));
   }
   std::ranges::sort(ranks);
-  const auto cost = static_cast<int64_t>(exposed);
-  Finding finding = priced(input, cost, 0.5, "network");
-  finding.ranks = ranks;
-  finding.title = fmt::format("communication within {} is slower than elsewhere: {}",
-                              list_of(ranks), per_step(input, cost));
-  finding.detail = fmt::format(
-      "{}: transfers take {:.2f} times as long as in comparable groups, in {} windows; "
-      "which of its links it is nobody can say; {}",
-      slowest.communicator, slowest.ratio, slowest.windows, kUpperBound);
-  finding.decided_by = {
-      fmt::format("{} slow groups among those of the same function and size", links.groups.size())};
-  finding.refuted_by = {"a bandwidth test between these hosts that is as fast as the others"};
-  finding.evidence = steps_evidence(input, ranks);
-  return finding;
+  return {.cost_ns = static_cast<int64_t>(exposed),
+          .ranks = ranks,
+          .figures = {{"slowest", slowest.communicator},
+                      {"times", fmt::format("{:.2f}", slowest.ratio)},
+                      {"windows", slowest.windows},
+                      {"groups", links.groups.size()}}};
 }
 
+constexpr Rule kSlowWithin = {
+    .judged = {.cause = "network", .confidence = 0.5},
+    .title = "communication within {ranks} is slower than elsewhere: {cost}",
+    .detail =
+        "{slowest}: transfers take {times} times as long as in comparable groups, in {windows} windows; "
+        "which of its links it is nobody can say; {upper bound}",
+    .decided_by = {"{groups} slow groups among those of the same function and size"},
+    .refuted_by = {"a bandwidth test between these hosts that is as fast as the others"}};
+
 // Within one communicator: when transfers became slower, but not where.
-std::optional<Finding> slower_since(const RuleInput& input, const SlowTransfers& onset) {
+std::optional<Measured> slower_since(const RuleInput& input, const SlowTransfers& onset) {
   if (!input.report.collectives) return std::nullopt;
   const auto summary =
       std::ranges::find_if(*input.report.collectives, [&](const CollectiveSummary& c) {
@@ -141,17 +204,34 @@ std::optional<Finding> slower_since(const RuleInput& input, const SlowTransfers&
   const auto cost =
       static_cast<int64_t>(static_cast<double>(onset.excess_ns) * summary->per_step.value_or(0) *
                            exposed_share(input, *summary));
-  if (share_of(input, cost) < kInfoShare) return std::nullopt;
-  Finding finding = priced(input, cost, 0.5, "network");
-  finding.title = fmt::format("transfers became {:.2f} times as long at step {}: {}", onset.ratio,
-                              onset.step, per_step(input, cost));
-  finding.detail = fmt::format(
-      "{} of {}; on which link the traces do not say, as all ranks are in that group; {}",
-      word_of(onset.function), onset.communicator, kUpperBound);
-  finding.decided_by = {fmt::format("the same transfers before and after step {}", onset.step)};
-  finding.refuted_by = {"other work that shared the machine from that step on"};
-  finding.evidence = evidence_of(input, instances_like(input, *summary));
-  return finding;
+  return Measured{.cost_ns = cost,
+                  .figures = {{"times", fmt::format("{:.2f}", onset.ratio)},
+                              {"step", onset.step},
+                              {"function", std::string(word_of(onset.function))},
+                              {"group", onset.communicator}},
+                  .evidence = evidence_of(input, instances_like(input, *summary))};
+}
+
+constexpr Rule kSlowerSince = {
+    .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
+    .title = "transfers became {times} times as long at step {step}: {cost}",
+    .detail =
+        "{function} of {group}; on which link the traces do not say, as all ranks are in that group; {upper bound}",
+    .decided_by = {"the same transfers before and after step {step}"},
+    .refuted_by = {"other work that shared the machine from that step on"}};
+
+std::vector<Finding> slow_group(const RuleInput& input) {
+  std::vector<Finding> findings;
+  if (!input.report.slow_links) return findings;
+  const auto add = [&](const Rule& rule, std::optional<Measured> measured) {
+    std::ranges::move(found(input, rule, std::move(measured)), std::back_inserter(findings));
+  };
+  const SlowLinks& links = *input.report.slow_links;
+  for (const SlowHost& host : links.hosts) add(kSlowHost, slow_host(host));
+  if (findings.empty() && !links.groups.empty()) add(kSlowWithin, slow_within(input, links));
+  if (!findings.empty()) return findings;
+  for (const SlowTransfers& onset : links.onsets) add(kSlowerSince, slower_since(input, onset));
+  return findings;
 }
 
 // The rank that every message has at one end; nullopt = there is none, or only a pair of ranks.
@@ -169,28 +249,79 @@ std::optional<int> hub_of(std::span<const Message> messages) {
   return std::nullopt;
 }
 
-bool has_phase(const RankDigest& digest, Marker marker) {
-  return std::ranges::count(digest.phases, marker, &PhaseRange::marker) > 0;
-}
-
 bool has_mark(const RuleInput& input, std::string_view name) {
   return input.report.phases &&
          std::ranges::count(*input.report.phases, name, &PhaseSummary::name) > 0;
 }
 
-// By itself, or by the launcher because another rank had.
-bool failed(const RuleInput& input, size_t digest) {
-  if (digest >= input.traces.size()) return false;
-  const std::string& status = input.traces[digest].exit_status;
-  return !status.empty() && status != "exit:0";
+// Collectives of back end gloo among ranks that use a GPU.
+std::optional<Measured> gloo_on_gpu(const RuleInput& input) {
+  const std::vector<const Instance*> gloo = steady_instances(input, [&](const Instance& i) {
+    if (i.members.empty() || i.function == Function::kBarrier) return false;
+    const Member& first = i.members.front();
+    const RankDigest& digest = input.digests[first.digest];
+    const size_t communicator = record_of(input, first).communicator;
+    return !digest.gpu.empty() && communicator < digest.communicators.size() &&
+           digest.communicators[communicator].backend == schema::Backend::kGloo;
+  });
+  int64_t bytes = 0;
+  int64_t transfer = 0;
+  for (const Instance* i : gloo) {
+    bytes += i->bytes.value_or(0);
+    transfer += i->transfer_ns;
+  }
+  const int64_t steps = steady_steps(input);
+  if (gloo.empty() || steps <= 0 || bytes / steps < kGlooBytes) return {};
+  const int64_t copies = median_of(times_of(input, Category::kCopy));
+  return Measured{.cost_ns = transfer / steps + copies,
+                  .figures = {{"bytes", format_bytes(bytes / steps)},
+                              {"transfer", ms(transfer / steps)},
+                              {"copies", ms(copies)},
+                              {"collectives", gloo.size()},
+                              {"steps", steps}},
+                  .evidence = evidence_of(input, gloo)};
 }
 
-bool reduces_gradients(const RankDigest& digest) {
-  return std::ranges::any_of(digest.collectives, [&](const CollectiveRecord& record) {
-    const bool reduces =
-        record.function == Function::kAllReduce || record.function == Function::kReduceScatter;
-    return reduces && record.arrival() && phase_at(digest, *record.arrival()) == Marker::kBackward;
-  });
+std::optional<Measured> server_bottleneck(const RuleInput& input) {
+  if (input.matching == nullptr || !input.report.overlap || steady_steps(input) <= 0) return {};
+  const std::vector<Message>& messages = input.matching->messages;
+  const std::optional<int> hub = hub_of(messages);
+  const bool said = has_mark(input, "pull") || has_mark(input, "push");
+  const RankDigest* server = hub ? digest_of(input, *hub) : nullptr;
+  // The middle of a pipeline computes, too.
+  if (!hub || (server != nullptr && has_phase(*server, Marker::kForward) && !said)) return {};
+  std::vector<int> workers;
+  std::vector<int64_t> waits;
+  for (const RankOverlap& rank : input.report.overlap->per_rank) {
+    if (rank.rank == *hub) continue;
+    workers.push_back(rank.rank);
+    waits.push_back((rank.exposed_transfer_ns + rank.exposed_wait_ns) / steady_steps(input));
+  }
+  if (workers.size() < 2) return {};
+  const int64_t wait = median_ns(waits);
+  const auto n = static_cast<double>(workers.size());
+  int64_t bytes = 0;
+  for (const Message& message : messages) bytes += message.bytes.value_or(0);
+  Measured measured{.cost_ns = static_cast<int64_t>(static_cast<double>(wait) * (1 - 1 / n)),
+                    .ranks = {*hub},
+                    .figures = {{"hub", *hub},
+                                {"workers", workers.size()},
+                                {"others", workers.size() - 1},
+                                {"bytes", format_bytes(bytes)},
+                                {"wait", ms(wait)},
+                                {"messages", messages.size()}},
+                    .evidence = std::vector<Evidence>()};
+  const RankDigest* worker = digest_of(input, workers.front());
+  const std::optional<Interval> span =
+      worker != nullptr ? steady_span(input, *worker) : std::nullopt;
+  if (!span) return measured;
+  std::vector<int64_t> rows;
+  for (const CollectiveRecord& record : worker->collectives) {
+    const bool message = record.function == Function::kSend || record.function == Function::kRecv;
+    if (message && record.arrival() && *record.arrival() >= span->begin) rows.push_back(record.row);
+  }
+  measured.evidence->push_back(evidence(worker->rank, "collective", std::move(rows), *span));
+  return measured;
 }
 
 // Somewhere else in this run transfers like these are fast: a median below one's own best alone
@@ -204,69 +335,7 @@ bool others_are_fast(const std::vector<CollectiveSummary>& all, const Collective
   });
 }
 
-}  // namespace
-
-// Nobody stands in a call any more, since a timeout ended the job; but the ranks had ceased to do
-// the same.
-std::vector<Finding> parted(const RuleInput& input) {
-  if (input.matching == nullptr || input.matching->divergences.empty()) return {};
-  bool any = false;
-  for (size_t d = 0; d < input.digests.size(); ++d) any = any || failed(input, d);
-  if (!any) return {};
-  const Divergence& d = input.matching->divergences.front();
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.8, "synchronisation");
-  std::string words;
-  bool barrier = false;
-  for (const Divergence::Side& side : d.sides) {
-    const std::string next = side.next.empty() ? "nothing more" : side.next.front();
-    barrier = barrier || next.starts_with(word_of(Function::kBarrier));
-    words += fmt::format("{}{} calls {}", words.empty() ? "" : ", ", list_of(side.ranks), next);
-  }
-  // The smaller sides; all of them where none is larger.
-  for (size_t s = d.tie ? 0 : 1; s < d.sides.size(); ++s)
-    finding.ranks.insert(finding.ranks.end(), d.sides[s].ranks.begin(), d.sides[s].ranks.end());
-  finding.title = fmt::format("the ranks ceased to do the same at call #{} of {}: {}", d.sequence,
-                              input.matching->groups[d.group].name, words);
-  finding.detail = "and the job ended with an error";
-  if (barrier)
-    finding.advice =
-        "a barrier is for all ranks: take it out of the code that only some of them run";
-  finding.decided_by = {
-      fmt::format("calls before #{} agree on all ranks, from there on: {}", d.sequence, words)};
-  finding.refuted_by = {"records of calls that were lost on one of them"};
-  finding.evidence = steps_evidence(input, finding.ranks);
-  return {std::move(finding)};
-}
-
-std::vector<Finding> hang(const RuleInput& input) {
-  if (!input.report.hang) return parted(input);
-  const Hang& h = *input.report.hang;
-  Finding finding = unpriced(FindingSeverity::kCritical, kHangConfidence, "synchronisation");
-  finding.ranks = h.culprits.empty() ? h.waiting : h.culprits;
-  finding.title = title_of_hang(h);
-  finding.advice = advice_of_hang(h);
-  finding.detail = fmt::format("{} waited in it when the run ended", list_of(h.waiting));
-  if (!h.reason.empty()) finding.decided_by = {h.reason};
-  for (const HungRank& rank : h.ranks) {
-    if (finding.decided_by.size() >= kMostWords) break;
-    if (!rank.last.empty())
-      finding.decided_by.push_back(
-          fmt::format("rank {} ({}) {}", rank.rank, rank.state, rank.last));
-  }
-  finding.refuted_by = {
-      "records of the waiting ranks leaving that collective, which these traces do not have"};
-  for (const int rank : h.waiting) {
-    const RankDigest* digest = digest_of(input, rank);
-    if (digest == nullptr || digest->collectives.empty() || finding.evidence.size() >= 4) continue;
-    const CollectiveRecord& last = digest->collectives.back();
-    const TraceNs at = last.arrival().value_or(digest->span.end);
-    finding.evidence.push_back(
-        evidence(rank, "collective", {last.row}, {at, last.end.value_or(digest->last_sign)}));
-  }
-  return {std::move(finding)};
-}
-
-std::vector<Finding> low_bandwidth(const RuleInput& input) {
+std::optional<Measured> low_bandwidth(const RuleInput& input) {
   if (!input.report.collectives || steady_steps(input) <= 0) return {};
   double cost_ns = 0;
   const CollectiveSummary* worst = nullptr;
@@ -283,150 +352,147 @@ std::vector<Finding> low_bandwidth(const RuleInput& input) {
     if (worst == nullptr || lost > worst_ns) worst = &c;
     worst_ns = std::max(worst_ns, lost);
   }
-  const auto cost = static_cast<int64_t>(cost_ns);
-  if (worst == nullptr || share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title =
-      fmt::format("large collectives reach {} of the bandwidth that this run has seen: {}",
-                  format_share(*worst->efficiency), per_step(input, cost));
-  finding.detail =
-      fmt::format("{} of {} with {}: {:.2f} GB/s over the bus in the median; {}",
-                  word_of(worst->function), worst->communicator, format_bytes(*worst->bytes),
-                  worst->busbw.value_or(0) / 1e9, kUpperBound);
-  finding.decided_by = {fmt::format(
-      "median against the 95th percentile of all transfers of that function and size, over {} of them, without any waiting",
-      worst->n)};
-  finding.refuted_by = {"a bandwidth test of that network which reaches no more",
-                        "fast transfers that moved less than they say"};
-  finding.evidence = evidence_of(input, instances_like(input, *worst));
-  return {std::move(finding)};
+  if (worst == nullptr) return {};
+  return Measured{.cost_ns = static_cast<int64_t>(cost_ns),
+                  .figures = {{"efficiency", format_share(*worst->efficiency)},
+                              {"function", std::string(word_of(worst->function))},
+                              {"group", worst->communicator},
+                              {"bytes", format_bytes(*worst->bytes)},
+                              {"rate", fmt::format("{:.2f} GB/s", worst->busbw.value_or(0) / 1e9)},
+                              {"transfers", worst->n}},
+                  .evidence = evidence_of(input, instances_like(input, *worst))};
 }
 
-std::vector<Finding> slow_group(const RuleInput& input) {
-  if (!input.report.slow_links) return {};
-  const SlowLinks& links = *input.report.slow_links;
-  std::vector<Finding> findings;
-  for (const SlowHost& host : links.hosts) findings.push_back(slow_host(input, host));
-  if (findings.empty() && !links.groups.empty()) findings.push_back(slow_within(input, links));
-  if (!findings.empty()) return findings;
-  for (const SlowTransfers& onset : links.onsets) {
-    if (std::optional<Finding> finding = slower_since(input, onset))
-      findings.push_back(*std::move(finding));
-  }
-  return findings;
-}
-
-std::vector<Finding> gloo_on_gpu(const RuleInput& input) {
-  std::vector<const Instance*> gloo;
-  int64_t bytes = 0;
-  int64_t transfer = 0;
-  for (const Instance* i : steady_instances(input)) {
-    if (i->members.empty() || i->function == Function::kBarrier) continue;
-    const Member& first = i->members.front();
-    const RankDigest& digest = input.digests[first.digest];
-    const CollectiveRecord& record = record_of(input, first);
-    if (digest.gpu.empty() || digest.communicators.size() <= record.communicator ||
-        digest.communicators[record.communicator].backend != schema::Backend::kGloo) {
-      continue;
-    }
-    gloo.push_back(i);
-    bytes += i->bytes.value_or(0);
-    transfer += i->transfer_ns;
-  }
-  const int64_t steps = steady_steps(input);
-  if (gloo.empty() || steps <= 0 || bytes / steps < kGlooBytes) return {};
-  const int64_t copies = median_of(times_of(input, Category::kCopy));
-  const int64_t cost = transfer / steps + copies;
-  Finding finding = priced(input, cost, 0.6, "network");
-  finding.title = fmt::format("Gloo carries tensors of GPUs: {}", per_step(input, cost));
-  finding.detail =
-      fmt::format("{} a step by way of the host, {} for transfers and {} for copies; {}",
-                  format_bytes(bytes / steps), ms(transfer / steps), ms(copies), kUpperBound);
-  finding.decided_by = {fmt::format(
-      "{} collectives of back end gloo in {} steps of ranks that use a GPU", gloo.size(), steps)};
-  finding.refuted_by = {"tensors that lie on the host on purpose"};
-  finding.evidence = evidence_of(input, gloo);
-  return {std::move(finding)};
-}
-
-std::vector<Finding> server_bottleneck(const RuleInput& input) {
-  if (input.matching == nullptr || !input.report.overlap || steady_steps(input) <= 0) return {};
-  const std::optional<int> hub = hub_of(input.matching->messages);
-  const bool said = has_mark(input, "pull") || has_mark(input, "push");
-  const RankDigest* server = hub ? digest_of(input, *hub) : nullptr;
-  // The middle of a pipeline computes, too.
-  if (!hub || (server != nullptr && has_phase(*server, Marker::kForward) && !said)) return {};
-  std::vector<int> workers;
-  std::vector<int64_t> waits;
-  for (const RankOverlap& rank : input.report.overlap->per_rank) {
-    if (rank.rank == *hub) continue;
-    workers.push_back(rank.rank);
-    waits.push_back((rank.exposed_transfer_ns + rank.exposed_wait_ns) / steady_steps(input));
-  }
-  if (workers.size() < 2) return {};
-  const auto n = static_cast<double>(workers.size());
-  const auto cost = static_cast<int64_t>(static_cast<double>(median_ns(waits)) * (1 - 1 / n));
-  if (share_of(input, cost) < kInfoShare) return {};
-  int64_t bytes = 0;
-  for (const Message& message : input.matching->messages) bytes += message.bytes.value_or(0);
-  Finding finding = priced(input, cost, 0.6, "network");
-  finding.ranks = {*hub};
-  finding.title = fmt::format("rank {} serves {} workers through one link: {}", *hub,
-                              workers.size(), per_step(input, cost));
-  finding.detail = fmt::format(
-      "every message of the run begins or ends there ({} in all); "
-      "the workers' communication is {} per step in the median, of which {} of {} is queueing behind the others; {}",
-      format_bytes(bytes), ms(median_ns(waits)), workers.size() - 1, workers.size(), kUpperBound);
-  finding.decided_by = {fmt::format("all {} messages have rank {} at one end",
-                                    input.matching->messages.size(), *hub)};
-  finding.refuted_by = {"a run with half of the workers whose steps are as long"};
-  std::vector<int64_t> rows;
-  Interval span{};
-  if (const RankDigest* worker = digest_of(input, workers.front());
-      worker != nullptr && steady_span(input, *worker)) {
-    span = *steady_span(input, *worker);
-    for (const CollectiveRecord& record : worker->collectives) {
-      const bool message = record.function == Function::kSend || record.function == Function::kRecv;
-      if (message && record.arrival() && *record.arrival() >= span.begin && rows.size() < 20)
-        rows.push_back(record.row);
-    }
-    finding.evidence = {evidence(worker->rank, "collective", std::move(rows), span)};
-  }
-  return {std::move(finding)};
+bool reduces_gradients(const RankDigest& digest) {
+  return std::ranges::any_of(digest.collectives, [&](const CollectiveRecord& record) {
+    return reduces(record.function) && record.arrival() &&
+           phase_at(digest, *record.arrival()) == Marker::kBackward;
+  });
 }
 
 // The Reducer says so in the next forward, by an error: what is left is a job that ended with one,
 // after a backward whose gradients were never reduced.
-std::vector<Finding> unfinished_reduction(const RuleInput& input) {
-  std::vector<int> ranks;
+std::optional<Measured> unfinished_reduction(const RuleInput& input) {
+  Measured measured{.figures = {{"steps", kFewCompleted}}, .evidence = std::vector<Evidence>()};
+  if (input.digests.size() < 2) return {};
   for (size_t d = 0; d < input.digests.size(); ++d) {
     const RankDigest& digest = input.digests[d];
     const bool met = std::ranges::any_of(digest.collectives, [](const CollectiveRecord& record) {
       return record.function == Function::kBroadcast || record.function == Function::kAllGather;
     });
-    if (failed(input, d) && digest.steps.size() <= kFewCompleted && met &&
-        has_phase(digest, Marker::kBackward) && !reduces_gradients(digest)) {
-      ranks.push_back(digest.rank);
-    }
+    const auto backward = std::ranges::find(digest.phases, Marker::kBackward, &PhaseRange::marker);
+    if (d >= input.traces.size() || !failed(input.traces[d]) ||
+        digest.steps.size() > kFewCompleted || !met || backward == digest.phases.end() ||
+        reduces_gradients(digest))
+      return {};
+    measured.ranks.push_back(digest.rank);
+    if (d < kEvidenceRanks)
+      measured.evidence->push_back(
+          evidence(digest.rank, "host_range", {backward->row}, backward->span));
   }
-  if (ranks.size() < 2 || ranks.size() < input.digests.size()) return {};
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.7, "synchronisation");
-  finding.ranks = ranks;
-  finding.title =
-      "training ended with an error after a backward whose gradients were never reduced";
-  finding.detail =
-      "DistributedDataParallel was set up, a backward ran, and no bucket became complete: a parameter got no gradient";
-  finding.decided_by = {
-      "every rank had the collectives of DDP's start, and a backward without any all-reduce",
-      fmt::format("every rank ended with an error after at most {} steps", kFewCompleted)};
-  finding.refuted_by = {"the error's text, if it does not speak of an unfinished reduction"};
-  for (const int rank : ranks) {
-    const RankDigest* digest = digest_of(input, rank);
-    if (finding.evidence.size() >= 4) break;
-    const auto backward = std::ranges::find(digest->phases, Marker::kBackward, &PhaseRange::marker);
-    finding.evidence.push_back(evidence(rank, "host_range", {backward->row}, backward->span));
-  }
-  return {std::move(finding)};
+  return measured;
 }
 
-}  // namespace dprof::analyzer::comm
+}  // namespace
+
+constexpr Rule kHang = {
+    .name = "comm.hang",
+    .ids = "M8",
+    .finds = "a collective that began was never finished, and the run ended in it",
+    .costs = "fatal: the run stood still",
+    .guard = "every collective that began was completed, or all ranks ended together",
+    .suppressed_by = "input.shards-uneven, comm.unfinished-reduction",
+    .advice =
+        "see what that rank did last: code that only some ranks run, uneven data, an endless loop",
+    .detect = [](const RuleInput& input) {
+      return input.report.hang ? found(input, kStuck, stuck(input))
+                               : found(input, kParted, parted(input));
+    }};
+
+constexpr Rule kUnfinishedReduction = {
+    .name = "comm.unfinished-reduction",
+    .ids = "M18",
+    .finds =
+        "DDP was set up, a backward ran without any all-reduce, and all ranks ended with an error within two steps",
+    .costs = "fatal: training ends",
+    .guard = "a rank ended in good order, or reduced gradients in a backward",
+    .advice =
+        "a parameter takes no part in the loss: leave it out, or set find_unused_parameters=True",
+    .judged = {.cause = "synchronisation", .confidence = 0.7, .severity = kCritical},
+    .title = "training ended with an error after a backward whose gradients were never reduced",
+    .detail =
+        "DistributedDataParallel was set up, a backward ran, and no bucket became complete: a parameter got no gradient",
+    .decided_by =
+        {"every rank had the collectives of DDP's start, and a backward without any all-reduce",
+         "every rank ended with an error after at most {steps} steps"},
+    .refuted_by = {"the error's text, if it does not speak of an unfinished reduction"},
+    .measure = unfinished_reduction};
+
+constexpr Rule kGlooOnGpu = {
+    .name = "comm.gloo-on-gpu",
+    .ids = "M12",
+    .finds = "ranks that use a GPU move at least 64 KiB a step by back end gloo",
+    .costs = "upper bound: the transfers and the copies to and from the host",
+    .guard = "ranks without a GPU; small collectives of objects and metrics",
+    .advice =
+        "init_process_group(backend=\"nccl\") for tensors on GPUs; "
+        "a second group of back end gloo for tensors on the host",
+    .judged = {.cause = "network", .confidence = 0.6},
+    .title = "Gloo carries tensors of GPUs: {cost}",
+    .detail =
+        "{bytes} a step by way of the host, {transfer} for transfers and {copies} for copies; {upper bound}",
+    .decided_by =
+        {"{collectives} collectives of back end gloo in {steps} steps of ranks that use a GPU"},
+    .refuted_by = {"tensors that lie on the host on purpose"},
+    .measure = gloo_on_gpu};
+
+constexpr Rule kSlowGroup = {
+    .name = "comm.slow-group",
+    .finds = "a group's transfers take 1.10 times those of comparable groups in at least 3 windows",
+    .costs = "upper bound: exposed transfer beyond the speed of the comparable groups",
+    .guard = "no comparable groups; a single slow group is placed within its members only",
+    .advice = "test the links of these hosts, look for retransmits and flaps, take the host out",
+    .detect = slow_group};
+
+constexpr Rule kServerBottleneck = {
+    .name = "comm.server-bottleneck",
+    .ids = "M17",
+    .finds =
+        "all messages of the run begin or end at one rank, which does not compute, with at least two workers",
+    .costs = "upper bound: the workers' exposed communication, but for one worker's share",
+    .guard = "pipelines; collectives that carry the gradients; below {at least} of the step",
+    .advice =
+        "an all-reduce uses the links of all ranks (DistributedDataParallel); "
+        "or divide the parameters among several servers",
+    .judged = {.cause = "network", .confidence = 0.6, .at_least = kInfoShare},
+    .title = "rank {hub} serves {workers} workers through one link: {cost}",
+    .detail =
+        "every message of the run begins or ends there ({bytes} in all); "
+        "the workers' communication is {wait} per step in the median, of which {others} of {workers} is queueing behind the others; {upper bound}",
+    .decided_by = {"all {messages} messages have rank {hub} at one end"},
+    .refuted_by = {"a run with half of the workers whose steps are as long"},
+    .measure = server_bottleneck};
+
+constexpr Rule kLowBandwidth = {
+    .name = "comm.low-bandwidth",
+    .finds =
+        "collectives of 1 MiB or more reach less than 60 % of the best bandwidth of their function and size in this run",
+    .costs = "upper bound: the part of their exposed transfers beyond that bandwidth",
+    .guard =
+        "fewer than 20 of them; no other group that reaches 80 % with transfers like these: "
+        "then it is fluctuation; waiting for members does not count",
+    .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, comm.contention, balance.straggler",
+    .advice =
+        "look at the path: interface and NUMA node, GPU-direct, NVLink, NCCL's transport "
+        "(NCCL_DEBUG=INFO); for Gloo the interface (GLOO_SOCKET_IFNAME)",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "large collectives reach {efficiency} of the bandwidth that this run has seen: {cost}",
+    .detail =
+        "{function} of {group} with {bytes}: {rate} over the bus in the median; {upper bound}",
+    .decided_by =
+        {"median against the 95th percentile of all transfers of that function and size, over {transfers} of them, without any waiting"},
+    .refuted_by = {"a bandwidth test of that network which reaches no more",
+                   "fast transfers that moved less than they say"},
+    .measure = low_bandwidth};
+
+}  // namespace dprof::analyzer

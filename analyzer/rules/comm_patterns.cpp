@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "analyzer/rules/comm.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
-namespace dprof::analyzer::comm {
+namespace dprof::analyzer {
 namespace {
 
 constexpr int64_t kMetricBytes = 64 << 10;  // a metric, not a gradient
@@ -27,11 +27,8 @@ struct OverlapTimes {
   int64_t wait_ns = 0;
 };
 
-bool gathers(Function function) { return function == Function::kAllGather; }
-
 // Exposed time of the collectives that `chosen` picks, per rank and steady step: mean over ranks.
-template <typename Chosen>
-OverlapTimes overlap_of(const RuleInput& input, Chosen&& chosen) {
+OverlapTimes overlap_of(const RuleInput& input, auto&& chosen) {
   OverlapTimes times;
   const int64_t steps = steady_steps(input);
   if (!input.report.overlap || steps <= 0 || input.report.overlap->per_rank.empty()) return times;
@@ -106,9 +103,7 @@ bool updates_alone(const RuleInput& input, const RankDigest& digest) {
   if (static_cast<int64_t>(steady.size()) < kFewestPatternSteps) return false;
   size_t updates = 0;
   for (const StepRecord& step : steady) {
-    const bool any = std::ranges::count(phases_in(digest, step.window), Marker::kOptimizer,
-                                        &PhaseRange::marker) > 0;
-    if (any) ++updates;
+    if (has_update(digest, step)) ++updates;
   }
   const bool trains =
       static_cast<double>(updates) >= kMostSteps * static_cast<double>(steady.size());
@@ -118,16 +113,42 @@ bool updates_alone(const RuleInput& input, const RankDigest& digest) {
          });
 }
 
-}  // namespace
+// Collectives of one kind in the steady steps, of which there are so many in each.
+struct Pattern {
+  std::vector<const Instance*> instances;
+  int64_t steps = 0;
+  double per_step = 0;
 
-std::vector<Finding> sync_each_microbatch(const RuleInput& input) {
+  // With these figures: {each} per step, {all} in {steps}.
+  [[nodiscard]] Measured costing(const RuleInput& input, int64_t ns) const {
+    return {.cost_ns = ns,
+            .figures = {{"each", fmt::format("{:.1f}", per_step)},
+                        {"all", instances.size()},
+                        {"steps", steps}},
+            .evidence = evidence_of(input, instances)};
+  }
+};
+Pattern pattern_of(const RuleInput& input, auto&& chosen) {
+  Pattern pattern{.instances = steady_instances(input, chosen), .steps = steady_steps(input)};
+  pattern.per_step = ratio(pattern.instances.size(), pattern.steps);
+  return pattern;
+}
+
+// Exposed time of collectives of that function and of one of their sizes.
+OverlapTimes overlap_of(const RuleInput& input, const Pattern& pattern, Function function) {
+  std::set<std::optional<int64_t>> sizes;
+  for (const Instance* i : pattern.instances) sizes.insert(i->bytes);
+  return overlap_of(input, [&](const CollectiveOverlap& c) {
+    return c.function == function && sizes.contains(c.bytes);
+  });
+}
+
+std::optional<Measured> sync_each_microbatch(const RuleInput& input) {
   std::map<std::pair<int64_t, int64_t>, size_t> votes;  // (backwards, those that reduce) of a step
-  std::vector<int> ranks;
   size_t steps = 0;
   for (const RankDigest& digest : input.digests) {
     const std::vector<TraceNs> reductions = reductions_of(digest);
     if (reductions.empty()) continue;
-    ranks.push_back(digest.rank);
     for (const StepRecord& step : steady_steps_of(input, digest)) {
       const Backwards found = backwards_in(digest, step, reductions);
       // As many updates as backwards: several models, or as many steps.
@@ -138,176 +159,88 @@ std::vector<Finding> sync_each_microbatch(const RuleInput& input) {
   if (steps == 0) return {};
   const auto usual = std::ranges::max_element(votes, {}, [](const auto& v) { return v.second; });
   const auto [k, reducing] = usual->first;
-  if (k < 2 || reducing != k ||
-      static_cast<double>(usual->second) < kMostSteps * static_cast<double>(steps)) {
-    return {};
-  }
-  const auto exposed = overlap_of(
+  if (k < 2 || reducing != k || ratio(usual->second, steps) < kMostSteps) return {};
+  const OverlapTimes exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kAllReduce; });
-  const int64_t cost = (exposed.transfer_ns + exposed.wait_ns) * (k - 1) / k;
-  Finding finding = priced(input, cost, 0.6, "network");
-  finding.title = fmt::format("gradients are reduced in each of {} micro-batches: {}", k,
-                              per_step(input, cost));
-  finding.detail = fmt::format(
-      "each of the {} backwards of a step has all-reduces, and one update follows; "
-      "the cost is what {} of {} expose, {}",
-      k, k - 1, k, kUpperBound);
-  finding.advice =
-      fmt::format("put the first {} of {} micro-batches into `with model.no_sync():`", k - 1, k);
-  finding.decided_by = {fmt::format("{} of {} steps have {} backwards, all of which reduce",
-                                    usual->second, steps, k)};
-  finding.refuted_by = {"those all-reduces carry something other than gradients"};
-  std::vector<const Instance*> instances = steady_instances(input);
-  std::erase_if(instances, [](const Instance* i) { return i->function != Function::kAllReduce; });
-  finding.evidence = evidence_of(input, instances);
-  return {std::move(finding)};
+  return Measured{
+      .cost_ns = (exposed.transfer_ns + exposed.wait_ns) * (k - 1) / k,
+      .figures = {{"k", k}, {"first", k - 1}, {"usual", usual->second}, {"steps", steps}},
+      .evidence = evidence_of(
+          input, steady_instances(
+                     input, [](const Instance& i) { return i.function == Function::kAllReduce; })),
+      .advice = fmt::format("put the first {} of {} micro-batches into `with model.no_sync():`",
+                            k - 1, k)};
 }
 
-std::vector<Finding> no_gradient_sync(const RuleInput& input) {
+std::optional<Measured> no_gradient_sync(const RuleInput& input) {
   const int64_t world =
       input.report.run.world_size.value_or(static_cast<int64_t>(input.digests.size()));
-  if (input.digests.size() < 2 || world < 2 || input.matching == nullptr) return {};
-  if (!input.matching->messages.empty()) return {};
+  if (input.digests.size() < 2 || world < 2 || input.matching == nullptr ||
+      !input.matching->messages.empty())
+    return {};
   std::vector<int> ranks;
   for (const RankDigest& digest : input.digests) {
-    if (updates_alone(input, digest)) ranks.push_back(digest.rank);
+    if (!updates_alone(input, digest)) return {};
+    ranks.push_back(digest.rank);
   }
-  if (ranks.size() != input.digests.size()) return {};
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.8, "synchronisation");
-  finding.ranks = ranks;
-  finding.title =
-      fmt::format("{} ranks update their parameters, and no gradient is exchanged", ranks.size());
-  const auto barriers = std::ranges::count_if(input.matching->instances, [](const Instance& i) {
-    return i.function == Function::kBarrier;
-  });
-  finding.detail = fmt::format(
-      "in the recorded steps nothing but {} barriers passes between the ranks: each trains a model of its own",
-      barriers);
-  finding.decided_by = {
-      fmt::format("each of {} ranks has an optimizer phase in its steps", ranks.size()),
-      "no collective with data in backward or the optimizer, none of 64 KiB or more, no message"};
-  finding.refuted_by = {"ranks that are meant to train models of their own (a search of settings)",
-                        "gradients that are exchanged by a library that the trace does not see"};
-  finding.evidence = evidence_of(input, ranks, Marker::kOptimizer);
-  return {std::move(finding)};
+  const auto barriers =
+      std::ranges::count(input.matching->instances, Function::kBarrier, &Instance::function);
+  return Measured{.ranks = ranks,
+                  .figures = {{"barriers", barriers}},
+                  .evidence = evidence_of(input, ranks, Marker::kOptimizer)};
 }
 
-std::vector<Finding> needless_barrier(const RuleInput& input) {
-  std::vector<const Instance*> barriers = steady_instances(input);
-  std::erase_if(barriers, [&](const Instance* i) {
-    return i->function != Function::kBarrier || phase_of(input, *i) == Marker::kCheckpoint;
+std::optional<Measured> needless_barrier(const RuleInput& input) {
+  const Pattern barriers = pattern_of(input, [&](const Instance& i) {
+    return i.function == Function::kBarrier && phase_of(input, i) != Marker::kCheckpoint;
   });
-  const int64_t steps = steady_steps(input);
-  if (barriers.empty() || steps <= 0) return {};
-  const double per = static_cast<double>(barriers.size()) / static_cast<double>(steps);
-  const auto exposed = overlap_of(
+  const OverlapTimes exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kBarrier; });
   const int64_t cost = exposed.transfer_ns + exposed.wait_ns;
   // One now and then, that costs nothing, is nobody's trouble.
-  if (per < kMostSteps && share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.4, "synchronisation");
-  finding.title =
-      fmt::format("{:.1f} barriers a step that nothing needs: {}", per, per_step(input, cost));
-  finding.detail = fmt::format(
-      "all ranks meet in the gradients' collectives anyway; {}. "
-      "Waiting for a rank that is late moves to the next collective when the barrier goes",
-      kUpperBound);
-  finding.decided_by = {
-      fmt::format("{} barriers in {} steady steps, outside of checkpoints", barriers.size(), steps),
-      fmt::format("{} of waiting and {} of passing through them, per step", ms(exposed.wait_ns),
-                  ms(exposed.transfer_ns))};
-  finding.refuted_by = {"something outside of the trace that all ranks must have done by then"};
-  finding.evidence = evidence_of(input, barriers);
-  return {std::move(finding)};
-}
-
-std::vector<Finding> buffer_broadcast(const RuleInput& input) {
-  std::vector<const Instance*> broadcasts = steady_instances(input);
-  std::erase_if(broadcasts, [&](const Instance* i) {
-    return i->function != Function::kBroadcast || phase_of(input, *i) != Marker::kForward;
-  });
-  const int64_t steps = steady_steps(input);
-  if (steps <= 0 ||
-      static_cast<double>(broadcasts.size()) < kMostSteps * static_cast<double>(steps))
+  if (barriers.per_step <= 0 ||
+      (barriers.per_step < kMostSteps && share_of(input, cost) < kInfoShare))
     return {};
-  std::set<std::optional<int64_t>> sizes;
-  for (const Instance* i : broadcasts) sizes.insert(i->bytes);
-  const auto exposed = overlap_of(input, [&](const CollectiveOverlap& c) {
-    return c.function == Function::kBroadcast && sizes.contains(c.bytes);
-  });
-  const int64_t cost = exposed.transfer_ns + exposed.wait_ns;
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title = fmt::format("buffers are broadcast in each forward: {}", per_step(input, cost));
-  finding.detail =
-      fmt::format("{:.1f} broadcasts a step, at the begin of forward; {}",
-                  static_cast<double>(broadcasts.size()) / static_cast<double>(steps), kUpperBound);
-  finding.decided_by = {
-      fmt::format("{} broadcasts in the forwards of {} steady steps", broadcasts.size(), steps)};
-  finding.refuted_by = {"buffers that must be equal on all ranks during training"};
-  finding.evidence = evidence_of(input, broadcasts);
-  return {std::move(finding)};
+  Measured measured = barriers.costing(input, cost);
+  measured.figures.emplace_back("waiting", ms(exposed.wait_ns));
+  measured.figures.emplace_back("passing", ms(exposed.transfer_ns));
+  return measured;
 }
 
-std::vector<Finding> small_collectives(const RuleInput& input) {
-  std::vector<const Instance*> small = steady_instances(input);
-  std::erase_if(small, [&](const Instance* i) {
-    const bool metric = i->function == Function::kAllReduce || gathers(i->function) ||
-                        i->function == Function::kReduce || i->function == Function::kGather;
-    if (!metric || i->bucket || i->bytes.value_or(kMetricBytes) >= kMetricBytes) return true;
-    const Marker phase = phase_of(input, *i);
-    return phase == Marker::kForward || phase == Marker::kBackward;
+std::optional<Measured> buffer_broadcast(const RuleInput& input) {
+  const Pattern broadcasts = pattern_of(input, [&](const Instance& i) {
+    return i.function == Function::kBroadcast && phase_of(input, i) == Marker::kForward;
   });
-  const int64_t steps = steady_steps(input);
-  if (steps <= 0) return {};
-  const double per = static_cast<double>(small.size()) / static_cast<double>(steps);
-  if (per < kFewestMetrics) return {};
-  int64_t transfer = 0;
-  for (const Instance* i : small) transfer += i->transfer_ns;
-  const int64_t cost = transfer / steps;
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title = fmt::format("{:.1f} small collectives a step outside of forward and backward: {}",
-                              per, per_step(input, cost));
-  finding.detail = fmt::format(
-      "of less than 64 KiB each, such as metrics; their transfers only, {}", kUpperBound);
-  finding.decided_by = {fmt::format("{} in {} steady steps, in no bucket", small.size(), steps)};
-  finding.refuted_by = {"the next step needs their results"};
-  finding.evidence = evidence_of(input, small);
-  return {std::move(finding)};
+  if (broadcasts.per_step < kMostSteps) return {};
+  const OverlapTimes exposed = overlap_of(input, broadcasts, Function::kBroadcast);
+  return broadcasts.costing(input, exposed.transfer_ns + exposed.wait_ns);
 }
 
-std::vector<Finding> gather_exposed(const RuleInput& input) {
-  std::vector<const Instance*> gather = steady_instances(input);
-  std::erase_if(gather, [&](const Instance* i) {
-    if (!gathers(i->function)) return true;
-    const Marker phase = phase_of(input, *i);
+std::optional<Measured> small_collectives(const RuleInput& input) {
+  const Pattern small = pattern_of(input, [&](const Instance& i) {
+    const bool metric = i.function == Function::kAllReduce || i.function == Function::kAllGather ||
+                        i.function == Function::kReduce || i.function == Function::kGather;
+    if (!metric || i.bucket || i.bytes.value_or(kMetricBytes) >= kMetricBytes) return false;
+    const Marker phase = phase_of(input, i);
     return phase != Marker::kForward && phase != Marker::kBackward;
   });
-  const int64_t steps = steady_steps(input);
-  if (steps <= 0 || static_cast<double>(gather.size()) < kMostSteps * static_cast<double>(steps))
-    return {};
-  std::set<std::optional<int64_t>> sizes;
-  for (const Instance* i : gather) sizes.insert(i->bytes);
-  const auto exposed = overlap_of(input, [&](const CollectiveOverlap& c) {
-    return gathers(c.function) && sizes.contains(c.bytes);
-  });
-  const int64_t cost = exposed.transfer_ns;
-  if (share_of(input, cost) < kWarnShare) return {};
-  Finding finding = priced(input, cost, 0.4, "network");
-  finding.title = fmt::format("parameters are gathered when they are needed, not before: {}",
-                              per_step(input, cost));
-  finding.detail =
-      fmt::format("{:.1f} all-gathers a step in forward and backward, with nothing beside them; {}",
-                  static_cast<double>(gather.size()) / static_cast<double>(steps), kUpperBound);
-  finding.decided_by = {fmt::format("exposed transfer of all-gathers in forward and backward: {}",
-                                    per_step(input, cost))};
-  finding.refuted_by = {"a run with prefetching that is no faster"};
-  finding.evidence = evidence_of(input, gather);
-  return {std::move(finding)};
+  if (small.per_step < kFewestMetrics) return {};
+  int64_t transfer = 0;
+  for (const Instance* i : small.instances) transfer += i->transfer_ns;
+  return small.costing(input, transfer / small.steps);
 }
 
-std::vector<Finding> all_to_all_imbalance(const RuleInput& input) {
+std::optional<Measured> gather_exposed(const RuleInput& input) {
+  const Pattern gathers = pattern_of(input, [&](const Instance& i) {
+    if (i.function != Function::kAllGather) return false;
+    const Marker phase = phase_of(input, i);
+    return phase == Marker::kForward || phase == Marker::kBackward;
+  });
+  if (gathers.per_step < kMostSteps) return {};
+  return gathers.costing(input, overlap_of(input, gathers, Function::kAllGather).transfer_ns);
+}
+
+std::optional<Measured> all_to_all_imbalance(const RuleInput& input) {
   std::vector<const Instance*> uneven;
   std::vector<double> ratios;
   std::map<int, int64_t> bytes_of;
@@ -326,27 +259,145 @@ std::vector<Finding> all_to_all_imbalance(const RuleInput& input) {
                      static_cast<double>(sum));
     uneven.push_back(i);
   }
-  if (ratios.empty() || median(ratios) <= kUnevenBytes) return {};
-  const auto exposed = overlap_of(
+  const double uneven_by = median(ratios);
+  if (ratios.empty() || uneven_by <= kUnevenBytes) return {};
+  const OverlapTimes exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kAllToAll; });
-  // An even division moves the mean, not the most.
-  const double ratio = median(ratios);
-  const int64_t cost =
-      exposed.wait_ns +
-      static_cast<int64_t>(static_cast<double>(exposed.transfer_ns) * (1 - 1 / ratio));
-  if (share_of(input, cost) < kInfoShare) return {};
   const auto heaviest =
       std::ranges::max_element(bytes_of, {}, [](const auto& entry) { return entry.second; });
-  Finding finding = priced(input, cost, 0.4, "input_imbalance");
-  finding.title = fmt::format("all-to-alls are uneven, rank {} gives most: {}", heaviest->first,
-                              per_step(input, cost));
-  finding.detail =
-      fmt::format("the rank that gives most has {:.2f} times the mean; {}", ratio, kUpperBound);
-  finding.decided_by = {
-      fmt::format("bytes per rank in {} all-to-alls: the most by the mean, median", uneven.size())};
-  finding.refuted_by = {"ranks that wait in them for another reason: see the stragglers"};
-  finding.evidence = evidence_of(input, uneven);
-  return {std::move(finding)};
+  return Measured{
+      // An even division moves the mean, not the most.
+      .cost_ns = exposed.wait_ns + static_cast<int64_t>(static_cast<double>(exposed.transfer_ns) *
+                                                        (1 - 1 / uneven_by)),
+      .figures = {{"rank", heaviest->first},
+                  {"times", fmt::format("{:.2f}", uneven_by)},
+                  {"all", uneven.size()}},
+      .evidence = evidence_of(input, uneven)};
 }
 
-}  // namespace dprof::analyzer::comm
+}  // namespace
+
+constexpr Rule kNoGradientSync = {
+    .name = "comm.no-gradient-sync",
+    .ids = "M6",
+    .finds =
+        "all ranks have optimizer phases, and no collective or message with data in their steps",
+    .costs = "fatal: the ranks train models of their own",
+    .guard =
+        "one rank; collectives are not recorded (detail light); records were lost; fewer than 3 steady steps; "
+        "any collective with data in backward or the optimizer, or of 64 KiB or more",
+    .advice =
+        "wrap the model in DistributedDataParallel, or average the gradients by an all-reduce before the optimizer; "
+        "a barrier exchanges nothing",
+    .judged = {.cause = "synchronisation", .confidence = 0.8, .severity = kCritical},
+    .title = "{n} ranks update their parameters, and no gradient is exchanged",
+    .detail =
+        "in the recorded steps nothing but {barriers} barriers passes between the ranks: each trains a model of its own",
+    .decided_by =
+        {"each of {n} ranks has an optimizer phase in its steps",
+         "no collective with data in backward or the optimizer, none of 64 KiB or more, no message"},
+    .refuted_by = {"ranks that are meant to train models of their own (a search of settings)",
+                   "gradients that are exchanged by a library that the trace does not see"},
+    .measure = no_gradient_sync};
+
+constexpr Rule kSyncEachMicrobatch = {
+    .name = "comm.sync-each-microbatch",
+    .ids = "M3",
+    .finds = "a step has k backwards, each of which all-reduces, in 80 % of the steps",
+    .costs = "upper bound: (k - 1) / k of the all-reduces' exposed time",
+    .guard =
+        "only the last backward of a step reduces (no_sync), or there is one; "
+        "as many optimizers as backwards (several models)",
+    .advice = "put all micro-batches but the last into `with model.no_sync():`",
+    .judged = {.cause = "network", .confidence = 0.6},
+    .title = "gradients are reduced in each of {k} micro-batches: {cost}",
+    .detail =
+        "each of the {k} backwards of a step has all-reduces, and one update follows; "
+        "the cost is what {first} of {k} expose, {upper bound}",
+    .decided_by = {"{usual} of {steps} steps have {k} backwards, all of which reduce"},
+    .refuted_by = {"those all-reduces carry something other than gradients"},
+    .measure = sync_each_microbatch};
+
+constexpr Rule kNeedlessBarrier = {
+    .name = "comm.needless-barrier",
+    .ids = "M7",
+    .finds = "barriers in 80 % of the steady steps, or now and then for 1 % of the step",
+    .costs = "upper bound: waiting in barriers and passing through them",
+    .guard = "barriers in checkpoints",
+    .suppressed_by = "balance.straggler",
+    .advice =
+        "take the barrier out: the collectives of the gradients keep the ranks together; "
+        "to measure times, no barrier is needed with dprof",
+    .judged = {.cause = "synchronisation", .confidence = 0.4},
+    .title = "{each} barriers a step that nothing needs: {cost}",
+    .detail =
+        "all ranks meet in the gradients' collectives anyway; {upper bound}. "
+        "Waiting for a rank that is late moves to the next collective when the barrier goes",
+    .decided_by = {"{all} barriers in {steps} steady steps, outside of checkpoints",
+                   "{waiting} of waiting and {passing} of passing through them, per step"},
+    .refuted_by = {"something outside of the trace that all ranks must have done by then"},
+    .measure = needless_barrier};
+
+constexpr Rule kBufferBroadcast = {
+    .name = "comm.buffer-broadcast",
+    .finds = "broadcasts in the forward of 80 % of the steady steps",
+    .costs = "upper bound: their exposed time",
+    .guard = "below {at least} of the step",
+    .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, balance.straggler",
+    .advice =
+        "broadcast_buffers=False, if ranks may have buffers of their own (running statistics of batch normalisation)",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "buffers are broadcast in each forward: {cost}",
+    .detail = "{each} broadcasts a step, at the begin of forward; {upper bound}",
+    .decided_by = {"{all} broadcasts in the forwards of {steps} steady steps"},
+    .refuted_by = {"buffers that must be equal on all ranks during training"},
+    .measure = buffer_broadcast};
+
+constexpr Rule kSmallCollectives = {
+    .name = "comm.small-collectives",
+    .finds =
+        "two or more collectives a step of less than 64 KiB, in no bucket, outside of forward and backward",
+    .costs = "upper bound: their transfers",
+    .guard = "below {at least} of the step; synchronised batch normalisation",
+    .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
+    .advice =
+        "put the metrics of a step into one tensor, exchange them every N steps, or async_op=True",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "{each} small collectives a step outside of forward and backward: {cost}",
+    .detail = "of less than 64 KiB each, such as metrics; their transfers only, {upper bound}",
+    .decided_by = {"{all} in {steps} steady steps, in no bucket"},
+    .refuted_by = {"the next step needs their results"},
+    .measure = small_collectives};
+
+constexpr Rule kGatherExposed = {
+    .name = "comm.gather-exposed",
+    .finds =
+        "all-gathers in the forward or backward of 80 % of the steps, exposed for {at least} of the step",
+    .costs = "upper bound: their exposed transfers",
+    .guard = "gathered after the optimizer (ZeRO-1, ZeRO-2)",
+    .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
+    .advice =
+        "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE), larger units to wrap, reshard_after_forward=False where memory allows",
+    .judged = {.cause = "network", .confidence = 0.4, .at_least = kWarnShare},
+    .title = "parameters are gathered when they are needed, not before: {cost}",
+    .detail =
+        "{each} all-gathers a step in forward and backward, with nothing beside them; {upper bound}",
+    .decided_by = {"exposed transfer of all-gathers in forward and backward: {cost}"},
+    .refuted_by = {"a run with prefetching that is no faster"},
+    .measure = gather_exposed};
+
+constexpr Rule kAllToAllImbalance = {
+    .name = "comm.all-to-all-imbalance",
+    .finds = "the rank that gives most to an all-to-all gives more than 1.3 times the mean",
+    .costs = "upper bound: waiting in them, and transfers beyond the mean's share",
+    .guard = "bytes were not recorded; below {at least} of the step",
+    .suppressed_by = "comm.slow-group",
+    .advice = "a loss that balances the experts, a capacity factor, tables divided by their use",
+    .judged = {.cause = "input_imbalance", .confidence = 0.4, .at_least = kInfoShare},
+    .title = "all-to-alls are uneven, rank {rank} gives most: {cost}",
+    .detail = "the rank that gives most has {times} times the mean; {upper bound}",
+    .decided_by = {"bytes per rank in {all} all-to-alls: the most by the mean, median"},
+    .refuted_by = {"ranks that wait in them for another reason: see the stragglers"},
+    .measure = all_to_all_imbalance};
+
+}  // namespace dprof::analyzer

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "analyzer/rules/startup.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
-#include "base/format.h"
 
-namespace dprof::analyzer::startup {
+namespace dprof::analyzer {
 namespace {
 
 using schema::Marker;
@@ -16,12 +15,6 @@ using schema::Marker;
 constexpr size_t kMostCollectives = 64;  // of a set-up
 constexpr size_t kMostPhases = 4;        // of a first iteration
 constexpr int64_t kMostEvents = 100'000;
-
-// Ended by itself with an error, or by a signal that is not the launcher's.
-bool failed_by_itself(const TraceFile& trace) {
-  return !trace.exit_status.empty() && trace.exit_status != "exit:0" &&
-         trace.exit_status != "signal:15";
-}
 
 // It never got to an update of its parameters.
 bool never_trained(const RankDigest& digest) {
@@ -31,10 +24,11 @@ bool never_trained(const RankDigest& digest) {
          digest.gpu.empty();
 }
 
+// Ended by themselves with an error, or by a signal that is not the launcher's.
 std::vector<int> culprits(const RuleInput& input) {
   std::vector<int> ranks;
   for (const TraceFile& trace : input.traces) {
-    if (failed_by_itself(trace)) ranks.push_back(trace.rank);
+    if (failed(trace) && trace.exit_status != "signal:15") ranks.push_back(trace.rank);
   }
   return ranks;
 }
@@ -68,55 +62,48 @@ bool all_never_trained(const RuleInput& input) {
   return !input.digests.empty() && std::ranges::all_of(input.digests, never_trained);
 }
 
-}  // namespace
-
-// A process that started torch and ended well without having computed anything.
-std::vector<Finding> no_ranks(const RuleInput& input) {
-  if (!all_never_trained(input) || input.traces.size() != input.digests.size()) return {};
-  const bool idle = std::ranges::all_of(input.digests, [](const RankDigest& digest) {
-    return digest.phases.empty() && digest.steps.empty() && digest.autograd.empty() &&
-           digest.ops.empty() && digest.named.empty() && digest.tokens.empty() &&
-           !met_anybody(digest) && digest.events == 0;
-  });
-  const bool well = std::ranges::all_of(
-      input.traces, [](const TraceFile& trace) { return trace.exit_status == "exit:0"; });
-  if (!idle || !well || input.report.run.world_size.value_or(1) > 1) return {};
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.6, "unknown");
-  finding.title = "the job ended well, and no process of it computed anything";
-  finding.detail = "no operator, no range, no collective: no rank was started";
-  finding.decided_by = {fmt::format("{} trace without any event, exit:0", input.traces.size())};
-  finding.refuted_by = {"training in a process that was not recorded"};
-  return {std::move(finding)};
-}
-
-std::vector<Finding> failed(const RuleInput& input) {
+std::optional<Measured> failed_at_start(const RuleInput& input) {
   const std::vector<int> ranks = culprits(input);
   if (ranks.empty() || !all_never_trained(input) || input.report.hang) return {};
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.9, "unknown");
-  finding.ranks = ranks;
-  finding.title = fmt::format("the job failed before its first update: {}", list_of(ranks));
   const bool met = std::ranges::any_of(input.digests, met_anybody);
-  finding.detail = how_it_ended(input, ranks.front());
-  finding.detail += met ? "; the ranks had met before" : "; no collective was called, on any rank";
+  Measured measured{.ranks = ranks,
+                    .figures = {{"how", how_it_ended(input, ranks.front())},
+                                {"met", met ? "the ranks had met before"
+                                            : "no collective was called, on any rank"}},
+                    .evidence = std::vector<Evidence>()};
   if (!met)
-    finding.advice = "read that rank's error: the rendezvous, the back end or the set-up failed";
+    measured.advice = "read that rank's error: the rendezvous, the back end or the set-up failed";
   for (const int rank : ranks) {
-    if (finding.decided_by.size() < 4) finding.decided_by.push_back(how_it_ended(input, rank));
-  }
-  finding.decided_by.push_back("no rank has an optimizer phase or two steps");
-  finding.refuted_by = {"updates that were made before the recording began"};
-  for (const int rank : ranks) {
+    if (measured.decided_by.size() < kEvidenceRanks)
+      measured.decided_by.push_back(how_it_ended(input, rank));
     const RankDigest* digest = digest_of(input, rank);
-    if (digest == nullptr || digest->phases.empty() || finding.evidence.size() >= 4) continue;
+    if (digest == nullptr || digest->phases.empty() || measured.evidence->size() >= kEvidenceRanks)
+      continue;
     const PhaseRange& last = digest->phases.back();
-    finding.evidence.push_back(evidence(rank, "host_range", {last.row}, last.span));
+    measured.evidence->push_back(evidence(rank, "host_range", {last.row}, last.span));
   }
-  return {std::move(finding)};
+  measured.decided_by.push_back("no rank has an optimizer phase or two steps");
+  return measured;
 }
+
+constexpr Rule kFailedAtStart = {
+    .name = "startup.failed",
+    .ids = "M10, M13, M24",
+    .finds = "a rank ended with an error, and no rank had made an update",
+    .costs = "fatal: nothing was trained",
+    .guard =
+        "an optimizer phase or two steps on any rank; a rank that only the launcher ended; a hang; rows of a GPU",
+    .suppressed_by = "comm.unfinished-reduction",
+    .advice = "read that rank's error; the last range that it was in says where",
+    .judged = {.confidence = 0.9, .severity = kCritical},
+    .title = "the job failed before its first update: {ranks}",
+    .detail = "{how}; {met}",
+    .refuted_by = {"updates that were made before the recording began"},
+    .measure = failed_at_start};
 
 // Why it failed the trace does not say: that nobody met anybody speaks of the rendezvous, and of a
 // set-up that failed just after it, too.
-std::vector<Finding> rendezvous(const RuleInput& input) {
+std::optional<Measured> rendezvous(const RuleInput& input) {
   const int64_t world = input.report.run.world_size.value_or(1);
   const std::vector<int> ranks = culprits(input);
   if (world < 2 || ranks.empty() || !all_never_trained(input) ||
@@ -126,16 +113,70 @@ std::vector<Finding> rendezvous(const RuleInput& input) {
   const auto seen = static_cast<int64_t>(input.digests.size());
   const bool doubled = std::ranges::count(input.report.recording.diagnostics, "several_traces",
                                           &Diagnostic::code) > 0;
-  Finding finding =
-      unpriced(FindingSeverity::kWarn, doubled || seen < world ? 0.7 : 0.5, "synchronisation");
-  finding.ranks = ranks;
-  finding.title = fmt::format("the {} ranks of the job never formed a communicator", world);
-  finding.detail = fmt::format("{} of them were recorded{}; none called a collective", seen,
-                               doubled ? ", some rank numbers twice" : "");
-  finding.decided_by = {"no communicator and no collective in any trace",
-                        how_it_ended(input, ranks.front())};
-  finding.refuted_by = {"an error of that rank which does not speak of meeting the others"};
-  return {std::move(finding)};
+  return Measured{.ranks = ranks,
+                  .figures = {{"world", world},
+                              {"seen", seen},
+                              {"twice", doubled ? ", some rank numbers twice" : ""},
+                              {"how", how_it_ended(input, ranks.front())}},
+                  .evidence = std::vector<Evidence>(),
+                  .confidence = doubled || seen < world ? 0.7 : 0.5};
 }
 
-}  // namespace dprof::analyzer::startup
+constexpr Rule kRendezvous = {
+    .name = "startup.rendezvous",
+    .ids = "M9",
+    .finds = "the job has two or more ranks, ended with an error, and no trace has a communicator",
+    .costs = "warn: which error it was the trace does not say",
+    .guard = "any collective or communicator; any update",
+    .suppressed_by = "startup.failed",
+    .advice =
+        "each process its own RANK below WORLD_SIZE, one MASTER_ADDR that all nodes reach (no loopback), one free MASTER_PORT; "
+        "init_process_group once, with the back end of the tensors' devices",
+    .judged = {.cause = "synchronisation", .severity = kWarn},
+    .title = "the {world} ranks of the job never formed a communicator",
+    .detail = "{seen} of them were recorded{twice}; none called a collective",
+    .decided_by = {"no communicator and no collective in any trace", "{how}"},
+    .refuted_by = {"an error of that rank which does not speak of meeting the others"},
+    .measure = rendezvous};
+
+// A process that started torch and ended well without having computed anything.
+std::optional<Measured> no_ranks(const RuleInput& input) {
+  if (!all_never_trained(input) || input.traces.size() != input.digests.size()) return {};
+  const bool idle = std::ranges::all_of(input.digests, [](const RankDigest& digest) {
+    return digest.phases.empty() && digest.steps.empty() && digest.autograd.empty() &&
+           digest.ops.empty() && digest.named.empty() && digest.tokens.empty() &&
+           !met_anybody(digest) && digest.events == 0;
+  });
+  const bool well = std::ranges::all_of(
+      input.traces, [](const TraceFile& trace) { return trace.exit_status == "exit:0"; });
+  if (!idle || !well || input.report.run.world_size.value_or(1) > 1) return {};
+  return Measured{.figures = {{"traces", input.traces.size()}}};
+}
+
+constexpr Rule kNoRanks = {
+    .name = "startup.no-ranks",
+    .ids = "M23",
+    .finds = "the job ended well, and no recorded process computed anything",
+    .costs = "fatal: nothing was trained",
+    .guard =
+        "any event, or a job of several ranks; "
+        "where no process at all was recorded there is no run to analyse, and `dprof record` says so (no_process)",
+    .advice =
+        "how many processes does the launcher start? "
+        "A count of GPUs is 0 on a machine without any; and fork after CUDA was used starts none that works",
+    .judged = {.confidence = 0.6, .severity = kCritical},
+    .title = "the job ended well, and no process of it computed anything",
+    .detail = "no operator, no range, no collective: no rank was started",
+    .decided_by = {"{traces} trace without any event, exit:0"},
+    .refuted_by = {"training in a process that was not recorded"},
+    .measure = no_ranks};
+
+}  // namespace
+
+std::vector<Rule> startup_rules() {
+  return {kFailedAtStart,     kRendezvous,   kNoRanks, kDeviceShared,
+          kStagesShareDevice, kDataParallel, kBubble,  kPartialAccumulation,
+          kSkippedSteps,      kManyWriters};
+}
+
+}  // namespace dprof::analyzer

@@ -1,76 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where memory is short, wasted or taken and given back all the time: from the report's memory, and
-// from calls of the driver.
+// from calls of the driver. What grows stands in memory_leak.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "analyzer/rules/facts_support.h"
-#include "analyzer/rules/host_forecast.h"
-#include "analyzer/rules/rule.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kNearOom = 0.05;        // of the device's memory
-constexpr double kMemoryEachStep = 0.9;  // calls per step
-constexpr double kSlack = 0.25;          // of reserved memory
-constexpr double kStuck = 0.10;          // of it, not to be given back
-constexpr double kImbalance = 1.15;      // largest over mean peak
+constexpr double kNearOom = 0.05;         // of the device's memory
+constexpr double kSlack = 0.25;           // of reserved memory
+constexpr double kStuckAllocator = 0.10;  // of it, not to be given back
+constexpr double kImbalance = 1.15;       // largest over mean peak
 constexpr double kMuchHeadroom = 0.40;
 constexpr double kWorthBytes = 0.01;  // of the peak: a leak below that per 1,000 steps is no news
 
-double share_of_bytes(int64_t part, int64_t all) {
-  return all <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+// The report's, none where it has none.
+std::span<const RankMemory> memory_of(const RuleInput& input) {
+  return input.report.memory ? std::span<const RankMemory>(input.report.memory->per_rank)
+                             : std::span<const RankMemory>();
 }
 
-std::string device_of(const RankMemory& memory) {
-  return memory.device < 0 ? std::string("host memory") : fmt::format("device {}", memory.device);
-}
-
-std::vector<Evidence> steps_of(const RuleInput& input, const Finding& finding) {
-  return steps_evidence(input, finding.ranks);
-}
-
-std::vector<Finding> near_oom(const RuleInput& input) {
+std::optional<Measured> near_oom(const RuleInput& input) {
   if (!input.report.memory) return {};
-  Finding finding = unpriced(FindingSeverity::kWarn, 0.8, "allocator");
+  Measured measured;
   double least = 1;
-  for (const RankMemory& memory : input.report.memory->per_rank) {
+  for (const RankMemory& memory : memory_of(input)) {
     if (!memory.hard_headroom || !memory.device_total) continue;
-    const double headroom = share_of_bytes(*memory.hard_headroom, *memory.device_total);
+    const double headroom = ratio(*memory.hard_headroom, *memory.device_total);
     if (headroom >= kNearOom) continue;
-    finding.ranks.push_back(memory.rank);
+    measured.ranks.push_back(memory.rank);
     least = std::min(least, headroom);
-    if (finding.decided_by.size() < 4) {
-      finding.decided_by.push_back(
-          fmt::format("rank {}: {} of {} are left at the peak of what the allocator reserves",
-                      memory.rank, format_bytes(std::max<int64_t>(0, *memory.hard_headroom)),
-                      format_bytes(*memory.device_total)));
-    }
+    if (measured.decided_by.size() >= kEvidenceRanks) continue;
+    measured.decided_by.push_back(
+        fmt::format("rank {}: {} of {} are left at the peak of what the allocator reserves",
+                    memory.rank, format_bytes(std::max<int64_t>(0, *memory.hard_headroom)),
+                    format_bytes(*memory.device_total)));
   }
   const std::vector<OutOfMemory>& failed = input.report.memory->out_of_memory;
   for (const OutOfMemory& oom : failed) {
-    if (std::ranges::count(finding.ranks, oom.rank) == 0) finding.ranks.push_back(oom.rank);
-    finding.decided_by.push_back(
+    if (std::ranges::count(measured.ranks, oom.rank) == 0) measured.ranks.push_back(oom.rank);
+    measured.decided_by.push_back(
         fmt::format("rank {}: an allocation of {} failed", oom.rank, format_bytes(oom.bytes)));
   }
-  if (finding.ranks.empty()) return {};
-  if (!failed.empty()) finding.severity = FindingSeverity::kCritical;
-  finding.title =
-      failed.empty()
-          ? fmt::format("{} {} within {} of running out of device memory",
-                        who(input, finding.ranks), finding.ranks.size() == 1 ? "is" : "are",
-                        format_share(std::max(0.0, least)))
-          : fmt::format("{} ran out of device memory", list_of(finding.ranks));
-  finding.detail = "a larger batch or a longer sequence than those recorded may fail";
-  finding.evidence = steps_of(input, finding);
-  finding.refuted_by = {"another process on the device used that memory for a while only"};
-  return {std::move(finding)};
+  if (measured.ranks.empty()) return {};
+  const std::vector<int>& ranks = measured.ranks;
+  if (!failed.empty()) measured.severity = kCritical;
+  measured.figures = {{"short", failed.empty()
+                                    ? fmt::format("{} {} within {} of running", who(input, ranks),
+                                                  ranks.size() == 1 ? "is" : "are",
+                                                  format_share(std::max(0.0, least)))
+                                    : fmt::format("{} ran", list_of(ranks))}};
+  return measured;
 }
+
+constexpr Rule kNearOutOfMemory = {
+    .name = "memory.near-oom",
+    .finds = "Less than 5 % of the device's memory is left at the peak, or an allocation failed",
+    .costs = "a risk",
+    .guard = "the size of the device, or what others use of it, is not known",
+    .suppressed_by = "memory.leak",
+    .advice = "a smaller batch, activation checkpointing, ZeRO, expandable segments",
+    .judged = {.cause = "allocator", .confidence = 0.8, .mildest = kWarn},
+    .title = "{short} out of device memory",
+    .detail = "a larger batch or a longer sequence than those recorded may fail",
+    .refuted_by = {"another process on the device used that memory for a while only"},
+    .measure = near_oom};
 
 // Calls of the driver that take or give back memory, in the steady run.
 struct DriverCalls {
@@ -92,7 +91,7 @@ DriverCalls driver_calls(const RuleInput& input) {
                           memory.segment_frees_per_step.value_or(0)});
       }
     }
-    if (calls < kMemoryEachStep) continue;
+    if (calls < kEachStep) continue;
     result.ranks.push_back(digest.rank);
     result.per_step = std::max(result.per_step, calls);
     result.ns = std::max(result.ns, taken.ns + given.ns);
@@ -112,13 +111,12 @@ int64_t allocator_cost(const RuleInput& input, const DriverCalls& calls) {
 // The program itself asks for it.
 bool empties_cache(const RuleInput& input, const DriverCalls& calls) {
   const CallingRanks named = callers_of(input, CallKind::kEmptyCache, 0);
-  if (named.per_step >= kMemoryEachStep) return true;
+  if (named.per_step >= kEachStep) return true;
   if (!input.report.memory) return false;
   const int64_t steps = steady_steps(input);
   return std::ranges::any_of(input.report.memory->per_rank, [&](const RankMemory& memory) {
     return memory.device >= 0 && std::ranges::count(calls.ranks, memory.rank) != 0 && steps > 0 &&
-           static_cast<double>(memory.cache_flushes) >=
-               kMemoryEachStep * static_cast<double>(steps) &&
+           static_cast<double>(memory.cache_flushes) >= kEachStep * static_cast<double>(steps) &&
            memory.retries.value_or(0) == 0;
   });
 }
@@ -132,347 +130,271 @@ std::optional<int64_t> retries_of(const RuleInput& input) {
   return most;
 }
 
-std::vector<Finding> about_driver_calls(const RuleInput& input, const DriverCalls& calls) {
-  Finding finding = priced(input, allocator_cost(input, calls), 0.7, "allocator");
-  finding.severity = std::max(finding.severity, FindingSeverity::kWarn);
-  finding.ranks = calls.ranks;
-  finding.evidence = call_evidence(input, calls.ranks, CallKind::kRelease);
-  for (Evidence& taken : call_evidence(input, calls.ranks, CallKind::kAllocate))
-    finding.evidence.push_back(std::move(taken));
-  if (finding.evidence.empty()) finding.evidence = steps_of(input, finding);
-  finding.decided_by = {
-      fmt::format("memory is taken from the driver or given back {} times per steady step",
-                  number(calls.per_step)),
-      fmt::format("the allocator keeps a step waiting for {}", ms(*finding.cost_ns))};
-  return {std::move(finding)};
-}
-
-std::vector<Finding> cache_churn(const RuleInput& input) {
-  const DriverCalls calls = driver_calls(input);
-  if (calls.ranks.empty() || !empties_cache(input, calls)) return {};
-  std::vector<Finding> findings = about_driver_calls(input, calls);
-  for (Finding& finding : findings) {
-    finding.title = fmt::format("{} the allocator's cache back in each step: {}",
-                                who_does(input, calls.ranks, "gives", "give"),
-                                per_step(input, *finding.cost_ns));
-    finding.detail =
-        "what is given back is taken from the driver again at once, and both wait for the device";
-    finding.refuted_by = {"a run without empty_cache() that gives as much memory back"};
+Measured about_driver_calls(const RuleInput& input, const DriverCalls& calls) {
+  std::vector<Evidence> rows = evidence_of(input, calls.ranks, CallKind::kRelease);
+  std::ranges::move(evidence_of(input, calls.ranks, CallKind::kAllocate), std::back_inserter(rows));
+  Measured measured{.cost_ns = allocator_cost(input, calls), .ranks = calls.ranks};
+  if (!rows.empty()) measured.evidence = std::move(rows);
+  if (!calls.ranks.empty()) {
+    measured.decided_by = {
+        fmt::format("memory is taken from the driver or given back {} times per steady step",
+                    number(calls.per_step)),
+        fmt::format("the allocator keeps a step waiting for {}", ms(*measured.cost_ns))};
   }
-  return findings;
+  return measured;
 }
 
-std::vector<Finding> allocator_stalls(const RuleInput& input) {
+std::optional<Measured> allocator_stalls(const RuleInput& input) {
   const DriverCalls calls = driver_calls(input);
   const std::optional<int64_t> retries = retries_of(input);
-  if (calls.ranks.empty() && retries.value_or(0) == 0) return {};
-  if (empties_cache(input, calls)) return {};
-  std::vector<Finding> findings = about_driver_calls(input, calls);
-  for (Finding& finding : findings) {
-    if (calls.ranks.empty()) {
-      for (const RankMemory& memory : input.report.memory->per_rank) {
-        if (memory.retries.value_or(0) > 0) finding.ranks.push_back(memory.rank);
-      }
-      finding.evidence = steps_of(input, finding);
-      finding.decided_by.clear();
+  const bool retried = retries.value_or(0) > 0;
+  if ((calls.ranks.empty() && !retried) || empties_cache(input, calls)) return {};
+  Measured measured = about_driver_calls(input, calls);
+  if (calls.ranks.empty()) {
+    for (const RankMemory& memory : memory_of(input)) {
+      if (memory.retries.value_or(0) > 0) measured.ranks.push_back(memory.rank);
     }
-    finding.title = fmt::format("{} memory from the driver in the steady run: {}",
-                                who_does(input, finding.ranks, "takes", "take"),
-                                per_step(input, *finding.cost_ns));
-    finding.detail =
-        retries.value_or(0) > 0
-            ? fmt::format(
-                  "the allocator found no memory {} times, gave its cache back and tried again",
-                  *retries)
-            : std::string(
-                  "its cache does not fit what is asked for: sizes change, or memory is short");
-    if (retries) finding.decided_by.push_back(fmt::format("{} retries", *retries));
-    finding.refuted_by = {"the calls are of another library's memory, and cost no time"};
   }
-  return findings;
+  measured.figures = {
+      {"why",
+       retried ? fmt::format(
+                     "the allocator found no memory {} times, gave its cache back and tried again",
+                     *retries)
+               : "its cache does not fit what is asked for: sizes change, or memory is short"}};
+  if (retries) measured.decided_by.push_back(fmt::format("{} retries", *retries));
+  return measured;
 }
 
-std::vector<Finding> fragmentation(const RuleInput& input) {
-  if (!input.report.memory) return {};
-  Finding finding = unpriced(FindingSeverity::kWarn, 0.7, "allocator");
-  for (const RankMemory& memory : input.report.memory->per_rank) {
+constexpr Rule kAllocatorStalls = {
+    .name = "memory.allocator-stalls",
+    .finds = "The allocator retries, or memory is taken from the driver in each steady step",
+    .costs = "the allocator's time on the rank that has most of it",
+    .guard = "less than one call per step, or the program empties the cache itself",
+    .suppressed_by = "memory.fragmentation, balance.straggler",
+    .advice =
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the largest shape first; a smaller peak",
+    .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
+    .title = "{who} {takes|take} memory from the driver in the steady run: {cost}",
+    .detail = "{why}",
+    .refuted_by = {"the calls are of another library's memory, and cost no time"},
+    .measure = allocator_stalls};
+
+std::optional<Measured> cache_churn(const RuleInput& input) {
+  const DriverCalls calls = driver_calls(input);
+  if (calls.ranks.empty() || !empties_cache(input, calls)) return {};
+  return about_driver_calls(input, calls);
+}
+
+constexpr Rule kCacheChurn = {
+    .name = "memory.cache-churn",
+    .ids = "M16",
+    .finds = "The allocator's cache is given back in each step",
+    .costs = "the allocator's time on the rank that has most of it",
+    .guard = "less than once per step, or the allocator did so because it found no memory",
+    .suppressed_by = "balance.straggler",
+    .advice = "remove empty_cache() from the loop: it gives no memory to this program",
+    .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
+    .title = "{who} {gives|give} the allocator's cache back in each step: {cost}",
+    .detail =
+        "what is given back is taken from the driver again at once, and both wait for the device",
+    .refuted_by = {"a run without empty_cache() that gives as much memory back"},
+    .measure = cache_churn};
+
+std::optional<Measured> fragmentation(const RuleInput& input) {
+  Measured measured;
+  for (const RankMemory& memory : memory_of(input)) {
     const Fragmentation& f = memory.fragmentation;
     if (memory.device < 0 || f.slack.value_or(0) <= kSlack ||
-        f.non_releasable.value_or(0) <= kStuck)
+        f.non_releasable.value_or(0) <= kStuckAllocator)
       continue;
-    finding.ranks.push_back(memory.rank);
-    if (finding.decided_by.size() >= 4) continue;
-    finding.decided_by.push_back(fmt::format(
+    measured.ranks.push_back(memory.rank);
+    if (measured.ranks.size() > kEvidenceRanks) continue;
+    measured.decided_by.push_back(fmt::format(
         "rank {}: {} of the reserved memory is not allocated, {} lies in segments that are partly in use",
         memory.rank, format_share(*f.slack), format_share(*f.non_releasable)));
   }
-  if (finding.ranks.empty()) return {};
-  finding.title = fmt::format("{} much memory in pieces that nothing can use",
-                              who_does(input, finding.ranks, "holds", "hold"));
-  finding.detail = finding.decided_by.front();
-  finding.evidence = steps_of(input, finding);
-  finding.refuted_by = {"a later phase of the run that needs all of it"};
-  return {std::move(finding)};
+  if (measured.ranks.empty()) return {};
+  measured.figures = {{"first", measured.decided_by.front()}};
+  return measured;
 }
 
-constexpr double kSoon = 1000;  // steps until memory ends, to be critical
+constexpr Rule kFragmentation = {
+    .name = "memory.fragmentation",
+    .finds =
+        "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be given back",
+    .costs = "a risk",
+    .guard = "allocator events were not recorded (detail standard and full do, on CUDA)",
+    .advice = "expandable segments, max_split_size_mb, sequences in buckets of few lengths",
+    .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
+    .title = "{who} {holds|hold} much memory in pieces that nothing can use",
+    .detail = "{first}",
+    .refuted_by = {"a later phase of the run that needs all of it"},
+    .measure = fragmentation};
 
-// When the memory that grows is full, and whether that is soon.
-struct Outlook {
-  std::string words;
-  bool soon = false;
-};
-
-Outlook outlook_of(const RuleInput& input, const Leak& leak) {
-  if (leak.device >= 0) {
-    if (!leak.steps_to_oom) return {"how much there is was not recorded"};
-    return {fmt::format("at that rate it is full after {} more steps",
-                        format_count(std::llround(*leak.steps_to_oom))),
-            *leak.steps_to_oom < kSoon};
-  }
-  const std::optional<HostForecast> forecast = host_forecast(input, leak.rank);
-  if (!forecast) {
-    return {
-        "when the host's memory ends is not known: no trace of that host says how much was left "
-        "(dprof record samples host.memory_available_bytes)"};
-  }
-  return {
-      fmt::format(
-          "at that rate the host's memory ends after {}: {} were left, of which {} take {} per step",
-          words_of(input, *forecast), format_bytes(forecast->left_bytes), list_of(forecast->ranks),
-          format_bytes(std::llround(forecast->bytes_per_step))),
-      forecast->earliest < kSoon};
-}
-
-// In the order of the report's: steepest first.
-std::vector<Finding> leak(const RuleInput& input) {
-  std::vector<Finding> findings;
-  if (!input.report.memory || !input.report.memory->leaks) return findings;
-  Finding finding = unpriced(FindingSeverity::kWarn, 0.8, "allocator");
-  const Leak* steepest = nullptr;
-  for (const Leak& one : *input.report.memory->leaks) {
-    if (one.bytes_per_step <= one.bound) continue;
-    if (steepest == nullptr) steepest = &one;
-    if (std::ranges::count(finding.ranks, one.rank) == 0) finding.ranks.push_back(one.rank);
-    if (finding.decided_by.size() >= 4) continue;
-    finding.decided_by.push_back(fmt::format("rank {}: {} per step ± {}, over {} steps, {} in all",
-                                             one.rank, format_bytes(one.bytes_per_step),
-                                             format_bytes(one.bound), one.steps,
-                                             format_bytes(one.risen_bytes)));
-  }
-  if (steepest == nullptr) return findings;
-  const Outlook outlook = outlook_of(input, *steepest);
-  if (outlook.soon) finding.severity = FindingSeverity::kCritical;
-  std::ranges::sort(finding.ranks);
-  finding.title = fmt::format("{} of {} grows by {} per step",
-                              steepest->device < 0 ? "host memory" : "device memory",
-                              who(input, finding.ranks), format_bytes(steepest->bytes_per_step));
-  finding.detail = outlook.words;
-  if (!steepest->sites.empty()) {
-    const LeakSite& site = steepest->sites.front();
-    finding.detail += fmt::format("; most of what stays was allocated in {}",
-                                  site.site.empty() ? site.phase : site.site);
-  }
-  finding.evidence = steps_of(input, finding);
-  finding.refuted_by = {"a longer run in which it stops growing: a cache that fills"};
-  findings.push_back(std::move(finding));
-  return findings;
-}
-
-std::vector<Finding> imbalance(const RuleInput& input) {
+std::optional<Measured> imbalance(const RuleInput& input) {
   if (!input.report.memory || !input.report.memory->imbalance) return {};
   const MemoryImbalance& found = *input.report.memory->imbalance;
   if (found.ranks < 2 || found.max_over_mean <= kImbalance) return {};
-  Finding finding = unpriced(FindingSeverity::kInfo, 0.7, "allocator");
-  finding.ranks = {found.rank};
-  finding.title = fmt::format("rank {} needs {} more memory than the others", found.rank,
-                              format_bytes(found.max_less_median));
-  finding.detail =
-      fmt::format("its peak is {}, the median {}: the batch of all ranks is limited by it",
-                  format_bytes(found.peak), format_bytes(found.median));
-  finding.evidence = steps_of(input, finding);
-  finding.decided_by = {fmt::format("the largest peak is {:.2f} times the mean of {} ranks",
-                                    found.max_over_mean, found.ranks)};
-  finding.refuted_by = {"ranks that are meant to differ, as pipeline stages do"};
-  return {std::move(finding)};
+  return Measured{.ranks = {found.rank},
+                  .figures = {{"rank", found.rank},
+                              {"more", format_bytes(found.max_less_median)},
+                              {"peak", format_bytes(found.peak)},
+                              {"median", format_bytes(found.median)},
+                              {"times", fmt::format("{:.2f}", found.max_over_mean)},
+                              {"of", found.ranks}}};
 }
+
+constexpr Rule kImbalanced = {
+    .name = "memory.imbalance",
+    .finds = "The largest peak is more than 1.15 times the mean",
+    .costs = "the batch that the other ranks could have",
+    .guard = "one rank, or devices of different kinds",
+    .suppressed_by = "memory.leak",
+    .advice =
+        "move work of rank 0 (loss, evaluation, copies of the model) elsewhere; divide layers by memory",
+    .judged = {.cause = "allocator", .confidence = 0.7},
+    .title = "rank {rank} needs {more} more memory than the others",
+    .detail = "its peak is {peak}, the median {median}: the batch of all ranks is limited by it",
+    .decided_by = {"the largest peak is {times} times the mean of {of} ranks"},
+    .refuted_by = {"ranks that are meant to differ, as pipeline stages do"},
+    .measure = imbalance};
 
 // Candidates are worth a line only where memory is what limits the run.
 bool memory_is_short(const Memory& memory) {
   return !memory.out_of_memory.empty() ||
          std::ranges::any_of(memory.per_rank, [](const RankMemory& rank) {
            return rank.soft_headroom && rank.device_total &&
-                  share_of_bytes(*rank.soft_headroom, *rank.device_total) < kMuchHeadroom;
+                  ratio(*rank.soft_headroom, *rank.device_total) < kMuchHeadroom;
          });
 }
 
-std::vector<Finding> zero_candidate(const RuleInput& input) {
+std::optional<Measured> zero_candidate(const RuleInput& input) {
   if (!input.report.memory || !input.report.memory->zero) return {};
   const ZeroSizing& zero = *input.report.memory->zero;
   if (!zero.worthwhile || !memory_is_short(*input.report.memory)) return {};
-  Finding finding = unpriced(FindingSeverity::kInfo, 0.6, "allocator");
-  finding.ranks = {zero.rank};
-  finding.title = fmt::format("training state is {} of the peak, the same on {} ranks",
-                              format_share(zero.share), zero.ranks);
-  finding.detail = fmt::format(
-      "dividing it among them would free {} (optimizer state), {} (and gradients), {} (and parameters) per rank",
-      format_bytes(zero.saved_bytes[0]), format_bytes(zero.saved_bytes[1]),
-      format_bytes(zero.saved_bytes[2]));
-  finding.evidence = steps_of(input, finding);
-  finding.decided_by = {fmt::format("parameters, gradients and optimizer state: {} of the peak",
-                                    format_share(zero.share))};
-  finding.refuted_by = {"the ranks hold different parts already"};
-  return {std::move(finding)};
+  return Measured{.ranks = {zero.rank},
+                  .figures = {{"share", format_share(zero.share)},
+                              {"replicas", zero.ranks},
+                              {"state", format_bytes(zero.saved_bytes[0])},
+                              {"gradients", format_bytes(zero.saved_bytes[1])},
+                              {"parameters", format_bytes(zero.saved_bytes[2])}}};
 }
 
-std::vector<Finding> activations(const RuleInput& input) {
+constexpr Rule kZeroCandidate = {
+    .name = "memory.zero-candidate",
+    .finds =
+        "Parameters, gradients and optimizer state are at least half of the peak on 4 ranks or more that hold the same, and memory is short",
+    .costs = "bytes that dividing them frees",
+    .guard = "40 % of the memory is free, or fewer than 4 replicas",
+    .advice = "ZeRO 1, 2 or 3 (ZeroRedundancyOptimizer, FSDP)",
+    .judged = {.cause = "allocator", .confidence = 0.6},
+    .title = "training state is {share} of the peak, the same on {replicas} ranks",
+    .detail =
+        "dividing it among them would free {state} (optimizer state), {gradients} (and gradients), {parameters} (and parameters) per rank",
+    .decided_by = {"parameters, gradients and optimizer state: {share} of the peak"},
+    .refuted_by = {"the ranks hold different parts already"},
+    .measure = zero_candidate};
+
+std::optional<Measured> activations(const RuleInput& input) {
   if (!input.report.memory || !input.report.memory->checkpointing) return {};
   const CheckpointingSizing& sizing = *input.report.memory->checkpointing;
   if (!sizing.worthwhile || !memory_is_short(*input.report.memory)) return {};
-  Finding finding = unpriced(FindingSeverity::kInfo, 0.6, "allocator");
-  finding.ranks = {sizing.rank};
-  finding.title = fmt::format("activations are {} of the peak", format_share(sizing.share));
-  finding.detail = fmt::format("{} on rank {}", format_bytes(sizing.activation_bytes), sizing.rank);
-  finding.evidence = steps_of(input, finding);
-  finding.decided_by = {finding.title};
-  finding.refuted_by = {"a run with checkpointing that needs as much"};
-  return {std::move(finding)};
+  return Measured{.ranks = {sizing.rank},
+                  .figures = {{"share", format_share(sizing.share)},
+                              {"bytes", format_bytes(sizing.activation_bytes)}}};
 }
 
-std::vector<Finding> retained_graph(const RuleInput& input) {
-  if (!input.report.memory) return {};
-  Finding finding = unpriced(FindingSeverity::kWarn, 0.6, "allocator");
+constexpr Rule kActivations = {
+    .name = "memory.activations",
+    .finds = "Activations are at least 60 % of the peak, and memory is short",
+    .costs = "bytes of activations",
+    .guard = "40 % of the memory is free",
+    .advice = "activation checkpointing, autocast to 16 bits",
+    .judged = {.cause = "allocator", .confidence = 0.6},
+    .title = "activations are {share} of the peak",
+    .detail = "{bytes} on {ranks}",
+    .decided_by = {"activations are {share} of the peak"},
+    .refuted_by = {"a run with checkpointing that needs as much"},
+    .measure = activations};
+
+std::optional<Measured> retained_graph(const RuleInput& input) {
+  Measured measured;
   int64_t most = 0;
-  for (const RankMemory& memory : input.report.memory->per_rank) {
+  for (const RankMemory& memory : memory_of(input)) {
     const int64_t bytes = memory.retained_graph_bytes;
-    if (share_of_bytes(bytes, memory.peak_allocated.value_or(0)) < kWorthBytes) continue;
-    finding.ranks.push_back(memory.rank);
+    if (ratio(bytes, memory.peak_allocated.value_or(0)) < kWorthBytes) continue;
+    measured.ranks.push_back(memory.rank);
     most = std::max(most, bytes);
-    if (finding.decided_by.size() < 4) {
-      finding.decided_by.push_back(
-          fmt::format("rank {}, {}: {} of activations at the peak outlived the step after theirs",
-                      memory.rank, device_of(memory), format_bytes(bytes)));
+    if (measured.ranks.size() > kEvidenceRanks) continue;
+    measured.decided_by.push_back(fmt::format(
+        "rank {}, {}: {} of activations at the peak outlived the step after theirs", memory.rank,
+        memory.device < 0 ? "host memory" : fmt::format("device {}", memory.device),
+        format_bytes(bytes)));
+  }
+  if (measured.ranks.empty()) return {};
+  measured.figures = {{"most", format_bytes(most)}};
+  return measured;
+}
+
+constexpr Rule kRetainedGraph = {
+    .name = "memory.retained-graph",
+    .finds = "Activations outlive the step after theirs",
+    .costs = "their bytes at the peak",
+    .guard = "allocations were not recorded (detail full), or below 1 % of the peak",
+    .advice = "detach() or .item() what is kept; torch.no_grad() in evaluation",
+    .judged = {.cause = "allocator", .confidence = 0.6, .mildest = kWarn},
+    .title = "{who} {keeps|keep} graphs of earlier steps: {most}",
+    .detail = "something holds a tensor that still has its graph, as a list of losses does",
+    .refuted_by = {"the tensors are a cache without a graph, filled in forward"},
+    .measure = retained_graph};
+
+// What says that the device is not filled: the title of that finding; "" = nothing does.
+std::string starved(const RuleInput& input) {
+  for (const std::vector<Rule>& family : {host_rules(), compute_rules()}) {
+    for (const Rule& rule : family) {
+      if (rule.name != "host.launch-bound" && rule.name != "compute.low-occupancy") continue;
+      if (const std::vector<Finding> findings = findings_of(input, rule); !findings.empty())
+        return findings.front().title;
     }
   }
-  if (finding.ranks.empty()) return {};
-  finding.title = fmt::format("{} graphs of earlier steps: {}",
-                              who_does(input, finding.ranks, "keeps", "keep"), format_bytes(most));
-  finding.detail = "something holds a tensor that still has its graph, as a list of losses does";
-  finding.evidence = steps_of(input, finding);
-  finding.refuted_by = {"the tensors are a cache without a graph, filled in forward"};
-  return {std::move(finding)};
+  return "";
 }
 
-std::vector<Finding> headroom_unused(const RuleInput& input) {
-  if (!input.report.memory) return {};
-  const Report& report = input.report;
-  std::vector<Finding> starved = find_named(input, host_rules(), "host.launch-bound");
-  if (starved.empty()) starved = find_named(input, compute_rules(), "compute.low-occupancy");
-  if (starved.empty()) return {};
+std::optional<Measured> headroom_unused(const RuleInput& input) {
+  Measured measured;
   double least = 1;
-  std::vector<int> ranks;
-  for (const RankMemory& memory : report.memory->per_rank) {
+  for (const RankMemory& memory : memory_of(input)) {
     if (!memory.soft_headroom || !memory.device_total) continue;
-    least = std::min(least, share_of_bytes(*memory.soft_headroom, *memory.device_total));
-    ranks.push_back(memory.rank);
+    least = std::min(least, ratio(*memory.soft_headroom, *memory.device_total));
+    measured.ranks.push_back(memory.rank);
   }
-  if (ranks.empty() || least <= kMuchHeadroom) return {};
-  Finding finding = unpriced(FindingSeverity::kInfo, 0.6, "allocator");
-  finding.ranks = ranks;
-  finding.title = fmt::format("{} of the device memory is free, and the device is not filled",
-                              format_share(least));
-  finding.detail = "a larger batch gives each kernel more to do";
-  finding.evidence = steps_of(input, finding);
-  finding.decided_by = {
-      starved.front().title,
-      fmt::format("at least {} of each device's memory is never used", format_share(least))};
-  finding.refuted_by = {"a larger batch that trains worse, or takes as much longer"};
-  return {std::move(finding)};
+  if (measured.ranks.empty() || least <= kMuchHeadroom) return {};
+  const std::string why = starved(input);
+  if (why.empty()) return {};
+  measured.figures = {{"free", format_share(least)}, {"starved", why}};
+  return measured;
 }
 
-constexpr Rule kMemoryRules[] = {
-    {.name = "memory.near-oom",
-     .finds = "Less than 5 % of the device's memory is left at the peak, or an allocation failed",
-     .severity = "a risk",
-     .guard = "the size of the device, or what others use of it, is not known",
-     .suppressed_by = "memory.leak",
-     .advice = "a smaller batch, activation checkpointing, ZeRO, expandable segments",
-     .detect = near_oom},
-    {.name = "memory.allocator-stalls",
-     .finds = "The allocator retries, or memory is taken from the driver in each steady step",
-     .severity = "the allocator's time on the rank that has most of it",
-     .guard = "less than one call per step, or the program empties the cache itself",
-     .suppressed_by = "memory.fragmentation, balance.straggler",
-     .advice =
-         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the largest shape first; a smaller peak",
-     .detect = allocator_stalls},
-    {.name = "memory.cache-churn",
-     .ids = "M16",
-     .finds = "The allocator's cache is given back in each step",
-     .severity = "the allocator's time on the rank that has most of it",
-     .guard = "less than once per step, or the allocator did so because it found no memory",
-     .suppressed_by = "balance.straggler",
-     .advice = "remove empty_cache() from the loop: it gives no memory to this program",
-     .detect = cache_churn},
-    {.name = "memory.fragmentation",
-     .finds =
-         "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be given back",
-     .severity = "a risk",
-     .guard = "allocator events were not recorded (detail standard and full do, on CUDA)",
-     .suppressed_by = "",
-     .advice = "expandable segments, max_split_size_mb, sequences in buckets of few lengths",
-     .detect = fragmentation},
-    {.name = "memory.leak",
-     .finds = "Memory grows from step to step",
-     .severity =
-         "steps until it is full; "
-         "of host memory steps and hours until the host has none left for all its ranks, where a trace of the host tells what was left",
-     .guard = "the growth is within its own uncertainty, or stops",
-     .suppressed_by = "",
-     .advice = "detach what is kept (losses, metrics), clear lists and caches",
-     .detect = leak},
-    {.name = "memory.imbalance",
-     .finds = "The largest peak is more than 1.15 times the mean",
-     .severity = "the batch that the other ranks could have",
-     .guard = "one rank, or devices of different kinds",
-     .suppressed_by = "memory.leak",
-     .advice =
-         "move work of rank 0 (loss, evaluation, copies of the model) elsewhere; divide layers by memory",
-     .detect = imbalance},
-    {.name = "memory.zero-candidate",
-     .finds =
-         "Parameters, gradients and optimizer state are at least half of the peak on 4 ranks or more that hold the same, and memory is short",
-     .severity = "bytes that dividing them frees",
-     .guard = "40 % of the memory is free, or fewer than 4 replicas",
-     .suppressed_by = "",
-     .advice = "ZeRO 1, 2 or 3 (ZeroRedundancyOptimizer, FSDP)",
-     .detect = zero_candidate},
-    {.name = "memory.activations",
-     .finds = "Activations are at least 60 % of the peak, and memory is short",
-     .severity = "bytes of activations",
-     .guard = "40 % of the memory is free",
-     .suppressed_by = "",
-     .advice = "activation checkpointing, autocast to 16 bits",
-     .detect = activations},
-    {.name = "memory.retained-graph",
-     .finds = "Activations outlive the step after theirs",
-     .severity = "their bytes at the peak",
-     .guard = "allocations were not recorded (detail full), or below 1 % of the peak",
-     .suppressed_by = "",
-     .advice = "detach() or .item() what is kept; torch.no_grad() in evaluation",
-     .detect = retained_graph},
-    {.name = "memory.headroom-unused",
-     .finds =
-         "More than 40 % of the device's memory is never used while kernels are too small for it",
-     .severity = "none in time: what a larger batch would gain cannot be told",
-     .guard = "the device is filled, or its size is not known",
-     .suppressed_by = "host.launch-bound, compute.low-occupancy",
-     .advice = "a larger batch",
-     .detect = headroom_unused},
-};
+constexpr Rule kHeadroomUnused = {
+    .name = "memory.headroom-unused",
+    .finds =
+        "More than 40 % of the device's memory is never used while kernels are too small for it",
+    .costs = "none in time: what a larger batch would gain cannot be told",
+    .guard = "the device is filled, or its size is not known",
+    .suppressed_by = "host.launch-bound, compute.low-occupancy",
+    .advice = "a larger batch",
+    .judged = {.cause = "allocator", .confidence = 0.6},
+    .title = "{free} of the device memory is free, and the device is not filled",
+    .detail = "a larger batch gives each kernel more to do",
+    .decided_by = {"{starved}", "at least {free} of each device's memory is never used"},
+    .refuted_by = {"a larger batch that trains worse, or takes as much longer"},
+    .measure = headroom_unused};
 
 }  // namespace
 
-std::span<const Rule> memory_rules() { return kMemoryRules; }
+std::vector<Rule> memory_rules() {
+  return {kNearOutOfMemory, kAllocatorStalls, kCacheChurn,  kFragmentation, kLeak,
+          kImbalanced,      kZeroCandidate,   kActivations, kRetainedGraph, kHeadroomUnused};
+}
 
 }  // namespace dprof::analyzer

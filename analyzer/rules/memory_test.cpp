@@ -258,7 +258,7 @@ TEST(MemoryHeadroomUnused, OnlyWhereTheDeviceIsNotFilled) {
 TEST(MemoryRules, SayNothingWithoutMemory) {
   RuleRun run(2);
   for (const Rule& rule : memory_rules())
-    EXPECT_THAT(rule.detect(run.input()), IsEmpty()) << rule.name;
+    EXPECT_THAT(findings_of(run.input(), rule), IsEmpty()) << rule.name;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/rules/rules.h"
+#include "analyzer/rules/support.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -28,10 +29,13 @@ std::string line(std::string_view title, std::string_view text) {
 std::string section_of(const Rule& rule) {
   std::string text =
       fmt::format("\n### {}{}{}\n\n", rule.name, rule.ids.empty() ? "" : " — ", rule.ids);
-  if (rule.detect == nullptr) text += fmt::format("Not built: needs {}.\n\n", rule.needs);
-  text += line("fires when", rule.finds);
-  text += line("not when", rule.guard);
-  text += line("costs", rule.severity);
+  if (!rule.built()) text += fmt::format("Not built: needs {}.\n\n", rule.needs);
+  // The threshold stands in what the rule says, once.
+  const std::vector<Figure> figures = {
+      {"at least", fmt::format("{} %", number(100 * rule.judged.at_least))}};
+  text += line("fires when", filled(rule.finds, figures));
+  text += line("not when", filled(rule.guard, figures));
+  text += line("costs", rule.costs);
   text += line("hangs below", rule.suppressed_by);
   text += line("advice", rule.advice);
   return text;
@@ -49,9 +53,9 @@ std::string rules_page() {
         fmt::format("\n## {}\n\n| rule | mistake | state |\n| --- | --- | --- |\n", family.title);
     for (const Rule& rule : family.rules) {
       ++all;
-      if (rule.detect != nullptr) ++built;
+      if (rule.built()) ++built;
       sections += fmt::format("| `{}` | {} | {} |\n", rule.name, rule.ids,
-                              rule.detect != nullptr ? "built" : "needs more");
+                              rule.built() ? "built" : "needs more");
     }
     for (const Rule& rule : family.rules) sections += section_of(rule);
   }

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "analyzer/rules/startup.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
-namespace dprof::analyzer::startup {
+namespace dprof::analyzer {
 namespace {
 
 using schema::Marker;
@@ -41,23 +41,21 @@ bool pass_messages(const RuleInput& input, const std::vector<int>& ranks) {
   });
 }
 
-std::vector<Finding> sharing(const RuleInput& input, bool stages) {
+// Each GPU that ranks share, as stages of one model or not.
+std::vector<Finding> sharing(const RuleInput& input, const Rule& rule, bool stages) {
   std::vector<Finding> findings;
   for (const auto& [uuid, ranks] : shared_devices(input)) {
     if (pass_messages(input, ranks) != stages) continue;
-    Finding finding = unpriced(FindingSeverity::kCritical, 0.9, "device");
-    finding.ranks = ranks;
-    finding.title = stages ? fmt::format("stages of the model share one GPU: {}", list_of(ranks))
-                           : fmt::format("{} compute on one GPU", list_of(ranks));
-    finding.detail = fmt::format("{} with the UUID {}: they take turns, and share its memory",
-                                 list_of(ranks), uuid);
-    finding.decided_by = {fmt::format("kernels of {} ranks ran on that device", ranks.size())};
-    finding.refuted_by = {"a GPU that is divided on purpose (MIG has a UUID for each part)"};
-    finding.evidence = steps_evidence(input, ranks);
-    findings.push_back(std::move(finding));
+    std::ranges::move(found(input, rule, Measured{.ranks = ranks, .figures = {{"uuid", uuid}}}),
+                      std::back_inserter(findings));
   }
   return findings;
 }
+constexpr std::string_view kTurns =
+    "{ranks} with the UUID {uuid}: they take turns, and share its memory";
+constexpr std::string_view kKernelsOf = "kernels of {n} ranks ran on that device";
+constexpr std::string_view kDivided =
+    "a GPU that is divided on purpose (MIG has a UUID for each part)";
 
 int64_t phase_ns(const RuleInput& input, std::string_view name) {
   if (!input.report.phases) return 0;
@@ -82,40 +80,24 @@ double micro_batches(const RuleInput& input) {
 // The part of a step in which a stage has nothing to do, if all stages take the same.
 double ideal_bubble(double stages, double batches) { return (stages - 1) / (batches + stages - 1); }
 
-}  // namespace
-
-std::vector<Finding> device_shared(const RuleInput& input) { return sharing(input, false); }
-std::vector<Finding> stages_share_device(const RuleInput& input) { return sharing(input, true); }
-
-std::vector<Finding> single_process(const RuleInput& input) {
+std::optional<Measured> data_parallel(const RuleInput& input) {
   if (input.digests.size() != 1 || input.report.run.world_size.value_or(1) > 1) return {};
   const RankDigest& digest = input.digests.front();
   const auto devices = std::ranges::count_if(
       digest.facts.devices, [](const DeviceFact& device) { return device.kernels > 0; });
   const int64_t replicate = phase_ns(input, "replicate");
-  const bool said = replicate > 0 && phase_ns(input, "gather") > 0;
+  const int64_t gather = phase_ns(input, "gather");
+  const bool said = replicate > 0 && gather > 0;
   // Several devices of one process may also be stages of one model: those are not copied.
   if (!said || (devices == 1 && !digest.gpu.empty())) return {};
-  const int64_t cost = replicate + phase_ns(input, "gather") + phase_ns(input, "reduce");
-  Finding finding = priced(input, cost, 0.7, "host");
-  finding.ranks = {digest.rank};
-  finding.title =
-      fmt::format("one process drives all replicas (DataParallel): {}", per_step(input, cost));
-  finding.detail = fmt::format(
-      "each step copies the model to the replicas and gathers their outputs; "
-      "one thread at a time launches for all of them. "
-      "The cost is that of the copying, {}",
-      kUpperBound);
-  finding.decided_by = {
-      fmt::format("phases replicate, gather and reduce in one process, {} in all", ms(cost)),
-      devices > 1 ? fmt::format("{} devices have its kernels", devices)
-                  : std::string("no other process of the job")};
-  finding.refuted_by = {"phases of these names that copy no model"};
-  finding.evidence = steps_evidence(input, std::vector<int>{digest.rank});
-  return {std::move(finding)};
+  return Measured{
+      .cost_ns = replicate + gather + phase_ns(input, "reduce"),
+      .ranks = {digest.rank},
+      .figures = {{"devices", devices > 1 ? fmt::format("{} devices have its kernels", devices)
+                                          : "no other process of the job"}}};
 }
 
-std::vector<Finding> bubble(const RuleInput& input) {
+std::optional<Measured> bubble(const RuleInput& input) {
   const double batches = micro_batches(input);
   const int64_t steps = steady_steps(input);
   if (batches <= 0 || steps <= 0 || !input.report.overlap || input.matching == nullptr) return {};
@@ -135,25 +117,87 @@ std::vector<Finding> bubble(const RuleInput& input) {
   const double now = ideal_bubble(n, batches);
   const double then = ideal_bubble(n, kEnoughPerStage * n);
   const auto cost = static_cast<int64_t>(static_cast<double>(wait) * (1 - then / now));
-  if (share_of(input, cost) < kInfoShare) return {};
-  Finding finding = priced(input, cost, 0.6, "stage_imbalance");
-  finding.ranks = {stages.begin(), stages.end()};
-  finding.title = fmt::format("pipeline stages stand idle with {:.0f} micro-batch{} in flight: {}",
-                              batches, batches == 1 ? "" : "es", per_step(input, cost));
-  finding.detail = fmt::format(
-      "{} stages wait {} per step in the median; "
-      "equal stages would be idle for {} of a step, with {:.0f} micro-batches for {}; {}",
-      stages.size(), ms(wait), format_share(now), kEnoughPerStage * n, format_share(then),
-      kUpperBound);
-  finding.advice = fmt::format("at least {:.0f} micro-batches a step for {} stages",
-                               kEnoughPerStage * n, stages.size());
-  finding.decided_by = {fmt::format("ranges stage_forward: {:.0f} a step; {} ranks pass messages",
-                                    batches, stages.size()),
-                        fmt::format("(P - 1) / (M + P - 1): {} now, {} with M = 4 P",
-                                    format_share(now), format_share(then))};
-  finding.refuted_by = {"a run with more micro-batches of the same total that is no faster"};
-  finding.evidence = evidence_of(input, finding.ranks, Marker::kForward);
-  return {std::move(finding)};
+  const std::vector<int> ranks(stages.begin(), stages.end());
+  return Measured{.cost_ns = cost,
+                  .ranks = ranks,
+                  .figures = {{"batches", fmt::format("{:.0f}", batches)},
+                              {"batches in flight", fmt::format("{:.0f} micro-batch{}", batches,
+                                                                batches == 1 ? "" : "es")},
+                              {"wait", ms(wait)},
+                              {"now", format_share(now)},
+                              {"enough", fmt::format("{:.0f}", kEnoughPerStage * n)},
+                              {"then", format_share(then)}},
+                  .evidence = evidence_of(input, ranks, Marker::kForward),
+                  .advice = fmt::format("at least {:.0f} micro-batches a step for {} stages",
+                                        kEnoughPerStage * n, stages.size())};
 }
 
-}  // namespace dprof::analyzer::startup
+}  // namespace
+
+constexpr Rule kDeviceShared = {
+    .name = "device.shared",
+    .ids = "M11",
+    .finds = "two or more ranks have kernels on a GPU of the same UUID",
+    .costs = "fatal for speed: they take turns",
+    .guard =
+        "parts of a GPU that have a UUID of their own (MIG); "
+        "ranks that pass messages to each other (parallel.stages-share-device)",
+    .advice =
+        "torch.cuda.set_device(local_rank) before anything else, and that one device in device_ids",
+    .judged = {.cause = "device", .confidence = 0.9, .severity = kCritical},
+    .title = "{ranks} compute on one GPU",
+    .detail = kTurns,
+    .decided_by = {kKernelsOf},
+    .refuted_by = {kDivided},
+    .detect = [](const RuleInput& input) { return sharing(input, kDeviceShared, false); }};
+
+constexpr Rule kStagesShareDevice = {
+    .name = "parallel.stages-share-device",
+    .ids = "M14",
+    .finds = "ranks that pass messages to each other have kernels on a GPU of the same UUID",
+    .costs = "fatal for speed: stages take turns anyway, and share the memory",
+    .guard = "both parts of the model in one process: which part a kernel belongs to is not told",
+    .advice = "a device of its own for each stage",
+    .judged = {.cause = "device", .confidence = 0.9, .severity = kCritical},
+    .title = "stages of the model share one GPU: {ranks}",
+    .detail = kTurns,
+    .decided_by = {kKernelsOf},
+    .refuted_by = {kDivided},
+    .detect = [](const RuleInput& input) { return sharing(input, kStagesShareDevice, true); }};
+
+constexpr Rule kDataParallel = {
+    .name = "parallel.single-process",
+    .ids = "M5",
+    .finds = "one process has phases replicate and gather in its steps",
+    .costs = "upper bound: replicate, gather and reduce",
+    .guard = "several ranks; stages of one model on several devices, which are not copied",
+    .advice = "DistributedDataParallel with a process for each GPU",
+    .judged = {.cause = "host", .confidence = 0.7},
+    .title = "one process drives all replicas (DataParallel): {cost}",
+    .detail =
+        "each step copies the model to the replicas and gathers their outputs; "
+        "one thread at a time launches for all of them. "
+        "The cost is that of the copying, {upper bound}",
+    .decided_by = {"phases replicate, gather and reduce in one process, {ms} in all", "{devices}"},
+    .refuted_by = {"phases of these names that copy no model"},
+    .measure = data_parallel};
+
+constexpr Rule kBubble = {
+    .name = "parallel.bubble",
+    .ids = "M22",
+    .finds =
+        "a pipeline has fewer than four micro-batches in flight per stage, and its stages wait for each other",
+    .costs = "upper bound: their waiting, less what four per stage would leave of it",
+    .guard = "no ranges stage_forward; below {at least} of the step",
+    .advice = "more micro-batches",
+    .judged = {.cause = "stage_imbalance", .confidence = 0.6, .at_least = kInfoShare},
+    .title = "pipeline stages stand idle with {batches in flight} in flight: {cost}",
+    .detail =
+        "{n} stages wait {wait} per step in the median; "
+        "equal stages would be idle for {now} of a step, with {enough} micro-batches for {then}; {upper bound}",
+    .decided_by = {"ranges stage_forward: {batches} a step; {n} ranks pass messages",
+                   "(P - 1) / (M + P - 1): {now} now, {then} with M = 4 P"},
+    .refuted_by = {"a run with more micro-batches of the same total that is no faster"},
+    .measure = bubble};
+
+}  // namespace dprof::analyzer

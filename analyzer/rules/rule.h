@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule is: a declaration, from which docs/rules.md is made, and a predicate over what was
-// computed. Rules of one family stand in one file (comm.cpp, balance.cpp, …) as one table.
+// What a rule is: a declaration, from which docs/rules.md and the words of its findings are made,
+// and beside it the function that measures. find.cpp makes findings of both.
 //
-// Threading  predicates are pure functions.
+// Threading  what measures is a pure function.
 #pragma once
 
+#include <concepts>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +21,8 @@
 
 namespace dprof::analyzer {
 
+using enum FindingSeverity;
+
 // Everything that a rule may look at. The report has all but findings.
 struct RuleInput {
   const Report& report;
@@ -28,29 +33,86 @@ struct RuleInput {
   std::span<const TraceFile> traces{};  // by the same position as digests; empty in such tests
 };
 
+// A number or a word that the rule's words name: {copies}.
+struct Figure {
+  Figure(std::string_view its_name, std::string its_words)
+      : name(its_name), words(std::move(its_words)) {}
+  Figure(std::string_view its_name, std::integral auto number)
+      : name(its_name), words(std::to_string(number)) {}
+
+  std::string_view name;
+  std::string words;
+};
+
+// What a rule found, once.
+struct Measured {
+  std::optional<int64_t> cost_ns = {};  // per step; nullopt: none that could be told
+  std::vector<int> ranks = {};
+  std::vector<Figure> figures = {};
+  std::optional<std::vector<Evidence>> evidence = {};  // nullopt: a steady step of the ranks
+  std::vector<std::string> decided_by = {};            // after the rule's own
+  // In place of what the rule says.
+  std::string advice = {};
+  std::optional<double> confidence = {};
+  std::optional<FindingSeverity> severity = {};
+};
+
+// How much a finding weighs.
+struct Judged {
+  std::string_view cause = "unknown";
+  double confidence = 1;  // low where no replay computed the cost: 0.5
+  double at_least = 0;    // what it has to cost, of the median step; below it is not worth a line
+  FindingSeverity mildest = FindingSeverity::kInfo;  // else by the cost
+  std::optional<FindingSeverity> severity = {};      // whatever it costs
+};
+
 struct Rule {
+  // The book, docs/rules.md. {at least} is the threshold below.
   std::string_view name;        // "comm.sync-each-microbatch"
   std::string_view ids = {};    // of the mistakes that it finds: "M10, M13"; "" = none
   std::string_view finds = {};  // when it fires, a sentence without its period
-  std::string_view severity;    // measured by: "exposed communication of the first k - 1"
-  std::string_view guard;       // when it does not fire
+  std::string_view costs = {};  // measured by: "exposed communication of the first k - 1"
+  std::string_view guard = {};  // when it does not fire
   // Names of rules whose finding is the cause of this one's, by ", ": then it hangs below that one.
-  std::string_view suppressed_by;
-  std::string_view advice;
-  // Findings without rule, advice and caused_by, which are filled from the declaration; advice only
-  // where the predicate left it empty.
+  std::string_view suppressed_by = {};
+  std::string_view advice = {};  // unless what was measured has its own
+  std::string_view needs = {};   // not built: what the traces would have to tell
+
+  // A finding, in words in which names in braces are figures. Those of Measured, and
+  //   {cost} "12.0 ms per step (15 %)"   {ms} "12.0 ms"   {upper bound} that it is one
+  //   {who} "all ranks"   {ranks} "ranks 0, 2"   {n} their number   {waits|wait} by that number
+  Judged judged = {};
+  std::string_view title = {};
+  std::string_view detail = {};
+  std::string_view decided_by[3] = {};  // what is empty when filled is left out
+  std::string_view refuted_by[3] = {};
+
+  std::optional<Measured> (*measure)(const RuleInput&) = nullptr;
+  // In its place, for a rule whose findings differ in more than figures.
   std::vector<Finding> (*detect)(const RuleInput&) = nullptr;
-  std::string_view needs = {};  // not built: what the traces would have to tell; detect is null
+
+  [[nodiscard]] constexpr bool built() const { return measure != nullptr || detect != nullptr; }
 };
 
-// One family each.
-std::span<const Rule> comm_rules();
-std::span<const Rule> balance_rules();
-std::span<const Rule> input_rules();
-std::span<const Rule> host_rules();
-std::span<const Rule> compute_rules();
-std::span<const Rule> memory_rules();
-std::span<const Rule> hygiene_rules();
-std::span<const Rule> startup_rules();  // start-up, parallelism, steps: most mistakes M1 to M24
+// "waits {n} times" with the figure n in its place.
+[[nodiscard]] std::string filled(std::string_view words, std::span<const Figure> figures);
+
+// What the rule's words say of what was measured, if anything: one finding, or none if it costs too
+// little.
+[[nodiscard]] std::vector<Finding> found(const RuleInput& input, const Rule& rule,
+                                         std::optional<Measured> what);
+
+// What one rule finds, without its name and general advice.
+[[nodiscard]] std::vector<Finding> findings_of(const RuleInput& input, const Rule& rule);
+
+// One family each, in the order of docs/rules.md.
+[[nodiscard]] std::vector<Rule> startup_rules();  // start-up, parallelism, steps: most of M1 to M24
+[[nodiscard]] std::vector<Rule> comm_rules();
+[[nodiscard]] std::vector<Rule> balance_rules();
+[[nodiscard]] std::vector<Rule> input_rules();
+[[nodiscard]] std::vector<Rule> host_rules();
+[[nodiscard]] std::vector<Rule> compute_rules();
+[[nodiscard]] std::vector<Rule> memory_rules();
+[[nodiscard]] std::vector<Rule> hygiene_rules();
 
 }  // namespace dprof::analyzer

@@ -139,8 +139,8 @@ class RuleRun {
   // What one rule says by itself.
   [[nodiscard]] std::vector<Finding> of(std::span<const Rule> family, std::string_view name) const {
     const auto rule = std::ranges::find(family, name, &Rule::name);
-    if (rule == family.end() || rule->detect == nullptr) return {Finding{.rule = "no such rule"}};
-    return rule->detect(input());
+    if (rule == family.end() || !rule->built()) return {Finding{.rule = "no such rule"}};
+    return findings_of(input(), *rule);
   }
   // The finding that `name` became a symptom of; "" = none, or it is not there.
   [[nodiscard]] std::string cause_of(std::string_view name) const {

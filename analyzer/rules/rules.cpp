@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analyzer/rules/families.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -18,8 +20,7 @@ struct Found {
 std::vector<Found> run_rules(const RuleInput& input, std::span<const Rule> rules) {
   std::vector<Found> all;
   for (const Rule& rule : rules) {
-    if (rule.detect == nullptr) continue;
-    for (Finding& finding : rule.detect(input)) {
+    for (Finding& finding : findings_of(input, rule)) {
       finding.rule = rule.name;
       if (finding.advice.empty()) finding.advice = rule.advice;
       all.push_back({&rule, std::move(finding)});
@@ -121,15 +122,42 @@ std::vector<Finding> ranked(std::vector<Found> all) {
 
 }  // namespace
 
-std::vector<Family> all_families() {
-  return {{"Start-up, parallelism and steps", startup_rules()},
-          {"Communication", comm_rules()},
-          {"Balance", balance_rules()},
-          {"Input", input_rules()},
-          {"Host, launch, synchronisation", host_rules()},
-          {"Computation", compute_rules()},
-          {"Memory", memory_rules()},
-          {"Hygiene of the recording", hygiene_rules()}};
+std::vector<Rule> comm_rules() {
+  return {kHang,
+          kNoGradientSync,
+          kUnfinishedReduction,
+          kGlooOnGpu,
+          kSlowGroup,
+          kSyncEachMicrobatch,
+          kServerBottleneck,
+          kFindUnused,
+          kNoOverlap,
+          kOrderBlocked,
+          kExposedTail,
+          kSmallMessages,
+          kLinkSaturated,
+          kLowBandwidth,
+          kSlowedByCollectives,
+          kNeedlessBarrier,
+          kBufferBroadcast,
+          kSmallCollectives,
+          kGatherExposed,
+          kAllToAllImbalance,
+          kExposedTransfer,
+          kBucketCopies,
+          kBlockingWait};
+}
+
+const std::vector<Family>& all_families() {
+  static const std::vector<Family> kAll = {{"Start-up, parallelism and steps", startup_rules()},
+                                           {"Communication", comm_rules()},
+                                           {"Balance", balance_rules()},
+                                           {"Input", input_rules()},
+                                           {"Host, launch, synchronisation", host_rules()},
+                                           {"Computation", compute_rules()},
+                                           {"Memory", memory_rules()},
+                                           {"Hygiene of the recording", hygiene_rules()}};
+  return kAll;
 }
 
 std::vector<Finding> find_by(const RuleInput& input, std::span<const Rule> rules) {

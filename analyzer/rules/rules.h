@@ -17,11 +17,11 @@ namespace dprof::analyzer {
 
 struct Family {
   std::string_view title;  // "Communication"
-  std::span<const Rule> rules;
+  std::vector<Rule> rules;
 };
 
 // All families, in the order of docs/rules.md.
-[[nodiscard]] std::vector<Family> all_families();
+[[nodiscard]] const std::vector<Family>& all_families();
 
 // Every rule: fatal ones first, then by cost times confidence; those that cost too little to be
 // called culprits after all others. A finding's symptoms follow it, with caused_by set.

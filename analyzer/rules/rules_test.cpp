@@ -221,9 +221,10 @@ TEST(RulesTest, CausesAreRankedByTimeAndConfidence) {
 
 TEST(RulesTest, SeverityIsThatOfTheShare) {
   const RuleRun run(2);
-  EXPECT_EQ(priced(run.input(), 10 * kNsPerMs, 1, "x").severity, FindingSeverity::kCritical);
-  EXPECT_EQ(priced(run.input(), 3 * kNsPerMs, 1, "x").severity, FindingSeverity::kWarn);
-  EXPECT_EQ(priced(run.input(), kNsPerMs, 1, "x").severity, FindingSeverity::kInfo);
+  const auto severity = [&](int64_t ns) { return severity_of(share_of(run.input(), ns)); };
+  EXPECT_EQ(severity(10 * kNsPerMs), FindingSeverity::kCritical);
+  EXPECT_EQ(severity(3 * kNsPerMs), FindingSeverity::kWarn);
+  EXPECT_EQ(severity(kNsPerMs), FindingSeverity::kInfo);
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -255,9 +256,9 @@ TEST(RuleTables, AreWhole) {
   for (const Family& family : all_families()) {
     for (const Rule& rule : family.rules) {
       EXPECT_TRUE(names.insert(std::string(rule.name)).second) << rule.name << " stands twice";
-      EXPECT_NE(rule.detect == nullptr, rule.needs.empty()) << rule.name;
-      EXPECT_FALSE(rule.severity.empty()) << rule.name;
-      EXPECT_TRUE(rule.detect == nullptr || !rule.guard.empty()) << rule.name;
+      EXPECT_NE(!rule.built(), rule.needs.empty()) << rule.name;
+      EXPECT_FALSE(rule.costs.empty()) << rule.name;
+      EXPECT_TRUE(!rule.built() || !rule.guard.empty()) << rule.name;
       EXPECT_FALSE(rule.finds.empty()) << rule.name;
       EXPECT_FALSE(rule.advice.empty()) << rule.name;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/rules/samples.h"
-
+// Which samples the ranks read, from the hashes that the program announced (docs/payloads.md).
+//
+// Cost  O(batches · log batches).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 #include <map>
 #include <set>
 
-#include "analyzer/rules/facts_support.h"
+#include "analyzer/rules/families.h"
+#include "analyzer/rules/support.h"
 #include "base/format.h"
 #include "base/stats.h"
 
@@ -18,9 +20,7 @@ namespace {
 constexpr size_t kFewestSampleBatches = 3;
 constexpr double kSharedShare = 0.5;    // of a rank's batches
 constexpr double kRepeatedShare = 0.9;  // of an epoch's places
-constexpr size_t kShownRanks = 4;
-constexpr double kSure = 0.95;
-constexpr int64_t kFewestAhead = 2;  // steps in different epochs
+constexpr int64_t kFewestAhead = 2;     // steps in different epochs
 
 bool passes_messages(const RankDigest& digest) {
   return std::ranges::any_of(digest.collectives, [](const CollectiveRecord& record) {
@@ -200,13 +200,64 @@ int64_t usual_step(const RankDigest& digest) {
   return median_ns(std::move(lengths));
 }
 
+std::optional<Measured> shards_overlap(const RuleInput& input) {
+  const CommonBatches common(input.digests);
+  double wasted = 0;
+  double readers = 0;
+  Measured measured{.evidence = std::vector<Evidence>()};
+  for (size_t d = 0; d < input.digests.size(); ++d) {
+    const Shared shared = common.of(d);
+    if (shared.share < kSharedShare) continue;
+    measured.ranks.push_back(shared.rank);
+    wasted = std::max(wasted, shared.share * (1 - 1 / shared.readers));
+    readers = std::max(readers, shared.readers);
+    if (measured.ranks.size() > kEvidenceRanks) continue;
+    measured.evidence->push_back(rows_of(shared.rank, shared.shown));
+    measured.decided_by.push_back(fmt::format("{} of rank {}'s batches were read by {} ranks",
+                                              format_share(shared.share), shared.rank,
+                                              number(shared.readers)));
+  }
+  if (measured.ranks.empty()) return {};
+  if (median_step(input) > 0)
+    measured.cost_ns = std::llround(wasted * static_cast<double>(median_step(input)));
+  measured.figures = {{"readers", number(readers)}, {"times", number(1 / (1 - wasted))}};
+  return measured;
+}
+
+std::optional<Measured> order_repeats(const RuleInput& input) {
+  Measured measured{.evidence = std::vector<Evidence>()};
+  size_t most_epochs = 0;
+  for (const RankDigest& digest : input.digests) {
+    const std::vector<Epoch> epochs = epochs_of(digest);
+    size_t compared = 0;
+    size_t same = 0;
+    for (size_t e = 1; e < epochs.size(); ++e) {
+      if (std::min(epochs[e].batches.size(), epochs[e - 1].batches.size()) < kFewestSampleBatches)
+        continue;
+      ++compared;
+      same += repeated(epochs[e - 1], epochs[e]) >= kRepeatedShare ? 1 : 0;
+    }
+    if (!is_most(same, compared)) continue;
+    measured.ranks.push_back(digest.rank);
+    most_epochs = std::max(most_epochs, same + 1);
+    if (measured.ranks.size() > kEvidenceRanks) continue;
+    measured.evidence->push_back(rows_of(digest.rank, epochs.back().batches));
+    measured.decided_by.push_back(
+        fmt::format("rank {}: {} of {} epochs read the batches of the epoch before, in its order",
+                    digest.rank, same, compared));
+  }
+  if (measured.ranks.empty()) return {};
+  measured.figures = {{"epochs", most_epochs}};
+  return measured;
+}
+
 // The rank with most steps begins a further one, with a further batch, and waits in it for ranks
 // that have finished theirs. Whether it still waited at the end, or gave up, does not matter.
-std::vector<Finding> ended_early(const RuleInput& input) {
+std::optional<Measured> ended_early(const RuleInput& input) {
   const auto steps = [](const RankDigest& digest) { return digest.steps_begun; };
   if (input.digests.size() < 2) return {};
   const RankDigest& longest = *std::ranges::max_element(input.digests, {}, steps);
-  Finding finding = unpriced(FindingSeverity::kCritical, 0.7, "input_imbalance");
+  Measured measured{.evidence = std::vector<Evidence>()};
   for (const RankDigest& gone : input.digests) {
     if (gone.steps_begun >= longest.steps_begun || gone.facts.batches.empty()) continue;
     if (gone.facts.batches.size() >= longest.facts.batches.size() || !ended_between_steps(gone))
@@ -215,27 +266,28 @@ std::vector<Finding> ended_early(const RuleInput& input) {
     if (waited_alone(gone, longest, usual_step(gone)) != nullptr) return {};
     const CollectiveRecord* waited = waited_alone(longest, gone, usual_step(gone));
     if (waited == nullptr) return {};
-    finding.ranks.push_back(gone.rank);
-    finding.decided_by.push_back(fmt::format(
+    measured.ranks.push_back(gone.rank);
+    measured.decided_by.push_back(fmt::format(
         "rank {} took {} batches and finished its {} steps; rank {} took {} and waits for it in step {}, in {} #{}",
         gone.rank, gone.facts.batches.size(), gone.steps_begun, longest.rank,
         longest.facts.batches.size(), longest.steps_begun, word_of(waited->function),
         waited->sequence));
-    finding.evidence.push_back(rows_of(gone.rank, {&gone.facts.batches.back()}));
-    finding.evidence.push_back(
-        evidence(longest.rank, "collective", {waited->row},
-                 {waited->arrival().value_or(TraceNs{}),
-                  waited->end.value_or(waited->arrival().value_or(TraceNs{}))}));
+    measured.evidence->push_back(rows_of(gone.rank, {&gone.facts.batches.back()}));
+    const TraceNs from = waited->arrival().value_or(TraceNs{});
+    measured.evidence->push_back(
+        evidence(longest.rank, "collective", {waited->row}, {from, waited->end.value_or(from)}));
   }
-  if (finding.ranks.empty()) return {};
-  finding.title = fmt::format("{} {} out of data before the others", list_of(finding.ranks),
-                              finding.ranks.size() == 1 ? "runs" : "run");
-  finding.detail =
-      fmt::format("rank {} then waits for a collective that nobody else comes to", longest.rank);
-  finding.refuted_by = {
-      "the ranks have the same number of batches, and the one that ended left for another reason"};
-  return {std::move(finding)};
+  if (measured.ranks.empty()) return {};
+  measured.figures = {{"longest", longest.rank}};
+  return measured;
 }
+
+constexpr Rule kEndedEarly = {
+    .judged = {.cause = "input_imbalance", .confidence = 0.7, .severity = kCritical},
+    .title = "{ranks} {runs|run} out of data before the others",
+    .detail = "rank {longest} then waits for a collective that nobody else comes to",
+    .refuted_by = {
+        "the ranks have the same number of batches, and the one that ended left for another reason"}};
 
 // Epoch of the last batch that a rank took in each of its steps.
 std::map<int64_t, int64_t> epochs_by_step(const RankDigest& digest) {
@@ -251,7 +303,7 @@ std::map<int64_t, int64_t> epochs_by_step(const RankDigest& digest) {
 }
 
 // Several epochs: a rank with fewer batches is in the next one while the others finish theirs.
-std::vector<Finding> epochs_apart(const RuleInput& input) {
+std::optional<Measured> epochs_apart(const RuleInput& input) {
   std::map<int64_t, std::pair<int64_t, int64_t>> range;  // of epochs, by step
   std::vector<std::map<int64_t, int64_t>> of_rank;
   for (const RankDigest& digest : input.digests) {
@@ -266,103 +318,74 @@ std::vector<Finding> epochs_apart(const RuleInput& input) {
   const auto apart =
       std::ranges::count_if(range, [](const auto& e) { return e.second.first < e.second.second; });
   if (apart < kFewestAhead) return {};
-  Finding finding = unpriced(FindingSeverity::kWarn, 0.9, "input_imbalance");
+  Measured measured{.figures = {{"apart", apart}, {"steps", range.size()}},
+                    .evidence = std::vector<Evidence>()};
   for (size_t d = 0; d < of_rank.size(); ++d) {
     const bool ahead = std::ranges::any_of(
         of_rank[d], [&](const auto& entry) { return entry.second > range.at(entry.first).first; });
-    if (ahead) finding.ranks.push_back(input.digests[d].rank);
-  }
-  finding.title =
-      fmt::format("{} {} ahead of the others by an epoch in {} of {} steps", list_of(finding.ranks),
-                  finding.ranks.size() == 1 ? "is" : "are", apart, range.size());
-  finding.detail =
-      "their shards have fewer batches: "
-      "their samples count more often, and at the end the others wait for them in vain";
-  for (const int rank : finding.ranks) {
-    if (finding.evidence.size() >= kShownRanks) break;
+    if (!ahead) continue;
+    measured.ranks.push_back(input.digests[d].rank);
+    if (measured.evidence->size() >= kEvidenceRanks) continue;
     std::vector<const BatchFact*> shown;
-    for (const BatchFact& batch : digest_of(input, rank)->facts.batches) {
-      if (batch.epoch.value_or(0) > 0 && shown.size() < 20) shown.push_back(&batch);
+    for (const BatchFact& batch : input.digests[d].facts.batches) {
+      if (batch.epoch.value_or(0) > 0 && shown.size() < kEvidenceRows) shown.push_back(&batch);
     }
-    if (!shown.empty()) finding.evidence.push_back(rows_of(rank, shown));
+    if (!shown.empty()) measured.evidence->push_back(rows_of(input.digests[d].rank, shown));
   }
-  finding.decided_by = {
-      fmt::format("the epochs of the batches that the ranks took differ in {} steps", apart)};
-  finding.refuted_by = {"the program numbers its epochs differently on each rank"};
-  return {std::move(finding)};
+  return measured;
 }
+
+constexpr Rule kEpochsApart = {
+    .judged = {.cause = "input_imbalance", .confidence = 0.9, .severity = kWarn},
+    .title = "{ranks} {is|are} ahead of the others by an epoch in {apart} of {steps} steps",
+    .detail =
+        "their shards have fewer batches: "
+        "their samples count more often, and at the end the others wait for them in vain",
+    .decided_by = {"the epochs of the batches that the ranks took differ in {apart} steps"},
+    .refuted_by = {"the program numbers its epochs differently on each rank"}};
 
 }  // namespace
 
-std::vector<Finding> shards_overlap(const RuleInput& input) {
-  const CommonBatches common(input.digests);
-  double wasted = 0;
-  double readers = 0;
-  Finding finding = unpriced(FindingSeverity::kCritical, kSure, "dataloader");
-  for (size_t d = 0; d < input.digests.size(); ++d) {
-    const Shared shared = common.of(d);
-    if (shared.share < kSharedShare) continue;
-    finding.ranks.push_back(shared.rank);
-    wasted = std::max(wasted, shared.share * (1 - 1 / shared.readers));
-    readers = std::max(readers, shared.readers);
-    if (finding.evidence.size() < kShownRanks)
-      finding.evidence.push_back(rows_of(shared.rank, shared.shown));
-    if (finding.decided_by.size() < kShownRanks) {
-      finding.decided_by.push_back(fmt::format("{} of rank {}'s batches were read by {} ranks",
-                                               format_share(shared.share), shared.rank,
-                                               number(shared.readers)));
-    }
-  }
-  if (finding.ranks.empty()) return {};
-  if (median_step(input) > 0)
-    finding.cost_ns = std::llround(wasted * static_cast<double>(median_step(input)));
-  finding.title = fmt::format("{} read the same samples: nothing shares the data out",
-                              who(input, finding.ranks));
-  finding.detail = fmt::format(
-      "each sample is read by {} ranks, so that an epoch takes {} times the steps that it needs; "
-      "the cost is the part of a step that repeats another rank's work",
-      number(readers), number(1 / (1 - wasted)));
-  finding.refuted_by = {"the announced hashes are not of sample indices"};
-  return {std::move(finding)};
-}
+constexpr Rule kShardsOverlap = {
+    .name = "input.shards-overlap",
+    .ids = "M1",
+    .finds = "Ranks that train one model read the same samples",
+    .costs = "share of the steps that read what another rank reads, too",
+    .guard =
+        "hashes were not announced, ranks pass messages (stages of one pipeline), or hardly any hash agrees",
+    .advice = "give each rank a share of the data: DistributedSampler(num_replicas, rank)",
+    .judged = {.cause = "dataloader", .confidence = 0.95, .severity = kCritical},
+    .title = "{who} read the same samples: nothing shares the data out",
+    .detail =
+        "each sample is read by {readers} ranks, so that an epoch takes {times} times the steps that it needs; "
+        "the cost is the part of a step that repeats another rank's work",
+    .refuted_by = {"the announced hashes are not of sample indices"},
+    .measure = shards_overlap};
 
-std::vector<Finding> order_repeats(const RuleInput& input) {
-  Finding finding = unpriced(FindingSeverity::kWarn, kSure, "dataloader");
-  size_t most_epochs = 0;
-  for (const RankDigest& digest : input.digests) {
-    const std::vector<Epoch> epochs = epochs_of(digest);
-    size_t compared = 0;
-    size_t same = 0;
-    for (size_t e = 1; e < epochs.size(); ++e) {
-      if (std::min(epochs[e].batches.size(), epochs[e - 1].batches.size()) < kFewestSampleBatches)
-        continue;
-      ++compared;
-      same += repeated(epochs[e - 1], epochs[e]) >= kRepeatedShare ? 1 : 0;
-    }
-    if (!is_most(same, compared)) continue;
-    finding.ranks.push_back(digest.rank);
-    most_epochs = std::max(most_epochs, same + 1);
-    if (finding.evidence.size() < kShownRanks)
-      finding.evidence.push_back(rows_of(digest.rank, epochs.back().batches));
-    if (finding.decided_by.size() < kShownRanks) {
-      finding.decided_by.push_back(
-          fmt::format("rank {}: {} of {} epochs read the batches of the epoch before, in its order",
-                      digest.rank, same, compared));
-    }
-  }
-  if (finding.ranks.empty()) return {};
-  finding.title = fmt::format(
-      "{} samples in the same order in {} epochs",
-      fmt::format("{} {}", who(input, finding.ranks), finding.ranks.size() == 1 ? "reads" : "read"),
-      most_epochs);
-  finding.detail = "the data is not shuffled anew: it costs no time, but the model learns less";
-  finding.refuted_by = {"the order is meant to be fixed, as in validation"};
-  return {std::move(finding)};
-}
+constexpr Rule kOrderRepeats = {
+    .name = "input.order-repeats",
+    .ids = "M2",
+    .finds = "The samples come in the same order in consecutive epochs",
+    .costs = "none in time: the model sees the same sequence again",
+    .guard = "fewer than 3 batches in an epoch, fewer than 2 epochs, or hashes were not announced",
+    .advice =
+        "call sampler.set_epoch(epoch) at the start of each epoch; "
+        "in C++ on the sampler that the loader really uses, for make_data_loader copies it",
+    .judged = {.cause = "dataloader", .confidence = 0.95, .severity = kWarn},
+    .title = "{who} {reads|read} samples in the same order in {epochs} epochs",
+    .detail = "the data is not shuffled anew: it costs no time, but the model learns less",
+    .refuted_by = {"the order is meant to be fixed, as in validation"},
+    .measure = order_repeats};
 
-std::vector<Finding> shards_uneven(const RuleInput& input) {
-  std::vector<Finding> findings = ended_early(input);
-  return findings.empty() ? epochs_apart(input) : findings;
-}
-
+constexpr Rule kShardsUneven = {
+    .name = "input.shards-uneven",
+    .ids = "M4",
+    .finds = "Ranks have different numbers of batches: some end early, or are epochs ahead",
+    .costs = "fatal where the others then wait for ever",
+    .guard = "the rank was killed, or stood within a step when it ended",
+    .advice = "equal shards: a sampler that pads, drop_last=True, or join() around the loop",
+    .detect = [](const RuleInput& input) {
+      std::vector<Finding> early = found(input, kEndedEarly, ended_early(input));
+      return early.empty() ? found(input, kEpochsApart, epochs_apart(input)) : early;
+    }};
 }  // namespace dprof::analyzer

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/rules/samples.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +18,7 @@ int64_t hash(int64_t a, int64_t b) { return (a + 1) * 1'000'003 + b * 7919; }
 TEST(ShardsOverlap, EqualBatches) {
   RuleRun run(3);
   for (int r = 0; r < 3; ++r) run.batches(r, 100, [](int64_t step) { return hash(0, step); });
-  const std::vector<Finding> findings = shards_overlap(run.input());
+  const std::vector<Finding> findings = run.of(input_rules(), "input.shards-overlap");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0, 1, 2));
@@ -31,9 +29,9 @@ TEST(ShardsOverlap, EqualBatches) {
 TEST(ShardsOverlap, DisjointSharesAndASharedBatch) {
   RuleRun run(2);
   for (int r = 0; r < 2; ++r) run.batches(r, 100, [r](int64_t step) { return hash(r, step); });
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty());
   run.facts(0).batches[3].hash = run.facts(1).batches[3].hash;  // a sampler that pads
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty());
 }
 
 TEST(ShardsOverlap, EqualEpochsInAnotherOrder) {
@@ -41,10 +39,11 @@ TEST(ShardsOverlap, EqualEpochsInAnotherOrder) {
   // Each rank shuffles all of the data by itself: no batch is the same, the epoch's sum is.
   run.batches(0, 6, [](int64_t step) { return 100 + 10 * (step % 6); });
   run.batches(1, 6, [](int64_t step) { return 125 + 10 * (step % 6); });
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty()) << "other sums";
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty()) << "other sums";
   for (BatchFact& batch : run.facts(1).batches)
     batch.hash = *batch.hash + (batch.hash < 150 ? -24 : -26);
-  EXPECT_THAT(shards_overlap(run.input()), SizeIs(1)) << "equal sums of whole epochs";
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), SizeIs(1))
+      << "equal sums of whole epochs";
 }
 
 TEST(ShardsOverlap, StagesOfAPipelineMayReadTheSame) {
@@ -55,7 +54,7 @@ TEST(ShardsOverlap, StagesOfAPipelineMayReadTheSame) {
     message.function = r == 0 ? schema::Function::kSend : schema::Function::kRecv;
     run.rank(r).collectives.push_back(message);
   }
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty());
 }
 
 TEST(ShardsOverlap, TensorParallelRanksMayReadTheSame) {
@@ -71,13 +70,13 @@ TEST(ShardsOverlap, TensorParallelRanksMayReadTheSame) {
     record.function = schema::Function::kAllReduce;
     run.rank(r).collectives.push_back(record);
   }
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty());
 }
 
 TEST(OrderRepeats, EachEpochIsTheFirstOne) {
   RuleRun run(2);
   for (int r = 0; r < 2; ++r) run.batches(r, 4, [r](int64_t step) { return hash(r, step % 4); });
-  const std::vector<Finding> findings = order_repeats(run.input());
+  const std::vector<Finding> findings = run.of(input_rules(), "input.order-repeats");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_FALSE(findings[0].cost_ns.has_value());
@@ -88,19 +87,19 @@ TEST(OrderRepeats, EachEpochIsTheFirstOne) {
 TEST(OrderRepeats, SameSamplesInAnotherOrder) {
   RuleRun run(1);
   run.batches(0, 4, [](int64_t step) { return hash(0, (step % 4 + step / 4) % 4); });
-  EXPECT_THAT(order_repeats(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.order-repeats"), IsEmpty());
 }
 
 TEST(OrderRepeats, AnEpochOfTwoBatchesTellsNothing) {
   RuleRun run(1);
   run.batches(0, 2, [](int64_t step) { return hash(0, step % 2); });
-  EXPECT_THAT(order_repeats(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.order-repeats"), IsEmpty());
 }
 
 TEST(OrderRepeats, IsNoOverlap) {
   RuleRun run(2);
   for (int r = 0; r < 2; ++r) run.batches(r, 4, [r](int64_t step) { return hash(r, step % 4); });
-  EXPECT_THAT(shards_overlap(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty());
 }
 
 // Rank 0 has begun one step more than rank 1, and waits.
@@ -122,7 +121,7 @@ RuleRun ended_early() {
 
 TEST(ShardsUneven, ARankEndsBetweenSteps) {
   const RuleRun run = ended_early();
-  const std::vector<Finding> findings = shards_uneven(run.input());
+  const std::vector<Finding> findings = run.of(input_rules(), "input.shards-uneven");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
@@ -133,15 +132,15 @@ TEST(ShardsUneven, ARankEndsBetweenSteps) {
 TEST(ShardsUneven, ARankThatStoppedWithinAStepDidNotRunOut) {
   RuleRun run = ended_early();
   ++run.rank(1).steps_begun;
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
   run = ended_early();
   run.rank(1).phases.pop_back();  // its last step has no update: it left by an error
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
   run = ended_early();
   run.facts(1).exit_status = "signal:9";
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
   run.facts(1).exit_status = "signal:15";  // the launcher's
-  EXPECT_THAT(shards_uneven(run.input()), SizeIs(1));
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), SizeIs(1));
 }
 
 TEST(ShardsUneven, AWaitThatEndedWithATimeoutIsOneAsWell) {
@@ -149,9 +148,9 @@ TEST(ShardsUneven, AWaitThatEndedWithATimeoutIsOneAsWell) {
   run.report.hang.reset();
   CollectiveRecord& last = run.rank(0).collectives.back();
   last.end = TraceNs{30 * RuleRun::kStep};
-  EXPECT_THAT(shards_uneven(run.input()), SizeIs(1));
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), SizeIs(1));
   last.end = TraceNs{12 * RuleRun::kStep + kNsPerMs};  // it went on at once
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
 }
 
 TEST(ShardsUneven, ARankThatWaitsInAnotherCallDidNotRunOut) {
@@ -160,14 +159,14 @@ TEST(ShardsUneven, ARankThatWaitsInAnotherCallDidNotRunOut) {
   barrier.function = schema::Function::kBarrier;
   barrier.enqueue = TraceNs{12 * RuleRun::kStep};
   run.rank(1).collectives.push_back(barrier);
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
 }
 
 TEST(ShardsUneven, EpochsApart) {
   RuleRun run(2);
   run.batches(0, 6, [](int64_t step) { return hash(0, step); });
   run.batches(1, 4, [](int64_t step) { return hash(1, step); });
-  const std::vector<Finding> findings = shards_uneven(run.input());
+  const std::vector<Finding> findings = run.of(input_rules(), "input.shards-uneven");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
@@ -179,7 +178,7 @@ TEST(ShardsUneven, JoinGoesOnWithoutData) {
   run.batches(1, 6, [](int64_t step) { return hash(1, step); });
   // Rank 1 has no batch in the last steps of each epoch.
   std::erase_if(run.facts(1).batches, [](const BatchFact& b) { return b.row % 6 == 0; });
-  EXPECT_THAT(shards_uneven(run.input()), IsEmpty());
+  EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/format.h"
@@ -19,6 +20,41 @@ constexpr size_t kDeepestPhase = 64;  // phases that begin between a moment and 
 std::optional<std::pair<int64_t, int64_t>> steady_indices(const RuleInput& input) {
   if (!input.report.run.steps) return std::nullopt;
   return std::pair(input.report.run.steps->first_steady, input.report.run.steps->last_steady);
+}
+
+constexpr size_t kNamedKernels = 3;
+constexpr size_t kNameBytes = 60;
+
+bool in_steps(const std::vector<StepRecord>& steps, TraceNs at) {
+  const auto after = std::ranges::upper_bound(
+      steps, at, {}, [](const StepRecord& step) { return step.window.begin; });
+  return after != steps.begin() && at < std::prev(after)->window.end;
+}
+
+std::vector<Call> calls_in_steps(const RuleInput& input, const RankDigest& digest, CallKind kind) {
+  std::vector<Call> calls;
+  const std::vector<StepRecord> steps = steady_steps_of(input, digest);
+  for (const Call& call : digest.facts.of(kind).kept) {
+    if (in_steps(steps, call.at)) calls.push_back(call);
+  }
+  return calls;
+}
+
+int64_t compute_ns(const RankBreakdown& rank) {
+  int64_t sum = 0;
+  for (const Category category : {Category::kForward, Category::kBackward, Category::kOptimizer,
+                                  Category::kOtherCompute, Category::kOverlapped})
+    sum += rank.category_ns[static_cast<size_t>(category)];
+  return sum;
+}
+
+int64_t kernel_ns(const Facts& facts) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < kKernelClasses; ++i) {
+    if (static_cast<KernelClass>(i) != KernelClass::kCommunication)
+      sum += facts.kernels_by_class[i].total_ns;
+  }
+  return sum;
 }
 
 // Of those that these instances are in.
@@ -48,24 +84,7 @@ int64_t steady_steps(const RuleInput& input) {
   return input.report.run.steps ? input.report.run.steps->steady : 0;
 }
 
-double share_of(const RuleInput& input, int64_t ns) {
-  const int64_t step = median_step(input);
-  return step <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(step);
-}
-
-Finding priced(const RuleInput& input, int64_t cost_ns, double confidence, std::string_view cause) {
-  Finding finding = unpriced(severity_of(share_of(input, cost_ns)), confidence, cause);
-  finding.cost_ns = cost_ns;
-  return finding;
-}
-
-Finding unpriced(FindingSeverity severity, double confidence, std::string_view cause) {
-  Finding finding;
-  finding.severity = severity;
-  finding.confidence = confidence;
-  finding.cause = cause;
-  return finding;
-}
+double share_of(const RuleInput& input, int64_t ns) { return ratio(ns, median_step(input)); }
 
 std::string ms(int64_t ns) { return format_ms({ns}); }
 
@@ -130,7 +149,16 @@ std::vector<int> at_least(std::span<const TimeOfRank> times, int64_t ns) {
   return ranks;
 }
 
-bool is_most(size_t part, size_t all) { return 2 * part > all; }
+std::vector<TimeOfRank> sum_of(std::vector<TimeOfRank> a, std::span<const TimeOfRank> b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) a[i].ns += b[i].ns;
+  return a;
+}
+
+Measured measured_of(std::span<const TimeOfRank> times) {
+  Measured measured{.cost_ns = lower_median(times)};
+  for (const TimeOfRank& time : times) measured.ranks.push_back(time.rank);
+  return measured;
+}
 
 const RankDigest* digest_of(const RuleInput& input, int rank) {
   const auto found = std::ranges::find(input.digests, rank, &RankDigest::rank);
@@ -158,6 +186,19 @@ std::span<const PhaseRange> phases_in(const RankDigest& digest, Interval window)
   const auto first = std::ranges::lower_bound(digest.phases, window.begin, {}, begin_of);
   const auto last = std::ranges::lower_bound(digest.phases, window.end, {}, begin_of);
   return first < last ? std::span(first, last) : std::span<const PhaseRange>();
+}
+
+bool has_phase(const RankDigest& digest, schema::Marker marker) {
+  return std::ranges::count(digest.phases, marker, &PhaseRange::marker) > 0;
+}
+
+bool has_update(const RankDigest& digest, const StepRecord& step) {
+  return std::ranges::count(phases_in(digest, step.window), schema::Marker::kOptimizer,
+                            &PhaseRange::marker) > 0;
+}
+
+bool failed(const TraceFile& trace) {
+  return !trace.exit_status.empty() && trace.exit_status != "exit:0";
 }
 
 schema::Marker phase_at(const RankDigest& digest, TraceNs at) {
@@ -280,6 +321,117 @@ std::vector<Evidence> steps_evidence(const RuleInput& input, std::span<const int
     result.push_back(evidence(rank, "step", {typical.index}, typical.window));
   }
   return result;
+}
+
+CallRate rate_of(const RuleInput& input, const RankDigest& digest, CallKind kind) {
+  const auto steps = static_cast<int64_t>(steady_steps_of(input, digest).size());
+  if (steps == 0) return {};
+  const std::vector<Call> calls = calls_in_steps(input, digest, kind);
+  const int64_t every = digest.facts.of(kind).every;
+  int64_t ns = 0;
+  for (const Call& call : calls) ns += call.ns;
+  return {
+      static_cast<double>(static_cast<int64_t>(calls.size()) * every) / static_cast<double>(steps),
+      ns * every / steps};
+}
+
+CallingRanks callers_of(const RuleInput& input, CallKind kind, double at_least) {
+  CallingRanks callers;
+  std::vector<double> rates;
+  std::vector<int64_t> times;
+  for (const RankDigest& digest : input.digests) {
+    const CallRate rate = rate_of(input, digest, kind);
+    if (rate.per_step < at_least) continue;
+    callers.ranks.push_back(digest.rank);
+    rates.push_back(rate.per_step);
+    times.push_back(rate.ns);
+  }
+  callers.per_step = median(std::move(rates));
+  callers.ns = median_ns(std::move(times));
+  return callers;
+}
+
+std::vector<Evidence> evidence_of(const RuleInput& input, std::span<const int> ranks,
+                                  CallKind kind) {
+  std::vector<Evidence> all;
+  for (const int rank : ranks) {
+    const RankDigest* digest = digest_of(input, rank);
+    if (digest == nullptr || all.size() >= kEvidenceRanks) continue;
+    std::vector<Call> calls = calls_in_steps(input, *digest, kind);
+    if (calls.empty()) continue;
+    std::ranges::stable_sort(calls, std::ranges::greater(), &Call::ns);
+    if (calls.size() > kEvidenceRows) calls.resize(kEvidenceRows);
+    std::ranges::sort(calls, {}, &Call::at);
+    std::vector<int64_t> rows;
+    for (const Call& call : calls) rows.push_back(call.row);
+    const Call& last = calls.back();
+    all.push_back(
+        evidence(rank, "host_range", std::move(rows), {calls.front().at, {last.at.ns + last.ns}}));
+  }
+  return all;
+}
+
+std::vector<TimeOfRank> times_of_computation(const RuleInput& input) {
+  std::vector<TimeOfRank> times;
+  const int64_t steps = steady_steps(input);
+  if (!input.report.breakdown || steps <= 0) return times;
+  for (const RankBreakdown& rank : input.report.breakdown->per_rank) {
+    const RankDigest* digest = digest_of(input, rank.rank);
+    if (digest == nullptr || kernel_ns(digest->facts) <= 0) continue;
+    times.push_back({rank.rank, compute_ns(rank) / steps});
+  }
+  return times;
+}
+
+std::vector<TimeOfRank> times_of_kernels(const RuleInput& input, KernelClass what) {
+  std::vector<TimeOfRank> times = times_of_computation(input);
+  for (TimeOfRank& time : times) {
+    const Facts& facts = digest_of(input, time.rank)->facts;
+    const double share = ratio(facts.of(what).total_ns, kernel_ns(facts));
+    time.ns = std::llround(share * static_cast<double>(time.ns));
+  }
+  return times;
+}
+
+std::string longest_kernels(const RuleInput& input, KernelClass what) {
+  std::map<std::string_view, int64_t> by_name;
+  int64_t all = 0;
+  for (const RankDigest& digest : input.digests) {
+    all += kernel_ns(digest.facts);
+    for (const KernelFact& kernel : digest.facts.kernels) {
+      if (kernel.what == what) by_name[kernel.name] += kernel.total_ns;
+    }
+  }
+  std::vector<std::pair<int64_t, std::string_view>> longest;
+  for (const auto& [name, ns] : by_name) longest.emplace_back(-ns, name);
+  std::ranges::sort(longest);
+  if (longest.size() > kNamedKernels) longest.resize(kNamedKernels);
+  std::vector<std::string> words;
+  for (const auto& [minus_ns, name] : longest) {
+    words.push_back(fmt::format("{}{} ({} of the kernels' time)", name.substr(0, kNameBytes),
+                                name.size() > kNameBytes ? "…" : "",
+                                format_share(ratio(-minus_ns, all))));
+  }
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+int64_t lower_median(std::span<const TimeOfRank> times) {
+  if (times.empty()) return 0;
+  std::vector<int64_t> values;
+  for (const TimeOfRank& time : times) values.push_back(time.ns);
+  std::ranges::sort(values);
+  return values[(values.size() - 1) / 2];
+}
+
+bool has_gpu(const RuleInput& input) {
+  return std::ranges::any_of(input.digests,
+                             [](const RankDigest& digest) { return digest.facts.has_gpu; });
+}
+
+std::string number(double value) {
+  const double rounded = std::round(value);
+  return std::abs(value - rounded) < 0.05 ? fmt::format("{:.0f}", rounded)
+                                          : fmt::format("{:.1f}", value);
 }
 
 }  // namespace dprof::analyzer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most rules need: shares of the median step, prices, figures by rank, evidence. A rule says
-// what it costs with priced(), which gives the severity too.
+// What most rules measure with: shares of the median step, figures by rank, calls, kernels,
+// collectives, evidence.
 //
 // Threading  pure functions.
 // Units      ns per steady step, unless a name says otherwise.
@@ -21,23 +21,22 @@ namespace dprof::analyzer {
 inline constexpr double kCriticalShare = 0.10;
 inline constexpr double kWarnShare = 0.03;
 inline constexpr double kInfoShare = 0.01;
+inline constexpr double kMostSteps = 0.8;  // of the steady steps, to say "each step"
+inline constexpr double kEachStep = 0.9;   // calls per step: one in nearly each
 // Of a finding: rows of so many ranks, so many of each.
 inline constexpr size_t kEvidenceRanks = 4;
 inline constexpr size_t kEvidenceRows = 20;
-// What is said of a price that no replay computed.
-inline constexpr std::string_view kUpperBound = "an upper bound of what could be won";
 
 [[nodiscard]] FindingSeverity severity_of(double share);
 [[nodiscard]] int64_t median_step(const RuleInput& input);          // 0 = no steps
 [[nodiscard]] int64_t steady_steps(const RuleInput& input);         // 0 = no steps
 [[nodiscard]] double share_of(const RuleInput& input, int64_t ns);  // of the median step; 0 without
 
-// A finding that costs so much per step, with the severity of that. `upper_bound`: no replay
-// computed the price; confidence should be low then (0.5).
-[[nodiscard]] Finding priced(const RuleInput& input, int64_t cost_ns, double confidence,
-                             std::string_view cause);
-// One that costs no time that could be told.
-[[nodiscard]] Finding unpriced(FindingSeverity severity, double confidence, std::string_view cause);
+// 0 where there is no whole.
+[[nodiscard]] double ratio(auto part, auto whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+[[nodiscard]] inline bool is_most(size_t part, size_t all) { return 2 * part > all; }
 
 // Words.
 [[nodiscard]] std::string ms(int64_t ns);  // "12.0 ms"
@@ -46,6 +45,7 @@ inline constexpr std::string_view kUpperBound = "an upper bound of what could be
 [[nodiscard]] std::string list_of(std::span<const int> ranks);  // "rank 1", "ranks 0, 2"
 // "all ranks", "most ranks", else list_of.
 [[nodiscard]] std::string who(const RuleInput& input, std::span<const int> ranks);
+[[nodiscard]] std::string number(double value);  // "3", "2.5"
 
 // A figure of each rank, in the report's order.
 struct TimeOfRank {
@@ -55,10 +55,16 @@ struct TimeOfRank {
 [[nodiscard]] std::vector<TimeOfRank> times_of(const RuleInput& input, Category category);
 // Of breakdown's dotted keys: "host.gc".
 [[nodiscard]] std::vector<TimeOfRank> times_of(const RuleInput& input, std::string_view detail);
+// Sum of two figures of the same ranks.
+[[nodiscard]] std::vector<TimeOfRank> sum_of(std::vector<TimeOfRank> a,
+                                             std::span<const TimeOfRank> b);
 [[nodiscard]] int64_t median_of(std::span<const TimeOfRank> times);
+// A value that more than half of the ranks are not below: one straggler does not make it.
+[[nodiscard]] int64_t lower_median(std::span<const TimeOfRank> times);
 [[nodiscard]] int64_t largest_of(std::span<const TimeOfRank> times);
 [[nodiscard]] std::vector<int> at_least(std::span<const TimeOfRank> times, int64_t ns);
-[[nodiscard]] bool is_most(size_t part, size_t all);  // more than half
+// What costs these ranks so much: their lower median, and who they are.
+[[nodiscard]] Measured measured_of(std::span<const TimeOfRank> times);
 
 // Where things stand. Null and nullopt: not there.
 [[nodiscard]] const RankDigest* digest_of(const RuleInput& input, int rank);
@@ -66,27 +72,68 @@ struct TimeOfRank {
 // The rank's complete steady steps.
 [[nodiscard]] std::vector<StepRecord> steady_steps_of(const RuleInput& input,
                                                       const RankDigest& digest);
+[[nodiscard]] bool has_phase(const RankDigest& digest, schema::Marker marker);
 // Phases that begin in the window. O(log phases).
 [[nodiscard]] std::span<const PhaseRange> phases_in(const RankDigest& digest, Interval window);
+// An optimizer phase begins in that step.
+[[nodiscard]] bool has_update(const RankDigest& digest, const StepRecord& step);
 // The innermost phase that the rank's training thread was in; kNone = none. O(log phases).
 [[nodiscard]] schema::Marker phase_at(const RankDigest& digest, TraceNs at);
 // In which phase most members of it called it.
 [[nodiscard]] schema::Marker phase_of(const RuleInput& input, const Instance& instance);
+[[nodiscard]] bool has_gpu(const RuleInput& input);  // some rank has rows of a GPU
+// The process ended with an error: by itself, or by the launcher because another one had.
+[[nodiscard]] bool failed(const TraceFile& trace);
+
+[[nodiscard]] inline bool reduces(schema::Function function) {
+  return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;
+}
 // Matched collectives that began in a steady step.
 [[nodiscard]] std::vector<const Instance*> steady_instances(const RuleInput& input);
+[[nodiscard]] std::vector<const Instance*> steady_instances(const RuleInput& input, auto&& chosen) {
+  std::vector<const Instance*> instances = steady_instances(input);
+  std::erase_if(instances, [&](const Instance* i) { return !chosen(*i); });
+  return instances;
+}
 [[nodiscard]] const Group& group_of(const RuleInput& input, const Instance& instance);
 [[nodiscard]] const CollectiveRecord& record_of(const RuleInput& input, const Member& member);
 
-// Evidence: 20 rows at most.
+// Calls that began in the rank's steady steps.
+struct CallRate {
+  double per_step = 0;
+  int64_t ns = 0;
+};
+[[nodiscard]] CallRate rate_of(const RuleInput& input, const RankDigest& digest, CallKind kind);
+
+// The ranks that make at least so many of these calls in a steady step, and their median rate.
+struct CallingRanks {
+  std::vector<int> ranks;
+  double per_step = 0;
+  int64_t ns = 0;
+};
+[[nodiscard]] CallingRanks callers_of(const RuleInput& input, CallKind kind, double at_least);
+
+// Time of the device that kernels of a class take in a steady step: their share of all kernels'
+// time that is no communication, of the step's computation. Ranks without kernels have no entry.
+[[nodiscard]] std::vector<TimeOfRank> times_of_kernels(const RuleInput& input, KernelClass what);
+// The computation itself.
+[[nodiscard]] std::vector<TimeOfRank> times_of_computation(const RuleInput& input);
+// "ampere_sgemm_128x64_tn (41 % of the kernels' time)", of the ranks' three longest of a class.
+[[nodiscard]] std::string longest_kernels(const RuleInput& input, KernelClass what);
+
+// Evidence: 20 rows at most, of 4 ranks at most.
 [[nodiscard]] Evidence evidence(int rank, std::string_view table, std::vector<int64_t> rows,
                                 Interval span);
 // Rows of `collective`, by rank, of the ranks' parts in these instances, in the middle one of their
-// steps; of 4 ranks at most.
+// steps.
 [[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input,
                                                 std::span<const Instance* const> instances);
-// The longest phases of that meaning in the ranks' steady steps; of 4 ranks at most.
+// The longest phases of that meaning in the ranks' steady steps.
 [[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input, std::span<const int> ranks,
                                                 schema::Marker marker);
+// The longest of these calls in the ranks' steady steps.
+[[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input, std::span<const int> ranks,
+                                                CallKind kind);
 // Where there are no rows to name: a steady step of these ranks, of table `step`.
 [[nodiscard]] std::vector<Evidence> steps_evidence(const RuleInput& input,
                                                    std::span<const int> ranks);

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "analyzer/rules/startup.h"
+#include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
-#include "base/format.h"
-#include "base/stats.h"
 
-namespace dprof::analyzer::startup {
+namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
@@ -48,9 +45,7 @@ Windows windows_of(const RankDigest& digest) {
     ++windows.all;
     if (count >= windows.usual || step >= digest.steps.size()) continue;
     const StepRecord& record = digest.steps[step];
-    const bool updates = std::ranges::count(phases_in(digest, record.window), Marker::kOptimizer,
-                                            &PhaseRange::marker) > 0;
-    if (updates) continue;
+    if (has_update(digest, record)) continue;
     windows.dropped.push_back(&record);
     windows.dropped_ns += record.window.length().ns;
   }
@@ -64,45 +59,30 @@ bool is_sharded(const RuleInput& input) {
   });
 }
 
-}  // namespace
-
-std::vector<Finding> partial_accumulation(const RuleInput& input) {
-  std::vector<int> ranks;
-  std::vector<Evidence> shown;
+std::optional<Measured> partial_accumulation(const RuleInput& input) {
+  Measured measured{.evidence = std::vector<Evidence>()};
   Windows worst;
   for (const RankDigest& digest : input.digests) {
     const Windows windows = windows_of(digest);
     if (windows.dropped.empty() || windows.usual < 2) continue;
-    ranks.push_back(digest.rank);
+    measured.ranks.push_back(digest.rank);
     if (windows.dropped.size() > worst.dropped.size()) worst = windows;
-    if (shown.size() >= kEvidenceRanks) continue;
+    if (measured.ranks.size() > kEvidenceRanks) continue;
     std::vector<int64_t> rows;
     for (const StepRecord* step : windows.dropped) rows.push_back(step->index);
-    shown.push_back(
+    measured.evidence->push_back(
         evidence(digest.rank, "step", std::move(rows),
                  {windows.dropped.front()->window.begin, windows.dropped.back()->window.end}));
   }
   if (worst.all == 0) return {};  // no rank drops any
-  const int64_t cost = worst.dropped_ns / static_cast<int64_t>(worst.all);
-  Finding finding = priced(input, cost, 0.8, "unknown");
-  finding.severity = std::max(finding.severity, FindingSeverity::kWarn);
-  finding.ranks = std::move(ranks);
-  finding.title = fmt::format("{} of {} windows of gradients end without an update: {}",
-                              worst.dropped.size(), worst.all, per_step(input, cost));
-  finding.detail = fmt::format(
-      "they have fewer than the usual {} micro-batches, and no optimizer phase: "
-      "their gradients go to waste, or into the next window's",
-      worst.usual);
-  finding.decided_by = {fmt::format("ranges micro_step: {} in a usual step, fewer in {} of {}",
-                                    worst.usual, worst.dropped.size(), worst.all)};
-  finding.refuted_by = {"an update in these steps that nothing marks"};
-  finding.evidence = std::move(shown);
-  return {std::move(finding)};
+  measured.cost_ns = worst.dropped_ns / static_cast<int64_t>(worst.all);
+  measured.figures = {
+      {"dropped", worst.dropped.size()}, {"all", worst.all}, {"usual", worst.usual}};
+  return measured;
 }
 
-std::vector<Finding> skipped_steps(const RuleInput& input) {
-  std::vector<int> ranks;
-  std::vector<Evidence> shown;
+std::optional<Measured> skipped_steps(const RuleInput& input) {
+  Measured measured{.evidence = std::vector<Evidence>()};
   int64_t skipped = 0;
   int64_t updates = 0;
   for (const RankDigest& digest : input.digests) {
@@ -112,65 +92,94 @@ std::vector<Finding> skipped_steps(const RuleInput& input) {
         static_cast<double>(none) < kSkippedShare * static_cast<double>(calls.count)) {
       continue;
     }
-    ranks.push_back(digest.rank);
+    measured.ranks.push_back(digest.rank);
     if (none > skipped) {
       skipped = none;
       updates = calls.count;
     }
-    if (shown.size() >= kEvidenceRanks || calls.kept.empty()) continue;
+    if (measured.evidence->size() >= kEvidenceRanks || calls.kept.empty()) continue;
     std::vector<int64_t> rows;
     for (const Call& call : calls.kept) rows.push_back(call.row);
-    shown.push_back(evidence(digest.rank, "host_range", std::move(rows),
-                             {calls.kept.front().at, calls.kept.back().at}));
+    measured.evidence->push_back(evidence(digest.rank, "host_range", std::move(rows),
+                                          {calls.kept.front().at, calls.kept.back().at}));
   }
-  if (ranks.empty()) return {};
-  const double share = static_cast<double>(skipped) / static_cast<double>(updates);
-  const auto cost = static_cast<int64_t>(share * static_cast<double>(median_step(input)));
-  Finding finding = priced(input, cost, 0.8, "unknown");
-  finding.severity = std::max(finding.severity, FindingSeverity::kWarn);
-  finding.ranks = std::move(ranks);
-  finding.title = fmt::format("{} of {} steps change no parameter, because gradients overflow: {}",
-                              skipped, updates, per_step(input, cost));
-  finding.detail =
-      "the gradient scaler skipped them; a few are usual while it finds its scale, not so many";
-  finding.decided_by = {
-      fmt::format("{} updates of the gradient scaler, {} of them with no write to parameters",
-                  updates, skipped)};
-  finding.refuted_by = {"a program that steps its optimizer before the scaler's update"};
-  finding.evidence = std::move(shown);
-  return {std::move(finding)};
+  if (measured.ranks.empty()) return {};
+  measured.cost_ns =
+      static_cast<int64_t>(ratio(skipped, updates) * static_cast<double>(median_step(input)));
+  measured.figures = {{"skipped", skipped}, {"updates", updates}};
+  return measured;
 }
 
-std::vector<Finding> many_writers(const RuleInput& input) {
-  const std::vector<TimeOfRank> saves = times_of(input, "host.checkpoint");
-  const std::vector<TimeOfRank> logs = times_of(input, "host.logging");
-  if (saves.size() < 2 || saves.size() != logs.size()) return {};
-  const bool sharded = is_sharded(input);
-  std::vector<TimeOfRank> writes;
-  for (size_t r = 0; r < saves.size(); ++r)
-    writes.push_back({saves[r].rank, (sharded ? 0 : saves[r].ns) + logs[r].ns});
+std::optional<Measured> many_writers(const RuleInput& input) {
+  std::vector<TimeOfRank> saves = times_of(input, "host.checkpoint");
+  if (is_sharded(input)) {
+    for (TimeOfRank& save : saves) save.ns = 0;
+  }
+  const std::vector<TimeOfRank> writes = sum_of(saves, times_of(input, "host.logging"));
   // A rank that only passes by, since another one writes, has hardly any such time.
   const std::vector<int> ranks = at_least(writes, std::max<int64_t>(1, largest_of(writes) / 10));
   if (ranks.size() < 2) return {};
+  std::vector<Evidence> rows = evidence_of(input, ranks, Marker::kCheckpoint);
   // One of them has to write.
-  const int64_t cost = median_of(writes);
-  if (share_of(input, cost) < kInfoShare) return {};
-  // Whether the files are equal the trace does not say.
-  Finding finding = priced(input, cost, 0.4, "rank0_work");
-  finding.severity = FindingSeverity::kInfo;
-  finding.ranks = ranks;
-  finding.title =
-      fmt::format("{} write checkpoints or logs: {}", who(input, ranks), per_step(input, cost));
-  finding.detail =
-      fmt::format("{} of it for checkpoints; replicas are equal, so one rank's file is enough; {}",
-                  ms(sharded ? 0 : median_of(saves)), kUpperBound);
-  finding.decided_by = {fmt::format(
-      "ranges of that kind on {} ranks, and no collective that speaks of divided parameters",
-      ranks.size())};
-  finding.refuted_by = {"files that differ from rank to rank on purpose"};
-  finding.evidence = evidence_of(input, ranks, Marker::kCheckpoint);
-  if (finding.evidence.empty()) finding.evidence = steps_evidence(input, ranks);
-  return {std::move(finding)};
+  Measured measured{.cost_ns = median_of(writes),
+                    .ranks = ranks,
+                    .figures = {{"checkpoints", ms(median_of(saves))}}};
+  if (!rows.empty()) measured.evidence = std::move(rows);
+  return measured;
 }
 
-}  // namespace dprof::analyzer::startup
+}  // namespace
+
+constexpr Rule kPartialAccumulation = {
+    .name = "step.partial-accumulation",
+    .ids = "M20",
+    .finds = "steps with fewer micro-batches than usual and no optimizer phase",
+    .costs = "time of these steps; at least warn, since samples are wasted",
+    .guard = "no ranges micro_step; the short window ends with an update",
+    .advice =
+        "update at the end of the data, too, and divide the loss by the batches that there were",
+    .judged = {.confidence = 0.8, .mildest = kWarn},
+    .title = "{dropped} of {all} windows of gradients end without an update: {cost}",
+    .detail =
+        "they have fewer than the usual {usual} micro-batches, and no optimizer phase: "
+        "their gradients go to waste, or into the next window's",
+    .decided_by = {"ranges micro_step: {usual} in a usual step, fewer in {dropped} of {all}"},
+    .refuted_by = {"an update in these steps that nothing marks"},
+    .measure = partial_accumulation};
+
+constexpr Rule kSkippedSteps = {
+    .name = "amp.skipped-steps",
+    .ids = "M21",
+    .finds = "a tenth of the gradient scaler's updates, and at least three, change no parameter",
+    .costs = "share of the steps that were for nothing; at least warn",
+    .guard = "operators were not recorded (detail full has them); fewer skips",
+    .advice =
+        "optimizer.zero_grad() in each step, scaler.unscale_ before clipping; bfloat16 needs no scaler",
+    .judged = {.confidence = 0.8, .mildest = kWarn},
+    .title = "{skipped} of {updates} steps change no parameter, because gradients overflow: {cost}",
+    .detail =
+        "the gradient scaler skipped them; a few are usual while it finds its scale, not so many",
+    .decided_by =
+        {"{updates} updates of the gradient scaler, {skipped} of them with no write to parameters"},
+    .refuted_by = {"a program that steps its optimizer before the scaler's update"},
+    .measure = skipped_steps};
+
+// Info, whatever it costs: whether the files are equal the trace does not say.
+constexpr Rule kManyWriters = {
+    .name = "io.many-writers",
+    .ids = "M19",
+    .finds = "two or more ranks spend time in ranges of checkpoints or logging",
+    .costs = "info: median over ranks of that time; whether the files are equal is not told",
+    .guard = "checkpoints where parameters are divided among ranks; below {at least} of the step",
+    .advice =
+        "rank 0 saves and logs, the others go on; sharded states by torch.distributed.checkpoint",
+    .judged = {.cause = "rank0_work", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
+    .title = "{who} write checkpoints or logs: {cost}",
+    .detail =
+        "{checkpoints} of it for checkpoints; replicas are equal, so one rank's file is enough; {upper bound}",
+    .decided_by =
+        {"ranges of that kind on {n} ranks, and no collective that speaks of divided parameters"},
+    .refuted_by = {"files that differ from rank to rank on purpose"},
+    .measure = many_writers};
+
+}  // namespace dprof::analyzer

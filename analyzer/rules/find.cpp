@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where what a rule measured and what it says become a finding.
+#include <algorithm>
+
+#include "analyzer/rules/rule.h"
+#include "analyzer/rules/support.h"
+
+namespace dprof::analyzer {
+namespace {
+
+std::vector<Figure> figures_of(const RuleInput& input, const Measured& measured) {
+  std::vector<Figure> figures = measured.figures;
+  const int64_t cost = measured.cost_ns.value_or(0);
+  figures.emplace_back("cost", per_step(input, cost));
+  figures.emplace_back("ms", ms(cost));
+  figures.emplace_back("upper bound", "an upper bound of what could be won");
+  figures.emplace_back("who", who(input, measured.ranks));
+  figures.emplace_back("ranks", list_of(measured.ranks));
+  figures.emplace_back("n", measured.ranks.size());
+  return figures;
+}
+
+FindingSeverity weight_of(const RuleInput& input, const Rule& rule, const Measured& measured) {
+  if (measured.severity) return *measured.severity;
+  if (rule.judged.severity) return *rule.judged.severity;
+  return std::max(rule.judged.mildest, severity_of(share_of(input, measured.cost_ns.value_or(0))));
+}
+
+}  // namespace
+
+std::string filled(std::string_view words, std::span<const Figure> figures) {
+  std::string text;
+  while (true) {
+    const size_t open = words.find('{');
+    const size_t close = words.find('}', open);
+    text += words.substr(0, open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return text;
+    const std::string_view name = words.substr(open + 1, close - open - 1);
+    words.remove_prefix(close + 1);
+    const size_t bar = name.find('|');
+    const auto figure = std::ranges::find(
+        figures, bar == std::string_view::npos ? name : std::string_view("n"), &Figure::name);
+    if (figure == figures.end()) {
+      text.append("{").append(name).append("}");
+    } else if (bar != std::string_view::npos) {
+      text += figure->words == "1" ? name.substr(0, bar) : name.substr(bar + 1);
+    } else {
+      text += figure->words;
+    }
+  }
+}
+
+std::vector<Finding> found(const RuleInput& input, const Rule& rule, std::optional<Measured> what) {
+  if (!what) return {};
+  Measured& measured = *what;
+  const int64_t cost = measured.cost_ns.value_or(0);
+  if (rule.judged.at_least > 0 && (cost <= 0 || share_of(input, cost) < rule.judged.at_least))
+    return {};
+  const std::vector<Figure> figures = figures_of(input, measured);
+  Finding finding{.severity = weight_of(input, rule, measured),
+                  .title = filled(rule.title, figures),
+                  .detail = filled(rule.detail, figures),
+                  .advice = std::move(measured.advice),
+                  .ranks = std::move(measured.ranks),
+                  .cost_ns = measured.cost_ns,
+                  .cause = std::string(rule.judged.cause),
+                  .confidence = measured.confidence.value_or(rule.judged.confidence)};
+  finding.evidence =
+      measured.evidence ? *std::move(measured.evidence) : steps_evidence(input, finding.ranks);
+  const auto add = [&](std::span<const std::string_view> sentences, std::vector<std::string>& to) {
+    for (const std::string_view sentence : sentences) {
+      if (std::string text = filled(sentence, figures); !text.empty())
+        to.push_back(std::move(text));
+    }
+  };
+  add(rule.decided_by, finding.decided_by);
+  std::ranges::move(measured.decided_by, std::back_inserter(finding.decided_by));
+  add(rule.refuted_by, finding.refuted_by);
+  return {std::move(finding)};
+}
+
+std::vector<Finding> findings_of(const RuleInput& input, const Rule& rule) {
+  if (rule.detect != nullptr) return rule.detect(input);
+  return rule.measure != nullptr ? found(input, rule, rule.measure(input)) : std::vector<Finding>();
+}
+
+}  // namespace dprof::analyzer
