@@ -171,7 +171,7 @@ class Record final : public Subcommand {
 
  private:
   static constexpr int kMaxRanks = 1024;
-  static constexpr int64_t kLongestSeconds = 366 * 24 * 3600;
+  static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
 
   Status read_options() {
     const auto window = [](const std::string& text) -> Result<std::optional<recorder::Window>> {

@@ -89,7 +89,7 @@ std::string_view Statement::column_name(int column) const {
 Result<Database> Database::open(const std::filesystem::path& path, Mode mode) {
   // SQLite counts all memory under one mutex, over which threads with databases of their own meet:
   // a tenth of an import. Has no effect where somebody else has used SQLite before.
-  [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  [[maybe_unused]] static const int kUncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   int flags = SQLITE_OPEN_NOMUTEX;
   switch (mode) {
     case Mode::kReadOnly:

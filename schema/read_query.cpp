@@ -170,7 +170,7 @@ Status ReadQuery::prepare(std::string_view text) {
   }
   statement_.reset(statement);
   const std::string_view remaining = text.substr(static_cast<size_t>(rest - text.data()));
-  if (const Status status = finish_prepare(text, remaining); !status.ok()) {
+  if (Status status = finish_prepare(text, remaining); !status.ok()) {
     statement_.reset();
     return status;
   }

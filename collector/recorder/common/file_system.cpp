@@ -42,11 +42,11 @@ std::optional<std::string> network_file_system(const std::filesystem::path& fold
 }
 
 void wait_as_slow_file_system() {
-  static const long delay_us = [] {
+  static const long kDelayUs = [] {
     const char* asked = std::getenv("DPROF_FAKE_FS_DELAY_US");
     return asked != nullptr ? std::strtol(asked, nullptr, 10) : 0;
   }();
-  if (delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
+  if (kDelayUs > 0) std::this_thread::sleep_for(std::chrono::microseconds(kDelayUs));
 }
 
 }  // namespace dprof::recorder

@@ -18,8 +18,8 @@ class Environment {
   static Environment current();
 
   void set(const std::string& name, std::string value) { variables_[name] = std::move(value); }
-  void set_default(const std::string& name, std::string value) {
-    variables_.try_emplace(name, std::move(value));
+  void set_default(const std::string& name, const std::string& value) {
+    variables_.try_emplace(name, value);
   }
   [[nodiscard]] std::string get(const std::string& name) const;  // "" = not set
 
