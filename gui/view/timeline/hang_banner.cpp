@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/view/timeline/hang_banner.h"
 
+#include "analyzer/render/layout.h"
 #include "analyzer/render/sections.h"
 #include "gui/view/drawing/texts.h"
 
