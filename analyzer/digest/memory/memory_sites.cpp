@@ -40,7 +40,7 @@ Status find_sites(const schema::TraceReader& reader, std::vector<SitePoint>& poi
   for (auto& [thread, own] : by_thread) {
     std::ranges::stable_sort(own, {}, [](const SitePoint* p) { return p->time_ns; });
   }
-  const auto [first, last] = std::ranges::minmax(points, {}, &SitePoint::time_ns);
+  const auto span = std::ranges::minmax(points, {}, &SitePoint::time_ns);
   int64_t work = 0;
   return reader.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
     if (!row.duration_ns || *row.duration_ns <= 0 || !is_site(row.category) ||
@@ -48,7 +48,7 @@ Status find_sites(const schema::TraceReader& reader, std::vector<SitePoint>& poi
       return;
     }
     const int64_t end = row.start_ns + *row.duration_ns;
-    if (row.start_ns > last.time_ns || end <= first.time_ns) return;
+    if (row.start_ns > span.max.time_ns || end <= span.min.time_ns) return;
     const auto own = by_thread.find(row.thread_id);
     if (own == by_thread.end()) return;
     auto at = std::ranges::lower_bound(own->second, row.start_ns, {},
