@@ -140,8 +140,8 @@ class OpenRanges {
 
   // The innermost one below `place` that covers `at`; nullptr = none.
   [[nodiscard]] const Open* covering(TraceNs at, size_t place) const {
-    while (place > 0) {
-      if (open_[--place].end > at) return &open_[place];
+    for (size_t i = place; i-- > 0;) {
+      if (open_[i].end > at) return &open_[i];
     }
     return nullptr;
   }

@@ -128,7 +128,7 @@ struct Document {
   [[nodiscard]] bool empty() const { return blocks.empty(); }
   void add(Block block);
   void add(Document other);
-  void add_item(Item item);  // to the list that ends the document, or to a new one
+  void add_item(const Item& item);  // to the list that ends the document, or to a new one
   // "… and 3 more (--top 11)".
   void add_more(const std::string& text);
 };
@@ -143,9 +143,9 @@ inline void Document::add(Document other) {
   std::ranges::move(other.blocks, std::back_inserter(blocks));
 }
 
-inline void Document::add_item(Item item) {
+inline void Document::add_item(const Item& item) {
   if (empty() || !std::holds_alternative<List>(blocks.back())) blocks.push_back(List{});
-  std::get<List>(blocks.back()).items.push_back(std::move(item));
+  std::get<List>(blocks.back()).items.push_back(item);
 }
 
 inline void Document::add_more(const std::string& text) {
@@ -153,8 +153,9 @@ inline void Document::add_more(const std::string& text) {
 }
 
 // "PHASES   as marked; …", and a table of them.
-[[nodiscard]] inline Document titled_table(std::string title, std::string remark, Table table) {
-  return {{Heading{.title = std::move(title), .remark = std::move(remark)}, std::move(table)}};
+[[nodiscard]] inline Document titled_table(const std::string& title, const std::string& remark,
+                                           const Table& table) {
+  return {{Heading{.title = title, .remark = remark}, table}};
 }
 
 }  // namespace dprof::analyzer

@@ -140,11 +140,10 @@ void TextWriter::operator()(const Paragraph& paragraph) {
   const size_t room =
       std::max(shape_.width, indent + tail_width + kNarrowest) - indent - tail_width;
   const std::vector<std::string> lines = wrapped(printable(paragraph.text), room);
-  if (paragraph.lead_style == paragraph.style) {
-    text_ += paint(paragraph.style, paragraph.lead + lines.front());
-  } else {
-    text_ += paint(paragraph.lead_style, paragraph.lead) + paint(paragraph.style, lines.front());
-  }
+  const bool one_style = paragraph.lead_style == paragraph.style;
+  text_ += one_style ? paint(paragraph.style, paragraph.lead + lines.front())
+                     : paint(paragraph.lead_style, paragraph.lead) +
+                           paint(paragraph.style, lines.front());
   if (!tail.empty()) {
     const size_t used = indent + display_width(lines.front());
     text_ += paint(Style::kFaint, pad_left(tail, std::max(used + tail_width, shape_.width) - used));

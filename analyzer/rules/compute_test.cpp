@@ -16,12 +16,12 @@ std::vector<Finding> found_compute(const RuleRun& run, std::string_view name) {
 }
 
 // 80 ms of computation per step: so much of a class, the rest of no class.
-RuleRun gpu_run(KernelClass what, std::string name, int64_t ms) {
+RuleRun gpu_run(KernelClass what, const std::string& name, int64_t ms) {
   RuleRun run(2);
   run.set_all(Category::kForward, 30 * kNsPerMs);
   run.set_all(Category::kBackward, 50 * kNsPerMs);
   run.kernel_all(KernelClass::kOther, "other", (80 - ms) * kNsPerMs);
-  run.kernel_all(what, std::move(name), ms * kNsPerMs);
+  run.kernel_all(what, name, ms * kNsPerMs);
   return run;
 }
 

@@ -98,12 +98,18 @@ class Commands:
         """(target, arguments), or None where it is not built here."""
         if name.endswith(".cpp"):
             return self.of_source.get(name)
-        same = self.of_source.get(name[:-2] + ".cpp") or self.of_source.get(name[:-2] + "_test.cpp")
+        same = self.of_source.get(name[:-2] + ".cpp") or self.of_source.get(name[:-2] + "_test.cpp") or self.includer(name)
         folder = os.path.dirname(name)
         while same is None and folder:
             same = ("", self.by_folder[folder]) if folder in self.by_folder else None
             folder = os.path.dirname(folder)
         return same
+
+    def includer(self, header):
+        """How the first source that includes it is compiled."""
+        line = f'#include "{header}"'
+        present = (name for name in sorted(self.of_source) if (self.tree.root / name).is_file())
+        return next((self.of_source[name] for name in present if line in self.tree.text(name)), None)
 
 
 class Kept:

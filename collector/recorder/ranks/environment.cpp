@@ -59,7 +59,7 @@ std::string Environment::get(const std::string& name) const {
 
 std::vector<std::string> Environment::entries() const {
   std::vector<std::string> entries;
-  for (const auto& [name, value] : variables_) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables_) entries.push_back(fmt::format("{}={}", name, value));
   return entries;
 }
 
@@ -72,7 +72,7 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   const std::string library = settings.library.string();
   environment.set("LD_PRELOAD", preload_of(environment.get("LD_PRELOAD"), library));
   const auto replace = [&](const char* name, bool yields) {
-    const std::string before = environment.get(name);
+    std::string before = environment.get(name);
     if (before == library || (yields && !before.empty())) return std::string();
     environment.set(name, library);
     return before;

@@ -74,7 +74,7 @@ void TraceOutput::commit() {
 void TraceOutput::lose_uncommitted(const Error& why) {
   if (!failure_) failure_ = why;
   if (!gap_) {
-    gap_ = Gap{};
+    gap_ = std::make_unique<Gap>();
     gap_->why = why.what;
   }
   unwritten_ += uncommitted_.rows();

@@ -85,7 +85,7 @@ class TraceOutput {
 
   // Within a gap it tries to go on, at most each kRetry.
   void commit();
-  [[nodiscard]] bool in_gap() const { return gap_.has_value(); }
+  [[nodiscard]] bool in_gap() const { return gap_ != nullptr; }
   // Goes on now if that can be: true where there is no gap any more. What the gap cost then stands
   // in the trace.
   bool end_gap();
@@ -131,7 +131,7 @@ class TraceOutput {
   std::map<std::string, std::string> told_;
   int64_t deleted_events_ = 0;
   RowTally uncommitted_;
-  std::optional<Gap> gap_;
+  std::unique_ptr<Gap> gap_;
   int64_t unwritten_ = 0;
   std::optional<Error> failure_;
 };
