@@ -263,9 +263,10 @@ class Folders(Recorders):
                 except OSError:
                     pass
             done = self.command(DPROF, "record", "-o", disk / "run", "--", "true")
-            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertEqual(done.returncode, 5, done.stderr)
             self.assertIn("hint:", done.stderr)
             self.assertIn("No space left", done.stderr)
+            self.assertIn("nothing of it is recorded", done.stderr)
         finally:
             self.command("umount", "-l", disk)
 

@@ -438,7 +438,8 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
 // The job must not suffer from its recorder.
 Result<Recorded> run_unrecorded(const RecordOptions& options, const Signals& signals,
                                 const Error& why) {
-  options.say(fmt::format("{}; the command runs, and nothing of it is recorded", why.what));
+  options.say(fmt::format("{}; the command runs, and nothing of it is recorded{}{}", why.what,
+                          why.hint.empty() ? "" : "\nhint: ", why.hint));
   OutputLines output("");
   Launcher launcher({options.command, options.ranks, options.grace}, output);
   if (const Status started = launcher.start(Environment::current()); !started.ok()) {
