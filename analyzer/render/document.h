@@ -125,7 +125,7 @@ using Block = std::variant<Heading, FactList, Paragraph, SingleLine, List, Table
 struct Document {
   std::vector<Block> blocks;
 
-  [[nodiscard]] bool empty() const { return blocks.empty(); }
+  [[nodiscard]] bool empty() const;
   void add(Block block);
   void add(Document other);
   void add_item(const Item& item);  // to the list that ends the document, or to a new one
@@ -138,6 +138,7 @@ struct Fold {
   Document inside = {};
 };
 
+inline bool Document::empty() const { return blocks.empty(); }
 inline void Document::add(Block block) { blocks.push_back(std::move(block)); }
 inline void Document::add(Document other) {
   std::ranges::move(other.blocks, std::back_inserter(blocks));
