@@ -81,10 +81,10 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   for (const SlowHost& host : slow.hosts) sentences.push_back(host_text(host));
   if (slow.hosts.empty() && !slow.suspects.empty()) {
     sentences.push_back(fmt::format("what they share: {}", fmt::join(slow.suspects, ", ")));
-  } else if (slow.within_only) {
-    sentences.emplace_back("somewhere within these groups; the recorded groups do not tell where");
-  } else if (slow.hosts.empty() && !slow.groups.empty()) {
-    sentences.emplace_back("no single link or host explains all of them");
+  } else if (slow.within_only || (slow.hosts.empty() && !slow.groups.empty())) {
+    sentences.emplace_back(
+        slow.within_only ? "somewhere within these groups; the recorded groups do not tell where"
+                         : "no single link or host explains all of them");
   }
   for (const SlowTransfers& onset : slow.onsets) sentences.push_back(onset_text(onset));
   return sentences;
@@ -200,9 +200,8 @@ Document collective_section(const Report& report, const TextOptions& options) {
     columns.bandwidth = false;
     table = collective_table(std::span(dearest).first(shown), columns);
   }
-  Document document =
-      titled_table("COLLECTIVES", "medians per call; wait is that of the rank that waited longest",
-                   std::move(table));
+  Document document = titled_table(
+      "COLLECTIVES", "medians per call; wait is that of the rank that waited longest", table);
   say_more(document, shown, dearest.size());
   if (outside > 0)
     document.add_more(fmt::format("{} outside of steps (--sections collectives)", outside));
@@ -254,9 +253,8 @@ Document bucket_section(const Report& report, const TextOptions& options) {
                    or_blank(b.queue_delay_ns), format_duration({b.wait_ns}),
                    format_duration({b.transfer_ns}), format_duration({b.exposed_ns})});
   }
-  Document document =
-      titled_table("BUCKETS", "medians; fill: until ready, order: until called, queue: until begun",
-                   std::move(table));
+  Document document = titled_table(
+      "BUCKETS", "medians; fill: until ready, order: until called, queue: until begun", table);
   say_more(document, shown, buckets.buckets.size());
   if (buckets.caps.empty()) return document;
   const auto best = std::ranges::min_element(buckets.caps, {}, &BucketCap::exposed_ns);

@@ -19,8 +19,8 @@ namespace {
 Document header(const Report& report) {
   const RunInfo& run = report.run;
   SingleLine about;
-  const auto say = [&](std::string text, Style style = Style::kPlain) {
-    about.spans.push_back({std::move(text), style});
+  const auto say = [&](const std::string& text, Style style = Style::kPlain) {
+    about.spans.push_back({text, style});
   };
   say(fmt::format("{} on {}", plural(run.ranks, "rank"), plural(run.hosts, "host")));
   if (run.steps) {

@@ -102,9 +102,8 @@ Document point_to_point_section(const Report& report, const TextOptions& options
     column("unmatched", Align::kRight,
            [](const Row& row) { return row.unmatched > 0 ? format_count(row.unmatched) : ""; });
   }
-  Document document =
-      titled_table("POINT TO POINT", "medians; per step of each pair of ranks; the receiver's wait",
-                   std::move(table));
+  Document document = titled_table(
+      "POINT TO POINT", "medians; per step of each pair of ranks; the receiver's wait", table);
   say_more(document, shown, rows.size());
   return document;
 }

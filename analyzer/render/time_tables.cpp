@@ -319,8 +319,7 @@ Document phase_section(const Report& report, const TextOptions& options) {
                    fmt::to_string(row.longest->rank), ranks_of(*row.phase)});
   }
   Document document = titled_table(
-      "PHASES", "as marked; they may nest; per step, mean over the ranks that have them",
-      std::move(table));
+      "PHASES", "as marked; they may nest; per step, mean over the ranks that have them", table);
   if (rows.size() < all)
     document.add_more(fmt::format("{} more (--format json has them all)", all - rows.size()));
   return document;
@@ -344,7 +343,7 @@ Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) 
       titled_table("GPU",
                    fmt::format("rows: {} (--rows); whole recording, all devices of a rank together",
                                rows.filter),
-                   std::move(table));
+                   table);
   if (shown < rows.per_rank.size())
     document.add_more(fmt::format("{} ranks more (--format json)", rows.per_rank.size() - shown));
   std::map<std::string, int64_t> left_out;
