@@ -79,9 +79,10 @@ std::string onset_text(const SlowTransfers& slow) {
 std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   std::vector<std::string> sentences;
   for (const SlowHost& host : slow.hosts) sentences.push_back(host_text(host));
-  if (slow.hosts.empty() && !slow.suspects.empty()) {
+  const bool shared = slow.hosts.empty() && !slow.suspects.empty();
+  if (shared)
     sentences.push_back(fmt::format("what they share: {}", fmt::join(slow.suspects, ", ")));
-  } else if (slow.within_only || (slow.hosts.empty() && !slow.groups.empty())) {
+  if (!shared && (slow.within_only || (slow.hosts.empty() && !slow.groups.empty()))) {
     sentences.emplace_back(
         slow.within_only ? "somewhere within these groups; the recorded groups do not tell where"
                          : "no single link or host explains all of them");

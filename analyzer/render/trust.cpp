@@ -168,9 +168,9 @@ std::string loss_text(const Loss& loss) {
 }
 
 // A trouble, or only a note.
-Item unknown_item(std::string text, bool info) {
-  if (info) return {.text = std::move(text), .style = Style::kFaint};
-  return {.text = std::move(text), .mark = "!", .mark_style = Style::kBad};
+Item unknown_item(const std::string& text, bool info) {
+  if (info) return {.text = text, .style = Style::kFaint};
+  return {.text = text, .mark = "!", .mark_style = Style::kBad};
 }
 
 }  // namespace
