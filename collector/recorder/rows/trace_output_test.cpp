@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <map>
 
 #include "collector/recorder/test_support/drain_fixture.h"
@@ -78,9 +79,18 @@ TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(*trace->count("host_range") + unwritten, appended_) << "written or counted, each one";
   const auto losses = *trace->read_all<schema::LossRow>("reason = 6");
-  ASSERT_EQ(losses.size(), 2u) << "one for each thread";
-  EXPECT_EQ(losses[0].count + losses[1].count, unwritten);
-  EXPECT_EQ(*losses[0].last_ns + *losses[1].last_ns, 2 * 101'000 - 1) << "the times of the gap";
+  // A slow machine may find room for a moment, and so have a second gap.
+  int64_t counted = 0;
+  std::map<int64_t, int64_t> last_of_thread;
+  for (const schema::LossRow& loss : losses) {
+    counted += loss.count;
+    int64_t& last = last_of_thread[loss.thread_id.value_or(0)];
+    last = std::max(last, *loss.last_ns);
+  }
+  EXPECT_EQ(counted, unwritten);
+  ASSERT_EQ(last_of_thread.size(), 2u) << "each thread's own";
+  EXPECT_EQ(last_of_thread.begin()->second + last_of_thread.rbegin()->second, 2 * 101'000 - 1)
+      << "the times of the gap";
   const auto rows = *trace->read_all<schema::HostRangeRow>();
   ASSERT_EQ(rows.back().id, appended_);
   const auto texts = *trace->read_all<schema::StringRow>();
