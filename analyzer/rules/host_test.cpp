@@ -141,12 +141,12 @@ TEST(HostUnfusedOptimizer, ManyLaunches) {
   run.set_all(Category::kOptimizer, 8 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
     run.facts(r).optimizer_phases = 12;
-    run.facts(r).optimizer_launches = 12 * 600;
+    run.facts(r).optimizer_launches = int64_t{12} * 600;
   }
   const std::vector<Finding> findings = found_host(run, "host.unfused-optimizer");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 8 * kNsPerMs);
-  for (int r = 0; r < 2; ++r) run.facts(r).optimizer_launches = 12 * 40;
+  for (int r = 0; r < 2; ++r) run.facts(r).optimizer_launches = int64_t{12} * 40;
   EXPECT_THAT(found_host(run, "host.unfused-optimizer"), IsEmpty());
   for (int r = 0; r < 2; ++r) run.facts(r).parameter_tensors = 6;
   EXPECT_THAT(found_host(run, "host.unfused-optimizer"), SizeIs(1)) << "more than 5 per tensor";
@@ -161,7 +161,7 @@ TEST(HostZeroGradFills, OneForEachParameter) {
   for (int r = 0; r < 2; ++r) {
     run.facts(r).optimizer_phases = 12;
     run.facts(r).parameter_tensors = 8;
-    run.facts(r).kernels_by_class[static_cast<size_t>(KernelClass::kFill)].count = 12 * 8;
+    run.facts(r).kernels_by_class[static_cast<size_t>(KernelClass::kFill)].count = int64_t{12} * 8;
   }
   const std::vector<Finding> findings = found_host(run, "host.zero-grad-fills");
   ASSERT_THAT(findings, SizeIs(1));
@@ -174,8 +174,8 @@ TEST(HostZeroGradFills, OneForEachParameter) {
 TEST(HostBackwardOverhead, StarvedForLongerThanBusy) {
   RuleRun run = gpu_host_run();
   for (int r = 0; r < 2; ++r) {
-    run.facts(r).backward_starved_ns = 12 * 20 * kNsPerMs;
-    run.facts(r).backward_busy_ns = 12 * 10 * kNsPerMs;
+    run.facts(r).backward_starved_ns = int64_t{12} * 20 * kNsPerMs;
+    run.facts(r).backward_busy_ns = int64_t{12} * 10 * kNsPerMs;
     run.rank(r).phases.push_back(
         {{{3 * RuleRun::kStep}, {3 * RuleRun::kStep + kNsPerMs}}, schema::Marker::kBackward, 9});
   }
@@ -183,7 +183,7 @@ TEST(HostBackwardOverhead, StarvedForLongerThanBusy) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs);
-  for (int r = 0; r < 2; ++r) run.facts(r).backward_busy_ns = 12 * 30 * kNsPerMs;
+  for (int r = 0; r < 2; ++r) run.facts(r).backward_busy_ns = int64_t{12} * 30 * kNsPerMs;
   EXPECT_THAT(found_host(run, "host.backward-overhead"), IsEmpty());
 }
 
