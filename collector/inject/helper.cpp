@@ -11,6 +11,7 @@
 
 #include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
+#include "collector/inject/shutdown.h"
 #include "collector/inject/source.h"
 #include "collector/inject/strings.h"
 #include "collector/inject/threads.h"
@@ -105,13 +106,16 @@ void serve_recorder() noexcept {
         .cause = static_cast<uint32_t>(wire::CaptureCause::kStart)});
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
   bool go_on = apply_control();
-  while (go_on) {
+  while (go_on && phase() == Phase::kServing) {
     keep_spare_rings();
     populate_arena(runtime.mapping, kArenaAheadBytes);
     uint64_t sleep_ns = kSleepNs;
     for (const SourceHooks* source : all_sources()) {
-      const LinkerUse may_call_the_linker;
-      sleep_ns = shorter(sleep_ns, source->serve(wire::monotonic_ns()));
+      {
+        const LinkerUse may_call_the_linker;
+        sleep_ns = shorter(sleep_ns, source->serve(wire::monotonic_ns()));
+      }
+      if (source->drain != nullptr) sleep_ns = shorter(sleep_ns, source->drain());
     }
     if (runtime.connection.peer() == Connection::Peer::kGone) return;
     wait_for_control(applied, sleep_ns);
@@ -133,12 +137,25 @@ void stop_sources() noexcept {
   }
 }
 
+// The process is ending, and its libraries are still there.
+void finish_sources() noexcept {
+  for (const SourceHooks* source : all_sources()) {
+    const LinkerUse may_call_the_linker;
+    if (source->finish != nullptr) source->finish();
+  }
+}
+
 void* helper_main(void*) noexcept {
   pthread_setname_np(pthread_self(), "dprof");
+  note_helper();
   while (!runtime.helper_may_run.load(std::memory_order_acquire)) pause_ns(kMs / 4);
   if (runtime.state.load(std::memory_order_acquire) == SessionState::kActive) {
     serve_recorder();
-    stop_sources();
+    const bool stops = begin_stopping();
+    stops ? stop_sources() : finish_sources();
+    declare_over();
+    // Not into this thread's destructors beside those of the process.
+    while (!stops) pause_ns(kSleepNs);
     // The descriptor stays: closing a number that the program may be reusing is worse than one
     // dead socket.
   }

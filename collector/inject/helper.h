@@ -3,8 +3,8 @@
 // applies the control page, keeps spare rings and arena pages ready, and switches everything off
 // when the recorder is gone. It sleeps on the control page's generation, with a timeout.
 //
-// Threading  nothing ever waits for it: the caller of a door may hold the loader's lock while the
-//            helper is in dlopen.
+// Threading  only the end of the process waits for it, for a bounded time (shutdown.h): the caller
+//            of a door may hold the loader's lock while the helper is in dlopen.
 #pragma once
 
 namespace dprof::inject {

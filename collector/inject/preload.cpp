@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "collector/inject/exit.h"
 #include "collector/inject/export.h"
 #include "collector/inject/session.h"
+#include "collector/inject/shutdown.h"
 #include "collector/inject/torch_gate.h"
 #include "collector/wire/hello.h"
 

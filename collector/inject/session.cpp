@@ -10,11 +10,11 @@
 #include <cstring>
 
 #include "collector/inject/environment.h"
-#include "collector/inject/exit.h"
 #include "collector/inject/fork.h"
 #include "collector/inject/hello_text.h"
 #include "collector/inject/helper.h"
 #include "collector/inject/memory.h"
+#include "collector/inject/shutdown.h"
 #include "collector/inject/strings.h"
 #include "collector/inject/threads.h"
 #include "collector/wire/hello.h"
@@ -65,10 +65,8 @@ void fill_header() noexcept {
   header.wire_version = wire::kWireVersion;
   header.max_rings = wire::kMaxRings;
   header.ring_slots = wire::kRingSlots;
-  header.pid = static_cast<uint32_t>(getpid());
   header.arena_bytes = wire::kArenaBytes;
   header.total_bytes = wire::kTotalBytes;
-  header.first_event_ticks = runtime.first_event_ticks;
   header.scale = runtime.scale;
   wire::arena_start(runtime.mapping);
   wire::ControlPage& control = *runtime.mapping.control();

@@ -90,7 +90,6 @@ TEST_P(SessionTest, HelloSaysWhoItIs) {
   ASSERT_TRUE(session->has_memory());
   EXPECT_TRUE(session->sealed());
   EXPECT_EQ(session->header().magic, wire::kMagic);
-  EXPECT_EQ(session->header().pid, static_cast<uint32_t>(pid));
   EXPECT_EQ(session->header().scale.source, wire::ClockSource::kMonotonic);
   EXPECT_TRUE(soon([&] { return session->hung_up(); }));
   EXPECT_EQ(session->header().clean_end.load(), 1u);

@@ -2,8 +2,8 @@
 // What a source (torch, NCCL, CUDA) lets the helper thread do for it. NVTX needs nothing: its hooks
 // look at the mask themselves.
 //
-// Threading  apply(), serve() and stop() on the helper, one after the other; finish() on the thread
-//            that ends the process.
+// Threading  all on the helper, one after the other. All but drain() may call the dynamic linker,
+//            for which forks wait a little (linker_use.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,13 @@ struct SourceHooks {
   void (*apply)(uint32_t mask, wire::DetailLevel detail) noexcept;
   // On each wake-up. Returns for how long it needs no other, in ns.
   uint64_t (*serve)(uint64_t now_ns) noexcept;
-  // The process is about to end in good order and its libraries are still there. Bounded: 2 s at
-  // most. May be null.
+  // After serve(): what may take long and needs no linker. Returns the same. May be null.
+  uint64_t (*drain)() noexcept;
+  // The process ends in good order, and its libraries are still there. Last call; 2 s at most. May
+  // be null.
   void (*finish)() noexcept;
-  // The session is over: the recorder is gone, or said stop. Everything is switched off and given
-  // back, for good. May be null: apply(0) is enough.
+  // The recorder is gone, or said stop. Everything is switched off and given back, for good. Last
+  // call. May be null: apply(0) is enough.
   void (*stop)() noexcept;
 };
 

@@ -229,6 +229,6 @@ void apply(uint32_t, wire::DetailLevel detail) noexcept {
 
 }  // namespace
 
-constinit const SourceHooks kTorchHooks = {&apply, &watch_for_torch, nullptr, nullptr};
+constinit const SourceHooks kTorchHooks = {&apply, &watch_for_torch, nullptr, nullptr, nullptr};
 
 }  // namespace dprof::inject

@@ -96,14 +96,6 @@ struct CuptiOverhead {
   uint64_t reserved_words[3];
 };
 
-struct DeviceClock {
-  int64_t host_ns;
-  int64_t device_ns;
-  uint32_t device;
-  uint32_t width_ns;  // how far apart the readings can be
-  uint64_t reserved[3];
-};
-
 struct GpuFlush {
   uint64_t delivered;  // records decoded since the last one
   uint64_t dropped;    // that CUPTI counted as dropped since the last one

@@ -18,7 +18,7 @@
 namespace dprof::wire {
 
 inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
-inline constexpr uint32_t kWireVersion = 3;
+inline constexpr uint32_t kWireVersion = 4;
 
 inline constexpr uint32_t kMaxRings = 128;
 inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s
@@ -85,11 +85,9 @@ inline constexpr uint32_t kFactCount = 16;  // room
 enum class Remark : uint32_t {
   kTorchVersionMismatch,
   kTorchLibraryMissing,
-  kNvtxTaken,
   kCuptiTaken,    // another client has CUPTI; Fact::kCuptiSource names it where it can
   kCuptiRefused,  // CUPTI answered with an error
   kCuptiMissing,  // no libcupti could be loaded
-  kNcclPluginTaken,
   kNcclTooOld,
   kNcclEventsRefused,  // of DPROF_NCCL_EVENTS; Fact::kNcclSource says what and why
   kCount
@@ -126,15 +124,13 @@ struct Header {
   uint32_t wire_version;
   uint32_t max_rings;
   uint32_t ring_slots;
-  uint32_t pid;
+  uint32_t reserved;
   uint64_t arena_bytes;
   uint64_t total_bytes;
-  uint64_t first_event_ticks;
   TickScale scale;
-  std::atomic<uint32_t> clean_end;         // 1 once the process ended in good order
-  std::atomic<uint32_t> rings_taken;       // directory entries that were ever used
-  std::atomic<uint64_t> arena_used;        // bytes; may pass arena_bytes when full
-  std::atomic<uint64_t> last_flush_ticks;  // last CUPTI flush
+  std::atomic<uint32_t> clean_end;    // 1 once the process ended in good order
+  std::atomic<uint32_t> rings_taken;  // directory entries that were ever used
+  std::atomic<uint64_t> arena_used;   // bytes; may pass arena_bytes when full
   std::atomic<uint32_t> facts[kFactCount];
   std::atomic<uint32_t> remarks[kRemarkCount];
   LossCounter losses[kSharedLossCount];
@@ -148,8 +144,7 @@ struct ControlPage {
   std::atomic<uint32_t> state;    // CaptureState
   std::atomic<uint32_t> detail;   // DetailLevel
   std::atomic<uint32_t> sources;  // bit mask of Source numbers that may record; all ones = all
-  std::atomic<uint32_t> flush_request;
-  std::atomic<uint32_t> cause;                        // CaptureCause: why it was changed last
+  std::atomic<uint32_t> cause;    // CaptureCause: why it was changed last
   alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
   std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
 };

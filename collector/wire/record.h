@@ -35,7 +35,6 @@ enum class Kind : uint16_t {
   kExternalCorrelation = 14,  // which NCCL launch a correlation id belongs to
   kGpuEvent = 15,             // event record, stream wait, synchronisation call
   kCuptiOverhead = 16,        // string = what CUPTI was busy with
-  kDeviceClock = 17,          // one moment on the device's and the host's clock
   kGpuFlush = 18,             // everything that ended before `ticks` has been written
   // Of NCCL's profiler plugin (nccl_records.h).
   kNcclCommunicator = 30,   // string = name

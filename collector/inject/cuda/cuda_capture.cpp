@@ -236,7 +236,6 @@ void CudaCapture::write_flush() noexcept {
   record.ticks = flush_ticks_;
   wire::set_body(record, flush_);
   thread->writer.push(record);
-  runtime.mapping.header()->last_flush_ticks.store(flush_ticks_, std::memory_order_release);
   flush_ = {};
   flushed_ = false;
 }
@@ -291,14 +290,12 @@ bool CudaCapture::decode_until(uint64_t deadline_ns) noexcept {
   return true;
 }
 
-uint64_t CudaCapture::pump(uint64_t now_ns) noexcept {
-  reconcile();
-  const uint32_t request = runtime.mapping.control()->flush_request.load(std::memory_order_relaxed);
+void CudaCapture::flush_when_due(uint64_t now_ns) noexcept {
   const bool wanted = base_on_ || now_ns < flush_until_ns_ || next_flush_ns_ == 0;
-  if (request != flush_request_seen_ || (wanted && now_ns >= next_flush_ns_)) {
-    flush_request_seen_ = request;
-    flush(0);
-  }
+  if (wanted && now_ns >= next_flush_ns_) flush(0);
+}
+
+uint64_t CudaCapture::drain() noexcept {
   const bool all = decode_until(wire::monotonic_ns() + kTurnNs);
   count_unread(pool_.take_unread_bytes());
   if (all && flushed_) write_flush();

@@ -30,8 +30,9 @@ class CudaCapture {
   // What is to be recorded from now on. When recording ends the rest is flushed.
   void want(uint32_t mask, wire::DetailLevel detail) noexcept;
 
-  // Flushes when it is time, decodes what is finished. Returns for how long it needs no other call.
-  uint64_t pump(uint64_t now_ns) noexcept;
+  void flush_when_due(uint64_t now_ns) noexcept;
+  // Decodes what is finished, 50 ms at most. Returns for how long it needs no other call.
+  uint64_t drain() noexcept;
 
   // Takes everything, unfinished records too, for `limit_ns` at most.
   void finish(uint64_t limit_ns) noexcept;
@@ -75,8 +76,7 @@ class CudaCapture {
 
   uint64_t next_flush_ns_ = 0;
   uint64_t flush_until_ns_ = 0;  // after recording was switched off
-  uint32_t flush_request_seen_ = 0;
-  bool flushed_ = false;  // a GpuFlush is due when everything is decoded
+  bool flushed_ = false;         // a GpuFlush is due when everything is decoded
   uint64_t flush_ticks_ = 0;
   wire::GpuFlush flush_ = {};
 };

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/cuda/cuda_source.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,30 +11,27 @@
 #include "collector/inject/cuda/cuda_clients.h"
 #include "collector/inject/environment.h"
 #include "collector/inject/session.h"
+#include "collector/inject/shutdown.h"
 #include "collector/wire/hello.h"
-#include "collector/wire/ring.h"
 #include "collector/wire/ticks.h"
 
 namespace dprof::inject {
 namespace {
 
 constexpr uint64_t kLookEveryNs = 1'000'000'000;
-constexpr uint64_t kFinishNs = 2'000'000'000;
-constexpr uint64_t kFinishWorkNs = 1'800'000'000;  // of the helper, within the time waited for it
+constexpr uint64_t kAttachNs = 500'000'000;    // that the end of the session waits for an attach
+constexpr uint64_t kFinishNs = 1'400'000'000;  // both within the time that the process waits
 
 enum class Mode : uint8_t { kCupti, kYield, kOff };
 
 //   kIdle ─ cuInit ─▶ kAttaching ─▶ kOn ─ yield, recording off ─▶ kIdle
-//                         │           └─ session over ─▶ kStopped
+//                         │           └─ the session ends ─▶ kStopped
 //                         └─▶ kRefused, for good; with yield: kIdle, tried again
 enum class State : uint32_t { kIdle, kAttaching, kOn, kRefused, kStopped };
-
-enum class Finish : uint32_t { kNotYet, kAsked, kDone };
 
 constinit std::atomic<State> state = State::kIdle;
 constinit std::atomic<bool> cuda_in_use = false;  // somebody has called cuInit
 constinit std::atomic<bool> finish_is_registered = false;
-constinit std::atomic<uint32_t> finish_word = static_cast<uint32_t>(Finish::kNotYet);
 
 // Owned by the helper.
 struct Wanted {
@@ -81,18 +74,17 @@ void say(Attached result, const char* why) noexcept {
   }
 }
 
-void finish_at_exit() noexcept;
-
-// Whoever is first switches CUPTI off.
-void stop_capture() noexcept {
+// True for the one that is to end what is on.
+bool take_over() noexcept {
   State on = State::kOn;
-  if (state.compare_exchange_strong(on, State::kStopped, std::memory_order_acq_rel))
-    cuda_capture.detach();
+  return state.compare_exchange_strong(on, State::kStopped, std::memory_order_acq_rel);
 }
 
-// Attaches, if nobody else is about to. On the thread that called cuInit, or on the helper.
+// Attaches, if nobody else is about to and the session is not ending. On the thread that called
+// cuInit, or on the helper.
 void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexcept {
   State idle = State::kIdle;
+  if (phase() != Phase::kServing) return;
   if (!state.compare_exchange_strong(idle, State::kAttaching, std::memory_order_acq_rel)) return;
   char why[640];
   char other[128];
@@ -107,8 +99,8 @@ void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexc
     set_fact(wire::Fact::kCuptiSource, "on");
     state.store(State::kOn, std::memory_order_release);
     // After CUPTI has registered its own, so that ours runs before.
-    if (!finish_is_registered.exchange(true)) atexit(&finish_at_exit);
-    if (!session_alive()) stop_capture();  // it ended meanwhile
+    if (!finish_is_registered.exchange(true)) atexit(&finish_session);
+    if (phase() == Phase::kOver && take_over()) cuda_capture.detach();  // it ended meanwhile
     return;
   }
   if (!said) say(result, why);
@@ -121,12 +113,6 @@ void release() noexcept {
   cuda_capture.detach();
   set_fact(wire::Fact::kCuptiSource, "off: given back while nothing is recorded (--cuda=yield)");
   state.store(State::kIdle, std::memory_order_release);
-}
-
-void answer_finish() noexcept {
-  cuda_capture.finish(kFinishWorkNs);
-  finish_word.store(static_cast<uint32_t>(Finish::kDone), std::memory_order_release);
-  wire::futex_wake(finish_word);
 }
 
 void apply(uint32_t mask, wire::DetailLevel detail) noexcept {
@@ -154,74 +140,41 @@ void look_for_cuda(uint64_t now_ns) noexcept {
 }
 
 uint64_t serve(uint64_t now_ns) noexcept {
-  switch (state.load(std::memory_order_acquire)) {
-    case State::kIdle:
-      look_for_cuda(now_ns);
-      return kNoHurry;
-    case State::kOn:
-      break;
-    case State::kAttaching:
-    case State::kRefused:
-    case State::kStopped:
-      return kNoHurry;
+  const State now = state.load(std::memory_order_acquire);
+  if (now == State::kIdle) look_for_cuda(now_ns);
+  if (now == State::kOn) {
+    cuda_capture.want(wanted.mask, wanted.detail);
+    cuda_capture.flush_when_due(now_ns);
   }
-  switch (static_cast<Finish>(finish_word.load(std::memory_order_acquire))) {
-    case Finish::kAsked:
-      answer_finish();
-      return kNoHurry;
-    case Finish::kDone:  // CUDA is being taken down
-      return kNoHurry;
-    case Finish::kNotYet:
-      break;
-  }
-  cuda_capture.want(wanted.mask, wanted.detail);
-  return cuda_capture.pump(now_ns);
+  return kNoHurry;
 }
 
-// At most 2 s.
+uint64_t drain() noexcept {
+  return state.load(std::memory_order_acquire) == State::kOn ? cuda_capture.drain() : kNoHurry;
+}
+
+// A thread that is attaching when the session ends, and takes longer, ends what it has begun.
 void wait_for_attach() noexcept {
   const timespec pause{0, 1'000'000};
-  const uint64_t until = wire::monotonic_ns() + kFinishNs;
+  const uint64_t until = wire::monotonic_ns() + kAttachNs;
   while (state.load(std::memory_order_acquire) == State::kAttaching && wire::monotonic_ns() < until)
     nanosleep(&pause, nullptr);
 }
 
-// By the thread that ends the process, while CUDA is alive: the helper takes what CUPTI still has.
-// Waits no longer than 2 s.
+// While CUDA is alive: takes what CUPTI still has.
 void finish() noexcept {
-  if (!session_alive()) return;
   wait_for_attach();
-  if (state.load(std::memory_order_acquire) != State::kOn) return;
-  auto asked = static_cast<uint32_t>(Finish::kNotYet);
-  if (!finish_word.compare_exchange_strong(asked, static_cast<uint32_t>(Finish::kAsked),
-                                           std::memory_order_acq_rel) &&
-      asked == static_cast<uint32_t>(Finish::kDone)) {
-    return;
-  }
-  wire::futex_wake(runtime.mapping.control()->generation);
-  const uint64_t until = wire::monotonic_ns() + kFinishNs;
-  while (finish_word.load(std::memory_order_acquire) != static_cast<uint32_t>(Finish::kDone)) {
-    const uint64_t now = wire::monotonic_ns();
-    if (now >= until) return;
-    const uint64_t left = until - now;
-    const timespec time{static_cast<time_t>(left / 1'000'000'000u),
-                        static_cast<long>(left % 1'000'000'000u)};
-    syscall(SYS_futex, &finish_word, FUTEX_WAIT, static_cast<uint32_t>(Finish::kAsked), &time,
-            nullptr, 0);
-  }
+  if (take_over()) cuda_capture.finish(kFinishNs);
 }
 
-void finish_at_exit() noexcept { finish(); }
-
-// A thread that is attaching when the session ends, and takes longer, stops what it has begun.
 void stop() noexcept {
   wait_for_attach();
-  stop_capture();
+  if (take_over()) cuda_capture.detach();
 }
 
 }  // namespace
 
-constinit const SourceHooks kCudaHooks = {&apply, &serve, &finish, &stop};
+constinit const SourceHooks kCudaHooks = {&apply, &serve, &drain, &finish, &stop};
 
 int on_cuda_start() noexcept {
   const int kept = errno;

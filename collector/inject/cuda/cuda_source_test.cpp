@@ -135,7 +135,6 @@ TEST_P(CudaTest, RecordsEveryKind) {
   EXPECT_EQ(session->loss(wire::SharedLoss::kCuptiDropped), 17u);
   EXPECT_EQ(session->loss(wire::SharedLoss::kCuptiQueue), 0u);
   EXPECT_EQ(session->dropped(), 0u);
-  EXPECT_NE(session->header().last_flush_ticks.load(), 0u);
 }
 
 TEST_P(CudaTest, RecordsWhatSurroundsTheKernels) {
@@ -308,6 +307,16 @@ TEST_P(CudaTest, FollowsTheControlPage) {
   EXPECT_EQ(child->wait(), 0);
   drain_until(*session, [&] { return session->header().clean_end.load() != 0; });
   EXPECT_EQ(of<wire::GpuActivity>(Kind::kGpuActivity).size(), 1u) << "that of the off time is not";
+}
+
+// Decoding uses no linker: a fork does not wait for it (20 ms, as for what does).
+TEST_P(CudaTest, AForkDoesNotWaitForDecoding) {
+  const auto child = start({"forks"}, {{"FAKE_CUPTI_SLOW_US", "1000"}});
+  const auto session = recorder_.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_LT(std::stol(child->hear()), 10'000) << "microseconds, at the median";
+  child->say("go on");
+  EXPECT_EQ(child->wait(), 0);
 }
 
 // Else buffers would be filled and cleared on launching threads until the job ends.

@@ -57,6 +57,6 @@ uint64_t serve(uint64_t) noexcept {
 
 }  // namespace
 
-constinit const SourceHooks kNcclHooks = {&apply, &serve, nullptr, nullptr};
+constinit const SourceHooks kNcclHooks = {&apply, &serve, nullptr, nullptr, nullptr};
 
 }  // namespace dprof::inject

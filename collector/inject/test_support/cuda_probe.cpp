@@ -4,14 +4,17 @@
 // for LD_PRELOAD. It prints what it knows and waits for a line where the test has to act.
 #include <dlfcn.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "collector/inject/cuda/cupti_abi.h"
 #include "collector/inject/test_support/fake_cupti.h"
@@ -251,6 +254,33 @@ int flood(int count) {
   return fake.violations();
 }
 
+// Forks while much is being decoded: prints the median of what a fork takes, in microseconds.
+int forks_beside_decoding() {
+  load_fake();
+  if (open_door() != 1) return 2;
+  const uint64_t now = fake.time();
+  std::string buffer;
+  for (int i = 0; i < 2000; ++i) {
+    const Kernel record = kernel("slow", 1, now, now + 1);
+    std::string one(216, '\0');
+    memcpy(one.data(), &record, sizeof record < one.size() ? sizeof record : one.size());
+    buffer += one;
+  }
+  fake.get<FakeDeliverRaw>("fake_cupti_deliver_raw")(buffer.data(), buffer.size());
+  std::vector<uint64_t> took;
+  for (int i = 0; i < 31; ++i) {
+    usleep(5000);
+    const uint64_t begin = fake.time();
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    took.push_back(fake.time() - begin);
+    waitpid(child, nullptr, 0);
+  }
+  std::sort(took.begin(), took.end());
+  meet_test(std::to_string(took[took.size() / 2] / 1000).c_str());
+  return 0;
+}
+
 // Prints what is switched on, each time the test says something; "end" ends it.
 int watch() {
   load_fake();
@@ -345,6 +375,7 @@ int main(int argc, char** argv) {
   if (what == "held") return held(argc > 2 ? argv[2] : "");
   if (what == "held_late") return held_late();
   if (what == "flood") return flood(argc > 2 ? atoi(argv[2]) : 1);
+  if (what == "forks") return forks_beside_decoding();
   if (what == "watch") return watch();
   if (what == "taken") return taken();
   if (what == "garbage") return garbage();

@@ -3,6 +3,8 @@
 // nothing of GPUs and proves nothing about the real library; it keeps the rules that CUPTI's
 // headers state and counts who breaks them. Built twice: as of CUDA 13.0, and with the calls for
 // several subscribers (FAKE_CUPTI_V2).
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -40,6 +42,7 @@ struct Fake {
   bool zeroed = false;
   int in_callback = 0;
   int violations = 0;
+  bool torn_down = false;  // by its exit handler: no call may come any more
 };
 Fake fake;
 thread_local std::vector<uint64_t> externals;
@@ -55,7 +58,7 @@ Result all() { return setting("FAKE_CUPTI_ALL", kSuccess); }
 Result change() {
   const std::lock_guard lock(fake.mutex);
   if (all() != kSuccess) return all();
-  if (!fake.subscribed || fake.in_callback > 0) ++fake.violations;
+  if (!fake.subscribed || fake.in_callback > 0 || fake.torn_down) ++fake.violations;
   return kSuccess;
 }
 
@@ -152,6 +155,19 @@ void deliver(bool backwards) {
   if (buffer != nullptr) give_buffer_back(buffer, bytes, used);
 }
 
+// Where FAKE_CUPTI_STRICT is set: the real one takes itself down in an exit handler.
+void be_strict() {
+  static bool once = false;
+  if (getenv("FAKE_CUPTI_STRICT") == nullptr || std::exchange(once, true)) return;
+  atexit([] {
+    const std::lock_guard lock(fake.mutex);
+    fake.torn_down = true;
+  });
+}
+[[gnu::destructor]] void check_at_the_end() {
+  if (getenv("FAKE_CUPTI_STRICT") != nullptr && fake.violations != 0) _exit(97);
+}
+
 Result subscribe(Subscriber* subscriber, Callback callback, void* user) {
   const std::lock_guard lock(fake.mutex);
   if (all() != kSuccess) return all();
@@ -159,6 +175,7 @@ Result subscribe(Subscriber* subscriber, Callback callback, void* user) {
     return setting("FAKE_CUPTI_SUBSCRIBE", kSuccess);
   }
   if (fake.subscribed || fake.taken_by_other) return kMultipleSubscribers;
+  be_strict();
   fake.subscribed = true;
   fake.callback = callback;
   fake.user = user;
@@ -168,6 +185,8 @@ Result subscribe(Subscriber* subscriber, Callback callback, void* user) {
 
 Result next_record(uint8_t* buffer, size_t valid, uint8_t** record) {
   if (all() != kSuccess) return all();
+  if (fake.torn_down) ++fake.violations;
+  if (const uint32_t us = setting("FAKE_CUPTI_SLOW_US", 0)) usleep(us);
   uint8_t* next = *record == nullptr ? buffer : *record + size_of(kind_of(*record));
   const size_t at = static_cast<size_t>(next - buffer);
   if (at >= valid) return kMaxLimitReached;

@@ -9,6 +9,9 @@
 //   FAKE_CUPTI_OTHER      name of who has it already
 //   FAKE_CUPTI_CLOCK      taking a timestamp callback answers this
 //   FAKE_CUPTI_GROW       each record is so many bytes longer than in CUDA 13.0
+//   FAKE_CUPTI_SLOW_US    reading a record takes so long
+//   FAKE_CUPTI_STRICT     set: calls after its own exit handler are violations, and any ends the
+//                         process with 97
 #pragma once
 
 #include <cstddef>

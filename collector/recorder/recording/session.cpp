@@ -50,11 +50,9 @@ struct RemarkKind {
 constexpr RemarkKind kRemarks[] = {
     {wire::Remark::kTorchVersionMismatch, "torch_version_mismatch", wire::Fact::kTorchSource},
     {wire::Remark::kTorchLibraryMissing, "torch_library_missing", wire::Fact::kTorchSource},
-    {wire::Remark::kNvtxTaken, "nvtx_taken", wire::Fact::kNvtxSource},
     {wire::Remark::kCuptiTaken, "cupti_taken", wire::Fact::kCuptiSource},
     {wire::Remark::kCuptiRefused, "cupti_refused", wire::Fact::kCuptiSource},
     {wire::Remark::kCuptiMissing, "cupti_missing", wire::Fact::kCuptiSource},
-    {wire::Remark::kNcclPluginTaken, "nccl_plugin_taken", wire::Fact::kNcclSource},
     {wire::Remark::kNcclTooOld, "nccl_too_old", wire::Fact::kNcclSource},
     {wire::Remark::kNcclEventsRefused, "nccl_events_refused", wire::Fact::kNcclSource},
 };

@@ -50,8 +50,6 @@ bool GpuRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, i
       return on_event(record, time_ns);
     case Kind::kCuptiOverhead:
       return on_overhead(record, thread, time_ns);
-    case Kind::kDeviceClock:
-      return on_device_clock(record, time_ns);
     case Kind::kGpuFlush:
       return on_flush(record, time_ns);
     default:
@@ -175,27 +173,6 @@ bool GpuRows::on_external(const wire::Record& record) {
   if (external_order_.size() <= kMostExternal) return true;
   external_.erase(external_order_.front());
   external_order_.pop_front();
-  return true;
-}
-
-// The host's other clocks were not read at that moment: they are worked out from the recorder's
-// start, which is right but for their drift.
-bool GpuRows::on_device_clock(const wire::Record& record, int64_t time_ns) {
-  const auto said = body_of<wire::DeviceClock>(record);
-  const std::optional<int64_t> host_ns = host_time(said.host_ns, 0, time_ns);
-  if (!host_ns || said.device_ns < 0 || !places_.device(said.device)) return false;
-  const wire::TickScale& scale = context_.clock.scale();
-  if (scale.multiplier == 0) return false;
-  const ClockReading& origin = context_.clock.origin();
-  const __int128 distance = (static_cast<__int128>(*host_ns) << scale.shift) / scale.multiplier;
-  context_.output.append_numbered(schema::ClockSampleRow{
-      .ticks = static_cast<int64_t>(static_cast<__int128>(scale.tick0) + distance),
-      .realtime_ns = origin.realtime_ns + *host_ns,
-      .monotonic_raw_ns = origin.monotonic_raw_ns + *host_ns,
-      .width_ns = said.width_ns,
-      .device_id = said.device,
-      .device_ns = said.device_ns,
-  });
   return true;
 }
 

@@ -89,7 +89,6 @@ class GpuRows {
   bool on_overhead(const wire::Record& record, const ThreadRef& thread, int64_t time_ns);
   bool on_event(const wire::Record& record, int64_t time_ns);
   bool on_external(const wire::Record& record);
-  bool on_device_clock(const wire::Record& record, int64_t time_ns);
   std::optional<Times> times(int64_t start_ns, int64_t end_ns, uint8_t flags, int64_t time_ns);
   std::optional<int64_t> host_time(int64_t said_ns, uint8_t flags, int64_t time_ns) const;
 

@@ -220,10 +220,8 @@ TEST_F(GpuRowsTest, WhatMakesNoSenseIsLeftOutAndCounted) {
   ring_.push(record_of(Kind::kGpuActivity, gemm_, now_, body));
   ring_.push(record_of(Kind::kExternalCorrelation, 0, now_, wire::ExternalCorrelation{}));
   ring_.push(record_of(Kind::kDevice, 0, now_, wire::Device{.device = UINT32_MAX}));
-  wire::DeviceClock clock{};
-  clock.host_ns = INT64_MAX;
-  ring_.push(record_of(Kind::kDeviceClock, 0, now_, clock));
-  ring_.push(record_of(Kind{19}, 0, now_, clock));
+  ring_.push(record_of(Kind{17}, 0, now_, wire::GpuFlush{}));
+  ring_.push(record_of(Kind{19}, 0, now_, wire::GpuFlush{}));
   end();
   EXPECT_THAT(rows<GpuActivityRow>(*trace_), IsEmpty());
   EXPECT_THAT(rows<HostRangeRow>(*trace_), IsEmpty());
@@ -259,7 +257,7 @@ TEST_F(GpuRowsTest, AWaitBelongsToTheLastRecordingBeforeIt) {
   EXPECT_EQ(all[4].record_ns, std::nullopt);
 }
 
-TEST_F(GpuRowsTest, DevicesStreamsShapesAndClocks) {
+TEST_F(GpuRowsTest, DevicesStreamsAndShapes) {
   wire::Device device{.device = 1, .compute_capability = 900, .memory_bytes = 150};
   for (size_t i = 0; i < sizeof device.uuid; ++i) {
     device.uuid[i] = static_cast<unsigned char>(16 * (i % 10) + i);
@@ -281,12 +279,6 @@ TEST_F(GpuRowsTest, DevicesStreamsShapesAndClocks) {
   ring_.push(record_of(Kind::kDevice, process_.text("H200"), now_, device));
   ring_.push(record_of(Kind::kStreamName, process_.text("nccl"), now_,
                        wire::StreamName{.device = 1, .stream = 7}));
-  wire::DeviceClock clock{};
-  clock.host_ns = 5000;
-  clock.device_ns = 123456;
-  clock.device = 1;
-  clock.width_ns = 80;
-  ring_.push(record_of(Kind::kDeviceClock, 0, now_, clock));
   end();
   const auto devices = rows<schema::DeviceRow>(*trace_);
   ASSERT_THAT(devices, SizeIs(1));
@@ -311,10 +303,6 @@ TEST_F(GpuRowsTest, DevicesStreamsShapesAndClocks) {
   EXPECT_EQ(shapes[0].block_x, 4);
   EXPECT_EQ(shapes[0].registers, 7);
   EXPECT_EQ(shapes[0].dynamic_shared_bytes, 9);
-  const auto clocks = rows<schema::ClockSampleRow>(*trace_);
-  ASSERT_THAT(clocks, SizeIs(1));
-  EXPECT_EQ(clocks[0].ticks, 5000);
-  EXPECT_EQ(clocks[0].device_ns, 123456);
 }
 
 TEST_F(GpuRowsTest, StreamsAndThreadsAreBounded) {

@@ -31,7 +31,6 @@ FakeProcess::FakeProcess(const wire::TickScale& scale)
   header.wire_version = wire::kWireVersion;
   header.max_rings = wire::kMaxRings;
   header.ring_slots = wire::kRingSlots;
-  header.pid = static_cast<uint32_t>(getpid());
   header.arena_bytes = wire::kArenaBytes;
   header.total_bytes = wire::kTotalBytes;
   header.scale = scale;
@@ -77,7 +76,7 @@ bool FakeProcess::say_hello(const std::string& socket_path, std::string_view var
   hello.pid = getpid();
   hello.error_number = with_memory ? 0 : ENOMEM;
   hello.text_bytes = static_cast<uint32_t>(variables.size());
-  hello.first_event_ticks = mapping_.header()->first_event_ticks;
+  hello.first_event_ticks = first_event_ticks_;
   std::vector<char> packet(sizeof hello + variables.size());
   std::memcpy(packet.data(), &hello, sizeof hello);
   std::memcpy(packet.data() + sizeof hello, variables.data(), variables.size());

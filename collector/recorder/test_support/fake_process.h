@@ -23,6 +23,9 @@ class FakeProcess {
   [[nodiscard]] const wire::Mapping& mapping() const { return mapping_; }
   [[nodiscard]] int memory_fd() const { return memory_fd_; }
 
+  void began_at(uint64_t ticks) { first_event_ticks_ = ticks; }
+  [[nodiscard]] uint64_t first_event_ticks() const { return first_event_ticks_; }
+
   uint32_t text(std::string_view text);
   // Takes the ring for a thread.
   wire::RingWriter open_ring(uint32_t index, uint32_t os_tid);
@@ -36,6 +39,7 @@ class FakeProcess {
   wire::Mapping mapping_;
   int memory_fd_ = -1;
   int socket_ = -1;
+  uint64_t first_event_ticks_ = 0;
 };
 
 // The clock that the recorder told its children of; plain CLOCK_MONOTONIC without one.

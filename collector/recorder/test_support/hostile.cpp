@@ -113,7 +113,7 @@ int odd_memory(std::string_view what) {
 class Hostile {
  public:
   Hostile() : scale_(scale_of_environment()), process_(scale_) {
-    process_.mapping().header()->first_event_ticks = ticks();
+    process_.began_at(ticks());
     ring_ = process_.open_ring(0, static_cast<uint32_t>(getpid()));
     work_ = process_.text("work");
   }
@@ -143,7 +143,7 @@ class Hostile {
 
   bool again(const std::string& path) {
     static FakeProcess second(scale_);
-    second.mapping().header()->first_event_ticks = process_.mapping().header()->first_event_ticks;
+    second.began_at(process_.first_event_ticks());
     return second.say_hello(path, variables_of_environment());
   }
 

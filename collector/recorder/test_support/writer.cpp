@@ -33,7 +33,7 @@ namespace {
 class Writer {
  public:
   Writer() : clock_(scale_of_environment()), process_(clock_.scale()) {
-    process_.mapping().header()->first_event_ticks = clock_.now_ticks();
+    process_.began_at(clock_.now_ticks());
     ring_ = process_.open_ring(0, static_cast<uint32_t>(getpid()));
     work_ = process_.text("work");
     step_ = process_.text("step");
