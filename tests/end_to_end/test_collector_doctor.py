@@ -3,6 +3,7 @@
 import json
 import pathlib
 import resource
+import shutil
 import subprocess
 
 from support import BIN, DPROF, EndToEnd
@@ -91,6 +92,22 @@ class Doctor(EndToEnd):
         python = self.need_python_torch()
         checks = self.checks(PATH=f"{python.parent}:/usr/bin:/bin")
         self.assertEqual(checks["Python's torch"]["state"], "ok", checks["Python's torch"])
+
+    def test_a_path_with_a_blank_and_a_colon(self):
+        """LD_PRELOAD cannot hold such a path; it is recorded nevertheless, and ld.so says nothing to the user."""
+        install = self.folder / "my tools: new"
+        (install / "bin").mkdir(parents=True)
+        (install / "lib").mkdir()
+        program = shutil.copy(DPROF, install / "bin")
+        shutil.copy(BIN.parent / "lib/libdprof.so", install / "lib")
+        done = self.command(program, "doctor", "--format", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+        self.assertEqual(checks["self-test"]["state"], "ok", checks["self-test"])
+        done = self.command(program, "record", "-o", self.folder / "run", "--", program, "doctor", "--emit-range")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("LD_PRELOAD", done.stderr)
+        self.assertIn("recorded 1 rank", done.stderr)
 
     def test_without_its_library(self):
         """A program that was copied alone."""

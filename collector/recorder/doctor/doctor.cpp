@@ -52,7 +52,7 @@ Result<Diagnosis> examine(const DoctorOptions& options) {
   const FoundTorch torch = find_torch();
   const Check torch_library = check_torch_library(options);
   checks.push_back(torch_library);
-  checks.push_back(check_torch(torch, torch_library));
+  checks.push_back(check_torch(options, torch, torch_library));
 
   const Check driver = check_cuda_driver();
   checks.push_back(driver);

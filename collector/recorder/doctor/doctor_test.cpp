@@ -169,13 +169,37 @@ TEST(DoctorTest, AnotherTorchIsRefused) {
   torch.folder = "/venv/torch";
   torch.version = "2.9.9";
   torch.build_id = "1234567890abcdef";
-  const Check other = check_torch(torch, good);
+  DoctorOptions options;
+  options.libraries = "/nowhere";
+  const Check other = check_torch(options, torch, good);
   EXPECT_EQ(other.state, Ability::kNo);
   EXPECT_THAT(other.found, StartsWith("2.9.9"));
   EXPECT_THAT(other.hint, HasSubstr("DPROF_TORCH_VENV"));
   FoundTorch none;
   none.why_not = "no python3 on PATH";
-  EXPECT_EQ(check_torch(none, good).state, Ability::kLimited);
+  EXPECT_EQ(check_torch(options, none, good).state, Ability::kLimited);
+}
+
+// scripts/build --torch makes a library for each release.
+TEST(DoctorTest, AnotherTorchWithItsOwnLibraryIsGood) {
+  const test_support::TemporaryFolder folder;
+  DoctorOptions options;
+  options.libraries = folder.path();
+  std::ofstream(folder.path() / "libdprof_torch-1234567890abcdef.so") << "x";
+  FoundTorch torch;
+  torch.folder = "/venv/torch";
+  torch.version = "2.9.1";
+  torch.build_id = "1234567890abcdef";
+  for (const Ability library : {Ability::kOk, Ability::kNo}) {
+    const Check base{kTorchArea, "libdprof_torch.so", library, "", "", ""};
+    const Check check = check_torch(options, torch, base);
+    EXPECT_EQ(check.state, Ability::kOk);
+    EXPECT_THAT(check.found, StartsWith("2.9.1"));
+    EXPECT_EQ(check.meaning, "");
+  }
+  torch.build_id = "1234567890abcdee";
+  EXPECT_EQ(check_torch(options, torch, {kTorchArea, "", Ability::kOk, "", "", ""}).state,
+            Ability::kNo);
 }
 
 // On this machine, whatever it is: each check is whole, and each verdict follows from them.

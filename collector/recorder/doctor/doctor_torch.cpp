@@ -63,6 +63,12 @@ std::string version_of(const fs::path& torch) {
 
 std::string short_id(const std::string& build_id) { return build_id.substr(0, 12); }
 
+// As libdprof.so finds it: for a LibTorch of that build.
+bool has_own_library(const DoctorOptions& options, const std::string& build_id) {
+  const fs::path library = options.libraries / fmt::format("libdprof_torch-{}.so", build_id);
+  return !build_id.empty() && access(library.c_str(), R_OK) == 0;
+}
+
 }  // namespace
 
 std::string build_id_of(const fs::path& file) {
@@ -151,7 +157,8 @@ Check check_torch_library(const DoctorOptions& options) {
   return check;
 }
 
-Check check_torch(const FoundTorch& torch, const Check& torch_library) {
+Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
+                  const Check& torch_library) {
   Check check{kTorchArea, "Python's torch", Ability::kOk, {}, {}, {}};
   if (torch.folder.empty()) {
     check.state = Ability::kLimited;
@@ -161,16 +168,22 @@ Check check_torch(const FoundTorch& torch, const Check& torch_library) {
     return check;
   }
   check.found = fmt::format("{} in {}", torch.version, torch.folder.string());
-  if (torch_library.state != Ability::kOk) {
+  const bool is_own = !torch.build_id.empty() && torch.build_id == DPROF_TORCH_BUILD_ID;
+  if (!is_own && has_own_library(options, torch.build_id)) {
+    check.found = fmt::format("{}, which has a library of its own: libdprof_torch-{}….so",
+                              torch.version, short_id(torch.build_id));
+  } else if (torch_library.state != Ability::kOk) {
     check.state = Ability::kNo;
     check.meaning = "its ops cannot be recorded";
     check.hint = "see libdprof_torch.so";
-  } else if (torch.build_id != DPROF_TORCH_BUILD_ID) {
+  } else if (!is_own) {
     check.state = Ability::kNo;
     check.meaning =
-        fmt::format("its ops cannot be recorded: its build id is {}, not that of libdprof_torch.so",
+        fmt::format("its ops cannot be recorded: no library here is for its build id ({})",
                     torch.build_id.empty() ? "unknown" : short_id(torch.build_id) + "…");
-    check.hint = "cmake --preset release -DDPROF_TORCH_VENV=/path/of/your/venv";
+    check.hint =
+        "scripts/build --torch RELEASE, or cmake --preset release "
+        "-DDPROF_TORCH_VENV=/path/of/your/venv";
   } else {
     check.found = fmt::format("{}, the one that libdprof_torch.so is for", torch.version);
   }

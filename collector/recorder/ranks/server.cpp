@@ -101,7 +101,20 @@ Server::~Server() {
   if (folder_.empty()) return;  // moved from
   std::error_code error;
   std::filesystem::remove(path_, error);
+  if (!link_.empty()) std::filesystem::remove(link_, error);
   std::filesystem::remove(folder_, error);
+}
+
+Result<std::filesystem::path> Server::preloadable(const std::filesystem::path& library) {
+  if (library.string().find_first_of(" \t\n:") == std::string::npos) return library;
+  std::error_code error;
+  const std::filesystem::path link = folder_ / library.filename();
+  std::filesystem::create_symlink(std::filesystem::absolute(library), link, error);
+  if (error) {
+    return fail(Code::kIo, fmt::format("{}: {}", link.string(), error.message()),
+                "install dprof where the path has no blank and no colon");
+  }
+  return link_ = link;
 }
 
 std::vector<int> Server::descriptors() const {

@@ -58,6 +58,10 @@ class Server {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  // A path to `library` that LD_PRELOAD can hold: where its own has a blank or a colon, which would
+  // end it there, a link beside the socket.
+  Result<std::filesystem::path> preloadable(const std::filesystem::path& library);
+
   // Descriptors to poll for input: the socket and the connections that have not said hello.
   [[nodiscard]] std::vector<int> descriptors() const;
 
@@ -87,7 +91,7 @@ class Server {
   void drop_oldest(std::vector<Guest>& guests);
 
   Descriptor socket_;
-  std::filesystem::path folder_, path_;
+  std::filesystem::path folder_, path_, link_;
   std::vector<Caller> callers_;  // the oldest first
   int64_t turned_away_ = 0;
   int64_t out_of_descriptors_ = 0;

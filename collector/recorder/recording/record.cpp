@@ -476,12 +476,14 @@ Result<Recorded> record_job(const RecordOptions& options) {
   if (!ready.ok()) return run_unrecorded(options, signals, ready.error());
   auto& [clock, peers, folder, server] = *ready;
 
+  const Result<std::filesystem::path> library = server.preloadable(options.library);
+  if (!library.ok()) return run_unrecorded(options, signals, library.error());
   Environment environment = Environment::current();
   RunFacts facts = facts_of(options, folder, clock);
   const std::optional<std::string> network = network_file_system(folder.path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
   facts.replaced = add_collector(
-      environment, {options.library, server.path(), clock.scale(), first_detail(facts.capture),
+      environment, {*library, server.path(), clock.scale(), first_detail(facts.capture),
                     options.cuda, options.yield_nvtx, options.yield_nccl});
   tell_replaced(options, facts.replaced);
 
