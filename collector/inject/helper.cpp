@@ -155,7 +155,9 @@ void* helper_main(void*) noexcept {
     stops ? stop_sources() : finish_sources();
     declare_over();
     // Not into this thread's destructors beside those of the process.
-    while (!stops) pause_ns(kSleepNs);
+    if (!stops) {
+      for (;;) pause_ns(kSleepNs);
+    }
     // The descriptor stays: closing a number that the program may be reusing is worse than one
     // dead socket.
   }

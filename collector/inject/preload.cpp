@@ -70,6 +70,6 @@ DPROF_EXPORT void* dlopen(const char* file, int mode) noexcept {
   return dprof::inject::before_dlopen(file)(file, mode);
 }
 
-DPROF_EXPORT [[noreturn]] void _exit(int status) { dprof::inject::leave(status); }
+DPROF_EXPORT __attribute__((noreturn)) void _exit(int status) { dprof::inject::leave(status); }
 
-DPROF_EXPORT [[noreturn]] void _Exit(int status) noexcept { dprof::inject::leave(status); }
+DPROF_EXPORT __attribute__((noreturn)) void _Exit(int status) noexcept { dprof::inject::leave(status); }
