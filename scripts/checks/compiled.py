@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a compiler says of sources: clang-tidy, and whether each of them includes what it uses.
 
-Both look first at what changed last, and keep their results by content, so that a second call is quick. What changed is
-counted from the last release: the newest tag v* before HEAD, else the commit that set the version in CMakeLists.txt.
+Both look at what changed last, and keep their results by content, so that a second call is quick. Which files these are
+depends on the tree alone, never on what is kept, so that a commit passes here if it passes elsewhere. What changed is counted
+from the last release: the newest tag v* before HEAD, else the commit that set the version in CMakeLists.txt.
 """
 import hashlib
 import json
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from checks.tree import is_cpp, is_generated
 
-# In a minute and a half on two cores, when nothing is known from before.
+# The newest of what changed: a minute and a half on two cores when nothing is known from before.
 MOST_TIDIED = 16
 MOST_COMPILED = 24
 # These include LibTorch: a compilation counts for six (13 s of CPU time instead of 2 s), and clang-tidy leaves them out.
@@ -164,7 +165,7 @@ class Kept:
 
 
 def check_tidy(tree, release, names=None, most=MOST_TIDIED):
-    """`names`: all of these; else what changed, of what is not known from before the newest `most`."""
+    """`names`: all of these; else the newest `most` of what changed (None = all)."""
     if not shutil.which(TIDY[0]):
         tree.note("clang-tidy: not looked at: clang-tidy-14 is not here (scripts/setup)")
         return
@@ -203,20 +204,21 @@ def affordable(names, most):
 
 
 def look(tree, what, wanted, since_when, most, kept, grouped):
-    """`grouped` yields (names, how to look at them) of what is not known; a look gives {name: [[where, what], …]}."""
+    """Looks at the first `most` of `wanted`. `grouped` yields (names, how to look at them) of what is not known from before; a
+    look gives {name: [[where, what], …]}."""
     commands = Commands(tree)
     if not commands.of_source:
         tree.note(f"{what}: not looked at: there is no build/dev or build/release (scripts/build)")
         return
     built = [name for name in wanted if commands.of(name)]
-    found, unknown = {}, []
-    for name in built:
+    chosen = affordable(built, most) if most else built
+    found, now = {}, []
+    for name in chosen:
         known = kept.get(name, commands.of(name)[1])
         if known is None:
-            unknown.append(name)
+            now.append(name)
         else:
             found[name] = known
-    now = affordable(unknown, most) if most else unknown
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(JOBS) as pool:
         jobs = [pool.submit(job, names) for names, job in grouped(tree, commands, kept, now, Path(folder))]
         for number, job in enumerate(jobs, 1):
@@ -226,12 +228,12 @@ def look(tree, what, wanted, since_when, most, kept, grouped):
             if sys.stderr.isatty():
                 print(f"\r{what}: {number} of {len(jobs)} ", end="\n" if number == len(jobs) else "", file=sys.stderr)
     kept.forget_old()
-    for name in built:
+    for name in chosen:
         for where, said in found.get(name, []):
             tree.problem(where, said)
     parts = [f"{what}: {len(wanted)} files{since_when}", f"{len(now)} looked at now"]
-    if left := len(unknown) - len(now):
-        parts.append(f"{left} not yet (scripts/check {'--tidy' if 'tidy' in what else '--alone'} looks at all)")
+    if left := len(built) - len(chosen):
+        parts.append(f"{left} older files not (scripts/check {'--tidy' if 'tidy' in what else '--alone'} looks at all)")
     if missing := len(wanted) - len(built):
         parts.append(f"{missing} are not built here")
     tree.note(", ".join(parts))

@@ -347,8 +347,15 @@ class AloneTest(CompiledCase):
         tree = self.built({"base/a.cpp": "", "base/b.cpp": "", "base/c.cpp": "", "base/d.h": ""})
         self.look(compiled.check_alone, tree, most=3)
         self.assertEqual(len(tree.notes), 1)
-        self.assertIn("4 files changed since then, 3 looked at now, 1 not yet (scripts/check --alone looks at all)",
-                      tree.notes[0])
+        said = "4 files changed since then, {} looked at now, 1 older files not (scripts/check --alone looks at all)"
+        self.assertIn(said.format(3), tree.notes[0])
+
+    def test_a_second_look_is_at_the_same_files(self):
+        tree = self.built({"base/a.cpp": "", "base/b.cpp": "", "base/c.cpp": "bad\n"})
+        for looked_at in (2, 0):
+            tree = self.tree_of({})
+            self.assertEqual(self.look(compiled.check_alone, tree, most=2), [])
+            self.assertIn(f"{looked_at} looked at now, 1 older files not", tree.notes[0])
 
     def test_no_build_is_told(self):
         tree = self.tree_of({"base/a.cpp": ""})
