@@ -17,7 +17,10 @@
 #include "analyzer/match/match.h"
 #include "analyzer/memory/curves.h"
 #include "analyzer/memory/memory.h"
+#include "analyzer/replay/critical_path.h"
+#include "analyzer/replay/held_out.h"
 #include "analyzer/replay/replay.h"
+#include "analyzer/replay/what_if.h"
 #include "analyzer/report/recording.h"
 #include "analyzer/rules/rules.h"
 #include "analyzer/steps/infer.h"
@@ -29,6 +32,8 @@
 
 namespace dprof::analyzer {
 namespace {
+
+constexpr size_t kAnswersUnasked = 6;
 
 // Calls the stages in their order and hands on what they make; computes nothing itself.
 class Analyst {
@@ -49,6 +54,7 @@ class Analyst {
              &Analyst::sum_up_steps,
              &Analyst::find_slow_links,
              &Analyst::sum_up_memory,
+             &Analyst::replay,
              &Analyst::compare_ranks,
              &Analyst::apply_rules,
              &Analyst::fill_for_drawing,
@@ -187,14 +193,38 @@ class Analyst {
     return Done{};
   }
 
+  Status replay() {
+    if (const Status good = tell("replay", 0.88); !good.ok()) return good;
+    if (!steps_) return Done{};
+    replay_ = std::make_shared<RunReplay>(replay_run(digests_, *steps_, matching_, pieces_));
+    report().replay = replay_of(*replay_, digests_, *steps_, notes());
+    if (!report().replay) return Done{};
+    PlayedRun played = played_run_of(replay_, {.digests = digests_,
+                                               .traces = traces_,
+                                               .steps = *steps_,
+                                               .matching = matching_,
+                                               .pieces = pieces_});
+    judge_replay(held_out_of(played), *report().replay, notes());
+    model_ = std::make_shared<WhatIfModel>(std::move(played),
+                                           WhatIfModel::Beside{.quality = *report().replay,
+                                                               .overlap = report().overlap,
+                                                               .contention = report().contention});
+    if (!options_.what_if.empty()) {
+      Result<WhatIf> answer = model_->answer(options_.what_if);
+      if (!answer.ok()) return fail(answer.error());
+      answer->asked = true;
+      report().replay->whatif.push_back(*std::move(answer));
+    }
+    for (WhatIf& answer : model_->best(kAnswersUnasked))
+      report().replay->whatif.push_back(std::move(answer));
+    report().critical_path = critical_path_of(*model_);
+    if (options_.model) analysis_.model = model_;
+    return Done{};
+  }
+
   Status compare_ranks() {
     if (const Status good = tell("stragglers", 0.9); !good.ok()) return good;
-    if (steps_) {
-      const RunReplay replay = replay_run(digests_, *steps_, matching_, pieces_);
-      report().replay = replay_of(replay, digests_, *steps_, notes());
-      name_stragglers(replay);
-    }
-    note("not_computed", "replay: of what-if questions only the stragglers' cost is answered");
+    if (steps_) name_stragglers(*replay_);
     return Done{};
   }
 
@@ -216,7 +246,8 @@ class Analyst {
                  .steps = *steps_,
                  .matching = matching_,
                  .pieces = pieces,
-                 .replayer = replay.segments.get(),
+                 .replayer =
+                     report().replay && report().replay->accepted ? replay.segments.get() : nullptr,
                  .slow_links = report().slow_links ? &*report().slow_links : nullptr},
                 notes());
       report().detection = judgement.detection;
@@ -238,7 +269,8 @@ class Analyst {
                                               .digests = digests_,
                                               .matching = &matching_,
                                               .steps = steps_ ? &*steps_ : nullptr,
-                                              .traces = traces_});
+                                              .traces = traces_,
+                                              .model = model_.get()});
     if (steps_ || !findings.empty()) report().findings = std::move(findings);
     return Done{};
   }
@@ -294,6 +326,8 @@ class Analyst {
   Matching matching_;
   Alignment alignment_;
   std::optional<Steps> steps_;
+  std::shared_ptr<const RunReplay> replay_;   // where there are steps
+  std::shared_ptr<const WhatIfModel> model_;  // where there is something to replay
   std::vector<Verdict> verdicts_;
 };
 

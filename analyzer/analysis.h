@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "analyzer/align/clock_map.h"
 #include "analyzer/breakdown/matched.h"
 #include "analyzer/digest/gpu_row_counts.h"
+#include "analyzer/replay/what_if.h"
 #include "analyzer/report/rank.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run/run.h"
@@ -26,6 +28,8 @@ struct AnalysisOptions {
   bool cache = false;                                // use and keep digests (digest/cache.h)
   bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages,
                        // curves of memory
+  std::vector<Change> what_if = {};  // one question: all of them at once
+  bool model = false;                // keep what further questions are put to
 };
 
 struct Analysis {
@@ -33,7 +37,8 @@ struct Analysis {
   std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
   RankClocks clocks;                // in that order, too
   std::vector<MatchedCollective> collectives;
-  std::vector<MatchedMessage> messages;  // by their begin
+  std::vector<MatchedMessage> messages;      // by their begin
+  std::shared_ptr<const WhatIfModel> model;  // nullptr: not asked for, or nothing to replay
   bool damaged = false;  // run.damaged, or a trace proved unreadable while it was read: exit code 3
 };
 

@@ -10,6 +10,7 @@
 #include "analyzer/render/json.h"
 #include "analyzer/render/markdown.h"
 #include "analyzer/render/text.h"
+#include "analyzer/replay/change.h"
 #include "analyzer/report/focus.h"
 #include "analyzer/run/run.h"
 #include "cli/lists.h"
@@ -30,6 +31,7 @@ constexpr char kReportDetails[] =
     "  dprof report run1 --rank 5\n"
     "  dprof report run1 --explain 1          how finding 1 was decided, and what would refute it\n"
     "  dprof report run1 --sections overlap,links\n"
+    "  dprof report run1 --what-if input=0 --what-if rank:1=peers\n"
     "  dprof report run1 --format markdown    for a pull request\n\n"
     "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
     "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n\n"
@@ -81,6 +83,14 @@ class Report final : public Subcommand {
     app.add_option("--explain", explain_,
                    "finding K alone: how it was decided, from which rows, what would refute it")
         ->type_name("K");
+    app.add_option(
+           "--what-if", changes_,
+           "what a step would take with that changed; given several times, with all of it: " +
+               analyzer::change_examples())
+        ->type_name("CHANGE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all();
     app.add_option("--sections", sections_,
                    "what follows the findings (text), in full: all, none, or some of " +
                        analyzer::section_words(", "))
@@ -102,6 +112,11 @@ class Report final : public Subcommand {
     options.rows = rows_ == "linked"      ? analyzer::RowFilter::kLinked
                    : rows_ == "steps-hta" ? analyzer::RowFilter::kStepsHta
                                           : analyzer::RowFilter::kAll;
+    for (const std::string& text : changes_) {
+      Result<analyzer::Change> change = analyzer::parse_change(text);
+      if (!change.ok()) return fail(change.error());
+      options.what_if.push_back(*std::move(change));
+    }
     if (explain_ && format_ == "json") {
       return fail(Code::kUsage, "--explain goes with --format text or markdown",
                   "JSON has it for every finding: findings[].explain");
@@ -185,6 +200,7 @@ class Report final : public Subcommand {
   int top_ = analyzer::TextOptions{}.top;
   std::optional<int> explain_;
   std::string sections_;
+  std::vector<std::string> changes_;
   const CLI::Option* rows_given_ = nullptr;
   analyzer::TextOptions text_;
 };

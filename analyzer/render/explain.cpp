@@ -207,9 +207,10 @@ ExplainedPart Explainer::price() const {
   }
   if (finding_.bound_ns) {
     if (const std::string replay = identity_text(report_); !replay.empty())
-      part.points.push_back(
-          "found from who would be last in each step, in a pipeline by a replay of it; as a check, " +
-          replay);
+      part.points.push_back((report_.replay->accepted
+                                 ? "found by a replay of the run without it; as a check, "
+                                 : "found from who would be last in each step; ") +
+                            replay);
   }
   return part;
 }

@@ -170,9 +170,12 @@ Document finding_section(const Report& report, const TextOptions& options) {
   if (report.replay && !report.replay->accepted) {
     document.add_item(
         {.text = fmt::format(
-             "prices are uncertain: "
-             "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
-             format_share(report.replay->identity_error)),
+             "prices are uncertain: {}",
+             report.replay->refused.empty()
+                 ? fmt::format(
+                       "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
+                       format_share(report.replay->identity_error))
+                 : "of the run's replay " + report.replay->refused),
          .style = Style::kWarn,
          .mark = "!"});
   }

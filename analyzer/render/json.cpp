@@ -40,7 +40,8 @@ Json json_of(const std::vector<T>& list) {
 // Texts that are null where they are empty: of these structs alone.
 template <typename T>
 constexpr bool kEmptyIsNull = std::is_same_v<T, MemoryHolder> || std::is_same_v<T, LeakSite> ||
-                              std::is_same_v<T, RankMemory> || std::is_same_v<T, Straggler>;
+                              std::is_same_v<T, RankMemory> || std::is_same_v<T, Straggler> ||
+                              std::is_same_v<T, WhatIf> || std::is_same_v<T, Replay>;
 
 template <typename T>
 Json json_of(const T& value) {

@@ -28,16 +28,17 @@ TEST(RenderJson, HasEveryTopLevelKeyAlways) {
                 ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
                             "overlap", "contention", "buckets", "link_fits", "collectives",
                             "point_to_point", "phases", "stragglers", "detection", "slow_links",
-                            "hang", "memory", "replay", "findings"));
+                            "hang", "memory", "replay", "critical_path", "findings"));
   }
 }
 
 TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   Report report;
   const Json nothing = rendered(report);
-  for (const char* key : {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets",
-                          "link_fits", "collectives", "point_to_point", "phases", "stragglers",
-                          "detection", "slow_links", "hang", "memory", "replay", "findings"}) {
+  for (const char* key :
+       {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets", "link_fits",
+        "collectives", "point_to_point", "phases", "stragglers", "detection", "slow_links", "hang",
+        "memory", "replay", "critical_path", "findings"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());
@@ -148,8 +149,9 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                                     "since_ns": 2000000000},
                                    {"rank": 0, "state": "running", "last": "all_reduce",
                                     "since_ns": null}]})"));
-  EXPECT_THAT(keys_of(json["replay"]), ElementsAre("identity_error", "accepted", "steps",
-                                                   "unexplained", "unit", "whatif", "slowdown"));
+  EXPECT_THAT(keys_of(json["replay"]),
+              ElementsAre("identity_error", "accepted", "steps", "unexplained", "unit", "whatif",
+                          "slowdown", "held_out_error", "half_error", "refused"));
   EXPECT_EQ(json["replay"]["slowdown"]["stages"][1],
             Json::parse(R"({"part": "stage 2 of 2", "ranks": [1], "slowdown": 1.17})"));
   EXPECT_TRUE(json["replay"]["slowdown"]["worst_ranks_share"].is_null());

@@ -35,7 +35,9 @@ SectionMaker collective_section;
 SectionMaker bucket_section;
 SectionMaker link_section;  // slow groups; what a transfer costs by its size where it was asked for
 SectionMaker point_to_point_section;
-SectionMaker replay_section;  // the slowdown; the rest where it was asked for
+SectionMaker replay_section;         // the slowdown; the rest where it was asked for
+SectionMaker what_if_section;        // the answers
+SectionMaker critical_path_section;  // what decides how long steps take
 SectionMaker clock_section;
 SectionMaker unknown_section;
 
@@ -44,6 +46,7 @@ SectionMaker unknown_section;
 [[nodiscard]] bool has_slow_links(const Report& report);
 [[nodiscard]] bool has_clock_trouble(const Report& report);
 [[nodiscard]] bool has_slowdown(const Report& report);
+[[nodiscard]] bool has_question(const Report& report);  // somebody asked what if
 
 // How many of them are shown; and the line that says how many are not.
 [[nodiscard]] size_t shown_of(size_t all, int top);

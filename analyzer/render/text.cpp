@@ -36,6 +36,8 @@ constexpr std::array<SectionKind, kSections> kKinds = {{
     {"links", link_section, has_slow_links},
     {"messages", point_to_point_section, always},
     {"replay", replay_section, has_slowdown},
+    {"what-if", what_if_section, has_question},
+    {"critical-path", critical_path_section, on_request},
     {"clocks", clock_section, has_clock_trouble},
     {"unknown", unknown_section, always},
 }};

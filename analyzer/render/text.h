@@ -27,10 +27,12 @@ enum class Section : uint8_t {
   kLinks,
   kMessages,
   kReplay,
+  kWhatIf,
+  kCriticalPath,
   kClocks,
   kUnknown,
 };
-inline constexpr size_t kSections = 12;
+inline constexpr size_t kSections = 14;
 [[nodiscard]] std::string_view word_of(Section section);            // "ranks"
 [[nodiscard]] std::string section_words(std::string_view between);  // all of them
 

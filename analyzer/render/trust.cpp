@@ -227,14 +227,7 @@ Document replay_section(const Report& report, const TextOptions& options) {
   if (!report.replay) return {};
   std::vector<std::string> sentences;
   if (report.replay->slowdown) sentences = slowdown_sentences(report, *report.replay->slowdown);
-  if (is_asked_for(options, Section::kReplay)) {
-    sentences.push_back(identity_text(report));
-    for (const WhatIf& w : report.replay->whatif) {
-      sentences.push_back(fmt::format("{}: a step would take {}, {} less (± {})", w.change,
-                                      format_duration({w.step_ns}), format_duration({w.gain_ns}),
-                                      format_duration({w.bound_ns})));
-    }
-  }
+  if (is_asked_for(options, Section::kReplay)) sentences.push_back(identity_text(report));
   if (sentences.empty()) return {};
   Document document{{Heading{.title = "REPLAY"}}};
   for (std::string& sentence : sentences) document.add(Paragraph{.text = std::move(sentence)});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/replay/held_out.h"
 #include "analyzer/replay/slowdown.h"
 
 namespace dprof::analyzer {
@@ -17,22 +18,26 @@ Replay replay_of_operations(const OperationRun& run, std::span<const RankDigest>
   replay.steps = static_cast<int64_t>(run.steps.size());
   const std::vector<int64_t> ends = run.graph.simulate(run.graph.durations(), run.graph.lags());
   replay.identity_error = identity_error(run.steps, step_lengths(run.steps, ends));
-  replay.accepted = replay.identity_error <= kRefusedError;
   replay.unexplained = unexplained_share(run.graph, run.steps);
   replay.slowdown = EvenRun(run).slowdown(digests, steps);
   return replay;
 }
 
-void say_quality(const Replay& replay, std::vector<Diagnostic>& notes) {
-  if (!replay.accepted) {
-    notes.push_back(make_diagnostic(
-        "replay_refused",
-        fmt::format("{:.1f} % off over {} steps", 100 * replay.identity_error, replay.steps)));
-  } else if (replay.identity_error > kDoubtfulError) {
-    notes.push_back(make_diagnostic(
-        "replay_doubtful",
-        fmt::format("{:.1f} % off over {} steps", 100 * replay.identity_error, replay.steps)));
+// Why it is not believed; "" = it is.
+std::string refusal_of(const Replay& replay) {
+  const auto off = [&](double error, std::string_view what) {
+    return fmt::format("{} {:.1f} % off over {} steps", what, 100 * error, replay.steps);
+  };
+  if (replay.identity_error > kRefusedError)
+    return off(replay.identity_error, "replayed unchanged, it is");
+  if (replay.unexplained > kMostUnexplained) {
+    return fmt::format("no recorded cause explains {:.0f} % of a step", 100 * replay.unexplained);
   }
+  if (replay.held_out_error.value_or(0) > kRefusedError)
+    return off(*replay.held_out_error, "even steps predicted from the odd ones are");
+  if (replay.half_error.value_or(0) > kRefusedError)
+    return off(*replay.half_error, "the second half predicted from the first one is");
+  return {};
 }
 
 }  // namespace
@@ -56,16 +61,26 @@ RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
 std::optional<Replay> replay_of(const RunReplay& run, std::span<const RankDigest> digests,
                                 const Steps& steps, std::vector<Diagnostic>& notes) {
   if (!run.segments && !run.operations) {
-    notes.push_back(make_diagnostic(
-        "not_computed",
-        "replay: "
-        "no rank meets another one in the steady steps in a collective or message whose times are known on all sides"));
+    notes.push_back(make_diagnostic("not_computed",
+                                    "replay: records of the steady steps contradict each other"));
     return std::nullopt;
   }
-  Replay replay = run.operations ? replay_of_operations(*run.operations, digests, steps)
-                                 : run.segments->quality();
-  say_quality(replay, notes);
-  return replay;
+  return run.operations ? replay_of_operations(*run.operations, digests, steps)
+                        : run.segments->quality();
+}
+
+void judge_replay(const HeldOut& held_out, Replay& replay, std::vector<Diagnostic>& notes) {
+  replay.held_out_error = held_out.error;
+  replay.half_error = held_out.half_error;
+  replay.refused = refusal_of(replay);
+  replay.accepted = replay.refused.empty();
+  if (!replay.accepted) {
+    notes.push_back(make_diagnostic("replay_refused", replay.refused));
+  } else if (replay.error() > kDoubtfulError) {
+    notes.push_back(make_diagnostic(
+        "replay_doubtful",
+        fmt::format("{:.1f} % off over {} steps", 100 * replay.error(), replay.steps)));
+  }
 }
 
 }  // namespace dprof::analyzer

@@ -24,9 +24,14 @@ struct RunReplay {
                                    const Matching& matching,
                                    const std::vector<std::vector<LatticePiece>>& pieces);
 
-// report.replay; nullopt = there is nothing to replay. Says in `notes` what it could not do.
+// report.replay, but for what steps that it has not seen say; nullopt = there is nothing to replay.
+// Says in `notes` what it could not do.
 [[nodiscard]] std::optional<Replay> replay_of(const RunReplay& run,
                                               std::span<const RankDigest> digests,
                                               const Steps& steps, std::vector<Diagnostic>& notes);
+
+struct HeldOut;
+// Whether it is to be believed, with these errors.
+void judge_replay(const HeldOut& held_out, Replay& replay, std::vector<Diagnostic>& notes);
 
 }  // namespace dprof::analyzer

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/replay/hidden_waits.h"
 #include "analyzer/replay/run_graph.h"
 #include "base/stats.h"
 
@@ -21,8 +22,9 @@ struct Replayer::Impl {
     quality.unit = "segments";
     quality.steps = static_cast<int64_t>(steps.size());
     quality.identity_error = identity_error(run.steps, recorded);
-    quality.accepted = quality.identity_error <= kRefusedError;
     quality.unexplained = unexplained_share(run.graph, run.steps);
+    quality.accepted =
+        quality.identity_error <= kRefusedError && quality.unexplained <= kMostUnexplained;
   }
 
   void index(size_t ranks) {
@@ -97,7 +99,8 @@ std::unique_ptr<Replayer> Replayer::make(std::span<const RankDigest> digests, co
                                          const Matching& matching,
                                          std::span<const std::span<const LatticePiece>> pieces) {
   std::vector<OwnClock> clocks;
-  for (const auto& of_rank : pieces) clocks.emplace_back(of_rank);
+  for (size_t r = 0; r < pieces.size(); ++r)
+    clocks.emplace_back(with_hidden_waits(digests[steps.ranks[r]], pieces[r]));
   std::optional<RunGraph> run = run_graph_of(digests, steps, matching, clocks);
   if (!run) return nullptr;
   auto impl = std::make_unique<Impl>();
@@ -148,5 +151,6 @@ std::vector<int64_t> Replayer::gain_of(std::span<const Relief> reliefs) const {
 }
 
 const Replay& Replayer::quality() const { return impl_->quality; }
+const RunGraph& Replayer::run() const { return impl_->run; }
 
 }  // namespace dprof::analyzer

@@ -22,6 +22,8 @@ namespace dprof::analyzer {
 // (docs/analysis/replay.md).
 inline constexpr double kRefusedError = 0.05;
 inline constexpr double kDoubtfulError = 0.02;
+// Nor where lags without a cause are that much of a step.
+inline constexpr double kMostUnexplained = 0.2;
 
 // Whose segments are replaced by the median of other ranks'.
 struct Replacement {
@@ -71,6 +73,8 @@ class Replayer {
 
   // identity_error, accepted, steps, unexplained.
   [[nodiscard]] const Replay& quality() const;
+
+  [[nodiscard]] const RunGraph& run() const;
 
  private:
   struct Impl;

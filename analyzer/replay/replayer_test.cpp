@@ -7,116 +7,16 @@
 #include <algorithm>
 #include <functional>
 
-#include "analyzer/match/test_support/test_run.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/step_lengths.h"
+#include "analyzer/replay/test_support/job.h"
 #include "analyzer/stragglers/price.h"
 #include "analyzer/stragglers/result.h"
-#include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-
-// A job played by hand: ranks work, and meet in groups. It leaves what a recording would, and knows
-// what really happens when a rank works less.
-class Job {
- public:
-  explicit Job(int ranks) : run_(ranks), now_(static_cast<size_t>(ranks), 0) {
-    pieces_.resize(static_cast<size_t>(ranks));
-    begins_.resize(static_cast<size_t>(ranks));
-  }
-
-  size_t group(const std::vector<int>& members) {
-    groups_.push_back(members);
-    return run_.group(members);
-  }
-
-  void work(int rank, int64_t ns) { pass(rank, ns, Category::kForward); }
-  void everybody_works(int64_t ns) {
-    for (int r = 0; r < ranks(); ++r) work(r, ns);
-  }
-
-  void meet(size_t group, int64_t transfer_ns) {
-    int64_t all = 0;
-    for (const int rank : groups_[group]) all = std::max(all, now(rank));
-    for (const int rank : groups_[group]) {
-      CollectiveRecord& record = run_.call(rank, group, {});
-      record.enqueue = record.start = TraceNs{now(rank)};
-      record.end = TraceNs{all + transfer_ns};
-      pass(rank, all - now(rank), Category::kExposedWait);
-      pass(rank, transfer_ns, Category::kExposedTransfer);
-    }
-  }
-
-  void message(size_t group, int from, int to, int64_t transfer_ns) {
-    const int64_t both = std::max(now(from), now(to));
-    for (const int rank : {from, to}) {
-      const std::vector<int>& members = groups_[group];
-      const auto number = std::ranges::find(members, rank == from ? to : from) - members.begin();
-      CollectiveRecord& record = run_.message(rank, group, rank == from, static_cast<int>(number));
-      record.enqueue = record.start = TraceNs{now(rank)};
-      record.end = TraceNs{both + transfer_ns};
-      pass(rank, both - now(rank), Category::kExposedWait);
-      pass(rank, transfer_ns, Category::kExposedTransfer);
-    }
-  }
-
-  // Waits that nothing recorded explains.
-  void stand_still(int rank, int64_t ns) { pass(rank, ns, Category::kDependency); }
-
-  void step_begins() {
-    for (int r = 0; r < ranks(); ++r) begins_[static_cast<size_t>(r)].push_back(now(r));
-  }
-
-  // Everything from the third step on is steady.
-  std::unique_ptr<Replayer> replayer() {
-    step_begins();
-    for (size_t r = 0; r < begins_.size(); ++r) {
-      RankDigest& digest = run_.digests[r];
-      digest.span = {{0}, {now_[r]}};
-      for (size_t s = 0; s + 1 < begins_[r].size(); ++s)
-        digest.steps.push_back({static_cast<int64_t>(s), {{begins_[r][s]}, {begins_[r][s + 1]}}});
-    }
-    std::vector<Diagnostic> notes;
-    steps_ = align_steps(run_.digests, {}, notes);
-    const Matching matching = matched(run_.digests, true);
-    std::vector<std::span<const LatticePiece>> pieces;
-    for (const auto& of_rank : pieces_) pieces.emplace_back(of_rank);
-    return Replayer::make(run_.digests, *steps_, matching, pieces);
-  }
-
-  // Mean length of the steady steps, by the rank that is last.
-  [[nodiscard]] double mean_step() const {
-    const auto last_at = [&](size_t s) {
-      int64_t last = 0;
-      for (const auto& of_rank : begins_) last = std::max(last, of_rank[s]);
-      return last;
-    };
-    const size_t first = steps_->first_steady;
-    const size_t end = steps_->last_steady + 1;
-    return static_cast<double>(last_at(end) - last_at(first)) / static_cast<double>(end - first);
-  }
-
- private:
-  [[nodiscard]] int ranks() const { return static_cast<int>(now_.size()); }
-  [[nodiscard]] int64_t now(int rank) const { return now_[static_cast<size_t>(rank)]; }
-
-  void pass(int rank, int64_t ns, Category category) {
-    if (ns <= 0) return;
-    const auto r = static_cast<size_t>(rank);
-    pieces_[r].push_back({{{now_[r]}, {now_[r] + ns}}, category, category});
-    now_[r] += ns;
-  }
-
-  TestRun run_;
-  std::vector<std::vector<int>> groups_;
-  std::vector<int64_t> now_;
-  std::vector<std::vector<LatticePiece>> pieces_;
-  std::vector<std::vector<int64_t>> begins_;  // of steps, by rank
-  std::optional<Steps> steps_;
-};
 
 constexpr size_t kSteps = 12;
 
@@ -263,14 +163,19 @@ TEST(ReplayerTest, UnexplainedWaitingIsTold) {
   EXPECT_NEAR(mean_gain(*replayer, {.rank = 1}), 0, 1);
 }
 
-TEST(ReplayerTest, NobodyMeetsNothingIsReplayed) {
+TEST(ReplayerTest, WhereNobodyMeetsEachRankIsPlayedByItself) {
   Job job(2);
   job.group({0, 1});
   for (size_t s = 0; s < kSteps; ++s) {
     job.step_begins();
     job.everybody_works(16 * kMs);
+    job.work(1, 2 * kMs);
   }
-  EXPECT_EQ(job.replayer(), nullptr);
+  const auto replayer = job.replayer();
+  ASSERT_NE(replayer, nullptr);
+  EXPECT_DOUBLE_EQ(replayer->quality().identity_error, 0);
+  EXPECT_NEAR(mean_gain(*replayer, {.rank = 0}), 0, 1);
+  EXPECT_NEAR(mean_gain(*replayer, {.rank = 1}), 2 * kMs, 1);
 }
 
 TEST(ReplayQualityTest, CostsGetTheErrorOfTheReplay) {

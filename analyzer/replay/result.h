@@ -2,6 +2,7 @@
 // What a replay of the run tells.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,12 +12,68 @@
 
 namespace dprof::analyzer {
 
+// The run with something different (docs/analysis/replay.md). nullopt: the recording cannot answer
+// it, and `refused` says why.
 struct WhatIf {
-  std::string change;
-  int64_t step_ns = 0;
-  int64_t gain_ns = 0;
-  int64_t bound_ns = 0;
-  DPROF_FIELDS(change, step_ns, gain_ns, bound_ns);
+  std::string change;               // "input=0"; of several at once: "input=0 + rank:1=peers"
+  std::optional<int64_t> step_ns;   // mean step
+  std::optional<int64_t> gain_ns;   // per step; negative = longer
+  std::optional<int64_t> bound_ns;  // half-width of the 95 % interval of both
+  std::string valid_because;        // what it rests on
+  std::string bias;                 // which way it errs
+  std::string refused;
+  bool asked = false;  // else it is among the best of the catalogue
+  DPROF_FIELDS(change, step_ns, gain_ns, bound_ns, valid_because, bias, refused, asked);
+};
+
+// Time on the critical path of something, per step, mean over all steps.
+struct OnPath {
+  std::string name;  // a category, "rank 3", "all_reduce default_pg 25.0 MB"
+  int64_t ns = 0;
+  double share = 0;                // of the path
+  double criticality = 0;          // share of the steps in which it lies on the path
+  std::optional<int64_t> gain_ns;  // per step if it took 10 % less, by the replay
+  DPROF_FIELDS(name, ns, share, criticality, gain_ns);
+};
+
+struct StepPath {
+  int64_t step = 0;       // step index
+  int64_t length_ns = 0;  // replayed
+  int last_rank = 0;      // that ended it
+  int64_t hand_overs = 0;
+  std::string longest;  // what most of it is
+  int64_t longest_ns = 0;
+  DPROF_FIELDS(step, length_ns, last_rank, hand_overs, longest, longest_ns);
+};
+
+// The path goes on at another rank: `to` waited for `from` in a collective or message.
+struct HandOver {
+  int from = 0;
+  int to = 0;
+  std::string by;  // "all_reduce default_pg"
+  double per_step = 0;
+  DPROF_FIELDS(from, to, by, per_step);
+};
+
+// How much longer it could take in a step, and the step would not: mean over the steps of what is
+// least in each.
+struct PathSlack {
+  int rank = 0;
+  std::string name;  // a category
+  int64_t ns = 0;
+  DPROF_FIELDS(rank, name, ns);
+};
+
+// What decides how long the steps take, across ranks (docs/analysis/replay.md).
+struct CriticalPath {
+  std::vector<StepPath> per_step;
+  std::vector<OnPath> by_category;  // longest first, as all that follow
+  std::vector<OnPath> by_rank;
+  std::vector<OnPath> by_phase;
+  std::vector<OnPath> by_name;
+  std::vector<HandOver> hand_overs;
+  std::vector<PathSlack> slack;  // by rank
+  DPROF_FIELDS(per_step, by_category, by_rank, by_phase, by_name, hand_overs, slack);
 };
 
 // What a part of the run costs by itself: all else even, only its operations keep their recorded
@@ -53,7 +110,18 @@ struct Replay {
   std::string unit;        // what was replayed: "segments", "operations"
   std::vector<WhatIf> whatif;
   std::optional<Slowdown> slowdown;  // of operations only
-  DPROF_FIELDS(identity_error, accepted, steps, unexplained, unit, whatif, slowdown);
+  // Even steps predicted from odd ones; where the load changed, one half from the other; relative
+  // to the step (analyzer/replay/held_out.h).
+  std::optional<double> held_out_error;
+  std::optional<double> half_error;
+  std::string refused;  // why it is not accepted
+  DPROF_FIELDS(identity_error, accepted, steps, unexplained, unit, whatif, slowdown, held_out_error,
+               half_error, refused);
+
+  // The largest of what it was off by.
+  [[nodiscard]] double error() const {
+    return std::max({identity_error, held_out_error.value_or(0), half_error.value_or(0)});
+  }
 };
 
 }  // namespace dprof::analyzer

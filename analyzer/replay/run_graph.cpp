@@ -28,7 +28,6 @@ class RunGraphBuilder {
       spans.push_back({borders_.back().front(), borders_.back().back()});
     }
     calls_ = replayed_calls(digests_, steps_, matching_, spans, run_.graph, run_.meetings);
-    if (run_.meetings == 0) return std::nullopt;
     programs_ = number_calls(calls_, borders_);
     place_queued_calls(calls_, programs_, clocks_);
     note_alike();
@@ -38,6 +37,7 @@ class RunGraphBuilder {
       draw_line(r);
     }
     run_.own_tasks_of.push_back(run_.own_tasks.size());
+    note_calls();
     sort_segments();
     if (!run_.graph.settle()) return std::nullopt;
     return std::move(run_);
@@ -140,7 +140,13 @@ class RunGraphBuilder {
     const uint64_t program = programs_[line.entry][line.step];
     const auto [place, is_new] =
         places_.try_emplace(std::tuple(line.step, program, line.calls_in_step), run_.places.size());
-    if (is_new) run_.places.push_back({.alike = alike_.at({line.step, program})});
+    if (is_new) {
+      const auto spot = spots_.try_emplace({program, line.calls_in_step}, run_.spots).first->second;
+      run_.spots = std::max(run_.spots, spot + 1);
+      run_.places.push_back({.alike = alike_.at({line.step, program}),
+                             .step = static_cast<uint32_t>(line.step),
+                             .spot = spot});
+    }
     return static_cast<uint32_t>(place->second);
   }
 
@@ -151,6 +157,15 @@ class RunGraphBuilder {
             alike_.try_emplace({s, programs_[r][s]}, static_cast<uint32_t>(run_.alike.size()));
         if (is_new) run_.alike.emplace_back();
         run_.alike[set->second].push_back(static_cast<uint32_t>(r));
+      }
+    }
+  }
+
+  void note_calls() {
+    for (size_t r = 0; r < calls_.size(); ++r) {
+      for (const ReplayedCall& call : calls_[r]) {
+        run_.calls.push_back({call.start, call.body, static_cast<uint32_t>(r),
+                              static_cast<uint32_t>(call.step), call.record});
       }
     }
   }
@@ -193,6 +208,8 @@ class RunGraphBuilder {
   void hold(Line& line, Interval stop) {
     const std::vector<ReplayedCall>& calls = calls_[line.entry];
     const TaskId gate = run_.graph.add({});
+    run_.gates.push_back(
+        {gate, static_cast<uint32_t>(line.entry), static_cast<uint32_t>(line.step)});
     run_.graph.after(gate, line.at_task);
     TraceNs over = stop.begin;
     for (size_t c = line.first_waited; c < line.next_call; ++c) {
@@ -217,6 +234,7 @@ class RunGraphBuilder {
   Programs programs_;
   std::map<std::tuple<size_t, uint64_t, uint32_t>, size_t> places_;  // step, program, call
   std::map<std::pair<size_t, uint64_t>, uint32_t> alike_;            // step, program
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> spots_;          // program, call
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ struct Place {
   uint32_t first = 0;  // of RunGraph::segments; ranks that did nothing of their own have none
   uint32_t count = 0;
   uint32_t alike = 0;  // of RunGraph::alike
+  uint32_t step = 0;   // entry of RunGraph::steps
+  uint32_t spot = 0;   // the same in all steps: behind that many calls of the same ones
 };
 
 // A piece of a rank's own work, and the step that it belongs to.
@@ -40,6 +42,22 @@ struct OwnTask {
   TaskId task = 0;
   uint32_t step = 0;  // entry of RunGraph::steps
   Interval span;
+};
+
+// A rank's part of a collective or message.
+struct CallTask {
+  TaskId start = 0;
+  TaskId body = 0;  // its transfer
+  uint32_t entry = 0;
+  uint32_t step = 0;
+  size_t record = 0;  // position in the rank's collectives
+};
+
+// Where a rank was held up.
+struct GateTask {
+  TaskId task = 0;
+  uint32_t entry = 0;
+  uint32_t step = 0;
 };
 
 struct RunGraph {
@@ -50,14 +68,17 @@ struct RunGraph {
   std::vector<OwnSegment> segments;  // by place, then entry, then stopped
   std::vector<Place> places;
   std::vector<std::vector<uint32_t>> alike;  // entries that make the same calls in a step
+  std::vector<CallTask> calls;               // by rank, in order of the line
+  std::vector<GateTask> gates;               // likewise
+  uint32_t spots = 0;
   int64_t meetings = 0;  // collectives and messages of at least two of the ranks
 };
 
 // Each rank has a line: work, and stops. A stop ends when the calls do that had ended by then in
 // the recording. A call begins when the line comes to it and the call before on its communicator is
 // over; a collective's transfer when the last member has begun (for broadcasts the root, and so
-// on). What cannot be put down to any of these is a lag. nullopt: nobody meets anybody, or the
-// records contradict each other. O((calls + stops) log calls).
+// on). What cannot be put down to any of these is a lag. nullopt: the records contradict each
+// other. O((calls + stops) log calls).
 [[nodiscard]] std::optional<RunGraph> run_graph_of(std::span<const RankDigest> digests,
                                                    const Steps& steps, const Matching& matching,
                                                    std::span<const OwnClock> clocks);

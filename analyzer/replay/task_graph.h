@@ -37,6 +37,11 @@ class TaskGraph {
   [[nodiscard]] size_t size() const { return tasks_.size(); }
   [[nodiscard]] const Task& operator[](TaskId task) const { return tasks_[task]; }
   [[nodiscard]] Task& operator[](TaskId task) { return tasks_[task]; }
+  // Once settled: what it waits for; and all tasks, each behind those.
+  [[nodiscard]] std::span<const TaskId> before(TaskId task) const {
+    return std::span(before_).subspan(first_[task], first_[task + 1] - first_[task]);
+  }
+  [[nodiscard]] const std::vector<TaskId>& order() const { return order_; }
   [[nodiscard]] std::vector<int64_t> durations() const;
   [[nodiscard]] std::vector<int64_t> lags() const;
 

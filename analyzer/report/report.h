@@ -79,10 +79,11 @@ struct Report {
   std::optional<Hang> hang;
   std::optional<Memory> memory;
   std::optional<Replay> replay;
+  std::optional<CriticalPath> critical_path;
   std::optional<std::vector<Finding>> findings;
   DPROF_FIELDS(run, recording, clock, breakdown, gpu_rows, overlap, contention, buckets, link_fits,
                collectives, point_to_point, phases, stragglers, detection, slow_links, hang, memory,
-               replay, findings);
+               replay, critical_path, findings);
 };
 
 }  // namespace dprof::analyzer

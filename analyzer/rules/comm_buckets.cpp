@@ -308,6 +308,7 @@ constexpr Rule kNoOverlap = {
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.blocking-wait, host.false-dependency",
     .advice = "reduce during backward",
+    .removed_by = "overlap=full",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
     .title = "communication and computation never run side by side: {cost}",
     .detail =
@@ -386,6 +387,7 @@ constexpr Rule kLinkSaturated = {
     .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group",
     .advice =
         "16-bit gradients (a communication hook), gradient accumulation with no_sync, a larger batch, a faster network",
+    .removed_by = "transfer*0.5",
     .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
     .title = "the link is full: gradients move for longer than backward lasts, {cost}",
     .detail =
@@ -423,6 +425,7 @@ constexpr Rule kExposedTransfer = {
         "comm.gather-exposed, comm.all-to-all-imbalance, comm.blocking-wait, "
         "host.false-dependency, parallel.bubble",
     .advice = "more overlap, or fewer bytes",
+    .removed_by = "transfer=0",
     .judged = {.cause = "network", .confidence = 0.3, .at_least = kInfoShare},
     .title = "transfers that nothing hides: {cost}",
     .detail = "{hidden} of the communication is hidden; the cost is {upper bound}",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place where what a rule measured and what it says become a finding.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analyzer/rules/rule.h"
@@ -8,12 +10,55 @@
 namespace dprof::analyzer {
 namespace {
 
-std::vector<Figure> figures_of(const RuleInput& input, const Measured& measured) {
+// Culprits as their peers: they have findings of their own.
+std::vector<Change> without_culprits(const RuleInput& input) {
+  std::vector<Change> changes;
+  const auto add = [&](int rank) {
+    const Result<Change> change = parse_change(fmt::format("rank:{}=peers", rank));
+    if (change.ok()) changes.push_back(*change);
+  };
+  for (const Verdict& verdict : input.verdicts) {
+    if (!verdict.named || verdict.straggler.cause == "network") continue;
+    if (verdict.straggler.host_ranks.empty()) {
+      if (verdict.straggler.rank) add(*verdict.straggler.rank);
+    } else {
+      std::ranges::for_each(verdict.straggler.host_ranks, add);
+    }
+  }
+  return changes;
+}
+
+// What the replay says that it costs, beside the culprits; nullopt: it does not.
+std::optional<WhatIf> replayed_price(const RuleInput& input, const Rule& rule,
+                                     const Measured& measured) {
+  if (rule.removed_by.empty() || input.model == nullptr || !measured.cost_ns) return std::nullopt;
+  const Result<Change> change = parse_change(rule.removed_by);
+  if (!change.ok()) return std::nullopt;
+  Result<WhatIf> what = input.model->answer(std::span(&*change, 1));
+  if (!what.ok() || !what->gain_ns) return std::nullopt;
+  std::vector<Change> changes = without_culprits(input);
+  if (!changes.empty()) {
+    const Result<WhatIf> first = input.model->answer(changes);
+    changes.push_back(*change);
+    const Result<WhatIf> both = input.model->answer(changes);
+    if (first.ok() && both.ok() && first->gain_ns && both->gain_ns) {
+      what->gain_ns = *both->gain_ns - *first->gain_ns;
+      what->bound_ns = both->bound_ns;
+    }
+  }
+  return *std::move(what);
+}
+
+std::vector<Figure> figures_of(const RuleInput& input, const Measured& measured,
+                               const std::optional<WhatIf>& price) {
   std::vector<Figure> figures = measured.figures;
   const int64_t cost = measured.cost_ns.value_or(0);
   figures.emplace_back("cost", per_step(input, cost));
   figures.emplace_back("ms", ms(cost));
-  figures.emplace_back("upper bound", "an upper bound of what could be won");
+  figures.emplace_back("upper bound",
+                       price ? fmt::format("what a replay of the run with {} gains, ± {}",
+                                           price->change, ms(*price->bound_ns))
+                             : "an upper bound of what could be won");
   figures.emplace_back("who", who(input, measured.ranks));
   figures.emplace_back("ranks", list_of(measured.ranks));
   figures.emplace_back("n", measured.ranks.size());
@@ -56,13 +101,21 @@ std::vector<Finding> found(const RuleInput& input, const Rule& rule, std::option
   const int64_t cost = measured.cost_ns.value_or(0);
   if (rule.judged.at_least > 0 && (cost <= 0 || share_of(input, cost) < rule.judged.at_least))
     return {};
-  const std::vector<Figure> figures = figures_of(input, measured);
+  const std::optional<WhatIf> price = replayed_price(input, rule, measured);
+  if (price) {
+    measured.cost_ns = std::max<int64_t>(0, *price->gain_ns);
+    measured.decided_by.push_back(
+        fmt::format("replayed with {}: {}", price->change, price->valid_because));
+    if (!price->bias.empty()) measured.decided_by.push_back(price->bias);
+  }
+  const std::vector<Figure> figures = figures_of(input, measured, price);
   Finding finding{.severity = weight_of(input, rule, measured),
                   .title = filled(rule.title, figures),
                   .detail = filled(rule.detail, figures),
                   .advice = std::move(measured.advice),
                   .ranks = std::move(measured.ranks),
                   .cost_ns = measured.cost_ns,
+                  .bound_ns = price ? price->bound_ns : std::nullopt,
                   .cause = std::string(rule.judged.cause),
                   .confidence = measured.confidence.value_or(rule.judged.confidence)};
   finding.evidence =

@@ -90,6 +90,7 @@ constexpr Rule kSyncPerStep = {
     .advice =
         "keep values on the device, read the loss every 50 steps only, copy asynchronously: "
         ".item(), .cpu(), print of a tensor, `if tensor:` and nonzero all wait",
+    .removed_by = "sync=none",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .at_least = kInfoShare},
     .title = kRunsDry,
     .detail = kSuchCalls,
@@ -109,6 +110,7 @@ constexpr Rule kDeviceSynchronize = {
     .guard = "no GPU, fewer than one call per step, or streams are waited for longer",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
     .advice = "remove torch.cuda.synchronize() from the loop; time with CUDA events",
+    .removed_by = "sync=none",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .at_least = kInfoShare},
     .title = kRunsDry,
     .detail = kSuchCalls,
@@ -145,6 +147,7 @@ constexpr Rule kLaunchBound = {
     .suppressed_by =
         "host.debug-mode, host.sync-per-step, host.device-synchronize, memory.allocator-stalls, memory.cache-churn",
     .advice = "CUDA graphs, torch.compile or fused operators, a larger batch",
+    .removed_by = "launch=graphs",
     .judged = {.cause = "host", .confidence = 0.7, .at_least = 0.10},
     .title = "the device waits for launches: {cost}, between short kernels",
     .detail = "half of the kernels are shorter than {length}; {upper bound}",

@@ -119,14 +119,17 @@ constexpr Rule kProfilerOverhead = {
 std::optional<Measured> replay_refused(const RuleInput& input) {
   const std::optional<Replay>& replay = input.report.replay;
   if (!replay || replay->accepted) return {};
-  return Measured{.figures = {{"error", format_share(replay->identity_error)},
-                              {"unexplained", format_share(replay->unexplained)},
-                              {"steps", replay->steps}}};
+  return Measured{
+      .figures = {{"error", format_share(std::max(replay->error(), replay->unexplained))},
+                  {"why", replay->refused},
+                  {"unexplained", format_share(replay->unexplained)},
+                  {"steps", replay->steps}}};
 }
 
 constexpr Rule kReplayRefused = {
     .name = "hygiene.replay-refused",
-    .finds = "replaying the recorded run unchanged is off by more than 5 %",
+    .finds =
+        "the replay is off by more than 5 %, of the run unchanged or of steps that it has not seen, or leaves 20 % unexplained",
     .costs = "info",
     .guard = "nothing was replayed",
     .advice = "more detail (--detail full) tells the replay what waits for what",
@@ -134,7 +137,7 @@ constexpr Rule kReplayRefused = {
     .detail =
         "costs that are said to be upper bounds are not made sharper; "
         "{unexplained} of the step is in lags that no recorded cause explains",
-    .decided_by = {"the recorded run replayed unchanged, over {steps} steps"},
+    .decided_by = {"the recorded run replayed, over {steps} steps", "{why}"},
     .refuted_by = {"nothing: it is what the replay says of itself"},
     .measure = replay_refused};
 

@@ -62,6 +62,7 @@ constexpr Rule kBound = {
     .suppressed_by =
         "input.single-process, input.epoch-restart, input.cpu-oversubscription, balance.straggler",
     .advice = "more loader workers, prefetching, cheaper decoding, or a cache",
+    .removed_by = "input=0",
     .judged = {.cause = "dataloader", .confidence = 0.7},
     .title = "{most} ranks wait for input: {cost}",
     .detail = "median over ranks of the time in the loader; {upper bound}",
@@ -124,6 +125,7 @@ constexpr Rule kSingleProcessLoading = {
     .guard = "loader workers are seen, or it cannot be told whether there are any",
     .suppressed_by = "balance.straggler",
     .advice = "num_workers > 0 (workers() of LibTorch's loader), with persistent_workers",
+    .removed_by = "input=0",
     .judged = {.cause = "dataloader", .at_least = 0.02},
     .title = "the training thread makes each batch itself: {cost}",
     .detail = "{who} load data in the training process (num_workers = 0); {upper bound}",

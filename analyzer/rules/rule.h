@@ -14,6 +14,7 @@
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
+#include "analyzer/replay/what_if.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run/run.h"
 #include "analyzer/steps/steps.h"
@@ -31,6 +32,7 @@ struct RuleInput {
   const Matching* matching = nullptr;   // null in tests of rules that do not ask
   const Steps* steps = nullptr;         // null: no steps
   std::span<const TraceFile> traces{};  // by the same position as digests; empty in such tests
+  const WhatIfModel* model = nullptr;   // null: nothing to replay
 };
 
 // A number or a word that the rule's words name: {copies}.
@@ -76,7 +78,10 @@ struct Rule {
   // Names of rules whose finding is the cause of this one's, by ", ": then it hangs below that one.
   std::string_view suppressed_by = {};
   std::string_view advice = {};  // unless what was measured has its own
-  std::string_view needs = {};   // not built: what the traces would have to tell
+  // The change of the run that removes what was found and nothing else, "input=0": where a replay
+  // answers it, its gain is the cost, with a bound, in place of what was measured.
+  std::string_view removed_by = {};
+  std::string_view needs = {};  // not built: what the traces would have to tell
 
   // A finding, in words in which names in braces are figures. Those of Measured, and
   //   {cost} "12.0 ms per step (15 %)"   {ms} "12.0 ms"   {upper bound} that it is one

@@ -76,8 +76,7 @@ Price price_of(const Times& gain, double error_ns) {
 Prices::Prices(const Comparison& comparison, const OwnWork& work, const Roles& roles)
     : c_(comparison), work_(work), roles_(roles), replayer_(comparison.replayer) {
   if (replayer_ != nullptr &&
-      (roles_.stages == 0 || replayer_->steps().size() != work_.steps.size() ||
-       !replayer_->quality().accepted))
+      (replayer_->steps().size() != work_.steps.size() || !replayer_->quality().accepted))
     replayer_ = nullptr;
 }
 

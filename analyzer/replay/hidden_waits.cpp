@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/hidden_waits.h"
+
+#include <algorithm>
+
+namespace dprof::analyzer {
+namespace {
+
+constexpr DurationNs kShortestWait{100'000};  // less lies between operators anyhow
+constexpr DurationNs kWakeUp{200'000};        // from the end of a collective until its thread runs
+constexpr double kMostOfIt = 0.8;             // of the stretch, before the collective ended
+constexpr double kCovered = 0.5;  // of computation with nothing beside it, by its operators
+
+bool is_phase(const LatticePiece& piece) {
+  return piece.category <= Category::kOptimizer ||
+         (piece.category == Category::kOverlapped && piece.phase <= Category::kOptimizer);
+}
+
+// Operators make up most of computation where nothing runs beside it: the rest is no phase of which
+// none was recorded.
+bool knows_operators(const RankDigest& digest, std::span<const LatticePiece> pieces) {
+  std::vector<Interval> alone;
+  for (const LatticePiece& piece : pieces) {
+    if (piece.category <= Category::kBackward) alone.push_back(piece.span);
+  }
+  const auto all = static_cast<double>(measure(alone).ns);
+  return all > 0 && static_cast<double>(overlap_ns(alone, digest.ops)) >= kCovered * all;
+}
+
+IntervalSet waits_of(const RankDigest& digest) {
+  std::vector<Interval> calls;  // by end
+  for (const CollectiveRecord& record : digest.collectives) {
+    if (record.arrival() && record.end) calls.push_back({*record.arrival(), *record.end});
+  }
+  std::ranges::sort(calls, {}, &Interval::end);
+  IntervalSet waits;
+  for (const Interval& gap : difference_of({digest.span}, digest.ops)) {
+    if (gap.length() < kShortestWait) continue;
+    // The last one that ended in it.
+    const auto after = std::ranges::upper_bound(calls, gap.end, {}, &Interval::end);
+    if (after == calls.begin()) continue;
+    const Interval& call = *std::prev(after);
+    if (gap.end - call.end > kWakeUp || call.end <= gap.begin) continue;
+    const auto before = static_cast<double>((call.end - gap.begin).ns);
+    if (before < kMostOfIt * static_cast<double>(gap.length().ns)) continue;
+    waits.push_back({std::max(gap.begin, call.begin), call.end});
+    if (waits.back().empty()) waits.pop_back();
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
+                                            std::span<const LatticePiece> pieces) {
+  std::vector<LatticePiece> result;
+  if (!digest.gpu.empty() || digest.ops.empty() || !knows_operators(digest, pieces))
+    return {pieces.begin(), pieces.end()};
+  const IntervalSet waits = waits_of(digest);
+  result.reserve(pieces.size() + 2 * waits.size());
+  size_t next = 0;
+  for (const LatticePiece& piece : pieces) {
+    while (next < waits.size() && waits[next].end <= piece.span.begin) ++next;
+    if (!is_phase(piece)) {
+      result.push_back(piece);
+      continue;
+    }
+    TraceNs at = piece.span.begin;
+    for (size_t w = next; w < waits.size() && waits[w].begin < piece.span.end; ++w) {
+      const TraceNs begin = std::max(waits[w].begin, at);
+      const TraceNs end = std::min(waits[w].end, piece.span.end);
+      if (begin > at) result.push_back({{at, begin}, piece.category, piece.phase, piece.detail});
+      result.push_back({{begin, end}, Category::kExposedWait, Category::kExposedWait});
+      at = end;
+    }
+    if (at < piece.span.end)
+      result.push_back({{at, piece.span.end}, piece.category, piece.phase, piece.detail});
+  }
+  return result;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/played_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/format.h"
+
+namespace dprof::analyzer {
+namespace {
+
+std::string_view word_of_detail(HostDetail detail) {
+  switch (detail) {
+    case HostDetail::kCheckpoint:
+      return "host.checkpoint";
+    case HostDetail::kRange:
+      return "host.range";
+    case HostDetail::kGc:
+      return "host.gc";
+    case HostDetail::kOptimizer:
+      return "host.optimizer";
+    case HostDetail::kLogging:
+      return "host.logging";
+    case HostDetail::kPreempted:
+    case HostDetail::kRunnable:
+      return "host.preempted";
+    default:
+      return "host.unattributed";
+  }
+}
+
+Category category_of(schema::Marker marker) {
+  switch (marker) {
+    case schema::Marker::kInput:
+      return Category::kInputWait;
+    case schema::Marker::kCheckpoint:
+      return Category::kHost;
+    default:
+      return compute_in(marker);
+  }
+}
+
+class PlayedRunBuilder {
+ public:
+  PlayedRunBuilder(std::shared_ptr<const RunReplay> replay, const PlayedRunInput& input)
+      : in_(input), costs_(fit_costs(input.matching)) {
+    run_.source = std::move(replay);
+  }
+
+  PlayedRun run() && {
+    for (const size_t d : in_.steps.ranks) {
+      run_.ranks.push_back(in_.digests[d].rank);
+      run_.hosts.push_back(d < in_.traces.size() ? in_.traces[d].host : std::string());
+      run_.kernels.push_back(kernels_of(in_.digests[d].facts));
+      run_.on_device |= !in_.digests[d].gpu.empty();
+    }
+    if (run_.source->operations) {
+      take_operations(*run_.source->operations);
+    } else {
+      take_segments(run_.source->segments->run());
+    }
+    for (const ReplayedStep& step : run_.steps)
+      run_.step_index.push_back(in_.steps.steps[step.step].index);
+    run_.durations = run_.graph->durations();
+    run_.lags = run_.graph->lags();
+    for (size_t g = 0; g < run_.gates.size(); ++g)
+      role(run_.gates[g].task, TaskRole::What::kGate, g);
+    for (size_t w = 0; w < run_.works.size(); ++w)
+      role(run_.works[w].task, TaskRole::What::kWork, w);
+    for (size_t m = 0; m < run_.moves.size(); ++m)
+      role(run_.moves[m].task, TaskRole::What::kMove, m);
+    return std::move(run_);
+  }
+
+ private:
+  static std::vector<KernelShare> kernels_of(const Facts& facts) {
+    int64_t all = 0;
+    for (size_t k = 0; k < kKernelClasses; ++k) {
+      if (static_cast<KernelClass>(k) != KernelClass::kCommunication)
+        all += facts.kernels_by_class[k].total_ns;
+    }
+    std::vector<KernelShare> kernels;
+    for (const KernelFact& kernel : facts.kernels) {
+      if (kernel.what == KernelClass::kCommunication || all <= 0) continue;
+      kernels.push_back(
+          {kernel.name, static_cast<double>(kernel.total_ns) / static_cast<double>(all)});
+    }
+    return kernels;
+  }
+
+  void role(TaskId task, TaskRole::What what, size_t index) {
+    run_.roles[task] = {what, static_cast<uint32_t>(index)};
+  }
+
+  uint32_t work_kind(Category category, Category phase, HostDetail detail) {
+    const auto [known, is_new] =
+        work_kind_of_.try_emplace({category, phase, detail}, run_.work_kinds.size());
+    if (is_new) {
+      const bool beside = category == Category::kOverlapped;
+      std::string name(category == Category::kHost ? word_of_detail(detail)
+                                                   : key_of(beside ? phase : category));
+      if (detail == HostDetail::kRunnable) name += " (on no core)";
+      run_.work_kinds.push_back({category, phase, detail, std::move(name)});
+    }
+    return static_cast<uint32_t>(known->second);
+  }
+
+  uint32_t move_kind(size_t d, size_t record, std::string_view towards) {
+    const CollectiveRecord& one = in_.digests[d].collectives[record];
+    const size_t group = in_.matching.group_of[d][one.communicator];
+    const auto [known, is_new] = move_kind_of_.try_emplace(
+        {group, one.function, one.bytes.value_or(-1), std::string(towards)},
+        run_.move_kinds.size());
+    if (is_new) {
+      MoveKind kind{.name = {},
+                    .by = fmt::format("{} {}", schema::word_of(one.function),
+                                      in_.matching.groups[group].name),
+                    .function = one.function,
+                    .group = group,
+                    .members = in_.matching.groups[group].members.size(),
+                    .bytes = one.bytes};
+      kind.name = kind.by;
+      if (!towards.empty()) kind.name += fmt::format(" {}", towards);
+      if (one.bytes) kind.name += " " + format_bytes(*one.bytes);
+      const auto function =
+          schema::is_message(one.function) ? schema::Function::kSend : one.function;
+      if (const auto cost = costs_.find({group, function}); cost != costs_.end())
+        kind.cost = cost->second;
+      run_.move_kinds.push_back(std::move(kind));
+    }
+    return static_cast<uint32_t>(known->second);
+  }
+
+  std::optional<int64_t> bucket_of_record(size_t d, size_t record) const {
+    const CollectiveRecord& one = in_.digests[d].collectives[record];
+    if (one.bucket) return one.bucket;
+    const size_t i = in_.matching.instance_of[d][record];
+    return i == kNoInstance ? std::nullopt : in_.matching.instances[i].bucket;
+  }
+
+  void add_move(TaskId task, uint32_t entry, uint32_t step, size_t record,
+                std::string_view towards) {
+    const size_t d = in_.steps.ranks[entry];
+    const uint32_t kind = move_kind(d, record, towards);
+    const std::optional<int64_t> bucket = bucket_of_record(d, record);
+    run_.move_kinds[kind].gradients |= bucket.has_value();
+    run_.moves.push_back({task, entry, step, kind, bucket});
+  }
+
+  void take_segments(const RunGraph& graph) {
+    run_.graph = &graph.graph;
+    run_.steps = graph.steps;
+    run_.gates = graph.gates;
+    run_.roles.resize(graph.graph.size());
+    for (uint32_t r = 0; r < run_.ranks.size(); ++r) {
+      const size_t first = graph.own_tasks_of[r];
+      take_works(r, std::span(graph.own_tasks).subspan(first, graph.own_tasks_of[r + 1] - first));
+    }
+    for (const CallTask& call : graph.calls) {
+      role(call.start, TaskRole::What::kStart, run_.moves.size());
+      add_move(call.body, call.entry, call.step, call.record, {});
+    }
+    run_.spots.resize(graph.spots);
+    for (const Place& place : graph.places) take_place(graph, place);
+    for (Spot& spot : run_.spots) {
+      std::ranges::sort(spot, {}, [](const SpotWork& w) { return std::tuple(w.entry, w.step); });
+    }
+  }
+
+  // Ranks that did nothing there have an entry of nothing.
+  void take_place(const RunGraph& graph, const Place& place) {
+    std::map<uint32_t, SpotWork> of_entry;
+    for (const uint32_t entry : graph.alike[place.alike])
+      of_entry[entry] = {.entry = entry, .step = place.step};
+    for (const OwnSegment& segment : std::span(graph.segments).subspan(place.first, place.count)) {
+      SpotWork& work = of_entry[segment.entry];
+      // Before and after a stop: the works of a rank are in order of time.
+      if (work.count == 0) work.first = segment.first;
+      work.count = segment.first + segment.count - work.first;
+      work.ns += segment.own_ns;
+    }
+    Spot& spot = run_.spots[place.spot];
+    for (const auto& [entry, work] : of_entry) spot.push_back(work);
+  }
+
+  void take_works(uint32_t entry, std::span<const OwnTask> tasks) {
+    const std::vector<LatticePiece>& pieces = in_.pieces[in_.steps.ranks[entry]];
+    size_t first = 0;
+    std::vector<int64_t> ns;
+    for (const OwnTask& task : tasks) {
+      Work work{.task = task.task,
+                .entry = entry,
+                .step = task.step,
+                .first_part = static_cast<uint32_t>(run_.parts.size())};
+      while (first < pieces.size() && pieces[first].span.end <= task.span.begin) ++first;
+      int64_t left = task.span.length().ns;
+      ns.assign(run_.work_kinds.size(), 0);
+      const auto add = [&](uint32_t kind, int64_t length) {
+        if (length <= 0) return;
+        if (kind >= ns.size()) ns.resize(kind + 1, 0);
+        ns[kind] += length;
+        left -= length;
+      };
+      for (size_t p = first; p < pieces.size() && pieces[p].span.begin < task.span.end; ++p) {
+        const LatticePiece& piece = pieces[p];
+        add(work_kind(piece.category, piece.phase, piece.detail),
+            (std::min(piece.span.end, task.span.end) - std::max(piece.span.begin, task.span.begin))
+                .ns);
+      }
+      if (left > 0) add(work_kind(Category::kIdle, Category::kIdle, HostDetail::kNone), left);
+      for (uint32_t k = 0; k < ns.size(); ++k) {
+        if (ns[k] > 0) run_.parts.push_back({k, ns[k]});
+      }
+      work.parts = static_cast<uint32_t>(run_.parts.size()) - work.first_part;
+      run_.works.push_back(work);
+    }
+  }
+
+  // The k-th operation of a kind on the ranks of one stage is a spot.
+  void take_operations(const OperationRun& operations) {
+    run_.graph = &operations.graph;
+    run_.steps = operations.steps;
+    run_.roles.resize(operations.graph.size());
+    std::map<std::tuple<size_t, uint32_t, uint32_t>, size_t> spot_of;     // stage, kind, number
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> number;  // entry, step, kind
+    for (const OperationTask& one : operations.tasks) {
+      const OperationKind& kind = operations.kinds[one.kind];
+      if (!kind.computes) {
+        const size_t record = record_of_row(one);
+        const size_t cut = kind.name.find(' ');
+        const bool message = kind.name.ends_with("stream");
+        add_move(one.task, one.entry, one.step, record,
+                 message ? std::string_view(kind.name).substr(cut + 1) : std::string_view());
+        continue;
+      }
+      const Category category = category_of(kind.marker);
+      const HostDetail detail =
+          kind.marker == schema::Marker::kCheckpoint ? HostDetail::kCheckpoint : HostDetail::kNone;
+      const int64_t ns = operations.graph[one.task].duration_ns;
+      const auto at = static_cast<uint32_t>(run_.works.size());
+      run_.works.push_back(
+          {one.task, one.entry, one.step, static_cast<uint32_t>(run_.parts.size()), 1});
+      run_.parts.push_back({work_kind(category, category, detail), ns});
+      const uint32_t k = number[{one.entry, one.step, one.kind}]++;
+      const size_t stage = operations.pipelines.of[one.entry].stage;
+      const size_t spot =
+          spot_of.try_emplace({stage, one.kind, k}, run_.spots.size()).first->second;
+      if (spot == run_.spots.size()) run_.spots.emplace_back();
+      run_.spots[spot].push_back({one.entry, one.step, at, 1, ns});
+    }
+    for (Spot& spot : run_.spots) {
+      std::ranges::sort(spot, {}, [](const SpotWork& w) { return std::tuple(w.entry, w.step); });
+    }
+  }
+
+  [[nodiscard]] size_t record_of_row(const OperationTask& one) {
+    const size_t d = in_.steps.ranks[one.entry];
+    auto& of_digest = record_of_[d];
+    if (of_digest.empty()) {
+      const std::vector<CollectiveRecord>& records = in_.digests[d].collectives;
+      for (size_t i = 0; i < records.size(); ++i) of_digest[records[i].row] = i;
+    }
+    return of_digest.at(one.row);
+  }
+
+  const PlayedRunInput& in_;
+  std::map<GroupFunction, LinearCost> costs_;
+  PlayedRun run_;
+  std::map<std::tuple<Category, Category, HostDetail>, size_t> work_kind_of_;
+  std::map<std::tuple<size_t, schema::Function, int64_t, std::string>, size_t> move_kind_of_;
+  std::map<size_t, std::map<int64_t, size_t>> record_of_;  // by digest and row
+};
+
+}  // namespace
+
+PlayedRun played_run_of(std::shared_ptr<const RunReplay> replay, const PlayedRunInput& input) {
+  return PlayedRunBuilder(std::move(replay), input).run();
+}
+
+}  // namespace dprof::analyzer

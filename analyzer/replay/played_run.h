@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as questions change it: whatever was replayed, segments or operations, is work of ranks,
+// transfers between them, and what waits for what.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/breakdown/link_fit.h"
+#include "analyzer/replay/replay.h"
+#include "analyzer/run/run.h"
+
+namespace dprof::analyzer {
+
+// What a piece of work is.
+struct WorkKind {
+  Category category{};
+  Category phase{};  // of computation beside a collective
+  HostDetail detail{};
+  std::string name;  // "forward", "host.gc"
+
+  [[nodiscard]] bool computes() const {
+    return category <= Category::kOtherCompute || category == Category::kOverlapped;
+  }
+  [[nodiscard]] Category phase_of() const {
+    return category == Category::kOverlapped ? phase : category;
+  }
+};
+struct WorkPart {
+  uint32_t kind = 0;  // of PlayedRun::work_kinds
+  int64_t ns = 0;
+};
+
+// A rank's own work, between two calls or stops.
+struct Work {
+  TaskId task = 0;
+  uint32_t entry = 0;
+  uint32_t step = 0;
+  uint32_t first_part = 0;  // of PlayedRun::parts
+  uint32_t parts = 0;
+};
+
+// What a rank does at a spot of a step: works behind each other.
+struct SpotWork {
+  uint32_t entry = 0;
+  uint32_t step = 0;
+  uint32_t first = 0;  // of PlayedRun::works
+  uint32_t count = 0;
+  int64_t ns = 0;
+};
+// Where ranks that are peers do the same, in each step once: by entry, then step.
+using Spot = std::vector<SpotWork>;
+
+struct MoveKind {
+  std::string name;  // "all_reduce default_pg 25.0 MB"
+  std::string by;    // "all_reduce default_pg"
+  schema::Function function{};
+  size_t group = 0;
+  size_t members = 0;
+  std::optional<int64_t> bytes;
+  std::optional<LinearCost> cost;  // of its communicator and function, fitted
+  bool gradients = false;          // of DDP's buckets
+};
+
+// A rank's part in a transfer.
+struct Move {
+  TaskId task = 0;
+  uint32_t entry = 0;
+  uint32_t step = 0;
+  uint32_t kind = 0;
+  std::optional<int64_t> bucket;
+};
+
+// A share of a rank's computation.
+struct KernelShare {
+  std::string name;
+  double share = 0;
+};
+
+// What a task is, for those that walk the graph.
+struct TaskRole {
+  enum class What : uint8_t { kNothing, kWork, kMove, kStart, kGate };
+  What what = What::kNothing;
+  uint32_t index = 0;  // kWork: of works; kMove, kStart: of moves; kGate: of gates
+};
+
+struct PlayedRun {
+  std::shared_ptr<const RunReplay> source;
+  const TaskGraph* graph = nullptr;  // of `source`
+  std::vector<ReplayedStep> steps;
+  std::vector<int64_t> step_index;  // as the program counts
+  std::vector<int64_t> durations;   // as recorded, by task
+  std::vector<int64_t> lags;
+  std::vector<int> ranks;          // by entry
+  std::vector<std::string> hosts;  // likewise; "" = unknown
+  std::vector<WorkKind> work_kinds;
+  std::vector<WorkPart> parts;
+  std::vector<Work> works;
+  std::vector<Spot> spots;
+  std::vector<MoveKind> move_kinds;
+  std::vector<Move> moves;
+  std::vector<GateTask> gates;
+  std::vector<TaskRole> roles;                    // by task
+  std::vector<std::vector<KernelShare>> kernels;  // by entry; longest first
+  bool on_device = false;                         // work is that of GPUs
+
+  [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed) const {
+    return step_lengths(steps, graph->simulate(changed, lags));
+  }
+};
+
+// What it is made of; not kept.
+struct PlayedRunInput {
+  std::span<const RankDigest> digests;
+  std::span<const TraceFile> traces;
+  const Steps& steps;
+  const Matching& matching;
+  const std::vector<std::vector<LatticePiece>>& pieces;  // by digest
+};
+
+// `replay` has segments or operations. O(tasks + pieces).
+[[nodiscard]] PlayedRun played_run_of(std::shared_ptr<const RunReplay> replay,
+                                      const PlayedRunInput& input);
+
+}  // namespace dprof::analyzer

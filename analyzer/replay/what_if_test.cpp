@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/replay/what_if.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analyzer/replay/critical_path.h"
+#include "analyzer/replay/held_out.h"
+#include "analyzer/replay/test_support/job.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kMsOfJob = 1'000'000;
+constexpr size_t kStepsOfJob = 14;
+
+// Three ranks that meet once; rank 1 works longer, but in every third step rank 2 is last.
+Job uneven_job() {
+  Job job(3);
+  job.group({0, 1, 2});
+  for (size_t s = 0; s < kStepsOfJob; ++s) {
+    job.step_begins();
+    job.everybody_works(20 * kMsOfJob);
+    job.work(1, 6 * kMsOfJob);
+    if (s % 3 == 0) job.work(2, 9 * kMsOfJob);
+    job.meet(0, 4 * kMsOfJob);
+  }
+  return job;
+}
+
+WhatIf told(const WhatIfModel& model, const std::vector<std::string>& texts) {
+  std::vector<Change> changes;
+  for (const std::string& text : texts) {
+    const Result<Change> change = parse_change(text);
+    EXPECT_TRUE(change.ok()) << text;
+    if (change.ok()) changes.push_back(*change);
+  }
+  const Result<WhatIf> what = model.answer(changes);
+  EXPECT_TRUE(what.ok());
+  return what.ok() ? *what : WhatIf();
+}
+
+TEST(WhatIfTest, TransfersTakeTheirShare) {
+  const WhatIfModel model = uneven_job().model();
+  EXPECT_EQ(told(model, {"transfer=0"}).gain_ns, 4 * kMsOfJob);
+  EXPECT_EQ(told(model, {"transfer*0.5"}).gain_ns, 2 * kMsOfJob);
+  EXPECT_EQ(told(model, {"bandwidth*4"}).gain_ns, 3 * kMsOfJob);
+  EXPECT_EQ(told(model, {"transfer*1"}).gain_ns, 0);
+  EXPECT_EQ(told(model, {"transfer*2"}).gain_ns, -4 * kMsOfJob);
+}
+
+TEST(WhatIfTest, WhoIsNotLastGainsNothing) {
+  const WhatIfModel model = uneven_job().model();
+  EXPECT_EQ(told(model, {"rank:0*0.5"}).gain_ns, 0);
+  EXPECT_EQ(told(model, {"rank:0=peers"}).gain_ns.value_or(-1) <= 0, true);
+}
+
+// Both together are one answer: 20 ms of work are left, of which the phase is all.
+TEST(WhatIfTest, ChangesTogetherAreOneAnswer) {
+  const WhatIfModel model = uneven_job().model();
+  const WhatIf one = told(model, {"phase:forward*0.5"});
+  const WhatIf both = told(model, {"phase:forward*0.5", "transfer=0"});
+  EXPECT_EQ(both.change, "phase:forward*0.5 + transfer=0");
+  EXPECT_EQ(both.gain_ns, *one.gain_ns + 4 * kMsOfJob);
+  EXPECT_EQ(*both.step_ns + *both.gain_ns, model.mean_step_ns());
+}
+
+TEST(WhatIfTest, WhatTheRecordingCannotAnswerHasAReasonAndNoFigures) {
+  const WhatIfModel model = uneven_job().model();
+  for (const char* text :
+       {"sync=none", "launch=graphs", "latency=0", "bucket_cap=25MB", "accumulate=4",
+        "overlap=full", "checkpoint=0", "gc=together", "input=0", "kernel:x*0.5"}) {
+    const WhatIf what = told(model, {text});
+    EXPECT_FALSE(what.gain_ns || what.step_ns || what.bound_ns) << text;
+    EXPECT_THAT(what.refused, HasSubstr(text));
+  }
+}
+
+TEST(WhatIfTest, UnknownNamesListWhatThereIs) {
+  const WhatIfModel model = uneven_job().model();
+  const auto error = [&](const char* text) {
+    const Result<Change> change = parse_change(text);
+    const Result<WhatIf> what = model.answer(std::span(&*change, 1));
+    EXPECT_FALSE(what.ok()) << text;
+    return what.ok() ? Error() : what.error();
+  };
+  EXPECT_THAT(error("rank:7=peers").hint, HasSubstr("0, 1, 2"));
+  EXPECT_THAT(error("phase:sideways*0.5").hint, HasSubstr("forward"));
+  EXPECT_THAT(error("host:nowhere=peers").what, HasSubstr("nowhere"));
+}
+
+TEST(WhatIfTest, ARefusedReplayAnswersNothing) {
+  const WhatIf what = told(uneven_job().model(false), {"transfer=0"});
+  EXPECT_FALSE(what.gain_ns);
+  EXPECT_THAT(what.refused, HasSubstr("refused"));
+}
+
+TEST(WhatIfTest, TheBestOfTheCatalogueComeFirstAndGainSomething) {
+  const WhatIfModel model = uneven_job().model();
+  const std::vector<WhatIf> best = model.best(3);
+  ASSERT_FALSE(best.empty());
+  EXPECT_LE(best.size(), 3U);
+  for (size_t i = 0; i < best.size(); ++i) {
+    EXPECT_GT(*best[i].gain_ns, 0) << best[i].change;
+    EXPECT_FALSE(best[i].asked);
+    if (i > 0) {
+      EXPECT_LE(*best[i].gain_ns, *best[i - 1].gain_ns);
+    }
+  }
+}
+
+TEST(CriticalPathTest, GoesThroughTheRankThatIsLastAndItsTransfer) {
+  const WhatIfModel model = uneven_job().model();
+  const CriticalPath path = critical_path_of(model);
+  ASSERT_EQ(path.per_step.size(), model.run().steps.size());
+  const auto of = [](const std::vector<OnPath>& list, std::string_view name) {
+    const auto one = std::ranges::find(list, name, &OnPath::name);
+    return one == list.end() ? OnPath() : *one;
+  };
+  // Steps 2 to 13: 3, 6, 9 and 12 have rank 2 last.
+  EXPECT_NEAR(of(path.by_rank, "rank 1").criticality, 8.0 / 12, 1e-9);
+  EXPECT_NEAR(of(path.by_rank, "rank 2").criticality, 4.0 / 12, 1e-9);
+  // All end at once, and the first of them stands for them: no more than the transfer.
+  EXPECT_EQ(of(path.by_rank, "rank 0").ns, 4 * kMsOfJob);
+  EXPECT_EQ(of(path.by_category, "exposed_transfer").ns, 4 * kMsOfJob);
+  EXPECT_NEAR(of(path.by_category, "exposed_transfer").criticality, 1, 1e-9);
+  EXPECT_EQ(of(path.by_category, "exposed_transfer").gain_ns, 4 * kMsOfJob / 10);
+  EXPECT_EQ(of(path.by_category, "forward").ns, (8 * 26 + 4 * 29) * kMsOfJob / 12);
+  double shares = 0;
+  for (const OnPath& one : path.by_category) shares += one.share;
+  EXPECT_NEAR(shares, 1, 1e-6);
+  // Rank 0 works 20 ms, where the last one works 26 or 29.
+  const auto slack = std::ranges::find(path.slack, 0, &PathSlack::rank);
+  ASSERT_NE(slack, path.slack.end());
+  EXPECT_EQ(slack->ns, (8 * 6 + 4 * 9) * kMsOfJob / 12);
+}
+
+TEST(CriticalPathTest, GoesOnAtTheRankThatWasWaitedFor) {
+  Job job(2);
+  job.group({0, 1});
+  for (size_t s = 0; s < kStepsOfJob; ++s) {
+    job.step_begins();
+    job.work(0, 10 * kMsOfJob);
+    job.work(1, 4 * kMsOfJob);
+    job.meet(0, kMsOfJob);
+    job.work(0, 2 * kMsOfJob);
+    job.work(1, 7 * kMsOfJob);
+    job.meet(0, kMsOfJob);
+  }
+  const WhatIfModel model = job.model();
+  const PathFinder finder(model);
+  const PathOfStep path = finder.path(3);
+  // Rank 1 had waited for rank 0; then rank 0, which stands for both at the end, for rank 1.
+  ASSERT_EQ(path.hops.size(), 2U);
+  EXPECT_EQ(path.hops[0].from, 0U);
+  EXPECT_EQ(path.hops[0].to, 1U);
+  EXPECT_EQ(path.hops[1].from, 1U);
+  int64_t length = 0;
+  for (const PathPiece& piece : path.pieces) length += piece.end_ns - piece.begin_ns;
+  EXPECT_EQ(length, model.unchanged()[3]);
+}
+
+TEST(HeldOutTest, ARunThatGoesOnAsItBeganIsPredicted) {
+  Job job = uneven_job();
+  const WhatIfModel model = job.model();
+  const HeldOut check = held_out_of(model.run());
+  ASSERT_TRUE(check.error);
+  EXPECT_LT(*check.error, 0.05);
+  EXPECT_FALSE(check.half_error);
+}
+
+// Even steps do something that odd ones never do: nobody could have known.
+TEST(HeldOutTest, WhatOnlyTheUnseenStepsHaveIsMissed) {
+  Job job(2);
+  job.group({0, 1});
+  for (size_t s = 0; s < kStepsOfJob; ++s) {
+    job.step_begins();
+    job.everybody_works((s % 2 == 0 ? 20 : 30) * kMsOfJob);
+    job.meet(0, kMsOfJob);
+  }
+  const HeldOut check = held_out_of(job.model().run());
+  ASSERT_TRUE(check.error);
+  EXPECT_GT(*check.error, 0.25);
+}
+
+// The load doubles in the middle: own work explains it, or transfers do that nobody foresaw.
+TEST(HeldOutTest, AChangeOfTheLoadIsPredictedFromOwnWorkAndNotFromTransfers) {
+  for (const bool by_transfers : {false, true}) {
+    Job job(2);
+    job.group({0, 1});
+    for (size_t s = 0; s < kStepsOfJob; ++s) {
+      const bool late = s >= 8;
+      job.step_begins();
+      job.everybody_works((late && !by_transfers ? 20 : 10) * kMsOfJob);
+      job.meet(0, (late && by_transfers ? 12 : 2) * kMsOfJob);
+    }
+    const HeldOut check = held_out_of(job.model().run());
+    ASSERT_TRUE(check.half_error);
+    if (by_transfers) {
+      EXPECT_GT(*check.half_error, 0.3);
+    } else {
+      EXPECT_LT(*check.half_error, 0.001);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dprof::analyzer
