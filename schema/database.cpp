@@ -167,6 +167,8 @@ Result<std::string> Database::query_text(std::string_view sql) const {
   return std::string(statement->text(0));
 }
 
+bool Database::is_busy() const { return sqlite3_errcode(handle_) == SQLITE_BUSY; }
+
 bool Database::read_file(int64_t offset, std::span<unsigned char> into) const {
   sqlite3_file* file = nullptr;
   if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||

@@ -65,6 +65,8 @@ class Database {
   Result<Statement> prepare(std::string_view sql) const;
   Result<int64_t> query_int(std::string_view sql) const;
   Result<std::string> query_text(std::string_view sql) const;
+  // Whether the last call failed because of somebody else's lock.
+  [[nodiscard]] bool is_busy() const;
   // Bytes of the file itself, beside all locks and logs: only of use in a read transaction. False
   // where they are not there. The file is not opened again, which would give up SQLite's locks.
   bool read_file(int64_t offset, std::span<unsigned char> into) const;

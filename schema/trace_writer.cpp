@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -133,6 +134,38 @@ class Inserter {
   std::optional<Statement> many_, one_;
 };
 
+std::string settings_of(TraceWriter::Journal journal) {
+  const char* const mode = journal == TraceWriter::Journal::kWriteAhead ? kWriteAhead
+                           : journal == TraceWriter::Journal::kRollback ? kRollback
+                                                                        : kNoJournal;
+  return fmt::format("{}{}", mode, kSetUp);
+}
+
+Status refuse_existing(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return Done{};
+  return fail(Code::kIo, fmt::format("{}: exists already", path.string()),
+              "choose another folder, or --overwrite");
+}
+
+// A new file with all tables, or no file.
+Result<Database> make_file(const std::filesystem::path& path, const std::string& settings) {
+  Result<Database> database = Database::open(path, Database::Mode::kCreate);
+  if (!database.ok()) return database;
+  for (const std::string& sql : {kPageSize + settings, create_tables()}) {
+    const Status done = database->execute(sql);
+    if (done.ok()) continue;
+    const Error why = done.error();
+    database = fail(why);  // closes it
+    std::error_code ignored;
+    for (const char* rest : {"", "-wal", "-shm", "-journal"}) {
+      std::filesystem::remove(path.string() + rest, ignored);
+    }
+    break;
+  }
+  return database;
+}
+
 // What a transaction that fails must not take with it.
 struct Kept {
   struct Closing {
@@ -155,11 +188,14 @@ struct Kept {
 struct TraceWriter::Impl {
   explicit Impl(Database opened, std::string settings = {})
       : path(opened.path()), settings(std::move(settings)), database(std::move(opened)) {}
+  Impl(std::filesystem::path path, std::string settings, Error why)
+      : path(std::move(path)), settings(std::move(settings)), failed(std::move(why)) {}
 
   std::filesystem::path path;
   std::string settings;  // of a connection that writes
   std::optional<Database> database;
-  std::optional<Error> failed;  // the first failure; nothing is written until resume()
+  bool is_made = database.has_value();  // the file, with its tables
+  std::optional<Error> failed;          // the first failure; nothing is written until resume()
   bool in_transaction = false;
   int64_t rows = 0;
   std::unordered_map<std::string, int64_t> string_ids;
@@ -330,10 +366,11 @@ struct TraceWriter::Impl {
     update_collective.reset();
     in_transaction = false;
     database.reset();
-    Result<Database> opened = Database::open(path, Database::Mode::kReadWrite);
+    Result<Database> opened =
+        is_made ? Database::open(path, Database::Mode::kReadWrite) : make_file(path, settings);
     if (!opened.ok()) return fail(opened.error());
     database.emplace(*std::move(opened));
-    return database->execute(settings);
+    return std::exchange(is_made, true) ? database->execute(settings) : Done{};
   }
 
   Status write_kept() {
@@ -364,21 +401,20 @@ TraceWriter::~TraceWriter() = default;
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
                                                          Journal journal) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) {
-    return fail(Code::kIo, fmt::format("{}: exists already", path.string()),
-                "choose another folder, or --overwrite");
-  }
-  Result<Database> database = Database::open(path, Database::Mode::kCreate);
+  if (const Status free = refuse_existing(path); !free.ok()) return fail(free.error());
+  const std::string settings = settings_of(journal);
+  Result<Database> database = make_file(path, settings);
   if (!database.ok()) return fail(database.error());
-  const char* const mode = journal == Journal::kWriteAhead ? kWriteAhead
-                           : journal == Journal::kRollback ? kRollback
-                                                           : kNoJournal;
-  const std::string settings = fmt::format("{}{}", mode, kSetUp);
-  for (const std::string& sql : {kPageSize + settings, create_tables()}) {
-    if (const Status done = database->execute(sql); !done.ok()) return fail(done.error());
-  }
   return adopt(*std::move(database), settings);
+}
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create_when_possible(
+    const std::filesystem::path& path, Journal journal) {
+  if (const Status free = refuse_existing(path); !free.ok()) return fail(free.error());
+  std::string settings = settings_of(journal);
+  Result<Database> database = make_file(path, settings);
+  if (database.ok()) return adopt(*std::move(database), std::move(settings));
+  return started(std::make_unique<Impl>(path, std::move(settings), database.error()));
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::reopen(const std::filesystem::path& path) {
@@ -406,6 +442,10 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::
     if (!*more) break;
     impl->string_ids.emplace(known->text(1), known->integer(0));
   }
+  return started(std::move(impl));
+}
+
+std::unique_ptr<TraceWriter> TraceWriter::started(std::unique_ptr<Impl> impl) {
   std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
   writer->intern("");  // takes id 0 in a new file
   return writer;
@@ -518,8 +558,12 @@ Result<bool> TraceWriter::finish() {
     return fail(done.error());
   }
   const Result<std::string> mode = impl_->database->query_text("PRAGMA journal_mode = DELETE");
-  return mode.ok() && *mode == "delete";
+  if (mode.ok() || impl_->database->is_busy()) return mode.ok() && *mode == "delete";
+  static_cast<void>(impl_->note(fail(mode.error())).ok());
+  return fail(mode.error());
 }
+
+const std::optional<Error>& TraceWriter::failed() const { return impl_->failed; }
 
 int64_t TraceWriter::rows() const { return impl_->rows; }
 

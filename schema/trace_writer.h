@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,6 +46,11 @@ class TraceWriter {
   static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path,
                                                      Journal journal = Journal::kWriteAhead);
 
+  // The same for a recorder, which cannot choose another time: where the file cannot be made at
+  // present (disk full, …), the writer is there as after a failure, and resume() makes the file.
+  static Result<std::unique_ptr<TraceWriter>> create_when_possible(
+      const std::filesystem::path& path, Journal journal = Journal::kWriteAhead);
+
   // Opens a trace whose recorder died, to finish it. SQLite brings back what was committed.
   static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path);
   ~TraceWriter();
@@ -76,6 +82,9 @@ class TraceWriter {
   // Inserts what is gathered and commits. Call each 100 to 250 ms.
   Status commit();
 
+  // The failure that keeps it from writing, until resume() succeeds.
+  [[nodiscard]] const std::optional<Error>& failed() const;
+
   // After a failure: gives up the transaction, opens the file again and goes on. Texts, meta, rows
   // that outlive a failure, and the ends of rows that are in the file are written where the failure
   // took them, so that ids stay right. Other rows since the last commit are not there.
@@ -91,6 +100,7 @@ class TraceWriter {
  private:
   struct Impl;
   static Result<std::unique_ptr<TraceWriter>> adopt(Database database, std::string settings);
+  static std::unique_ptr<TraceWriter> started(std::unique_ptr<Impl> impl);
   explicit TraceWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -170,9 +170,38 @@ class Limits(Probed):
     def test_full_disk(self):
         """The trace cannot be written: the job ends well, exit code 5, and what did not fit is counted."""
         with self.small_disk("1m") as disk:
-            done = self.record(PROBE, "--marks", 200_000, "--burst", 1000, "--pause-us", 5000, run=disk / "run", want=5)
+            done = self.record(PROBE, "--marks", 200_000, "--burst", 1000, "--pause-us", 5000, run=disk / "run", want=5,
+                               options=("--linger", 1))
             self.assertRegex(done.stderr, "full|lost")
             self.assertIn("records_lost", done.stderr)
+
+    def test_a_process_that_lives_while_the_disk_is_full(self):
+        """Its trace is begun and finished when there is room, and says what is missing."""
+        with self.small_disk("64m") as disk:
+            full, ended, room = (self.folder / name for name in ("full", "ended", "room"))
+            script = (f"while [ ! -e '{full}' ]; do sleep 0.1; done; RANK=0 WORLD_SIZE=1 '{PROBE}' --marks {MARKS}; "
+                      f"touch '{ended}'; while [ ! -e '{room}' ]; do sleep 0.1; done")
+            recorder = self.start(DPROF, "record", "-o", disk / "run", "--", "sh", "-c", script)
+            support.wait_until(lambda: (disk / "run/run.json").exists(), 30, "the recorder has its folder")
+            time.sleep(1)
+            self.resize(disk, os.statvfs(disk).f_bsize * (os.statvfs(disk).f_blocks - os.statvfs(disk).f_bfree))
+            full.touch()
+            support.wait_until(ended.exists, 30, "the process has ended")
+            self.resize(disk, 64 << 20)
+            support.wait_until(lambda: (disk / "run/rank-00000.dprof").exists(), 30, "its trace is finished while the command runs")
+            room.touch()
+            _, messages = recorder.communicate(timeout=60)
+            self.assertEqual(recorder.returncode, 5, messages)
+            self.assertIn("cannot be written", messages)
+            trace = self.trace(0, disk / "run")
+            self.check_whole(trace)
+            self.assertEqual(trace.meta["ended"], "complete")
+            lost = trace.value("SELECT sum(count) FROM loss_text WHERE reason = 'disk' AND thread_id IS NOT NULL")
+            self.assertGreater(lost, 0)
+            self.assertEqual(trace.value("SELECT count(*) FROM host_range") + lost, MARKS)
+
+    def resize(self, disk, size):
+        subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
 
     def test_a_disk_that_cannot_be_written(self):
         """Said at once; the command runs without being recorded."""

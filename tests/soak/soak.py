@@ -5,8 +5,7 @@
 stopped and killed at random; beside them two ranks train (DDP on Gloo). The recorder is stopped for 10 s, its disk is full for
 5 s, and `dprof ctl` changes the level and asks. It endured if
 
-  - every record that a thread produced is stored, or counted as lost (a trace that the full disk let nobody begin or finish
-    must have been named by the recorder as it lost it);
+  - every process has a finished trace, and every record that a thread produced is stored, or counted as lost;
   - the memory of the recorder, of 8 processes that live throughout, and of the training's ranks does not grow;
   - each training computed what it computes without dprof, to the bit;
   - nothing ended in a way that nobody asked for, and no trace is damaged.
@@ -254,7 +253,7 @@ class Soak:
         different = sum(result != alone for result in results)
         if different or not results:
             self.faults.append(f"{different} of {len(results)} trainings computed something else than without dprof")
-        totals, faults = judge.judge_accounts(self.folder, self.run_folder, (self.folder / "recorder.txt").read_text())
+        totals, faults = judge.judge_accounts(self.folder, self.run_folder)
         self.faults += faults
         if totals.get("not_recorded", 0):
             self.faults.append(f"{totals['not_recorded']} processes were not recorded")
@@ -288,8 +287,6 @@ def show(result):
     print(f"  records    {records.get('produced', 0):,} produced = {records.get('stored', 0):,} stored + "
           f"{records.get('lost', 0):,} counted, of {records.get('threads', 0):,} threads in "
           f"{records.get('processes', 0):,} processes")
-    if records.get("left_unfinished"):
-        print(f"  full disk  {records['left_unfinished']} traces could not be begun or finished, as the recorder said")
     print(f"  trainings  {result['trainings']['compared']} of {result['trainings']['steps']} steps, "
           f"{result['trainings']['different']} different from without dprof")
     for name, memory in result["memory"].items():

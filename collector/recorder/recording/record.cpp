@@ -35,6 +35,13 @@ using std::chrono::seconds;
 
 constexpr seconds kClockInterval{1};  // of clock_sample, and of the progress line
 
+// After the command's end: whoever started it waits, too.
+constexpr seconds kLongestWaitForRoom{10};
+
+std::string traces_text(size_t traces) {
+  return traces == 1 ? "a trace" : fmt::format("{} traces", traces);
+}
+
 std::string joined_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
@@ -129,6 +136,7 @@ class Loop {
           {"output_carrier", fmt::format("{} time{}", times, times == 1 ? "" : "s")});
     }
     recording_.finish();
+    wait_for_room(signals);
     output_.finish();
     progress_.clear();
   }
@@ -174,6 +182,29 @@ class Loop {
          fmt::format("{} s after the command: {} {}", options_.linger.count(),
                      pids.size() == 1 ? "process" : "processes", fmt::join(pids, ", "))});
     leaving_ = true;
+  }
+
+  // Traces whose end a full disk does not take.
+  void wait_for_room(const Signals& signals) {
+    const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
+    if (recording_.unfinished() != 0 && !leaving_) {
+      say(fmt::format("{}: {} cannot be finished; is the disk full? Waits for room for {} s",
+                      folder_.path().string(), traces_text(recording_.unfinished()),
+                      at_most.count()));
+    }
+    const Steady::time_point until = Steady::now() + at_most;
+    while (recording_.unfinished() != 0 && !leaving_ && Steady::now() < until) {
+      constexpr int kLookMs = 200;
+      pollfd polled{signals.fd(), POLLIN, 0};
+      poll(&polled, 1, kLookMs);
+      while (const std::optional<signalfd_siginfo> info = signals.next()) {
+        const auto signal = static_cast<int>(info->ssi_signo);
+        leaving_ |= signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+      }
+      recording_.conclude_done();
+    }
+    tell_write_gaps();
+    recording_.give_up_unfinished();
   }
 
   void wait(const Signals& signals, Steady::time_point until) {
@@ -255,8 +286,7 @@ class Loop {
       say(fmt::format(
           "{}: {} cannot be written; is the disk full? The command goes on, and so does "
           "the recording as soon as there is room",
-          folder_.path().string(),
-          gaps.traces == 1 ? "a trace" : fmt::format("{} traces", gaps.traces)));
+          folder_.path().string(), traces_text(static_cast<size_t>(gaps.traces))));
       return;
     }
     const std::chrono::duration<double> lasted = Steady::now() - *gap_since_;

@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 constexpr int kMaxAncestors = 16;
 constexpr int64_t kMaxRemarks = 16;  // of one code; the rest is counted
 constexpr size_t kMaxMissing = 64;   // ranks that are named
+// Sessions of dead processes that wait for room: some 100 KiB each.
+constexpr size_t kMostUnfinished = 1024;
 
 // Parent of a process, 0 when it cannot be read.
 int parent_pid(int pid) {
@@ -182,41 +184,95 @@ std::optional<int> Recording::rank_of(const Live& ended) const {
 }
 
 void Recording::conclude_done() {
+  finish_unfinished();
   std::vector<Live> still;
   for (Live& live : live_) {
     if (!live.session->done()) {
       still.push_back(std::move(live));
       continue;
     }
+    live.session->close();
     events_of_pid_[live.session->process().pid] += live.session->events();
     if (live.parent_pid == 0 && rank_of(live) && live.session->events() > 0) {
-      conclude(*live.session, rank_of(live));
+      const std::optional<int> rank = rank_of(live);
+      conclude(std::move(live.session), rank);
     } else {
+      live.process = Descriptor();
       held_.push_back(std::move(live));
     }
   }
   live_ = std::move(still);
 }
 
-void Recording::conclude(Session& session, std::optional<int> rank) {
-  const Result<bool> finished = session.conclude(rank);
+void Recording::conclude(std::unique_ptr<Session> session, std::optional<int> rank) {
+  if (unfinished_.empty() && try_to_finish(*session, rank)) return;
+  if (unfinished_.size() >= kMostUnfinished) {
+    give_up(unfinished_.front());
+    unfinished_.pop_front();
+  }
+  unfinished_.push_back({std::move(session), rank});
+}
+
+void Recording::finish_unfinished() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_try_) return;
+  next_try_ = now + TraceOutput::kRetry;
+  for (Live& live : held_) {
+    if (live.session->in_gap()) live.session->settle();
+  }
+  while (!unfinished_.empty() &&
+         try_to_finish(*unfinished_.front().session, unfinished_.front().rank)) {
+    unfinished_.pop_front();
+  }
+}
+
+void Recording::give_up_unfinished() {
+  for (const Unfinished& trace : unfinished_) give_up(trace);
+  unfinished_.clear();
+  for (const auto& [code, count] : remarks_) {
+    if (count <= kMaxRemarks) continue;
+    diagnostics_.push_back({code, fmt::format("and {} more like these", count - kMaxRemarks)});
+  }
+  remarks_.clear();
+}
+
+// The file keeps its name: `dprof recover` finishes it once there is room.
+void Recording::give_up(const Unfinished& trace) {
+  const Session& session = *trace.session;
   const SessionTotals totals = session.totals();
+  add_to_totals(totals);
+  std::error_code ignored;
+  const bool is_there = fs::exists(session.path(), ignored);
+  remark("records_lost",
+         fmt::format("{}: {} ({} records)", session.path().string(),
+                     is_there ? "has no end, since the disk was full to the last"
+                              : "could not be made, since the disk was full to the last",
+                     totals.drain.lost + totals.unwritten));
+  ended_.lost += totals.drain.lost + totals.unwritten == 0 ? 1 : 0;  // nobody knows how many
+  if (!is_there) return;
+  traces_.push_back({session.path().filename().string(), trace.rank, facts_.host, totals.ended});
+}
+
+void Recording::add_to_totals(const SessionTotals& totals) {
   ended_.processes += 1;
   ended_.events += totals.drain.events;
   ended_.lost += totals.drain.lost + totals.unwritten;
   ended_unwritten_ += totals.unwritten;
+}
+
+bool Recording::try_to_finish(Session& session, std::optional<int> rank) {
+  const Result<bool> finished = session.conclude(rank);
+  if (!finished.ok()) return false;
+  const SessionTotals totals = session.totals();
+  add_to_totals(totals);
   if (rank) local_ranks_seen_.push_back(totals.rank.local_rank.value_or(*rank));
   if (session.failure()) {
-    diagnostics_.push_back({"write_gap", session.failure()->what});
+    remark("write_gap", session.failure()->what);
   }
   fs::path file = session.path();
-  if (finished.ok() && *finished) {
+  if (*finished) {
     const Result<fs::path> named = folder_.name_finished(file, rank);
     if (named.ok()) file = *named;
-  } else if (!finished.ok()) {
-    // The file keeps its name: `dprof recover` finishes it once there is room.
-    diagnostics_.push_back({"records_lost", finished.error().what});
-    ended_.lost = std::max<int64_t>(ended_.lost, 1);
   }
   traces_.push_back({file.filename().string(), rank, facts_.host, totals.ended});
   const std::string who =
@@ -225,6 +281,15 @@ void Recording::conclude(Session& session, std::optional<int> rank) {
     Told& told = told_[code];
     if (told.traces++ == 0) told.text = fmt::format("{}: {}", who, text);
   }
+  return true;
+}
+
+std::vector<TraceEntry> Recording::traces() const {
+  std::vector<TraceEntry> all = traces_;
+  std::ranges::sort(all, {}, [](const TraceEntry& trace) {
+    return std::pair(trace.rank.value_or(INT32_MAX), trace.file);
+  });
+  return all;
 }
 
 std::vector<RunDiagnostic> Recording::told_by_traces() const {
@@ -245,7 +310,8 @@ void Recording::drop(const Session& session) {
 }
 
 bool Recording::has_trace(int rank) const {
-  return std::ranges::any_of(traces_, [&](const TraceEntry& trace) { return trace.rank == rank; });
+  const auto is_of_it = [&](const auto& trace) { return trace.rank == rank; };
+  return std::ranges::any_of(traces_, is_of_it) || std::ranges::any_of(unfinished_, is_of_it);
 }
 
 std::vector<int> Recording::live_pids() const {
@@ -329,23 +395,15 @@ void Recording::finish() {
     } else if (!rank || (empty && has_trace(*rank))) {
       drop(*live.session);
     } else {
-      conclude(*live.session, rank);
+      conclude(std::move(live.session), rank);
     }
   }
   held_.clear();
-  for (const auto& [code, count] : remarks_) {
-    if (count <= kMaxRemarks) continue;
-    diagnostics_.push_back({code, fmt::format("and {} more like these", count - kMaxRemarks)});
-  }
-  remarks_.clear();
   // A program without a launcher is rank 0 of one.
-  const bool alone = nameless.size() == 1 && traces_.empty();
+  const bool alone = nameless.size() == 1 && traces_.empty() && unfinished_.empty();
   for (Live& live : nameless) {
-    conclude(*live.session, alone ? std::optional(0) : std::nullopt);
+    conclude(std::move(live.session), alone ? std::optional(0) : std::nullopt);
   }
-  std::ranges::sort(traces_, {}, [](const TraceEntry& trace) {
-    return std::pair(trace.rank.value_or(INT32_MAX), trace.file);
-  });
 }
 
 std::vector<int> Recording::descriptors() const {
@@ -361,26 +419,29 @@ std::vector<int> Recording::descriptors() const {
   return all;
 }
 
+template <typename Visit>
+void Recording::each_open_session(Visit&& visit) const {
+  for (const Live& live : live_) visit(*live.session);
+  for (const Live& live : held_) visit(*live.session);
+  for (const Unfinished& trace : unfinished_) visit(*trace.session);
+}
+
 Recording::WriteGaps Recording::write_gaps() const {
   WriteGaps gaps{0, ended_unwritten_};
-  for (const std::vector<Live>* sessions : {&live_, &held_}) {
-    for (const Live& live : *sessions) {
-      gaps.traces += live.session->in_gap() ? 1 : 0;
-      gaps.unwritten += live.session->unwritten();
-    }
-  }
+  each_open_session([&](const Session& session) {
+    gaps.traces += session.in_gap() ? 1 : 0;
+    gaps.unwritten += session.unwritten();
+  });
   return gaps;
 }
 
 Recording::Totals Recording::totals() const {
   Totals totals = ended_;
-  for (const std::vector<Live>* sessions : {&live_, &held_}) {
-    for (const Live& live : *sessions) {
-      totals.processes += 1;
-      totals.events += live.session->events();
-      totals.lost += live.session->lost();
-    }
-  }
+  each_open_session([&](const Session& session) {
+    totals.processes += 1;
+    totals.events += session.events();
+    totals.lost += session.lost();
+  });
   return totals;
 }
 

@@ -2,7 +2,9 @@
 // The processes that are being recorded: from hello to finished trace.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +31,8 @@ class Recording {
   void welcome(Guest guest);
   // Looks which processes have ended; `status_of` knows how children of ours did.
   void watch(const std::function<std::optional<ExitStatus>(int pid)>& status_of);
-  // Finishes the traces of those that are drained and have a rank.
+  // Finishes the traces of those that are drained and have a rank, and, once a second, of those for
+  // whose end there was no room.
   void conclude_done();
   // The recorder leaves: all sessions end now, whether their process has or not.
   void leave();
@@ -47,6 +50,10 @@ class Recording {
 
   // Waits for all sessions, finishes what is left, names it and drops what is empty.
   void finish();
+  // Traces whose end could not be written so far; and the last resort: they are left as they are,
+  // each one named.
+  [[nodiscard]] size_t unfinished() const { return unfinished_.size(); }
+  void give_up_unfinished();
 
   // Descriptors whose readiness may mean that a process ended.
   [[nodiscard]] std::vector<int> descriptors() const;
@@ -67,7 +74,8 @@ class Recording {
     int64_t lost = 0;
   };
   [[nodiscard]] Totals totals() const;
-  [[nodiscard]] const std::vector<TraceEntry>& traces() const { return traces_; }
+  // By rank.
+  [[nodiscard]] std::vector<TraceEntry> traces() const;
   [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
   // Data loss and errors that only the traces tell of, once for each code.
   [[nodiscard]] std::vector<RunDiagnostic> told_by_traces() const;
@@ -90,8 +98,21 @@ class Recording {
     bool gone = false;
   };
 
+  // The process has ended, and its trace has no end for want of room.
+  struct Unfinished {
+    std::unique_ptr<Session> session;
+    std::optional<int> rank;
+  };
+
   [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
-  void conclude(Session& session, std::optional<int> rank);
+  void conclude(std::unique_ptr<Session> session, std::optional<int> rank);
+  // False: there is no room.
+  bool try_to_finish(Session& session, std::optional<int> rank);
+  void finish_unfinished();
+  void give_up(const Unfinished& trace);
+  void add_to_totals(const SessionTotals& totals);
+  template <typename Visit>
+  void each_open_session(Visit&& visit) const;  // whose trace is not finished
   void drop(const Session& session);
   // A process is named with what it did only so often: it may say hello again and again.
   void remark(const std::string& code, const std::string& text);
@@ -108,9 +129,11 @@ class Recording {
   RunFolder& folder_;
   std::function<void()> wake_;
   std::vector<Live> live_;
-  std::vector<Live> held_;                // drained; what becomes of them depends on the others
-  std::map<int, int64_t> events_of_pid_;  // of sessions that have ended
-  std::vector<schema::ClockProbeRow> probes_;  // for which there was no trace yet
+  std::vector<Live> held_;  // drained; what becomes of them depends on the others
+  std::deque<Unfinished> unfinished_;
+  std::chrono::steady_clock::time_point next_try_{};  // of these
+  std::map<int, int64_t> events_of_pid_;              // of sessions that have ended
+  std::vector<schema::ClockProbeRow> probes_;         // for which there was no trace yet
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;
   std::map<std::string, int64_t> remarks_;  // by code

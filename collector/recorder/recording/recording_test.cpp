@@ -6,6 +6,9 @@
 
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/recorder/test_support/fake_process.h"
+#include "collector/recorder/test_support/file_size_limit.h"
+#include "collector/wire/enum_values.h"
+#include "schema/trace_reader.h"
 #include "tests/support/temporary_folder.h"
 
 namespace dprof::recorder {
@@ -13,18 +16,31 @@ namespace {
 
 class RecordingTest : public ::testing::Test {
  protected:
-  // A process that says hello and is gone.
-  Guest short_guest() {
+  // A process that says hello and is gone; with a rank, it leaves so many marks.
+  Guest short_guest(std::string_view variables = {}, int marks = 0) {
     const pid_t child = fork();
     if (child == 0) {
       FakeProcess process(clock_.scale());
-      _exit(process.say_hello(server_->path(), {}) ? 0 : 1);
+      wire::RingWriter ring = process.open_ring(0, static_cast<uint32_t>(getpid()));
+      const uint32_t mark = process.text("mark");
+      for (int i = 0; i < marks; ++i) {
+        ring.push(range_begin(mark, clock_.now_ticks(), wire::range_category::kNvtxMark));
+      }
+      process.mapping().header()->clean_end.store(1);
+      _exit(process.say_hello(server_->path(), variables) ? 0 : 1);
     }
     std::vector<Guest> guests;
     while (guests.empty()) guests = server_->accept_all();
     pollfd ended{guests[0].process.get(), POLLIN, 0};
     poll(&ended, 1, 10'000);
     return std::move(guests[0]);
+  }
+  static void let_end(Recording& recording) {
+    recording.watch([](int) { return std::nullopt; });
+    while (recording.busy()) {
+      recording.conclude_done();
+      usleep(1000);
+    }
   }
   void TearDown() override {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -48,6 +64,57 @@ TEST_F(RecordingTest, AProcessThatHasEndedIsNotPolled) {
   EXPECT_TRUE(recording.busy()) << "not concluded yet";
   EXPECT_TRUE(recording.descriptors().empty());
   recording.finish();
+}
+
+constexpr int kMarks = 100;
+constexpr std::string_view kRank3{"RANK=3\0WORLD_SIZE=4\0", 20};
+
+// Such a process gets its trace when there is room, and what is missing is counted there.
+TEST_F(RecordingTest, AProcessThatBeginsAndEndsWhileTheDiskIsFullHasATrace) {
+  Recording recording(clock_, {}, *folder_, [] {});
+  Guest guest = short_guest(kRank3, kMarks);
+  {
+    const FileSizeLimit limit(1);
+    recording.welcome(std::move(guest));
+    let_end(recording);
+    EXPECT_EQ(recording.unfinished(), 1u);
+    EXPECT_EQ(recording.write_gaps().traces, 1);
+    EXPECT_TRUE(recording.traces().empty());
+  }
+  for (int i = 0; i < 10'000 && recording.unfinished() != 0; ++i) {
+    recording.conclude_done();
+    usleep(1000);
+  }
+  ASSERT_EQ(recording.unfinished(), 0u);
+  recording.finish();
+  recording.give_up_unfinished();
+  EXPECT_GE(recording.totals().lost, kMarks) << "and what the recorder itself measured";
+  ASSERT_EQ(recording.traces().size(), 1u);
+  EXPECT_EQ(recording.traces()[0].file, "rank-00003.dprof");
+  const auto trace = schema::TraceReader::open(folder_->path() / "rank-00003.dprof");
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace->meta("ended"), "complete");
+  EXPECT_EQ(trace->meta_int("rank"), 3);
+  int64_t lost = 0;
+  const auto losses = *trace->read_all<schema::LossRow>();
+  for (const schema::LossRow& loss : losses) {
+    if (loss.reason == schema::LossReason::kDisk && loss.thread_id) lost += loss.count;
+  }
+  EXPECT_EQ(*trace->count("host_range") + lost, kMarks);
+}
+
+TEST_F(RecordingTest, ATraceForWhichThereIsNeverRoomIsNamed) {
+  Recording recording(clock_, {}, *folder_, [] {});
+  Guest guest = short_guest(kRank3, kMarks);
+  const FileSizeLimit limit(1);
+  recording.welcome(std::move(guest));
+  let_end(recording);
+  recording.finish();
+  recording.give_up_unfinished();
+  EXPECT_TRUE(recording.traces().empty()) << "it has no file";
+  EXPECT_GE(recording.totals().lost, kMarks) << "and what the recorder itself measured";
+  ASSERT_EQ(recording.diagnostics().size(), 1u);
+  EXPECT_EQ(recording.diagnostics()[0].code, "records_lost");
 }
 
 }  // namespace

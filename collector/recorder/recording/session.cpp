@@ -64,7 +64,8 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
                                                 const ProcessFacts& process, SharedMemory memory,
                                                 const std::filesystem::path& path,
                                                 std::function<void()> on_change) {
-  Result<std::unique_ptr<TraceOutput>> output = TraceOutput::create(path, run.journal);
+  Result<std::unique_ptr<TraceOutput>> output =
+      TraceOutput::create_when_possible(path, run.journal);
   if (!output.ok()) return fail(output.error());
   std::unique_ptr<Session> session(
       new Session(clock, run, process, std::move(memory), path, *std::move(output)));
@@ -95,8 +96,8 @@ Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts&
       memory_(std::move(memory)),
       path_(std::move(path)),
       output_(std::move(output)),
-      drain_(memory_.mapping(), clock_, process_.own_pid, *output_),
-      capture_(run.capture, memory_.mapping(), clock_, drain_, *output_,
+      drain_(memory_->mapping(), clock_, process_.own_pid, *output_),
+      capture_(run.capture, memory_->mapping(), clock_, drain_, *output_,
                {process.pid, first_event_ns(clock, process), run.record_cost_ns},
                [this](Measured measured) { add(std::move(measured)); }) {}
 
@@ -116,7 +117,7 @@ void Session::request(const CaptureRequest& request) {
 }
 
 void Session::wake() {
-  wire::ControlPage& control = *memory_.mapping().control();
+  wire::ControlPage& control = *memory_->mapping().control();
   control.wake.fetch_add(1, std::memory_order_release);
   wire::futex_wake(control.wake);
 }
@@ -138,7 +139,7 @@ void Session::run() {
     record_process();
   } catch (const std::exception& error) {
     output_->give_up(Error{Code::kInternal, fmt::format("recording ended: {}", error.what()), {}});
-    give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
+    give_order(memory_->mapping(), {.state = wire::CaptureState::kStop});
     ended_ = "complete";
   }
   cpu_ns_ = thread_cpu_ns();
@@ -153,11 +154,11 @@ void Session::record_process() {
   bool left = false;
   {
     const std::lock_guard lock(mutex_);
-    const bool clean = memory_.mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
+    const bool clean = memory_->mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
     killed = how_ == ProcessEnd::kEnded && !clean;
     left = how_ == ProcessEnd::kLeft && !clean;
     if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
-      give_order(memory_.mapping(), {.state = wire::CaptureState::kStop});
+      give_order(memory_->mapping(), {.state = wire::CaptureState::kStop});
     }
   }
   ended_ = killed ? "process_killed" : left ? "left" : "complete";
@@ -194,7 +195,7 @@ void Session::write_loop() {
 // A process whose ring is half full ends the sleep. The control page is shared with it: a wrong
 // value there costs wake-ups, never more.
 void Session::sleep(nanoseconds at_most) {
-  wire::ControlPage& control = *memory_.mapping().control();
+  wire::ControlPage& control = *memory_->mapping().control();
   const uint32_t seen = control.wake.load(std::memory_order_acquire);
   control.recorder_asleep.store(1, std::memory_order_seq_cst);
   if (!ending_.load(std::memory_order_acquire)) {
@@ -243,22 +244,13 @@ void Session::write_identity() {
 // rank by itself (mp.spawn).
 void Session::write_facts() {
   TraceOutput& out = *output_;
-  const wire::Mapping& mapping = memory_.mapping();
+  const wire::Mapping& mapping = memory_->mapping();
   const Variables later = parse_variables(fact_text(mapping, wire::Fact::kRankVariables), '\n');
   if (!later.empty()) {
     const RankInfo found = find_rank(later);
     if (found.rank) process_.rank = found;
   }
-  const RankInfo& rank = process_.rank;
-  const auto set_number = [&](std::string_view key, std::optional<int> value) {
-    if (value) out.set_meta(key, std::to_string(*value));
-  };
-  set_number("rank", rank.rank);
-  set_number("local_rank", rank.local_rank);
-  set_number("world_size", rank.world_size);
-  set_number("node_rank", rank.node_rank);
-  set_number("restart_count", rank.restart_count);
-  out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
+  write_rank();
   constexpr std::pair<wire::Fact, std::string_view> kFacts[] = {
       {wire::Fact::kTorchVersion, "torch_version"}, {wire::Fact::kTorchBuildId, "torch_build_id"},
       {wire::Fact::kTorchSource, "torch_source"},   {wire::Fact::kNvtxSource, "nvtx_source"},
@@ -272,8 +264,22 @@ void Session::write_facts() {
   }
 }
 
+void Session::write_rank() {
+  const RankInfo& rank = process_.rank;
+  TraceOutput& out = *output_;
+  const auto set_number = [&](std::string_view key, std::optional<int> value) {
+    if (value) out.set_meta(key, std::to_string(*value));
+  };
+  set_number("rank", rank.rank);
+  set_number("local_rank", rank.local_rank);
+  set_number("world_size", rank.world_size);
+  set_number("node_rank", rank.node_rank);
+  set_number("restart_count", rank.restart_count);
+  out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
+}
+
 void Session::write_remarks() {
-  const wire::Mapping& mapping = memory_.mapping();
+  const wire::Mapping& mapping = memory_->mapping();
   for (const RemarkKind& kind : kRemarks) {
     const auto index = static_cast<uint32_t>(kind.remark);
     const uint32_t count = mapping.header()->remarks[index].load(std::memory_order_relaxed);
@@ -285,14 +291,33 @@ void Session::write_remarks() {
   }
 }
 
-Result<bool> Session::conclude(std::optional<int> rank) {
+void Session::close() {
   DPROF_CHECK(done());
   thread_.join();
-  if (rank) process_.rank.rank = rank;
-  if (!output_->end_gap()) return fail(*output_->failure());
-  TraceOutput& out = *output_;
   write_facts();
   write_remarks();
+  hooks_ = capture_.hooks();
+  memory_.reset();
+}
+
+void Session::settle() {
+  output_->settle();
+  in_gap_.store(output_->in_gap(), std::memory_order_relaxed);
+  unwritten_.store(output_->unwritten(), std::memory_order_relaxed);
+}
+
+Result<bool> Session::conclude(std::optional<int> rank) {
+  DPROF_CHECK(!memory_);
+  // What cannot be written must be counted before the end says how much it was.
+  if (!output_->settle()) return fail(output_->gap_cause());
+  if (rank) process_.rank.rank = rank;
+  if (!std::exchange(end_written_, true)) write_end();
+  return output_->finish();
+}
+
+void Session::write_end() {
+  TraceOutput& out = *output_;
+  write_rank();
   const DrainTotals totals = drain_.totals();
   const int64_t lost = totals.lost + out.unwritten();
   if (lost != 0) {
@@ -306,16 +331,14 @@ Result<bool> Session::conclude(std::optional<int> rank) {
   if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
   if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));
   out.set_meta("records", std::to_string(totals.records));
-  const HookCost hooks = capture_.hooks();
-  if (hooks.timed != 0) {
-    out.set_meta("hook_ns", std::to_string(hooks.ns));
-    out.set_meta("hook_calls", std::to_string(hooks.calls));
+  if (hooks_.timed != 0) {
+    out.set_meta("hook_ns", std::to_string(hooks_.ns));
+    out.set_meta("hook_calls", std::to_string(hooks_.calls));
   }
-  out.set_meta("in_process_ns", std::to_string(hooks.ns));
+  out.set_meta("in_process_ns", std::to_string(hooks_.ns));
   out.set_meta("recorder_cpu_ns", std::to_string(cpu_ns_));
   if (exit_status_) out.set_meta("exit_status", *exit_status_);
   out.set_meta("ended", ended_);
-  return out.finish();
 }
 
 SessionTotals Session::totals() const {

@@ -59,8 +59,8 @@ struct SessionTotals {
 //            other thread.
 class Session {
  public:
-  // Opens the trace and starts the thread, which calls `on_change` from itself when in_gap() or
-  // done() becomes another.
+  // Opens the trace, or leaves that to the thread where it cannot be at present; starts the thread,
+  // which calls `on_change` from itself when in_gap() or done() becomes another.
   static Result<std::unique_ptr<Session>> start(const RunClock& clock, const RunFacts& run,
                                                 const ProcessFacts& process, SharedMemory memory,
                                                 const std::filesystem::path& path,
@@ -85,8 +85,13 @@ class Session {
   // Rows that could not be written so far.
   [[nodiscard]] int64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
 
-  // After done(): writes the end of the trace. `rank` overrides what the process's variables say.
-  // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish).
+  // After done(): joins the thread and lets go of the process's memory.
+  void close();
+  // After close(): ends the trace's gap if there is room.
+  void settle();
+  // After close(): writes the end of the trace. `rank` overrides what the process's variables say.
+  // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish). An error:
+  // there is no room for it at present; it can be called again.
   Result<bool> conclude(std::optional<int> rank);
 
   [[nodiscard]] const ProcessFacts& process() const { return process_; }
@@ -111,19 +116,23 @@ class Session {
   void wake();
   void write_identity();
   void write_facts();
+  void write_rank();
   void write_remarks();
+  void write_end();
   void publish_totals();
 
   const RunClock& clock_;
   RunFacts run_;
   ProcessFacts process_;
-  SharedMemory memory_;
+  std::optional<SharedMemory> memory_;  // until close()
   std::filesystem::path path_;
   std::unique_ptr<TraceOutput> output_;
   Drain drain_;
   std::function<void()> on_change_;
   std::string ended_;
   int64_t cpu_ns_ = 0;
+  HookCost hooks_;
+  bool end_written_ = false;
   Inbox inbox_;
   CaptureDriver capture_;
 

@@ -480,7 +480,7 @@ void Drain::flush() {
   ranges_.flush(output_);
   collectives_.flush(output_);
   count_shared_losses();
-  if (!output_.in_gap()) losses_.flush(output_);  // else they are added up till it ends
+  if (!output_.in_gap()) losses_.flush(output_);  // else they are added up until it ends
   output_.commit();
 }
 
@@ -506,6 +506,9 @@ void Drain::finish(bool killed) {
                       fmt::format("more than {} distinct names; records with a later one: {}",
                                   Names::kMost, names_.refused()));
   }
+  // Within a gap, too: nobody adds to them any more, and the trace keeps them until it is written.
+  count_shared_losses();
+  losses_.flush(output_);
   flush();
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collector/recorder/test_support/drain_fixture.h"
+#include "collector/recorder/test_support/file_size_limit.h"
 #include "collector/wire/enum_values.h"
 
 namespace dprof::recorder {
@@ -417,6 +418,39 @@ TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
   EXPECT_THAT(*trace.read_all<schema::HostRangeRow>("thread_id = 16385"), SizeIs(20));
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).code, "many_threads");
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).count, 20);
+}
+
+// The disk is full when the process ends, and what it dropped is known only then.
+TEST_F(DrainTest, WhatAProcessLosesThatEndsInAGapIsCounted) {
+  constexpr uint64_t kProduced = 3 * wire::kRingSlots;
+  wire::RingWriter ring = process_.open_ring(0, kPid);
+  const uint32_t mark = process_.text("mark");
+  const auto flood = [&](uint64_t records) {
+    for (uint64_t i = 0; i < records; ++i) ring.push(range_begin(mark, 1000 + i, kNvtxMark));
+  };
+  flood(10);
+  drain_.pass();
+  drain_.flush();
+  {
+    const FileSizeLimit limit(1);
+    flood(10);
+    drain_.pass();
+    drain_.flush();
+    ASSERT_TRUE(output_->in_gap());
+    flood(kProduced - 20);
+    drain_.finish(false);
+    ASSERT_TRUE(output_->in_gap());
+  }
+  ASSERT_TRUE(output_->end_gap());
+  ASSERT_TRUE(output_->finish().ok());
+  const auto trace = *schema::TraceReader::open(folder_.path() / "trace.dprof");
+  int64_t dropped = 0;
+  int64_t unwritten = 0;
+  for (const schema::LossRow& loss : rows<schema::LossRow>(trace)) {
+    (loss.reason == LossReason::kRingFull ? dropped : unwritten) += loss.count;
+  }
+  EXPECT_GT(dropped, int64_t{wire::kRingSlots});
+  EXPECT_EQ(static_cast<uint64_t>(*trace.count("host_range") + unwritten + dropped), kProduced);
 }
 
 }  // namespace

@@ -19,6 +19,18 @@ Result<std::unique_ptr<TraceOutput>> TraceOutput::create(const std::filesystem::
   return std::make_unique<TraceOutput>(*std::move(writer));
 }
 
+Result<std::unique_ptr<TraceOutput>> TraceOutput::create_when_possible(
+    const std::filesystem::path& path, schema::TraceWriter::Journal journal) {
+  Result<std::unique_ptr<schema::TraceWriter>> writer =
+      schema::TraceWriter::create_when_possible(path, journal);
+  if (!writer.ok()) return fail(writer.error());
+  return std::make_unique<TraceOutput>(*std::move(writer));
+}
+
+TraceOutput::TraceOutput(std::unique_ptr<schema::TraceWriter> writer) : writer_(std::move(writer)) {
+  if (const std::optional<Error>& why = writer_->failed()) lose_uncommitted(*why);
+}
+
 void TraceOutput::close_range(int64_t id, int64_t duration_ns) {
   if (hold_) {
     if (schema::HostRangeRow* row = hold_->find<schema::HostRangeRow>(id)) {
@@ -75,7 +87,7 @@ void TraceOutput::lose_uncommitted(const Error& why) {
   if (!failure_) failure_ = why;
   if (!gap_) {
     gap_ = std::make_unique<Gap>();
-    gap_->why = why.what;
+    gap_->why = why;
   }
   unwritten_ += uncommitted_.rows();
   gap_->lost.take(uncommitted_);
@@ -88,7 +100,7 @@ bool TraceOutput::end_gap() {
   const std::chrono::duration<double> lasted = steady_clock::now() - gap_->since;
   const std::vector<RowTally::Entry> lost = gap_->lost.entries();
   const int64_t rows = gap_->lost.rows();
-  const std::string why = gap_->why;
+  const std::string why = gap_->why.what;
   gap_.reset();
   std::map<std::string_view, int64_t> by_table;
   for (const RowTally::Entry& entry : lost) {
@@ -105,10 +117,18 @@ bool TraceOutput::end_gap() {
   return !gap_;
 }
 
-Result<bool> TraceOutput::finish() {
+bool TraceOutput::settle() {
+  if (!end_gap()) return false;
   decide(INT64_MAX);
   commit();
-  return writer_->finish();
+  return !in_gap();
+}
+
+Result<bool> TraceOutput::finish() {
+  if (!settle()) return fail(gap_cause());
+  Result<bool> finished = writer_->finish();
+  if (!finished.ok()) lose_uncommitted(finished.error());
+  return finished;
 }
 
 }  // namespace dprof::recorder

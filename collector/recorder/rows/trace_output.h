@@ -31,10 +31,13 @@ class TraceOutput {
   // So often a commit() within a gap tries again.
   static constexpr std::chrono::seconds kRetry{1};
 
-  explicit TraceOutput(std::unique_ptr<schema::TraceWriter> writer) : writer_(std::move(writer)) {}
+  explicit TraceOutput(std::unique_ptr<schema::TraceWriter> writer);
   static Result<std::unique_ptr<TraceOutput>> create(
       const std::filesystem::path& path,
       schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead);
+  // Begins within a gap where the file cannot be made at present.
+  static Result<std::unique_ptr<TraceOutput>> create_when_possible(
+      const std::filesystem::path& path, schema::TraceWriter::Journal journal);
 
   template <typename Row>
   void append(const Row& row) {
@@ -86,12 +89,16 @@ class TraceOutput {
   // Within a gap it tries to go on, at most each kRetry.
   void commit();
   [[nodiscard]] bool in_gap() const { return gap_ != nullptr; }
+  // Within a gap: what began it.
+  [[nodiscard]] const Error& gap_cause() const { return gap_->why; }
   // Goes on now if that can be: true where there is no gap any more. What the gap cost then stands
   // in the trace.
   bool end_gap();
 
-  // Makes one plain file of it.
-  // As TraceWriter::finish().
+  // All that was appended is in the trace, or counted there as a loss: false where it cannot be.
+  bool settle();
+  // Settles and makes one plain file of it, as TraceWriter::finish(). What fails can be tried
+  // again.
   Result<bool> finish();
 
   // What append_diagnostic() wrote of severity data_loss or error, the first of each code: for
@@ -111,7 +118,7 @@ class TraceOutput {
   struct Gap {
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point next_try = since + kRetry;
-    std::string why;
+    Error why;
     RowTally lost;
   };
 

@@ -3,31 +3,15 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <map>
 
 #include "collector/recorder/test_support/drain_fixture.h"
+#include "collector/recorder/test_support/file_size_limit.h"
 
 namespace dprof::recorder {
 namespace {
-
-// A limit of the file size is what a full disk looks like, and can be lifted again.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 class TraceOutputTest : public ::testing::Test {
  protected:
@@ -47,6 +31,12 @@ class TraceOutputTest : public ::testing::Test {
       output_->append(row);
     }
     output_->commit();
+  }
+  static int64_t counted_losses(const schema::TraceReader& trace) {
+    const auto losses = *trace.read_all<schema::LossRow>("reason = 6");
+    int64_t counted = 0;
+    for (const schema::LossRow& loss : losses) counted += loss.count;
+    return counted;
   }
   // A new text every 100 rows.
   static std::string name_of(int64_t id) { return fmt::format("name {}", id / 100); }
@@ -124,6 +114,60 @@ TEST_F(TraceOutputTest, WhatIsOpenAtAFailureIsClosedAfterIt) {
   EXPECT_EQ(trace->read_all<schema::ThreadRow>()->at(0).os_tid, 78);
   EXPECT_EQ(trace->meta("host"), "within");
   EXPECT_EQ(output_->unwritten(), 0);
+}
+
+TEST_F(TraceOutputTest, ATraceThatCannotBeMadeIsMadeWhenThereIsRoom) {
+  const std::filesystem::path path = folder_.path() / "late.dprof";
+  {
+    const FileSizeLimit limit(1);
+    output_ = *TraceOutput::create_when_possible(path, schema::TraceWriter::Journal::kWriteAhead);
+    EXPECT_TRUE(output_->in_gap());
+    output_->set_meta("host", "early");
+    append_rows(1000);
+    EXPECT_FALSE(output_->end_gap());
+    EXPECT_FALSE(std::filesystem::exists(path)) << "no empty file";
+  }
+  ASSERT_TRUE(output_->end_gap());
+  append_rows(1000);
+  const Result<bool> finished = output_->finish();
+  ASSERT_TRUE(finished.ok() && *finished);
+  const Result<schema::TraceReader> trace = schema::TraceReader::open(path);
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace->meta("host"), "early");
+  const auto rows = *trace->read_all<schema::HostRangeRow>();
+  ASSERT_EQ(rows.size(), 1000u);
+  for (const schema::HostRangeRow& row : rows) {
+    ASSERT_EQ(trace->string(row.name_id), name_of(row.id));
+  }
+  EXPECT_EQ(counted_losses(*trace), 1000);
+}
+
+// Whatever it is that does not fit: rows, the end, or the plain file that is made of both.
+TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
+  int failed = 0;
+  for (rlim_t bytes = 1; bytes < (rlim_t{4} << 20); bytes += bytes / 8 + 4096) {
+    const std::filesystem::path path = folder_.path() / fmt::format("{}.dprof", bytes);
+    output_ = *TraceOutput::create(path);
+    appended_ = 0;
+    append_rows(500);
+    {
+      const FileSizeLimit limit(bytes);
+      append_rows(2000);
+      if (const Result<bool> finished = output_->finish(); finished.ok()) {
+        EXPECT_TRUE(*finished);
+        break;
+      }
+      EXPECT_FALSE(output_->finish().ok());
+    }
+    ++failed;
+    const Result<bool> finished = output_->finish();
+    ASSERT_TRUE(finished.ok() && *finished) << bytes;
+    EXPECT_FALSE(std::filesystem::exists(path.string() + "-wal")) << bytes;
+    const Result<schema::TraceReader> trace = schema::TraceReader::open(path);
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(*trace->count("host_range") + counted_losses(*trace), appended_) << bytes;
+  }
+  EXPECT_GT(failed, 10);
 }
 
 }  // namespace
