@@ -183,12 +183,9 @@ Status add_costs(const Spec& spec, Truth& truth) {
     if (truth.faults[f].fault.kind->family != Family::kFault || truth.hang) continue;
     Spec without = spec;
     without.faults.erase(without.faults.begin() + static_cast<ptrdiff_t>(f));
-    Result<Model> model = Model::make(without);
-    if (!model.ok()) return fail(model.error());
-    const WorldModel world_model = model->world();
-    World world(world_model);
-    world.run();
-    truth.faults[f].cost_ns = truth.step_ns - step_period(world);
+    const Result<int64_t> length = step_length(without);
+    if (!length.ok()) return fail(length.error());
+    truth.faults[f].cost_ns = truth.step_ns - *length;
   }
   return Done{};
 }
@@ -220,6 +217,15 @@ Status write_run_json(const fs::path& run, const Model& model, const Truth& trut
 }
 
 }  // namespace
+
+Result<int64_t> step_length(const Spec& spec) {
+  const Result<Model> model = Model::make(spec);
+  if (!model.ok()) return fail(model.error());
+  const WorldModel world_model = model->world();
+  World world(world_model);
+  world.run();
+  return step_period(world);
+}
 
 Result<Truth> generate(const Spec& spec, const fs::path& run, const Progress& progress) {
   const Result<Model> model = Model::make(spec);

@@ -21,6 +21,9 @@ using Progress = std::function<void(double share)>;
 Result<Truth> generate(const Spec& spec, const std::filesystem::path& run,
                        const Progress& progress = {});
 
+// Only how long the job needs for a step, ns: mean period of its steps, without the first 4.
+Result<int64_t> step_length(const Spec& spec);
+
 // The same without writing anything: for tests of the model. With the trails, if asked for.
 Result<Truth> execute(const Spec& spec, std::vector<Trail>* trails = nullptr);
 

@@ -83,7 +83,7 @@ int refuse(const Error& error) {
 
 struct Words {
   std::string out, shape = "cpu", technique = "ddp", marks = "marker", format = "dprof";
-  std::vector<std::string> faults, clocks;
+  std::vector<std::string> faults, clocks, scales;
 };
 
 Result<Spec> spec_from(Spec spec, const Words& words) {
@@ -106,6 +106,11 @@ Result<Spec> spec_from(Spec spec, const Words& words) {
     Result<ClockSpec> clock = parse_clock(text);
     if (!clock.ok()) return fail(clock.error());
     spec.clocks.push_back(*clock);
+  }
+  for (const std::string& text : words.scales) {
+    Result<ScaleSpec> scale = parse_scale(text);
+    if (!scale.ok()) return fail(scale.error());
+    spec.scales.push_back(*std::move(scale));
   }
   return spec;
 }
@@ -135,6 +140,20 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
       ->capture_default_str();
   app.add_option("--tensor-ranks", spec.tensor_ranks, "size of the tensor-parallel groups")
       ->capture_default_str();
+  app.add_option("--replicas", spec.replicas, "of each pipeline stage")->capture_default_str();
+  app.add_option("--bucket-cap", spec.bucket_cap_mb,
+                 "DDP: MiB, up to which `buckets` are gathered into one; 0 = each is one");
+  app.add_flag("!--no-overlap", spec.overlap, "DDP: gradients are reduced after backward");
+  app.add_option("--accumulate", spec.accumulate,
+                 "DDP: batches per update; gradients are reduced with the last one")
+      ->capture_default_str();
+  app.add_option("--dispatch-us", spec.dispatch_us,
+                 "GPU: the host's time for an operator, before its launch and after it")
+      ->capture_default_str();
+  app.add_option("--gap-us", spec.gap_us, "Python between phases")->capture_default_str();
+  app.add_flag("--free-input", spec.free_input, "batches are there, and nothing makes them late");
+  app.add_option("--scale", words.scales,
+                 "NAME=F: a phase, an operator or a kernel takes F times as long; may be repeated");
   app.add_option("--noise", spec.noise, "of an operator's length, relative")->capture_default_str();
   app.add_option("--rank-noise", spec.rank_noise, "of a rank's speed, relative")
       ->capture_default_str();
@@ -154,6 +173,8 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
   app.add_option("--threads", spec.threads, "that write traces")->capture_default_str();
   app.add_option("--bandwidth", spec.network.bandwidth_gb_s, "of a host's interface, GB/s");
   app.add_option("--latency-us", spec.network.latency_us, "between hosts");
+  app.add_option("--inside-bandwidth", spec.network.inside_bandwidth_gb_s, "within a host, GB/s");
+  app.add_option("--inside-latency-us", spec.network.inside_latency_us, "within a host");
   app.add_option("--spread-us", spec.network.spread_us, "of the ends of one collective")
       ->capture_default_str();
   app.add_option("--probe-interval", spec.probes.interval_s, "seconds between bursts of probes")
@@ -172,9 +193,12 @@ int run(int argc, char** argv) {
   Spec spec;
   Words words;
   bool lists = false;
+  bool only_length = false;
   std::string described;
   app.add_flag("--list", lists, "shapes, techniques, faults, hangs, losses, healthy kinds");
   app.add_option("--describe", described, "one of them");
+  app.add_flag("--step-length", only_length,
+               "writes nothing but the length of a step, ns: what another run would take");
   add_options(app, spec, words);
   try {
     app.parse(argc, argv);
@@ -183,9 +207,16 @@ int run(int argc, char** argv) {
   }
   if (lists) return list(), 0;
   if (!described.empty()) return describe(described);
-  if (words.out.empty()) return refuse({Code::kUsage, "-o RUN is missing", "see --help"});
+  if (words.out.empty() && !only_length)
+    return refuse({Code::kUsage, "-o RUN is missing", "see --help"});
   const Result<Spec> wanted = spec_from(spec, words);
   if (!wanted.ok()) return refuse(wanted.error());
+  if (only_length) {
+    const Result<int64_t> length = step_length(*wanted);
+    if (!length.ok()) return refuse(length.error());
+    fmt::print("{}\n", *length);
+    return 0;
+  }
   const Result<Truth> truth = generate(*wanted, words.out);
   if (!truth.ok()) return refuse(truth.error());
   fmt::print("{}: {} ranks, {} rows, {} per step\n", words.out, truth->ranks.size(),

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
 #include <map>
+#include <span>
+
+#include "synth/model/names.h"
 
 namespace dprof::synth {
 namespace {
@@ -133,6 +137,20 @@ Result<ClockSpec> parse_clock(std::string_view text) {
   return clock;
 }
 
+Result<ScaleSpec> parse_scale(std::string_view text) {
+  const size_t equals = text.rfind('=');
+  ScaleSpec scale{.name = std::string(text.substr(0, equals))};
+  const Result<double> factor =
+      number(equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1));
+  if (!factor.ok() || !(*factor >= 0))
+    return fail(Code::kUsage, fmt::format("{}: no factor", text), "forward=0.9, aten::mm=0.5");
+  const std::span<const std::string_view> phases = kPhaseWords;
+  if (std::ranges::find(phases, scale.name) == phases.end() && find_name(scale.name) < 0)
+    return fail(Code::kUsage, fmt::format("{}: no phase, operator or kernel", scale.name));
+  scale.factor = *factor;
+  return scale;
+}
+
 Status check(const Spec& spec) {
   const auto refuse = [](std::string what) { return fail(Code::kUsage, std::move(what)); };
   if (spec.ranks < 1 || spec.ranks > 100'000) return refuse("ranks: 1 to 100,000");
@@ -140,12 +158,23 @@ Status check(const Spec& spec) {
   if (spec.steps < 0) return refuse("steps: 0 or more");
   if (spec.buckets < 1 || spec.micro_steps < 1) return refuse("buckets, micro-steps: 1 or more");
   if (!(spec.step_ms > 0) || !(spec.noise >= 0)) return refuse("step-ms, noise: positive");
+  if (!(spec.dispatch_us >= 0) || !(spec.gap_us >= 0)) return refuse("dispatch, gap: 0 or more");
+  const bool ddp_only = spec.bucket_cap_mb != 0 || !spec.overlap || spec.accumulate != 1;
+  if (ddp_only && spec.technique != Technique::kDdp)
+    return refuse("bucket-cap, no-overlap, accumulate: only with --technique ddp");
+  if (!(spec.bucket_cap_mb >= 0) || spec.accumulate < 1)
+    return refuse("bucket-cap, accumulate: positive");
+  if (spec.replicas < 1 || spec.ranks % spec.replicas != 0)
+    return refuse("replicas: 1 or more, a divisor of the number of ranks");
+  if (spec.replicas > 1 && spec.technique != Technique::kPipeline)
+    return refuse("replicas: only with --technique pipeline");
+  if (spec.technique == Technique::kPipeline && spec.ranks / spec.replicas < 2)
+    return refuse("a pipeline needs 2 stages or more");
   const bool tensor = spec.technique == Technique::kTensorData;
   if (tensor && (spec.tensor_ranks < 2 || spec.ranks % spec.tensor_ranks != 0))
     return refuse("tensor-ranks: 2 or more, a divisor of the number of ranks");
-  const bool alone =
-      spec.technique == Technique::kPipeline || spec.technique == Technique::kParameterServer;
-  if (alone && spec.ranks < 2) return refuse("this technique needs 2 ranks or more");
+  if (spec.technique == Technique::kParameterServer && spec.ranks < 2)
+    return refuse("this technique needs 2 ranks or more");
   for (const ClockSpec& clock : spec.clocks) {
     if (clock.host < 0 || clock.host >= spec.hosts)
       return refuse(fmt::format("clock: no host {}", clock.host));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -47,6 +48,13 @@ struct FaultSpec {
   std::optional<int64_t> count;       // times in a step
   std::optional<int> other;           // a second rank
   std::optional<std::string> shape;   // persistent, transient, periodic, rotating
+};
+
+// What takes factor times as long on all ranks: a phase (forward, backward, optimizer), an operator
+// or a kernel, by its name.
+struct ScaleSpec {
+  std::string name;
+  double factor = 1;
 };
 
 // How a host's clock differs from true time. Trace times follow CLOCK_MONOTONIC_RAW.
@@ -103,13 +111,22 @@ struct Spec {
   double bytes_per_step = 0;   // 0 = the shape's default
   int micro_steps = 1;
   int tensor_ranks = 2;  // size of the tensor-parallel groups
+  int replicas = 1;      // of each pipeline stage
+  // DDP only.
+  double bucket_cap_mb = 0;  // MiB; `buckets` are gathered by DDP's rule; 0 = each is one
+  bool overlap = true;       // of reductions with backward; false: they are called after it
+  int accumulate = 1;        // batches per update; gradients are reduced with the last one
   // Operators (GPU: kernels) take that many times as long while a collective of the rank runs, and
   // GPU: transfers while most members compute.
   double contention = 1;
   double transfer_contention = 1;
   int64_t sync_every = 1;    // GPU: `loss.item()` at the end of each such step; 0 = never
   double hang_watch_s = 30;  // how long a hung job is left alone
-  std::string healthy;       // an awkward kind of healthy run, see the catalogue; "" = a plain one
+  double dispatch_us = 3;    // GPU: the host's, of an operator, before its launch and after it
+  double gap_us = 40;        // Python between phases
+  bool free_input = false;   // batches are there, and nothing makes them late
+  std::vector<ScaleSpec> scales;
+  std::string healthy;  // an awkward kind of healthy run, see the catalogue; "" = a plain one
 
   std::vector<FaultSpec> faults;
   std::vector<ClockSpec> clocks;
@@ -119,6 +136,8 @@ struct Spec {
   bool run_json = true;
 };
 
+inline constexpr std::string_view kPhaseWords[] = {"forward", "backward", "optimizer"};
+
 [[nodiscard]] std::string_view word_of(Shape shape);
 [[nodiscard]] std::string_view word_of(Technique technique);
 [[nodiscard]] std::string_view word_of(Marks marks);
@@ -126,6 +145,7 @@ struct Spec {
 // From the command line's words: "NAME:rank=3,ms=20", "host1:offset_ms=3000,ppm=20".
 Result<FaultSpec> parse_fault(std::string_view text);
 Result<ClockSpec> parse_clock(std::string_view text);
+Result<ScaleSpec> parse_scale(std::string_view text);  // "NAME=FACTOR"
 Result<Shape> parse_shape(std::string_view word);
 Result<Technique> parse_technique(std::string_view word);
 Result<Marks> parse_marks(std::string_view word);

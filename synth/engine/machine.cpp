@@ -30,6 +30,7 @@ void RankMachine::advance() {
     if (at_ == program_.instructions.size()) {
       program_.clear();
       at_ = 0;
+      ready_.clear();
       program_work_ = first_work_ + works_.size();
       if (!source_.program(setting_.rank, next_program_++, program_)) {
         finished_ = true;
@@ -114,6 +115,10 @@ bool RankMachine::execute(const Instruction& i) {
       pump();
       return true;
     }
+    case Do::kReady:
+      ready_.resize(std::max(ready_.size(), static_cast<size_t>(i.a) + 1));
+      ready_[static_cast<size_t>(i.a)] = last_gradient_;
+      return true;
     case Do::kStreamWait: {
       const Queue& from = queues_[static_cast<size_t>(i.b)];
       if (trail_ != nullptr) {
@@ -215,7 +220,9 @@ uint64_t RankMachine::new_work(const CollectiveCall& call, int64_t enqueue, int6
                              .sequence = made.sequence,
                              .group_sequence = made.nth,
                              .enqueue = enqueue,
-                             .ready = call.bucket >= 0 ? last_gradient_ : kNever,
+                             .ready = call.bucket < 0 ? kNever
+                                      : call.note < 0 ? last_gradient_
+                                                      : ready_[static_cast<size_t>(call.note)],
                              .correlation = correlation,
                              .program = next_program_ - 1,
                              .caller = thread_});

@@ -170,7 +170,8 @@ class RankMachine {
   uint64_t first_work_ = 0;
   uint64_t program_work_ = 0;  // first of this program
   std::optional<uint64_t> inline_work_;
-  int64_t last_gradient_ = 0;  // when the operator before ended
+  int64_t last_gradient_ = 0;   // when the operator before ended
+  std::vector<int64_t> ready_;  // of this program, by note
   int64_t last_kernel_begin_ = 0;
   int64_t last_kernel_end_ = 0;
   std::deque<int64_t> events_;

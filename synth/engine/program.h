@@ -43,6 +43,7 @@ enum class Do : uint8_t {
   kWaitWork,    // until the a-th call of this program has ended
   kSyncQueue,   // until queue a is empty
   kRecord,      // an event, in queue a
+  kReady,       // the gradients are there of the call with note a
   kStreamWait,  // queue a waits for the last event that queue b recorded
   kLoad,        // the next batch, which a worker makes in b; ns of fetching after it is there
   kMemory,      // memory[a]
@@ -79,6 +80,7 @@ struct CollectiveCall {
   int peer = -1;
   bool any_source = false;
   int bucket = -1;
+  int note = -1;  // of kReady; < 0: its gradients are there when it is called
   int queue = kFirstCommQueue;
   double slow = 1;     // times as long, because the network is bad
   bool never = false;  // because the network stands still

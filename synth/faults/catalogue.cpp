@@ -33,6 +33,10 @@ constexpr FaultKind kCatalogue[] = {
     {"gc-pauses", Family::kFault,
      "Every rank's host stops for ms in forward, each in steps of its own, without a trace of why.",
      "gc", 200, 1, "ms, probability"},
+    {"gc-collects", Family::kFault,
+     "Every rank collects garbage for ms in forward in one of `every` steps, and a range `gc.collect` says so: "
+     "each in a step of its own, or with shape=periodic all in the same.",
+     "gc", 200, 1, "ms, every"},
     {"item-sync", Family::kFault,
      "`.item()` in forward, count times a step, and Python for ms before the next launch: the device runs dry.",
      "synchronisation", 0.5, 1, "count, ms", true},

@@ -12,6 +12,7 @@ namespace dprof::synth {
 namespace {
 
 constexpr int64_t kCheckpointEvery = 10;
+constexpr int64_t kCollectEvery = 10;
 
 int64_t ns_of(double ms) { return std::llround(ms * 1e6); }
 
@@ -61,7 +62,8 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
   const Result<Pattern> pattern = pattern_of(asked);
   if (!pattern.ok()) return fail(pattern.error());
   const bool hangs = fault.kind->family == Family::kHang;
-  fault.pattern = asked.name == "gc-pauses" ? Pattern::kRotating : *pattern;
+  const bool all_ranks = asked.name == "gc-pauses" || (asked.name == "gc-collects" && !asked.shape);
+  fault.pattern = all_ranks ? Pattern::kRotating : *pattern;
   fault.rank = asked.rank.value_or(asked.name == "rank0-work" ? 0 : std::min(1, spec.ranks - 1));
   fault.other = asked.other.value_or(asked.name == "hang-two-culprits"
                                          ? spec.ranks / 2 + fault.rank % std::max(1, spec.ranks / 2)
@@ -73,7 +75,8 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
   fault.from = asked.from.value_or(late && asked.name != "drop" ? spec.steps / 2 : 0);
   fault.to = asked.to.value_or(hangs ? fault.from + 1 : INT64_MAX);
   fault.every =
-      std::max<int64_t>(1, asked.every.value_or(asked.name == "checkpoint" ? kCheckpointEvery
+      std::max<int64_t>(1, asked.every.value_or(asked.name == "checkpoint"    ? kCheckpointEvery
+                                                : asked.name == "gc-collects" ? kCollectEvery
                                                 : fault.pattern == Pattern::kPeriodic ? 5
                                                                                       : 1));
   const bool random = fault.pattern == Pattern::kTransient || asked.name == "gc-pauses";
@@ -103,12 +106,17 @@ std::string_view word_of(Pattern pattern) {
 }
 
 bool Fault::at_work(uint64_t seed, int64_t step) const {
-  if (step < from || step >= to || (step - from) % every != 0) return false;
+  if (step < from || step >= to) return false;
+  if (!takes_turns() && (step - from) % every != 0) return false;
   return pattern != Pattern::kTransient || uniform(key_of(seed, 71, step, rank)) < probability;
 }
 
 int Fault::rank_in(int64_t step, int ranks) const {
   return pattern == Pattern::kRotating ? static_cast<int>(step % ranks) : rank;
+}
+
+bool Fault::takes_turns() const {
+  return kind->name == "gc-collects" && pattern == Pattern::kRotating;
 }
 
 Result<FaultPlan> FaultPlan::make(const Spec& spec) {
@@ -164,8 +172,10 @@ double FaultPlan::speed(int rank) const {
   double factor = 1 + spec_.rank_noise * normal(key_of(spec_.seed, 41, rank));
   if (spec_.healthy == "noisy-hosts")
     factor *= 1 + 0.01 * normal(key_of(spec_.seed, 42, host_of(spec_, rank)));
-  if (spec_.healthy == "unequal-stages")
-    factor *= rank + 1 == spec_.ranks ? 1.08 : rank % 2 == 1 ? 0.97 : 1;
+  if (spec_.healthy == "unequal-stages") {
+    const int stage = rank / spec_.replicas;
+    factor *= stage + 1 == spec_.ranks / spec_.replicas ? 1.08 : stage % 2 == 1 ? 0.97 : 1;
+  }
   return factor;
 }
 
@@ -194,8 +204,17 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
     if (uniform(key_of(spec_.seed, 72, rank, step)) < fault.probability) e.forward_gc_ns += ns;
     return;
   }
+  if (name == "gc-collects") {
+    const int64_t turn = fault.takes_turns() ? rank * fault.every / spec_.ranks : 0;
+    if ((step - fault.from) % fault.every == turn) e.told_gc_ns += ns;
+    return;
+  }
+  const bool of_stage = name == "stage-imbalance";
   const bool of_host = name == "slow-rank" && fault.host >= 0;
-  if (of_host ? host_of(spec_, rank) != fault.host : fault.rank_in(step, spec_.ranks) != rank)
+  const int culprit = fault.rank_in(step, spec_.ranks);
+  if (of_host    ? host_of(spec_, rank) != fault.host
+      : of_stage ? culprit / spec_.replicas != rank / spec_.replicas
+                 : culprit != rank)
     return;
   if (name == "slow-forward") e.forward_op_ns += ns;
   if (name == "slow-backward") e.backward_op_ns += ns;

@@ -79,6 +79,8 @@ struct Fault {
   // Whether it is at work in a step, and on which rank (-1 = on none of them in particular).
   [[nodiscard]] bool at_work(uint64_t seed, int64_t step) const;
   [[nodiscard]] int rank_in(int64_t step, int ranks) const;
+  // Of a fault of all ranks that comes to each of them in a step of its own out of `every`.
+  [[nodiscard]] bool takes_turns() const;
 };
 
 class FaultPlan {

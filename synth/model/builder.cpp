@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "synth/random.h"
 
@@ -12,11 +13,11 @@ namespace {
 
 using schema::RangeCategory;
 
-constexpr int64_t kGapNs = 40'000;
-constexpr int64_t kDispatchNs = 3'000;  // of an operator, before and after its launch
-constexpr double kHostShare = 0.02;     // of an operator's length, between operators
-constexpr double kBatchShare = 0.5;     // of a step, that a loader's worker needs for a batch
-constexpr double kNoisy = 0.05;         // of operators on noisy hosts
+constexpr int64_t kCopyDispatchNs = 3'000;
+constexpr uint64_t kFaultDraws = 1 << 20;  // beyond what a step's own operators draw
+constexpr double kHostShare = 0.02;        // of an operator's length, between operators
+constexpr double kBatchShare = 0.5;        // of a step, that a loader's worker needs for a batch
+constexpr double kNoisy = 0.05;            // of operators on noisy hosts
 constexpr int64_t kBatchBytes = 19'267'584;
 constexpr double kElementwiseShare = 0.25;  // of a usual kernel's length
 
@@ -112,11 +113,26 @@ StepBuilder::StepBuilder(const Spec& spec, const FaultPlan& plan, int rank, int6
       autograd_(step * 4096) {
   speed_ *= std::max(0.2, 1 + spec.step_noise * normal(key_of(key_, 5)));
   if (step >= 0) effects_ = plan.effects(rank, step);
+  for (const ScaleSpec& scale : spec.scales) {
+    const auto* const phase = std::ranges::find(kPhaseWords, scale.name);
+    if (phase != std::end(kPhaseWords)) {
+      phase_scales_[static_cast<size_t>(phase - std::begin(kPhaseWords))] *= scale.factor;
+    } else {
+      scales_[find_name(scale.name)] = scale.factor;
+    }
+  }
+}
+
+double StepBuilder::scale(int32_t named) const {
+  const auto found = scales_.find(named);
+  return found == scales_.end() ? 1 : found->second;
 }
 
 double StepBuilder::factor(Busy phase, uint64_t which) const {
   const double noise = spec_.healthy == "noisy-hosts" ? std::max(kNoisy, spec_.noise) : spec_.noise;
   double f = speed_ * std::max(0.2, 1 + noise * normal(key_of(key_, which)));
+  if (static_cast<size_t>(phase) < phase_scales_.size())
+    f *= phase_scales_[static_cast<size_t>(phase)];
   f *= gpu() ? effects_.kernel_factor : effects_.host_factor;
   if (phase == Busy::kForward || phase == Busy::kBackward)
     f *= effects_.batch_factor * effects_.work_factor;
@@ -160,7 +176,7 @@ void StepBuilder::end(PhaseNames names) {
   if (which >= 0) add({.what = Do::kEnd});
 }
 
-void StepBuilder::gap() { host(Busy::kHost, kGapNs); }
+void StepBuilder::gap() { host(Busy::kHost, std::llround(spec_.gap_us * 1e3)); }
 
 void StepBuilder::host(Busy busy, int64_t ns) {
   if (ns > 0) add({.what = Do::kBusy, .busy = busy, .ns = ns});
@@ -200,15 +216,23 @@ void StepBuilder::ops(Busy phase, double ns, int64_t count) {
   }
 }
 
+// Draws of their own: the other operators are as long as they are without the fault.
+void StepBuilder::fault_ops(Busy phase, int64_t ns) {
+  const uint64_t drawn = std::exchange(drawn_, kFaultDraws * (1 + static_cast<uint64_t>(phase)));
+  ops(phase, static_cast<double>(ns), 2);
+  drawn_ = drawn;
+}
+
 void StepBuilder::host_op(Busy phase, int32_t outer, int32_t inner, double ns) {
   const auto category = static_cast<uint8_t>(phase == Busy::kBackward ? RangeCategory::kAutograd
                                                                       : RangeCategory::kOp);
+  ns *= scale(outer);
   const auto head = std::llround(ns * 0.05);
   const int64_t sequence = phase == Busy::kBackward || phase == Busy::kForward ? autograd_++ : -1;
   add({.what = Do::kBegin, .category = category, .name = outer, .a = sequence});
   host(phase, head);
   add({.what = Do::kBegin, .category = static_cast<uint8_t>(RangeCategory::kOp), .name = inner});
-  host(phase, std::llround(ns) - 2 * head);
+  host(phase, std::llround(static_cast<double>(std::llround(ns) - 2 * head) * scale(inner)));
   add({.what = Do::kEnd});
   host(phase, head);
   add({.what = Do::kEnd});
@@ -221,7 +245,8 @@ void StepBuilder::host_op(Busy phase, int32_t outer, int32_t inner, double ns) {
 void StepBuilder::device_op(Busy phase, int32_t outer, int32_t kernel, double ns) {
   const auto category = static_cast<uint8_t>(phase == Busy::kBackward ? RangeCategory::kAutograd
                                                                       : RangeCategory::kOp);
-  const auto dispatch = std::llround(kDispatchNs * effects_.host_factor);
+  ns *= scale(outer) * scale(kernel);
+  const auto dispatch = std::llround(spec_.dispatch_us * 1e3 * effects_.host_factor);
   const int64_t sequence = phase == Busy::kBackward || phase == Busy::kForward ? autograd_++ : -1;
   add({.what = Do::kBegin, .category = category, .name = outer, .a = sequence});
   host(Busy::kHost, dispatch);
@@ -237,7 +262,8 @@ void StepBuilder::device_op(Busy phase, int32_t outer, int32_t kernel, double ns
 
 // Two workers that need half a step for a batch keep up.
 void StepBuilder::load(int64_t ns) {
-  const double cost = spec_.step_ms * 1e6 * kBatchShare * effects_.batch_cost;
+  const double cost =
+      spec_.free_input ? 0 : spec_.step_ms * 1e6 * kBatchShare * effects_.batch_cost;
   add({.what = Do::kLoad, .busy = Busy::kInput, .ns = ns, .b = std::llround(cost)});
 }
 
@@ -246,7 +272,7 @@ void StepBuilder::copy(schema::GpuActivityKind kind, int64_t bytes) {
   add({.what = Do::kBegin,
        .category = static_cast<uint8_t>(RangeCategory::kOp),
        .name = name("aten::copy_")});
-  host(Busy::kHost, kDispatchNs);
+  host(Busy::kHost, kCopyDispatchNs);
   add({.what = Do::kLaunch,
        .busy = Busy::kOther,
        .name = to_device ? name("Memcpy HtoD") : name("Memcpy DtoH"),
@@ -332,8 +358,9 @@ void StepBuilder::item() {
 void StepBuilder::input() {
   begin(kInputPhase);
   const double base = spec_.step_ms * 1e6 * 0.02;
-  load(effects_.hang == HangAct::kDataStall
-           ? kNever
+  load(effects_.hang == HangAct::kDataStall ? kNever
+       : spec_.free_input
+           ? 0
            : std::llround(base * std::max(0.2, 1 + 4 * spec_.noise * normal(key_of(key_, 3)))) +
                  effects_.loader_ns);
   end(kInputPhase);
@@ -350,8 +377,7 @@ void StepBuilder::forward(double ns, int64_t count) {
   host(Busy::kGc, effects_.forward_gc_ns);
   if (effects_.told_gc_ns > 0)
     range(name("gc.collect"), RangeCategory::kUser, Busy::kGc, effects_.told_gc_ns);
-  if (effects_.forward_op_ns > 0)
-    ops(Busy::kForward, static_cast<double>(effects_.forward_op_ns), 2);
+  fault_ops(Busy::kForward, effects_.forward_op_ns);
   for (int64_t i = 0; i < effects_.churns; ++i) {
     range(i % 2 == 0 ? name("cudaFree") : name("cudaMalloc"), RangeCategory::kApi, Busy::kAllocator,
           effects_.churn_ns);
@@ -394,15 +420,13 @@ void StepBuilder::before_backward() {
       break;
   }
   host(Busy::kHost, effects_.backward_host_ns);
-  if (effects_.backward_op_ns > 0)
-    ops(Busy::kBackward, static_cast<double>(effects_.backward_op_ns), 2);
+  fault_ops(Busy::kBackward, effects_.backward_op_ns);
 }
 
 void StepBuilder::optimizer(double ns, int64_t count) {
   begin(kOptimizerPhase);
   ops(Busy::kOptimizer, ns, count);
-  if (effects_.optimizer_op_ns > 0)
-    ops(Busy::kOptimizer, static_cast<double>(effects_.optimizer_op_ns), 2);
+  fault_ops(Busy::kOptimizer, effects_.optimizer_op_ns);
   end(kOptimizerPhase);
 }
 

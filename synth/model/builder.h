@@ -3,7 +3,9 @@
 // same words make host operators (CPU shape) or launches and kernels (GPU shape).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 
 #include "schema/generated/rows.h"
@@ -51,6 +53,7 @@ class StepBuilder {
   void load(int64_t ns);
   void copy(schema::GpuActivityKind kind, int64_t bytes);
 
+  void ready(int note) { add({.what = Do::kReady, .a = note}); }  // of gradients reduced later
   // Asynchronous; the number of the call within this program.
   int64_t collective(CollectiveCall call);
   void wait(int64_t call);  // of the host on CPUs, of the compute stream on GPUs
@@ -72,6 +75,8 @@ class StepBuilder {
  private:
   void distort(CollectiveCall& call) const;
   [[nodiscard]] double factor(Busy phase, uint64_t which) const;
+  [[nodiscard]] double scale(int32_t named) const;
+  void fault_ops(Busy phase, int64_t ns);
   void host_op(Busy phase, int32_t outer, int32_t inner, double ns);
   void device_op(Busy phase, int32_t outer, int32_t kernel, double ns);
 
@@ -81,7 +86,9 @@ class StepBuilder {
   int64_t step_;
   Program& out_;
   Effects effects_;
-  double speed_;  // in this step
+  std::array<double, 3> phase_scales_{1, 1, 1};
+  std::map<int32_t, double> scales_;  // by name
+  double speed_;                      // in this step
   uint64_t key_;
   uint64_t drawn_ = 0;
   int64_t autograd_ = 0;

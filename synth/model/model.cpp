@@ -107,6 +107,20 @@ void Model::make_groups() {
       add_group(fmt::format("data_{}", index), std::move(members));
     }
   }
+  if (spec_.replicas > 1) {
+    const int r = spec_.replicas;
+    first_pipe_group_ = static_cast<int>(groups_.size());
+    for (int replica = 0; replica < r; ++replica) {
+      std::vector<int> members;
+      for (int rank = replica; rank < spec_.ranks; rank += r) members.push_back(rank);
+      add_group(fmt::format("pipeline_{}", replica), std::move(members));
+    }
+    first_stage_group_ = static_cast<int>(groups_.size());
+    for (int first = 0; first < spec_.ranks; first += r) {
+      add_group(fmt::format("stage_{}", first / r),
+                {world.begin() + first, world.begin() + first + r});
+    }
+  }
   const Fault* hang = plan_.hang();
   if (hang == nullptr) return;
   const std::string_view what = hang->kind->name;
@@ -150,6 +164,12 @@ void Model::make_sizes() {
 
 int Model::tensor_group(int rank) const { return first_tensor_group_ + rank / spec_.tensor_ranks; }
 int Model::data_group(int rank) const { return first_data_group_ + rank % spec_.tensor_ranks; }
+int Model::pipe_group(int rank) const {
+  return first_pipe_group_ < 0 ? kWorldGroup : first_pipe_group_ + rank % spec_.replicas;
+}
+int Model::stage_group(int rank) const {
+  return first_stage_group_ < 0 ? -1 : first_stage_group_ + stage(rank);
+}
 int Model::half_group(int rank) const {
   if (first_half_group_ < 0) return -1;
   return first_half_group_ + (rank < spec_.ranks / 2 ? 0 : 1);

@@ -44,6 +44,11 @@ class Model : public ProgramSource {
   // Groups by what they are for; -1: none.
   [[nodiscard]] int tensor_group(int rank) const;
   [[nodiscard]] int data_group(int rank) const;
+  // Of a pipeline: the stages of one replica, and the replicas of one stage.
+  [[nodiscard]] int pipe_group(int rank) const;
+  [[nodiscard]] int stage_group(int rank) const;
+  [[nodiscard]] int stages() const { return spec_.ranks / spec_.replicas; }
+  [[nodiscard]] int stage(int rank) const { return rank / spec_.replicas; }
   [[nodiscard]] int pair_group() const { return pair_group_; }
   [[nodiscard]] int rest_group() const { return rest_group_; }
   [[nodiscard]] int half_group(int rank) const;
@@ -66,6 +71,7 @@ class Model : public ProgramSource {
   std::vector<Group> groups_;
   std::vector<std::vector<int>> group_hosts_;
   int first_tensor_group_ = -1, first_data_group_ = -1;
+  int first_pipe_group_ = -1, first_stage_group_ = -1;
   int pair_group_ = -1, rest_group_ = -1, first_half_group_ = -1;
 };
 

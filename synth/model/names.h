@@ -95,10 +95,16 @@ inline constexpr std::string_view kNames[] = {
     "gloo worker",
 };
 
-[[nodiscard]] consteval int32_t name(std::string_view text) {
+// -1: none of them.
+[[nodiscard]] constexpr int32_t find_name(std::string_view text) {
   for (size_t i = 0; i < sizeof(kNames) / sizeof(kNames[0]); ++i) {
     if (kNames[i] == text) return static_cast<int32_t>(i);
   }
+  return -1;
+}
+
+[[nodiscard]] consteval int32_t name(std::string_view text) {
+  if (const int32_t found = find_name(text); found >= 0) return found;
   return kNames[SIZE_MAX].empty() ? 0 : 1;  // not in kNames: does not compile
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // DistributedDataParallel: buckets are reduced in order while backward goes on.
+#include <algorithm>
+
 #include "synth/model/model.h"
 
 namespace dprof::synth {
 namespace {
 
+constexpr double kMiB = 1 << 20;
 constexpr int64_t kBucketActivationBytes = 8'388'608;  // that a bucket's layers keep for backward
 
 // What forward keeps for backward, by the buckets whose layers need it.
@@ -17,11 +20,53 @@ void keep_activations(StepBuilder& b, const Model& model, int64_t micro_step) {
   }
 }
 
+// Buckets of one backward, made of layers in their order: one is closed as soon as it has reached
+// its limit, which for the first is 1 MiB at most.
+class Reducer {
+ public:
+  Reducer(StepBuilder& b, const Model& model, int64_t step) : b_(b), model_(model), step_(step) {}
+
+  void add(size_t layer) {
+    bytes_ += model_.sizes().bucket_bytes[layer];
+    const double cap = model_.spec().bucket_cap_mb;
+    const double limit = (next_ == 0 ? std::min(1.0, cap) : cap) * kMiB;
+    if (static_cast<double>(bytes_) < limit && layer + 1 < model_.sizes().bucket_bytes.size())
+      return;
+    const CollectiveCall call{.group = kWorldGroup,
+                              .bytes = bytes_,
+                              .bucket = next_,
+                              .note = model_.spec().overlap ? -1 : next_,
+                              .slow = model_.slow(kWorldGroup, step_)};
+    if (model_.spec().overlap) {
+      calls_.push_back(b_.collective(call));
+    } else {
+      b_.ready(next_);
+      later_.push_back(call);
+    }
+    ++next_;
+    bytes_ = 0;
+  }
+
+  void finish() {
+    for (const CollectiveCall& call : later_) calls_.push_back(b_.collective(call));
+    for (const int64_t call : calls_) b_.wait(call);
+  }
+
+ private:
+  StepBuilder& b_;
+  const Model& model_;
+  int64_t step_;
+  int next_ = 0;
+  int64_t bytes_ = 0;
+  std::vector<CollectiveCall> later_;
+  std::vector<int64_t> calls_;
+};
+
 void backward(StepBuilder& b, const Model& model, int64_t step, int64_t micro_step, bool reduces) {
   const Sizes& sizes = model.sizes();
   const auto buckets = static_cast<int64_t>(sizes.bucket_bytes.size());
   const auto parts = static_cast<double>(buckets * model.spec().micro_steps);
-  std::vector<int64_t> calls;
+  Reducer reducer(b, model, step);
   b.begin(kBackwardPhase);
   if (b.gpu()) b.thread(kAutogradThread);
   if (reduces) b.before_backward();
@@ -32,13 +77,9 @@ void backward(StepBuilder& b, const Model& model, int64_t step, int64_t micro_st
     done = upto;
     b.memory(false, activation_block(micro_step, buckets - 1 - i), 0,
              schema::MemoryCategory::kActivation);
-    if (!reduces) continue;
-    calls.push_back(b.collective({.group = kWorldGroup,
-                                  .bytes = sizes.bucket_bytes[static_cast<size_t>(i)],
-                                  .bucket = static_cast<int>(i),
-                                  .slow = model.slow(kWorldGroup, step)}));
+    if (reduces) reducer.add(static_cast<size_t>(i));
   }
-  for (const int64_t call : calls) b.wait(call);
+  reducer.finish();
   if (b.gpu()) {
     b.thread(kMainThread);
   } else if (reduces) {
@@ -53,15 +94,16 @@ void backward(StepBuilder& b, const Model& model, int64_t step, int64_t micro_st
 void ddp_step(StepBuilder& b, const Model& model, int rank, int64_t step) {
   const Spec& spec = model.spec();
   const Sizes& sizes = model.sizes();
+  const int micro_steps = spec.micro_steps * spec.accumulate;
   b.begin_step();
-  b.input();
-  for (int micro = 0; micro < spec.micro_steps; ++micro) {
-    if (spec.micro_steps > 1) b.begin(name("micro_step"));
+  for (int micro = 0; micro < micro_steps; ++micro) {
+    if (micro % spec.micro_steps == 0) b.input();
+    if (micro_steps > 1) b.begin(name("micro_step"));
     b.forward(sizes.forward_ns / spec.micro_steps, sizes.forward_ops);
-    const int64_t number = step * spec.micro_steps + micro;
+    const int64_t number = step * micro_steps + micro;
     keep_activations(b, model, number);
-    backward(b, model, step, number, micro + 1 == spec.micro_steps);
-    if (spec.micro_steps > 1) b.end(name("micro_step"));
+    backward(b, model, step, number, micro + 1 == micro_steps);
+    if (micro_steps > 1) b.end(name("micro_step"));
     b.gap();
   }
   b.optimizer(sizes.optimizer_ns, sizes.optimizer_ops);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline of one stage per rank, one forward and one backward by turns (1F1B). Activations go to
-// the next stage, gradients to the one before; sends do not wait.
+// A pipeline, each stage on one rank or on several replicas: one forward and one backward by turns
+// (1F1B). Activations go to the next stage, gradients to the one before; sends do not wait.
 #include <algorithm>
 
 #include "synth/model/model.h"
@@ -22,13 +22,14 @@ class PipelineStep {
         model_(model),
         sizes_(model.sizes()),
         rank_(rank),
+        stage_(model.stage(rank)),
         step_(step),
-        stages_(model.spec().ranks) {
+        stages_(model.stages()) {
     batches_ = model.spec().micro_steps > 1 ? model.spec().micro_steps : kMicroBatches;
   }
 
   void run() {
-    const int ahead = std::min(stages_ - rank_ - 1, batches_);
+    const int ahead = std::min(stages_ - stage_ - 1, batches_);
     for (int i = 0; i < ahead; ++i) forward();
     for (int i = 0; i < batches_ - ahead; ++i) {
       forward();
@@ -41,7 +42,7 @@ class PipelineStep {
  private:
   void forward() {
     const bool first = forwards_++ == 0;
-    if (rank_ > 0) receive(rank_ - 1, 3);
+    if (stage_ > 0) receive(stage_ - 1, 3);
     if (first) {
       b_.forward(share(sizes_.forward_ns), count(sizes_.forward_ops));
     } else {
@@ -49,49 +50,55 @@ class PipelineStep {
       b_.ops(Busy::kForward, share(sizes_.forward_ns), count(sizes_.forward_ops));
       b_.end(name("stage_forward"));
     }
-    if (rank_ + 1 < stages_) send(rank_ + 1, kForwardQueue);
+    if (stage_ + 1 < stages_) send(stage_ + 1, kForwardQueue);
   }
 
   void backward() {
     const bool first = backwards_++ == 0;
-    if (rank_ + 1 < stages_) receive(rank_ + 1, 3);
+    if (stage_ + 1 < stages_) receive(stage_ + 1, 3);
     b_.begin(name("stage_backward"));
     if (b_.gpu()) b_.thread(kAutogradThread);
     if (first) b_.before_backward();
     b_.ops(Busy::kBackward, share(sizes_.backward_ns), count(sizes_.backward_ops));
     if (b_.gpu()) b_.thread(kMainThread);
     b_.end(name("stage_backward"));
-    if (rank_ > 0) send(rank_ - 1, kBackwardQueue);
+    if (stage_ > 0) send(stage_ - 1, kBackwardQueue);
   }
 
   [[nodiscard]] double share(double ns) const { return ns / batches_; }
   [[nodiscard]] int64_t count(int64_t ops) const { return std::max<int64_t>(1, ops / batches_); }
 
   void send(int to, int queue) {
-    sends_.push_back(b_.collective({.group = kWorldGroup,
+    sends_.push_back(b_.collective({.group = model_.pipe_group(rank_),
                                     .function = Function::kSend,
                                     .bytes = kStageActivationBytes,
                                     .peer = to,
                                     .queue = queue,
-                                    .slow = model_.slow_message(rank_, to, step_)}));
+                                    .slow = slow(to)}));
   }
 
   // On a device the compute stream waits, on a CPU the thread.
   void receive(int from, int queue) {
-    const CollectiveCall call{.group = kWorldGroup,
+    const CollectiveCall call{.group = model_.pipe_group(rank_),
                               .function = Function::kRecv,
                               .bytes = kStageActivationBytes,
                               .peer = from,
                               .queue = b_.gpu() ? queue : kInline,
-                              .slow = model_.slow_message(from, rank_, step_)};
+                              .slow = slow(from)};
     const int64_t number = b_.collective(call);
     if (b_.gpu()) b_.wait(number);
+  }
+
+  // Of messages to and from that stage of the same replica.
+  [[nodiscard]] double slow(int stage) const {
+    return model_.slow_message(rank_, rank_ + (stage - stage_) * model_.spec().replicas, step_);
   }
 
   StepBuilder& b_;
   const Model& model_;
   const Sizes& sizes_;
   int rank_;
+  int stage_;
   int64_t step_;
   int stages_;
   int batches_ = 0;
@@ -100,13 +107,25 @@ class PipelineStep {
   std::vector<int64_t> sends_;
 };
 
+// Across the replicas of a stage, which has its share of the parameters.
+void reduce_gradients(StepBuilder& b, const Model& model, int rank, int64_t step) {
+  const int group = model.stage_group(rank);
+  std::vector<int64_t> calls;
+  for (const int64_t bytes : model.sizes().bucket_bytes) {
+    calls.push_back(b.collective(
+        {.group = group, .bytes = bytes / model.stages(), .slow = model.slow(group, step)}));
+  }
+  for (const int64_t call : calls) b.wait(call);
+}
+
 }  // namespace
 
 void pipeline_step(StepBuilder& b, const Model& model, int rank, int64_t step) {
   const Spec& spec = model.spec();
   b.begin_step();
-  if (rank == 0) b.input();
+  if (model.stage(rank) == 0) b.input();
   PipelineStep(b, model, rank, step).run();
+  if (spec.replicas > 1) reduce_gradients(b, model, rank, step);
   b.gap();
   // The norm of all gradients: here the stages meet.
   b.begin(name("metrics"));
