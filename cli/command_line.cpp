@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <vector>
 
 #include "cli/subcommand.h"
 
@@ -31,16 +32,15 @@ int fail_usage(const std::string& what, const std::string& hint, Console& consol
   return code_of(ExitCode::kUsage);
 }
 
-}  // namespace
-
-namespace {
-
 int run_parsed(int argc, const char* const* argv, Console& console) {
   CLI::App app(kAbout, "dprof");
   app.footer(kFooter);
   app.set_version_flag("--version", "dprof " DPROF_VERSION);
   app.require_subcommand(0, 1);
-  const std::vector<std::unique_ptr<Subcommand>> verbs = all_subcommands();
+  std::vector<std::unique_ptr<Subcommand>> verbs;
+#define DPROF_MAKE(verb) verbs.push_back(make_##verb());
+  DPROF_VERBS(DPROF_MAKE)
+#undef DPROF_MAKE
   std::map<const CLI::App*, Subcommand*> by_app;
   for (const std::unique_ptr<Subcommand>& verb : verbs) {
     CLI::App* part = app.add_subcommand(std::string(verb->name()), std::string(verb->summary()));

@@ -23,7 +23,6 @@ class Console {
   void message(std::string_view line);      // to stderr: "dprof: LINE"
   void error(const Error& error);           // "dprof: WHAT", then "hint: …"
 
-  [[nodiscard]] bool out_is_terminal() const { return out_is_terminal_; }
   [[nodiscard]] bool error_is_terminal() const { return error_is_terminal_; }
   // A terminal, and NO_COLOR is not set.
   [[nodiscard]] bool colour() const { return colour_; }

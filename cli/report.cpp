@@ -129,7 +129,7 @@ class Report final : public Subcommand {
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);
-    const Result<analyzer::Analysis> analysis =
+    Result<analyzer::Analysis> analysis =
         analyzer::analyze(*run, options, [&](std::string_view stage, double share) {
           progress.show(stage, share);
           return true;

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "base/exit_code.h"
 #include "base/result.h"
@@ -28,16 +27,13 @@ class Subcommand {
   virtual Result<int> run(Console& console) = 0;
 };
 
-// In the order of `dprof --help`.
-std::vector<std::unique_ptr<Subcommand>> all_subcommands();
+// The verbs, in the order of `dprof --help`. Each is the file of its name, which defines its maker.
+#define DPROF_VERBS(each) \
+  each(record) each(report) each(import) each(gui) each(recover) each(doctor) each(ctl)
 
-std::unique_ptr<Subcommand> make_record();
-std::unique_ptr<Subcommand> make_report();
-std::unique_ptr<Subcommand> make_import();
-std::unique_ptr<Subcommand> make_gui();
-std::unique_ptr<Subcommand> make_recover();
-std::unique_ptr<Subcommand> make_doctor();
-std::unique_ptr<Subcommand> make_ctl();
+#define DPROF_DECLARE_MAKER(verb) std::unique_ptr<Subcommand> make_##verb();
+DPROF_VERBS(DPROF_DECLARE_MAKER)
+#undef DPROF_DECLARE_MAKER
 
 [[nodiscard]] constexpr int code_of(ExitCode code) { return static_cast<int>(code); }
 

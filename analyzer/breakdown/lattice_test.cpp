@@ -356,10 +356,6 @@ TEST(OwnClockTest, StandsStillWhileHeldUp) {
   EXPECT_EQ(clock.at({30}), 20);
   EXPECT_EQ(clock.at({50}), 30);
   EXPECT_EQ(clock.at({100}), 70);
-  EXPECT_EQ(clock.first_stop({0}, {100}), TraceNs{20});
-  EXPECT_EQ(clock.first_stop({25}, {100}), TraceNs{25});
-  EXPECT_EQ(clock.first_stop({40}, {60}), std::nullopt);
-  EXPECT_EQ(clock.first_stop({41}, {61}), TraceNs{60});
 }
 
 }  // namespace

@@ -66,10 +66,4 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
 OwnClock::OwnClock(std::span<const LatticePiece> pieces)
     : stops_(stops_of(pieces)), begin_(pieces.empty() ? TraceNs{} : pieces.front().span.begin) {}
 
-std::optional<TraceNs> OwnClock::first_stop(TraceNs from, TraceNs to) const {
-  const auto next = std::ranges::upper_bound(stops(), from, {}, &Interval::end);
-  if (next == stops().end() || next->begin >= to) return std::nullopt;
-  return std::max(next->begin, from);
-}
-
 }  // namespace dprof::analyzer

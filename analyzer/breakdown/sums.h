@@ -39,8 +39,6 @@ class OwnClock {
 
   // Own work from the first piece until `time`. O(log n).
   [[nodiscard]] int64_t at(TraceNs time) const { return (time - begin_).ns - stops_.before(time); }
-  // The first moment in [from, to) at which the rank is held up; nullopt = none.
-  [[nodiscard]] std::optional<TraceNs> first_stop(TraceNs from, TraceNs to) const;
   [[nodiscard]] const IntervalSet& stops() const { return stops_.set(); }
 
  private:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/digest/attribution.h"
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace dprof::analyzer {
 namespace {
@@ -132,26 +134,6 @@ int32_t LaunchIndex::find(int64_t correlation) const {
       return slots_[slot];
   }
   return kNoRange;
-}
-
-std::vector<int32_t> forward_of(std::span<const SequencedOp> ops) {
-  std::vector<uint32_t> order(ops.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](uint32_t o) {
-    return std::tuple(ops[o].sequence, ops[o].begin, !ops[o].backward);
-  });
-  std::vector<int32_t> forward(ops.size(), kNoRange);
-  int32_t last = kNoRange;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const uint32_t o = order[i];
-    if (i == 0 || ops[o].sequence != ops[order[i - 1]].sequence) last = kNoRange;
-    if (ops[o].backward) {
-      forward[o] = last;
-    } else {
-      last = static_cast<int32_t>(o);
-    }
-  }
-  return forward;
 }
 
 }  // namespace dprof::analyzer

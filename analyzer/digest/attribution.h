@@ -4,15 +4,12 @@
 //
 // An activity is joined to its launch call by correlation (LaunchIndex), the call to the innermost
 // range that is open on its thread (attribute), and from there the chain goes up by parent ids.
-// Ranges that are not tied to a thread label moments (for_each_label) and are never parents.
 //
 // Threading  pure functions.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -68,40 +65,6 @@ class LaunchIndex {
   std::vector<int32_t> slots_;  // a power of two, at most half full
   int shift_ = 63;
 };
-
-// An operator, or a node of the autograd graph, with its sequence number.
-struct SequencedOp {
-  int64_t sequence = 0;
-  TraceNs begin;
-  bool backward = false;
-};
-
-// For each node the forward operator that made it: of those with its sequence number that begin
-// before it, the last one (PyTorch counts on when a node is made, which the innermost and last
-// operator of that number does). kNoRange for forward operators, and for nodes without one.
-// O(n log n).
-[[nodiscard]] std::vector<int32_t> forward_of(std::span<const SequencedOp> ops);
-
-// Calls visit(position in `moments`, position in `layer`) for every range of the layer that covers
-// a moment; in order of the moments' times, then of the ranges' begins. O(n log n + visits).
-template <typename Visit>
-void for_each_label(std::span<const Interval> layer, std::span<const TraceNs> moments,
-                    Visit&& visit) {
-  std::vector<uint32_t> ranges(layer.size());
-  std::vector<uint32_t> order(moments.size());
-  std::iota(ranges.begin(), ranges.end(), 0U);
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(ranges, {}, [&](uint32_t r) { return layer[r].begin; });
-  std::ranges::stable_sort(order, {}, [&](uint32_t m) { return moments[m]; });
-  std::vector<uint32_t> active;
-  size_t next = 0;
-  for (const uint32_t m : order) {
-    for (; next < ranges.size() && layer[ranges[next]].begin <= moments[m]; ++next)
-      active.push_back(ranges[next]);
-    std::erase_if(active, [&](uint32_t r) { return layer[r].end <= moments[m]; });
-    for (const uint32_t r : active) visit(size_t{m}, size_t{r});
-  }
-}
 
 // What is open on one thread, outermost first, while its ranges come in order of their begin.
 // Amortised O(1); those that begin together are put in order of their length.

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <random>
-#include <set>
 #include <tuple>
 
 namespace dprof::analyzer {
@@ -135,43 +135,6 @@ TEST(LaunchIndexTest, FindsTheEarliestOfACorrelation) {
   EXPECT_EQ(index.find(999 * 1'000'003), 999);
   EXPECT_EQ(index.find(7), kNoRange);
   EXPECT_EQ(LaunchIndex({}).find(7), kNoRange);
-}
-
-TEST(ForwardOfTest, LatestOperatorOfTheNumberBeforeTheNode) {
-  const std::vector<SequencedOp> ops = {
-      {7, {0}, false},    // aten::linear
-      {7, {2}, false},    // aten::addmm within it: makes node 7
-      {8, {5}, false},    // the next one
-      {7, {100}, true},   // the node of 7
-      {9, {90}, true},    // a node whose operator was not recorded
-      {7, {120}, false},  // the next step's numbers may begin again
-      {7, {200}, true},
-  };
-  EXPECT_EQ(forward_of(ops),
-            (std::vector<int32_t>{kNoRange, kNoRange, kNoRange, 1, kNoRange, kNoRange, 5}));
-}
-
-TEST(LabelTest, EveryRangeOfTheLayerThatCoversAMoment) {
-  std::mt19937_64 random(3);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<Interval> layer;
-    std::vector<TraceNs> moments;
-    for (uint64_t i = random() % 12; i > 0; --i) {
-      const auto begin = static_cast<int64_t>(random() % 40);
-      layer.push_back({{begin}, {begin + static_cast<int64_t>(random() % 15)}});
-    }
-    for (uint64_t i = random() % 20; i > 0; --i)
-      moments.push_back({static_cast<int64_t>(random() % 60)});
-    std::set<std::pair<size_t, size_t>> found;
-    for_each_label(layer, moments, [&](size_t m, size_t l) { found.emplace(m, l); });
-    std::set<std::pair<size_t, size_t>> expected;
-    for (size_t m = 0; m < moments.size(); ++m) {
-      for (size_t l = 0; l < layer.size(); ++l) {
-        if (layer[l].begin <= moments[m] && moments[m] < layer[l].end) expected.emplace(m, l);
-      }
-    }
-    ASSERT_EQ(found, expected);
-  }
 }
 
 }  // namespace

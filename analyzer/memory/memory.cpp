@@ -4,17 +4,210 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
 
 #include "analyzer/memory/categories.h"
 #include "analyzer/memory/curves.h"
-#include "analyzer/memory/headroom.h"
 #include "analyzer/memory/leaks.h"
-#include "analyzer/memory/sizing.h"
 #include "analyzer/memory/timeline.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
+
+constexpr double kZeroShare = 0.5;
+constexpr int64_t kZeroRanks = 4;
+constexpr double kCheckpointingShare = 0.6;
+
+int64_t bytes_of(const RankMemory& memory, std::initializer_list<MemoryUse> uses) {
+  int64_t bytes = 0;
+  for (const MemoryUse use : uses) bytes += memory.by_category->at(static_cast<size_t>(use));
+  return bytes;
+}
+
+const RankMemory* largest_known(std::span<const RankMemory> per_rank) {
+  const RankMemory* largest = nullptr;
+  for (const RankMemory& memory : per_rank) {
+    if (!memory.by_category || !memory.peak_allocated || *memory.peak_allocated <= 0) continue;
+    if (largest == nullptr || *memory.peak_allocated > *largest->peak_allocated) largest = &memory;
+  }
+  return largest;
+}
+
+struct Divided {
+  int64_t ranks = 0;
+  bool already = false;  // gradients are scattered or parameters gathered: state is divided
+};
+
+// The communicator over which most bytes are reduced.
+std::optional<Divided> data_parallel_ranks(const RankDigest& digest) {
+  std::map<size_t, int64_t> reduced;
+  int64_t in_parts = 0;
+  int64_t whole = 0;
+  for (const CollectiveRecord& collective : digest.collectives) {
+    const int64_t bytes = collective.bytes.value_or(0);
+    if (collective.function == schema::Function::kAllReduce) whole += bytes;
+    if (collective.function == schema::Function::kReduceScatter) in_parts += bytes;
+    if (collective.function == schema::Function::kAllReduce ||
+        collective.function == schema::Function::kReduceScatter) {
+      reduced[collective.communicator] += std::max<int64_t>(0, bytes);
+    }
+  }
+  if (reduced.empty()) return std::nullopt;
+  const auto most =
+      std::ranges::max_element(reduced, {}, [](const auto& entry) { return entry.second; });
+  const CommunicatorInfo& group = digest.communicators[most->first];
+  const int64_t ranks = group.size.value_or(static_cast<int64_t>(group.members.size()));
+  if (ranks < 2) return std::nullopt;
+  return Divided{ranks, in_parts > whole};
+}
+
+// Over devices where any rank has one, else over host memory. nullopt = fewer than two ranks whose
+// peak is known.
+std::optional<MemoryImbalance> imbalance_of(std::span<const RankMemory> per_rank) {
+  const bool devices = std::ranges::any_of(
+      per_rank, [](const RankMemory& m) { return m.device >= 0 && m.peak_allocated; });
+  std::map<int, int64_t> peaks;
+  for (const RankMemory& memory : per_rank) {
+    if ((memory.device >= 0) != devices || !memory.peak_allocated) continue;
+    int64_t& peak = peaks[memory.rank];
+    peak = std::max(peak, *memory.peak_allocated);
+  }
+  if (peaks.size() < 2) return std::nullopt;
+  std::vector<double> values;
+  double sum = 0;
+  MemoryImbalance imbalance{.ranks = static_cast<int64_t>(peaks.size())};
+  for (const auto& [rank, peak] : peaks) {
+    values.push_back(static_cast<double>(peak));
+    sum += static_cast<double>(peak);
+    if (peak <= imbalance.peak) continue;
+    imbalance.peak = peak;
+    imbalance.rank = rank;
+  }
+  if (sum <= 0) return std::nullopt;
+  const double mean = sum / static_cast<double>(values.size());
+  imbalance.max_over_mean = static_cast<double>(imbalance.peak) / mean;
+  imbalance.median = std::llround(median(std::move(values)));
+  imbalance.max_less_median = imbalance.peak - imbalance.median;
+  return imbalance;
+}
+
+// Of the rank with the largest peak whose contents are known; it reduces its gradients among the
+// ranks to divide among. nullopt = nothing known, or no such communicator.
+std::optional<ZeroSizing> zero_sizing_of(std::span<const RankDigest> digests,
+                                         std::span<const RankMemory> per_rank) {
+  const RankMemory* memory = largest_known(per_rank);
+  if (memory == nullptr) return std::nullopt;
+  const auto digest = std::ranges::find(digests, memory->rank, &RankDigest::rank);
+  const std::optional<Divided> divided = data_parallel_ranks(*digest);
+  if (!divided) return std::nullopt;
+  const int64_t parameters = bytes_of(*memory, {MemoryUse::kParameter});
+  const int64_t gradients = bytes_of(*memory, {MemoryUse::kGradient, MemoryUse::kBucket});
+  const int64_t optimizer = bytes_of(*memory, {MemoryUse::kOptimizerState});
+  const auto saved = [&](int64_t bytes) { return bytes - bytes / divided->ranks; };
+  ZeroSizing sizing{.rank = memory->rank, .ranks = divided->ranks};
+  sizing.share = static_cast<double>(parameters + gradients + optimizer) /
+                 static_cast<double>(*memory->peak_allocated);
+  sizing.saved_bytes = {saved(optimizer), saved(optimizer + gradients),
+                        saved(optimizer + gradients + parameters)};
+  sizing.worthwhile =
+      !divided->already && sizing.share >= kZeroShare && divided->ranks >= kZeroRanks;
+  return sizing;
+}
+
+std::optional<CheckpointingSizing> checkpointing_sizing_of(std::span<const RankMemory> per_rank) {
+  const RankMemory* memory = largest_known(per_rank);
+  if (memory == nullptr) return std::nullopt;
+  CheckpointingSizing sizing{.rank = memory->rank};
+  sizing.activation_bytes = bytes_of(*memory, {MemoryUse::kActivation});
+  sizing.share =
+      static_cast<double>(sizing.activation_bytes) / static_cast<double>(*memory->peak_allocated);
+  sizing.worthwhile = sizing.share >= kCheckpointingShare;
+  return sizing;
+}
+
+const DeviceSize* size_of(const RankDigest& digest, int device) {
+  const auto found = std::ranges::find(digest.memory.sizes, device, &DeviceSize::device);
+  return found == digest.memory.sizes.end() ? nullptr : &*found;
+}
+
+struct Sharing {
+  int64_t reserved = 0;  // peaks of all ranks on the device
+  bool complete = true;
+};
+
+// Of steady steps; where only statistics were recorded, of the peaks.
+Fragmentation fragmentation_of(const DeviceMemory& device, std::span<const StepLevel> levels) {
+  std::vector<double> slack;
+  std::vector<double> non_releasable;
+  for (const StepLevel& step : levels) {
+    const MemoryCell& cell = step.level;
+    if (cell.reserved_at_high == kUnknownLevel || cell.reserved_at_high <= 0) continue;
+    const auto reserved = static_cast<double>(cell.reserved_at_high);
+    slack.push_back(std::max(0.0, static_cast<double>(cell.reserved_at_high - cell.high)) /
+                    reserved);
+    if (cell.split_at_high != kUnknownLevel)
+      non_releasable.push_back(static_cast<double>(cell.split_at_high) / reserved);
+  }
+  Fragmentation fragmentation;
+  if (!slack.empty()) {
+    fragmentation.slack = median(slack);
+    if (non_releasable.size() == slack.size())
+      fragmentation.non_releasable = median(non_releasable);
+    return fragmentation;
+  }
+  int64_t allocated = 0;
+  int64_t reserved = 0;
+  for (const MemoryReading& reading : device.readings) {
+    allocated =
+        std::max({allocated, reading.allocated.value_or(0), reading.peak_allocated.value_or(0)});
+    reserved =
+        std::max({reserved, reading.reserved.value_or(0), reading.peak_reserved.value_or(0)});
+  }
+  if (reserved > 0 && allocated > 0 && allocated <= reserved)
+    fragmentation.slack = 1 - static_cast<double>(allocated) / static_cast<double>(reserved);
+  return fragmentation;
+}
+
+// Fills device_total, non_torch_peak and the headrooms of all, whose peaks are there. Ranks that
+// share a device (by UUID) share what is left.
+void add_headroom(std::span<const RankDigest> digests, std::vector<RankMemory>& per_rank) {
+  std::map<std::string, DeviceUse> uses;
+  for (const RankDigest& digest : digests) {
+    for (const DeviceUse& use : digest.memory.uses) {
+      DeviceUse& most = uses[use.uuid];
+      most.used = std::max(most.used, use.used);
+      most.total = std::max(most.total, use.total);
+    }
+  }
+  const auto digest_of = [&](int rank) -> const RankDigest& {
+    return *std::ranges::find(digests, rank, &RankDigest::rank);
+  };
+  std::map<std::string, Sharing> sharing;
+  for (const RankMemory& memory : per_rank) {
+    const DeviceSize* size = size_of(digest_of(memory.rank), memory.device);
+    if (size == nullptr || size->uuid.empty()) continue;
+    Sharing& all = sharing[size->uuid];
+    all.reserved += memory.peak_reserved.value_or(0);
+    all.complete = all.complete && memory.peak_reserved.has_value();
+  }
+  for (RankMemory& memory : per_rank) {
+    const DeviceSize* size = size_of(digest_of(memory.rank), memory.device);
+    if (size == nullptr) continue;
+    memory.device_total = size->bytes;
+    const auto use = uses.find(size->uuid);
+    if (use == uses.end() || size->uuid.empty()) continue;
+    if (!memory.device_total && use->second.total > 0) memory.device_total = use->second.total;
+    const Sharing& all = sharing[size->uuid];
+    if (!all.complete) continue;
+    memory.non_torch_peak = std::max<int64_t>(0, use->second.used - all.reserved);
+    if (!memory.device_total || !memory.peak_allocated) continue;
+    memory.hard_headroom = *memory.device_total - *memory.non_torch_peak - all.reserved;
+    memory.soft_headroom = *memory.hard_headroom + *memory.peak_reserved - *memory.peak_allocated;
+  }
+}
 
 constexpr double kMuchUnknown = 0.15;
 

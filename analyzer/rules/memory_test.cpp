@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/rules/rule_run_internal.h"
+#include "analyzer/rules/test_support/rule_run.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "analyzer/rules/rule_run_internal.h"
 #include "analyzer/rules/support.h"
+#include "analyzer/rules/test_support/rule_run.h"
 
 namespace dprof::analyzer {
 namespace {

@@ -5,16 +5,199 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
-#include "analyzer/steps/evidence.h"
+#include "analyzer/steps/busy_rhythm.h"
 #include "analyzer/steps/marks_check.h"
-#include "analyzer/steps/quiet_start.h"
+#include "analyzer/steps/period.h"
 #include "analyzer/steps/shared_events.h"
+#include "analyzer/steps/tokens.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
+
+struct StepBegins {
+  std::string by;               // "order of collectives": what they were found from
+  size_t tokens = 0;            // per step; 0 = not found from tokens
+  std::vector<TraceNs> begins;  // ascending
+  // They are where something recurs in the middle of a step, not where the step begins.
+  bool within_steps = false;
+};
+
+struct BeginsFound {
+  std::optional<StepBegins> begins;
+  std::string unsteady;  // what repeated, but not evenly in time; "" = nothing
+};
+
+// Of several forwards without a collective after them (gradients are accumulated) the first one.
+// Forwards within forwards are layers; messages are a pipeline's.
+std::vector<TraceNs> forwards_after_collectives(const RankDigest& digest) {
+  std::vector<TraceNs> begins;
+  auto next = digest.collectives.begin();
+  bool reduced = true;
+  TraceNs covered_to{INT64_MIN};
+  for (const PhaseRange& phase : digest.phases) {
+    if (phase.marker != schema::Marker::kForward || phase.span.begin < covered_to) continue;
+    covered_to = phase.span.end;
+    for (;
+         next != digest.collectives.end() && next->arrival() && *next->arrival() < phase.span.begin;
+         ++next) {
+      const bool message =
+          next->function == schema::Function::kSend || next->function == schema::Function::kRecv;
+      reduced = reduced || !message;
+    }
+    if (reduced) begins.push_back(phase.span.begin);
+    reduced = false;
+  }
+  return begins;
+}
+
+std::vector<TraceNs> first_buckets(const RankDigest& digest) {
+  std::vector<TraceNs> begins;
+  for (const CollectiveRecord& record : digest.collectives) {
+    if (record.bucket == 0 && record.arrival()) begins.push_back(*record.arrival());
+  }
+  return begins;
+}
+
+std::optional<StepBegins> of_tokens(const Tokens& tokens, std::string by, bool within_steps) {
+  const std::optional<Period> period = find_period(tokens.kinds, tokens.times);
+  if (!period) return std::nullopt;
+  StepBegins found{
+      .by = std::move(by), .tokens = period->tokens, .begins = {}, .within_steps = within_steps};
+  for (const size_t begin : period->begins) found.begins.push_back(tokens.times[begin]);
+  return found;
+}
+
+std::optional<StepBegins> of_rhythm(const RankDigest& digest) {
+  std::optional<std::vector<TraceNs>> begins =
+      rhythm_of(union_of(digest.gpu.compute, digest.gpu.communication));
+  if (!begins) return std::nullopt;
+  return StepBegins{.by = "rhythm of the GPU's busy time",
+                    .tokens = 0,
+                    .begins = *std::move(begins),
+                    .within_steps = false};
+}
+
+std::optional<StepBegins> of_moments(std::vector<TraceNs> begins, std::string by,
+                                     bool within_steps) {
+  if (begins.size() < kFewestOccurrences) return std::nullopt;
+  return StepBegins{
+      .by = std::move(by), .tokens = 0, .begins = std::move(begins), .within_steps = within_steps};
+}
+
+// Tries, in this order: DDP's forward after a collective, DDP's first bucket, the order of
+// collectives, that of operators, of kernels, and the rhythm of the GPU's busy time.
+BeginsFound find_begins(const RankDigest& digest) {
+  BeginsFound found;
+  const auto take = [&](std::optional<StepBegins> begins) {
+    if (!begins) return false;
+    if (!is_steady(begins->begins)) {
+      if (found.unsteady.empty()) found.unsteady = begins->by;
+      return false;
+    }
+    found.begins = std::move(begins);
+    return true;
+  };
+  const bool taken = take(of_moments(forwards_after_collectives(digest), "forwards", false)) ||
+                     take(of_moments(first_buckets(digest), "first buckets", true)) ||
+                     take(of_tokens(tokens_of(digest.collectives), "order of collectives", true)) ||
+                     take(of_tokens(tokens_of(digest.tokens), "order of operators", false)) ||
+                     take(of_tokens(tokens_of(digest.gpu.tokens), "order of kernels", false)) ||
+                     take(of_rhythm(digest));
+  if (taken) found.unsteady.clear();
+  return found;
+}
+
+constexpr double kLeastGap = 0.005;  // of a step: less is the pause between two operators
+constexpr double kSamePlace = 0.1;   // of a step
+constexpr double kQuietInMostSteps = 0.8;
+
+// The longest part of `window` that `set` does not cover; empty if it covers all.
+Interval longest_gap(const IntervalSet& set, Interval window) {
+  Interval best{window.begin, window.begin};
+  TraceNs from = window.begin;
+  const auto consider = [&](TraceNs to) {
+    if (to - from > best.length()) best = {from, to};
+  };
+  auto next = std::ranges::lower_bound(set, window.begin, {}, &Interval::end);
+  for (; next != set.end() && next->begin < window.end; ++next) {
+    consider(std::max(from, next->begin));
+    from = std::max(from, next->end);
+  }
+  consider(std::max(from, window.end));
+  return best;
+}
+
+// When the last collective ended that had ended by then, or the trace began.
+TraceNs last_end_before(const RankDigest& digest, TraceNs moment) {
+  TraceNs last = digest.span.begin;
+  for (const CollectiveRecord& record : digest.collectives) {
+    if (record.end && *record.end <= moment) last = std::max(last, *record.end);
+  }
+  return last;
+}
+
+IntervalSet busy_times(const RankDigest& digest, const IntervalSet& autograd) {
+  std::vector<Interval> more;
+  for (const PhaseRange& phase : digest.phases) {
+    if (phase.marker != schema::Marker::kInput) more.push_back(phase.span);
+  }
+  // Where the host waits for its collectives; with a GPU it does not.
+  if (digest.gpu.empty()) {
+    for (const CollectiveRecord& record : digest.collectives) {
+      if (record.arrival() && record.end && record.by_training_thread)
+        more.push_back({*record.arrival(), *record.end});
+    }
+  }
+  return union_of(union_of(union_of(digest.ops, autograd), digest.waits),
+                  union_of(std::move(more)));
+}
+
+// A step begins where the longest time begins in which the training thread does nothing that was
+// recorded, between the backward of the step before and its own: after the optimizer, before the
+// batch. One per begin. nullopt = the rank's operators were not recorded, or that place is not the
+// same in most steps.
+std::optional<std::vector<TraceNs>> quiet_starts(const RankDigest& digest,
+                                                 std::span<const TraceNs> begins) {
+  if (begins.size() < 3 || (digest.ops.empty() && digest.autograd.empty())) return std::nullopt;
+  const IntervalSet autograd = union_of(digest.autograd, digest.autograd_elsewhere);
+  const IntervalSet busy = busy_times(digest, autograd);
+  std::vector<int64_t> lengths;
+  for (size_t i = 1; i < begins.size(); ++i) lengths.push_back((begins[i] - begins[i - 1]).ns);
+  const int64_t usual_length = median_ns(lengths);
+  std::vector<TraceNs> starts;
+  std::vector<int64_t> gaps;
+  std::vector<int64_t> offsets;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    // What lies further back than a usual step belongs to no step, or to the one before.
+    const TraceNs earliest = begins[i] - DurationNs{usual_length};
+    const TraceNs before = i == 0 ? last_end_before(digest, begins[i]) : begins[i - 1];
+    Interval window{std::max(before, earliest), begins[i]};
+    if (!autograd.empty()) window = longest_gap(autograd, window);
+    const Interval gap = longest_gap(busy, window);
+    starts.push_back(gap.begin);
+    gaps.push_back(gap.length().ns);
+    offsets.push_back((begins[i] - gap.begin).ns);
+  }
+  const auto usual = static_cast<double>(usual_length);
+  const int64_t usual_offset = median_ns(offsets);
+  const auto is_usual = [&](int64_t offset) {
+    return std::abs(static_cast<double>(offset - usual_offset)) <= kSamePlace * usual;
+  };
+  const auto same = std::ranges::count_if(offsets, is_usual);
+  if (static_cast<double>(median_ns(gaps)) < kLeastGap * usual ||
+      static_cast<double>(same) < kQuietInMostSteps * static_cast<double>(begins.size()))
+    return std::nullopt;
+  // Before the first step stands anything.
+  if (!is_usual(offsets.front())) starts.front() = begins.front() - DurationNs{usual_offset};
+  return starts;
+}
 
 constexpr size_t kVoters = 8;  // ranks that are asked for the length of a step
 

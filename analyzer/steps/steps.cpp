@@ -5,15 +5,244 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <unordered_map>
 
+#include "analyzer/match/match.h"
 #include "analyzer/steps/device_windows.h"
-#include "analyzer/steps/micro_steps.h"
-#include "analyzer/steps/outer.h"
+#include "analyzer/steps/ngrams.h"
+#include "analyzer/steps/phases.h"
+#include "analyzer/steps/tokens.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
+
+constexpr double kMuchLonger = 3;   // times the median
+constexpr double kMostSteps = 0.5;  // have the usual collectives; else none are usual
+constexpr size_t kFewestSteps = 5;  // to say what is usual
+constexpr size_t kRanksAsked = 16;
+
+enum class Named : uint8_t { kNothing, kValidation, kCheckpoint };
+
+Named named_by(std::string_view name) {
+  const auto holds = [&](std::string_view part) {
+    const auto same = [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+    };
+    return std::search(name.begin(), name.end(), part.begin(), part.end(), same) != name.end();
+  };
+  if (holds("checkpoint") || holds("save")) return Named::kCheckpoint;
+  if (holds("valid") || holds("eval")) return Named::kValidation;
+  return Named::kNothing;
+}
+
+// Which steady step holds a moment of that rank.
+std::optional<size_t> steady_at(const Steps& steps, size_t rank, TraceNs moment) {
+  return holder_of(steps.steady(), moment,
+                   [rank](const AlignedStep& step) { return step.windows[rank]; });
+}
+
+void see_names(const RankDigest& digest, const Steps& steps, std::vector<Named>& named) {
+  std::map<int64_t, size_t> position;
+  for (size_t s = 0; s < steps.steady().size(); ++s) position[steps.steady()[s].index] = s;
+  for (const MarkedPhase& marked : digest.marked) {
+    const Named what = named_by(marked.name);
+    if (what == Named::kNothing) continue;
+    for (const MarksInStep& marks : marked.in_steps) {
+      if (marks.step >= digest.steps.size()) continue;
+      const auto found = position.find(digest.steps[marks.step].index);
+      if (found != position.end()) named[found->second] = std::max(named[found->second], what);
+    }
+  }
+}
+
+void see_checkpoints(const RankDigest& digest, const Steps& steps, size_t rank,
+                     std::vector<bool>& checkpoint) {
+  for (const PhaseRange& phase : digest.phases) {
+    if (phase.marker != schema::Marker::kCheckpoint) continue;
+    if (const auto step = steady_at(steps, rank, phase.span.begin)) checkpoint[*step] = true;
+  }
+}
+
+// A number for each step's collectives: steps that did the same have the same. Order does not
+// matter: calls of several threads come in any.
+std::vector<uint64_t> contents_of(const RankDigest& digest, const Steps& steps, size_t rank) {
+  std::vector<uint64_t> contents(steps.steady().size(), 0);
+  const auto mixed = [](uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+  };
+  for (const CollectiveRecord& record : digest.collectives) {
+    const auto at = record.arrival();
+    const auto step = at ? steady_at(steps, rank, *at) : std::nullopt;
+    if (!step) continue;
+    uint64_t token = mixed(record.communicator + 1);
+    token = mixed(token + static_cast<uint64_t>(record.function));
+    token = mixed(token + static_cast<uint64_t>(record.bytes.value_or(-1)));
+    contents[*step] += mixed(token + static_cast<uint64_t>(record.dtype));
+  }
+  return contents;
+}
+
+// Counts one more vote for each step in which this rank did other collectives than usual. False if
+// it has no usual ones.
+bool vote_by_contents(const std::vector<uint64_t>& contents, std::vector<size_t>& votes) {
+  std::unordered_map<uint64_t, size_t> count;
+  for (const uint64_t content : contents) ++count[content];
+  const auto usual =
+      std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });
+  if (static_cast<double>(usual->second) <= kMostSteps * static_cast<double>(contents.size()))
+    return false;
+  for (size_t s = 0; s < contents.size(); ++s) votes[s] += contents[s] == usual->first ? 0 : 1;
+  return true;
+}
+
+// For each step of steps.steady() what it carries: "checkpoint", "validation", "other", or "" for
+// an ordinary one. A step is not ordinary if
+//   - a range in it says so (checkpoint, validation, evaluate, …) and it holds a checkpoint or is
+//     longer than three times the median, or
+//   - most ranks did other collectives in it than in their other steps.
+// O(collectives + steps * ranks).
+std::vector<std::string> outer_kinds(std::span<const RankDigest> digests, const Steps& steps) {
+  const std::span<const AlignedStep> steady = steps.steady();
+  std::vector<Named> named(steady.size(), Named::kNothing);
+  std::vector<bool> checkpoint(steady.size(), false);
+  std::vector<size_t> votes(steady.size(), 0);
+  size_t voters = 0;
+  for (size_t r = 0; r < steps.ranks.size(); ++r) {
+    const RankDigest& digest = digests[steps.ranks[r]];
+    see_names(digest, steps, named);
+    see_checkpoints(digest, steps, r, checkpoint);
+    const bool asked = voters < kRanksAsked && steady.size() >= kFewestSteps;
+    if (asked && vote_by_contents(contents_of(digest, steps, r), votes)) ++voters;
+  }
+  std::vector<int64_t> lengths;
+  for (const AlignedStep& step : steady) lengths.push_back(step.longest_ns);
+  const double usual = static_cast<double>(median_ns(std::move(lengths)));
+  std::vector<std::string> kinds(steady.size());
+  for (size_t s = 0; s < steady.size(); ++s) {
+    const bool other_contents = voters > 0 && 2 * votes[s] > voters;
+    const bool longer = static_cast<double>(steady[s].longest_ns) > kMuchLonger * usual;
+    if (checkpoint[s] || (longer && named[s] == Named::kCheckpoint)) {
+      kinds[s] = "checkpoint";
+    } else if ((longer || other_contents) && named[s] == Named::kValidation) {
+      kinds[s] = "validation";
+    } else if (other_contents) {
+      kinds[s] = named[s] == Named::kCheckpoint ? "checkpoint" : "other";
+    }
+  }
+  return kinds;
+}
+
+using schema::Marker;
+
+constexpr double kInMostSteps = 0.8;
+// A layer that is spread over ranks repeats within a step too, but has fewer collectives.
+constexpr size_t kLeastTokens = kLongestGram + 1;
+constexpr size_t kMostTokens = size_t{1} << 16;  // of one step
+
+// The number that most steps have, if 80 % of them do.
+std::optional<int64_t> usual_number(const std::vector<int64_t>& numbers) {
+  std::map<int64_t, size_t> count;
+  for (const int64_t number : numbers) ++count[number];
+  if (count.empty()) return std::nullopt;
+  const auto usual =
+      std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });
+  if (usual->first == 0 ||
+      static_cast<double>(usual->second) < kInMostSteps * static_cast<double>(numbers.size()))
+    return std::nullopt;
+  return usual->first;
+}
+
+std::optional<int64_t> by_marks(const RankDigest& digest, const Steps& steps) {
+  for (const MarkedPhase& marked : digest.marked) {
+    if (marked.name != schema::kMicroStepName) continue;
+    std::map<int64_t, int64_t> in_step;
+    for (const MarksInStep& marks : marked.in_steps) {
+      if (marks.step < digest.steps.size()) in_step[digest.steps[marks.step].index] = marks.count;
+    }
+    std::vector<int64_t> numbers;
+    for (const AlignedStep& step : steps.steady()) {
+      const auto found = in_step.find(step.index);
+      numbers.push_back(found == in_step.end() ? 0 : found->second);
+    }
+    return usual_number(numbers);
+  }
+  return std::nullopt;
+}
+
+// Steady steps by one rank's windows; moments are asked for in ascending order.
+class WindowCursor {
+ public:
+  WindowCursor(const Steps& steps, size_t rank) : steady_(steps.steady()), rank_(rank) {}
+
+  std::optional<size_t> at(TraceNs moment) {
+    while (next_ < steady_.size() && steady_[next_].windows[rank_].end <= moment) ++next_;
+    if (next_ == steady_.size() || steady_[next_].windows[rank_].begin > moment) return {};
+    return next_;
+  }
+
+ private:
+  std::span<const AlignedStep> steady_;
+  size_t rank_;
+  size_t next_ = 0;
+};
+
+std::optional<int64_t> by_phases(const RankDigest& digest, const Steps& steps, size_t rank) {
+  const size_t n = steps.steady().size();
+  std::vector<int64_t> forwards(n, 0);
+  std::vector<int64_t> backwards(n, 0);
+  WindowCursor cursor(steps, rank);
+  TraceNs covered_to{INT64_MIN};  // a phase within a phase of its kind is none of its own
+  Marker covered_by = Marker::kNone;
+  for (const PhaseRange& phase : with_inferred_backward(digest)) {
+    if (phase.marker != Marker::kForward && phase.marker != Marker::kBackward) continue;
+    if (phase.marker == covered_by && phase.span.begin < covered_to) continue;
+    covered_to = phase.span.end;
+    covered_by = phase.marker;
+    const std::optional<size_t> step = cursor.at(phase.span.begin);
+    if (step) ++(phase.marker == Marker::kForward ? forwards : backwards)[*step];
+  }
+  const std::optional<int64_t> number = usual_number(forwards);
+  return number && number == usual_number(backwards) ? number : std::nullopt;
+}
+
+// Of the step in the middle: what repeats in its collectives.
+std::optional<int64_t> by_tokens(const RankDigest& digest, const Steps& steps, size_t rank) {
+  const std::span<const AlignedStep> steady = steps.steady();
+  const Interval window = steady[steady.size() / 2].windows[rank];
+  std::vector<CollectiveRecord> within;
+  for (const CollectiveRecord& record : digest.collectives) {
+    const auto at = record.arrival();
+    if (at && *at >= window.begin && *at < window.end) within.push_back(record);
+  }
+  if (within.size() < 2 * kLeastTokens || within.size() > kMostTokens) return std::nullopt;
+  const Tokens tokens = tokens_of(within);
+  const Vote vote = vote_on_distance(tokens.kinds, {.fewest = 2});
+  if (vote.distance < kLeastTokens) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (const Gram& gram : vote.grams) numbers.push_back(static_cast<int64_t>(gram.at.size()));
+  return usual_number(numbers);
+}
+
+// The usual number of micro-steps in a steady step: by ranges named micro_step, else by forwards
+// and backwards that come in equal number, else by collectives that repeat within the step. nullopt
+// = none of these tells. O(phases + collectives of one rank).
+std::optional<int64_t> micro_steps_of(std::span<const RankDigest> digests, const Steps& steps) {
+  // Every rank of a step has as many: the first that tells is enough.
+  constexpr size_t kAsked = 8;
+  for (size_t r = 0; r < std::min(kAsked, steps.ranks.size()); ++r) {
+    const RankDigest& digest = digests[steps.ranks[r]];
+    if (const auto number = by_marks(digest, steps)) return number;
+    if (const auto number = by_phases(digest, steps, r)) return number;
+    if (const auto number = by_tokens(digest, steps, r)) return number;
+  }
+  return std::nullopt;
+}
 
 constexpr size_t kAlwaysWarmUp = 2;  // DDP's first step has one bucket, the second rebuilds them
 constexpr size_t kRunning = 5;

@@ -49,7 +49,7 @@ class LanguageTest : public ::testing::Test {
   }
   // In the user's folder for data.
   fs::path write(const std::string& name, const std::string& text) const {
-    const fs::path file = folder.path() / "dprof" / "texts" / name;
+    fs::path file = folder.path() / "dprof" / "texts" / name;
     fs::create_directories(file.parent_path());
     std::ofstream(file) << text;
     return file;
@@ -340,8 +340,8 @@ class Reader {
       text.remove(
           QRegularExpression("(?<![A-Za-z])" + QRegularExpression::escape(known) + "(?![A-Za-z])"));
     }
-    static const QRegularExpression latin("[A-Za-z]{2,}");
-    if (!text.contains(latin)) return;
+    static const QRegularExpression kLatin("[A-Za-z]{2,}");
+    if (!text.contains(kLatin)) return;
     const std::string found = text.trimmed().toStdString();
     constexpr size_t kLeast = 7;  // of a part of a sentence
     const bool is_said = std::ranges::any_of(said_, [&](const std::string& sentence) {

@@ -3,16 +3,76 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "analyzer/digest/memory/memory_device.h"
-#include "analyzer/digest/memory/memory_sites.h"
 #include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer {
 namespace {
+
+// Times as the trace has them.
+struct SitePoint {
+  int64_t thread = 0;
+  int64_t time_ns = 0;
+  // Found: the outermost operator or autograd node, else the innermost other range.
+  std::optional<int64_t> name_id;
+  std::optional<int64_t> op_end_ns;  // of that operator
+  int64_t range_start_ns = 0;        // of the range that was found, for the search
+  bool in_op = false;
+};
+
+// One pass over host_range; leaves the order of the points as it was. O(rows log points), and a
+// point's search ends where hostile nesting would cost more than kMostWork steps in all.
+inline constexpr int64_t kMostSiteWork = 20'000'000;
+
+bool is_op(schema::RangeCategory category) {
+  return category == schema::RangeCategory::kOp || category == schema::RangeCategory::kAutograd;
+}
+
+bool is_site(schema::RangeCategory category) {
+  return is_op(category) || category == schema::RangeCategory::kUser ||
+         category == schema::RangeCategory::kNvtx || category == schema::RangeCategory::kPython;
+}
+
+void consider(SitePoint& point, const schema::HostRangeRow& row) {
+  const bool op = is_op(row.category);
+  // Of operators the outermost, of other ranges the innermost.
+  const bool better = op ? !point.in_op || row.start_ns < point.range_start_ns
+                         : !point.in_op && (!point.name_id || row.start_ns >= point.range_start_ns);
+  if (!better) return;
+  point.name_id = row.name_id;
+  point.range_start_ns = row.start_ns;
+  point.in_op = op;
+  if (op) point.op_end_ns = row.start_ns + *row.duration_ns;
+}
+
+Status find_sites(const schema::TraceReader& reader, std::vector<SitePoint>& points) {
+  if (points.empty()) return Done{};
+  std::unordered_map<int64_t, std::vector<SitePoint*>> by_thread;
+  for (SitePoint& point : points) by_thread[point.thread].push_back(&point);
+  for (auto& [thread, own] : by_thread) {
+    std::ranges::stable_sort(own, {}, [](const SitePoint* p) { return p->time_ns; });
+  }
+  const auto span = std::ranges::minmax(points, {}, &SitePoint::time_ns);
+  int64_t work = 0;
+  return reader.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
+    if (!row.duration_ns || *row.duration_ns <= 0 || !is_site(row.category) ||
+        !sensible(row.start_ns) || !sensible(*row.duration_ns) || work > kMostSiteWork) {
+      return;
+    }
+    const int64_t end = row.start_ns + *row.duration_ns;
+    if (row.start_ns > span.max.time_ns || end <= span.min.time_ns) return;
+    const auto own = by_thread.find(row.thread_id);
+    if (own == by_thread.end()) return;
+    auto at = std::ranges::lower_bound(own->second, row.start_ns, {},
+                                       [](const SitePoint* p) { return p->time_ns; });
+    for (; at != own->second.end() && (*at)->time_ns < end; ++at, ++work) consider(**at, row);
+  });
+}
 
 using schema::MemoryEventKind;
 

@@ -3,15 +3,87 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
 #include "analyzer/import/format.h"
 #include "analyzer/import/kineto/decimal.h"
 #include "analyzer/import/kineto/skips.h"
-#include "analyzer/import/kineto/splitter.h"
 #include "analyzer/import/kineto/words.h"
 
 namespace dprof::analyzer::kineto {
 namespace {
+
+// Hands each event to the importer of its rank, by its process (`pid`). What the file says of
+// itself goes to all of them; events of processes without a rank are counted with the first one.
+class Splitter final : public DocumentHandler {
+ public:
+  // `rank_of_process` by the text of `pid`, as the names of the processes told it.
+  static Result<std::unique_ptr<Splitter>> make(FileSink& run, const Input& input,
+                                                std::map<std::string, int> rank_of_process);
+
+  void event(const Event& event) override;
+  void bad_element(BadElement why) override;
+  void member(std::string_view key, const Value& value) override;
+  bool go_on() override;
+
+  // After the document. Fails as the sinks do.
+  Status finish();
+
+ private:
+  struct Part {
+    TraceSink* sink;
+    std::shared_ptr<Importer> importer;
+  };
+  Splitter() = default;
+
+  std::map<std::string, size_t, std::less<>> part_of_process_;
+  std::vector<Part> parts_;  // by rank
+};
+
+Result<std::unique_ptr<Splitter>> Splitter::make(FileSink& run, const Input& input,
+                                                 std::map<std::string, int> rank_of_process) {
+  std::unique_ptr<Splitter> splitter(new Splitter);
+  std::map<int, size_t> part_of_rank;
+  for (const auto& [process, rank] : rank_of_process) part_of_rank[rank] = 0;
+  for (auto& [rank, part] : part_of_rank) {
+    part = splitter->parts_.size();
+    const Result<TraceSink*> sink = run.open_trace();
+    if (!sink.ok()) return fail(sink.error());
+    auto importer = std::make_shared<Importer>(run, **sink, input);
+    importer->be_rank(rank);
+    splitter->parts_.push_back({*sink, std::move(importer)});
+  }
+  for (auto& [process, rank] : rank_of_process)
+    splitter->part_of_process_[process] = part_of_rank[rank];
+  return splitter;
+}
+
+void Splitter::event(const Event& event) {
+  const auto part = part_of_process_.find(event[Field::kPid].raw);
+  if (part == part_of_process_.end()) return parts_.front().sink->skip(kOfNoRank);
+  parts_[part->second].importer->event(event);
+}
+
+void Splitter::bad_element(BadElement why) { parts_.front().importer->bad_element(why); }
+
+void Splitter::member(std::string_view key, const Value& value) {
+  for (const Part& part : parts_) part.importer->member(key, value);
+}
+
+bool Splitter::go_on() {
+  bool wanted = true;
+  for (const Part& part : parts_) wanted = part.importer->go_on() && wanted;
+  return wanted;
+}
+
+Status Splitter::finish() {
+  for (const Part& part : parts_) {
+    part.importer->finish();
+    part.sink->set_second_look(part.importer);
+    if (Status good = part.sink->status(); !good.ok()) return good;
+  }
+  return Done{};
+}
 
 using schema::GpuActivityKind;
 using schema::RangeCategory;

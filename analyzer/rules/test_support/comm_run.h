@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/rules/rule_run_internal.h"
+#include "analyzer/rules/test_support/rule_run.h"
 
 namespace dprof::analyzer {
 
