@@ -153,7 +153,7 @@ void MainWindow::build() {
   rows->addWidget(all_of_run_, 1);
   status_ = new Pane(look_, [this](int width, int height) {
     std::string pending = message_text_.toStdString();
-    if (!sql_stage_.isEmpty()) pending = sql_stage_.toStdString() + "…";
+    if (!asking_.stage().isEmpty()) pending = asking_.stage().toStdString() + "…";
     if (!stage_.isEmpty()) pending = stage_.toStdString() + "…";
     return view::draw_status_bar(session_, pending, width, height, look_.measure());
   });
@@ -313,8 +313,7 @@ void MainWindow::arrange() {
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
-  sql_worker_.cancel_ask();
-  sql_stage_.clear();
+  asking_.forget();
   session_ = view::Session();
   session_.counted().defer();
   events_.forget();
@@ -521,19 +520,9 @@ void MainWindow::run_command(const QString& text) {
 
 void MainWindow::connect_sql() {
   connect(&docks_->sql(), &SqlPane::run_wanted, this, &MainWindow::ask_traces);
-  connect(&docks_->sql(), &SqlPane::cancel_wanted, this, &MainWindow::cancel_sql);
-  connect(&sql_worker_, &Worker::asking, this, [this](const QString& stage, double) {
-    sql_stage_ = stage;
-    status_->refresh();
-  });
-  connect(&sql_worker_, &Worker::answered, this,
-          [this](const std::shared_ptr<analyzer::SqlAnswer>& answer, DurationNs took) {
-            sql_stage_.clear();
-            // Outputs are the same each time, how long it took is not.
-            session_.sql().take(std::move(*answer),
-                                views_.keeps() ? std::optional(took) : std::nullopt);
-            refresh();
-          });
+  connect(&docks_->sql(), &SqlPane::cancel_wanted, &asking_, &SqlAsking::cancel);
+  connect(&asking_, &SqlAsking::progressed, this, [this] { status_->refresh(); });
+  connect(&asking_, &SqlAsking::changed, this, &MainWindow::refresh);
 }
 
 void MainWindow::run_sql(const std::string& statement) {
@@ -546,16 +535,7 @@ void MainWindow::run_sql(const std::string& statement) {
 void MainWindow::ask_traces() {
   if (!session_.is_open()) return;
   set_message({});
-  session_.sql().begin();
-  sql_worker_.ask(session_.traces_to_ask(), session_.sql().text());
-  refresh();
-}
-
-void MainWindow::cancel_sql() {
-  sql_worker_.cancel_ask();
-  sql_stage_.clear();
-  session_.sql().cancel();
-  refresh();
+  asking_.ask();
 }
 
 // The dock SQL with its field; keys never go to a field that is no longer there.

@@ -24,6 +24,7 @@
 #include "gui/widgets/key_bindings.h"
 #include "gui/widgets/recent_list.h"
 #include "gui/widgets/run_watch.h"
+#include "gui/widgets/sql_asking.h"
 #include "gui/widgets/view_keeper.h"
 #include "gui/widgets/worker.h"
 
@@ -61,7 +62,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] Docks& docks() { return *docks_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
-  [[nodiscard]] int pending() const { return worker_.pending() + sql_worker_.pending(); }
+  [[nodiscard]] int pending() const { return worker_.pending() + asking_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
   [[nodiscard]] view::DrawList draw_list() const;
   [[nodiscard]] std::string state() const;
@@ -125,7 +126,6 @@ class MainWindow : public QMainWindow {
   void add_sql_actions();
   void connect_sql();
   void ask_traces();
-  void cancel_sql();
   void show_dock(view::Dock dock);
   void toggle_result_track();
   void next_along(int by);
@@ -144,9 +144,9 @@ class MainWindow : public QMainWindow {
   view::Session session_;
   QList<QAction*> about_selection_;  // commands, for its menu
   Worker worker_;
-  Worker sql_worker_;  // of its own, so that a long statement keeps nothing else waiting
   EventLoader events_{session_, worker_};
   ViewKeeper views_{session_};
+  SqlAsking asking_{session_, views_};
   KeyBindings keys_{*this, look_};
   RunWatch watch_;
   QElapsedTimer renewed_;
@@ -177,7 +177,6 @@ class MainWindow : public QMainWindow {
   std::vector<std::filesystem::path> paths_;  // of the run that is open, or was to be
   analyzer::AnalysisOptions options_;
   QString stage_;
-  QString sql_stage_;
   double share_ = 0;
   QString message_text_;
 };

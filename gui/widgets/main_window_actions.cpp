@@ -229,7 +229,7 @@ void MainWindow::add_window_actions() {
              [this] {
                if (tracks_->cancel_drag()) return;
                if (session_.sql().is_asking()) {
-                 cancel_sql();
+                 asking_.cancel();
                } else if (canvas_->hasFocus()) {
                  session_.clear_selection();
                } else {
