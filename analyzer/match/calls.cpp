@@ -25,7 +25,6 @@ bool lost_records(const RankDigest& digest) {
 struct Evidence {
   bool all_have_function_number = true;
   bool all_have_group_number = true;
-  bool any_captured_unnumbered = false;
   Backend backend = Backend::kUnknown;
 };
 

@@ -10,8 +10,7 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kBandFrom = 4;    // pixels of doubt that are a band
-constexpr int kBandStride = 4;  // its slices
+constexpr int kBandFrom = 4;  // pixels of doubt that are a band
 constexpr uint8_t kLineBandTint = 190;
 
 // A moment of a rank on the screen.
