@@ -34,7 +34,7 @@ RuleRun without_workers() {
   RuleRun run(2);
   run.set_all(Category::kInputWait, 8 * kNsPerMs);
   for (int r = 0; r < 2; ++r) {
-    run.batches(r, 100, [&](int64_t step) { return 1000 * r + step; });
+    run.batches(r, 100, [&](int64_t step) { return int64_t{1000} * r + step; });
     for (BatchFact& batch : run.facts(r).batches) batch.queue_depth = 0;
     run.rank(r).phases.push_back(
         {{{3 * RuleRun::kStep}, {3 * RuleRun::kStep + 8 * kNsPerMs}}, schema::Marker::kInput, 7});
@@ -118,7 +118,7 @@ TEST(InputEpochRestart, FirstBatchesTakeLong) {
   const std::vector<Finding> findings = found_input(run, "input.epoch-restart");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
-  EXPECT_EQ(findings[0].cost_ns, 2 * 60 * kNsPerMs / 12) << "the run's first start does not count";
+  EXPECT_EQ(findings[0].cost_ns, 120 * kNsPerMs / 12) << "the run's first start does not count";
   for (int r = 0; r < 2; ++r) {
     for (BatchFact& batch : run.facts(r).batches) batch.wait_ns = 61 * kNsPerMs;
   }

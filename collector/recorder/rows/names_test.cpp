@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "collector/recorder/common/text.h"
 #include "collector/recorder/test_support/drain_fixture.h"
@@ -28,8 +28,8 @@ TEST_F(NamesTest, ATextThatChangesWhileItIsReadIsStillAText) {
   const pid_t changer = fork();
   if (changer == 0) {
     for (;;) {
-      for (size_t i = 0; i + 1 < whole.size(); i += 2) std::memcpy(text + i, "\xC3\xA9", 2);
-      for (size_t i = 0; i + 1 < whole.size(); i += 2) std::memcpy(text + i, "a\xFF", 2);
+      for (size_t i = 0; i + 1 < whole.size(); i += 2) std::copy_n("\xC3\xA9", 2, text + i);
+      for (size_t i = 0; i + 1 < whole.size(); i += 2) std::copy_n("a\xFF", 2, text + i);
     }
   }
   int broken = 0;

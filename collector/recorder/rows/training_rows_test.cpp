@@ -14,9 +14,7 @@ namespace dprof::recorder {
 namespace {
 
 using schema::LossReason;
-using schema::MemoryCategory;
 using schema::MemoryEventKind;
-using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using wire::Kind;
 
