@@ -15,7 +15,6 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-using ::testing::Each;
 using ::testing::Field;
 
 constexpr double kUs = 1000;

@@ -72,4 +72,6 @@ DPROF_EXPORT void* dlopen(const char* file, int mode) noexcept {
 
 DPROF_EXPORT __attribute__((noreturn)) void _exit(int status) { dprof::inject::leave(status); }
 
-DPROF_EXPORT __attribute__((noreturn)) void _Exit(int status) noexcept { dprof::inject::leave(status); }
+DPROF_EXPORT __attribute__((noreturn)) void _Exit(int status) noexcept {
+  dprof::inject::leave(status);
+}

@@ -13,7 +13,6 @@ namespace dprof {
 namespace {
 
 using synth::Shape;
-using ::testing::IsEmpty;
 
 synth::Spec small_hang(Shape shape) {
   synth::Spec spec;

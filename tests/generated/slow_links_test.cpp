@@ -15,7 +15,6 @@ namespace {
 
 using analyzer::Diagnostic;
 using analyzer::SlowLinks;
-using synth::Shape;
 using synth::Technique;
 using ::testing::Contains;
 using ::testing::Each;

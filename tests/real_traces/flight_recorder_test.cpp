@@ -16,7 +16,6 @@ namespace {
 
 using schema::CollectiveRow;
 using schema::Function;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

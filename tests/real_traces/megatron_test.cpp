@@ -18,7 +18,6 @@ namespace {
 using analyzer::PartSlowdown;
 using Json = nlohmann::json;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Its figures are of single precision.
 constexpr double kTolerance = 0.0005;

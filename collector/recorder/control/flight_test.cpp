@@ -114,12 +114,12 @@ TEST_F(FlightTest, OldCollectivesAndEventsOfNcclGo) {
     flight.on_time(start_ns);
     output_->commit();
   }
-  flight.finish(101 * 100 * kMs, false);
+  flight.finish(10'100 * kMs, false);
   finish();
   const auto collectives = *trace_->read_all<schema::CollectiveRow>();
   ASSERT_THAT(collectives, SizeIs(12));
   EXPECT_EQ(collectives[0].id, 1);
-  EXPECT_EQ(collectives[1].start_ns, 91 * 100 * kMs);
+  EXPECT_EQ(collectives[1].start_ns, 9'100 * kMs);
   EXPECT_EQ(*trace_->count("nccl_event"), 11);
   EXPECT_EQ(output_->left_out(), 2 * 89);
 }

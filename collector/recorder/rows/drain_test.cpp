@@ -11,8 +11,6 @@
 
 namespace dprof::recorder {
 namespace {
-
-using schema::CollectiveState;
 using schema::LossReason;
 using schema::RangeCategory;
 using schema::ThreadRole;

@@ -15,7 +15,6 @@ using analyzer::SqlError;
 using analyzer::SqlResult;
 using analyzer::SqlValue;
 using test::kMs;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
