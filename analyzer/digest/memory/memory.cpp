@@ -150,20 +150,19 @@ class MemoryReader {
       (void)device(device_id);
     }
     std::unordered_set<int64_t> parameters;
-    const Status read =
-        reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
-          ++digest_.rows;
-          if (row.kind == MemoryEventKind::kRegistered &&
-              row.category == schema::MemoryCategory::kParameter)
-            parameters.insert(row.address);
-          if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices ||
-              row.bytes < 0 || row.bytes > LiveBlocks::kMostBytes ||
-              static_cast<int64_t>(row.kind) < 0 || row.kind > MemoryEventKind::kRegistered) {
-            ++digest_.bad_rows;
-            return;
-          }
-          if (!device(row.device_id).take(row, on_axis(row.time_ns))) ++digest_.bad_rows;
-        });
+    Status read = reader_.for_each<schema::MemoryEventRow>([&](const schema::MemoryEventRow& row) {
+      ++digest_.rows;
+      if (row.kind == MemoryEventKind::kRegistered &&
+          row.category == schema::MemoryCategory::kParameter)
+        parameters.insert(row.address);
+      if (!sensible(row.time_ns) || row.device_id < -1 || row.device_id >= kMostDevices ||
+          row.bytes < 0 || row.bytes > LiveBlocks::kMostBytes ||
+          static_cast<int64_t>(row.kind) < 0 || row.kind > MemoryEventKind::kRegistered) {
+        ++digest_.bad_rows;
+        return;
+      }
+      if (!device(row.device_id).take(row, on_axis(row.time_ns))) ++digest_.bad_rows;
+    });
     digest_.registered_parameters = static_cast<int64_t>(parameters.size());
     return read;
   }
