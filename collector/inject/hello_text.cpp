@@ -35,10 +35,9 @@ void HelloText::add(const char* key, const char* value) noexcept {
   const size_t value_length = strlen(value);
   const size_t need = key_length + 1 + value_length + 1;
   if (need > capacity_ - used_) return;
-  char* at = buffer_ + used_;
-  memcpy(at, key, key_length);
-  at[key_length] = '=';
-  memcpy(at + key_length + 1, value, value_length + 1);
+  char* at = static_cast<char*>(mempcpy(buffer_ + used_, key, key_length));
+  *at = '=';
+  memcpy(at + 1, value, value_length + 1);
   used_ += need;
 }
 

@@ -176,7 +176,7 @@ class OverviewPainter {
                   .font = problem ? Font::kMonoBold : Font::kMono,
                   .align = Align::kRight});
       panel_.links.push_back(
-          {whole, [number](Session& on) { on.select_rank(number); }, /*shows=*/true});
+          {whole, [number = number](Session& on) { on.select_rank(number); }, /*shows=*/true});
       y_ += kOverviewRankLine;
     }
   }
