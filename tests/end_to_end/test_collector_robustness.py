@@ -101,24 +101,32 @@ class Kills(Probed):
     ROUNDS = int(os.environ.get("DPROF_KILL_ROUNDS", 200))  # 1,000 before a release: docs/reliability.md
 
     def test_random_kills_lose_no_written_record(self):
-        """So many processes, each killed by SIGKILL at a random time: every mark that was written is in the trace."""
+        """So many processes, each killed by SIGKILL at a random time: every mark that was written is in the trace, or, where a
+        busy machine let a ring fill up, counted."""
         seed = int(os.environ.get("DPROF_SEED", random.SystemRandom().randrange(1 << 32)))
         print(f"seed {seed} (DPROF_SEED repeats it)")
         done = self.command(DPROF, "record", "-o", self.run_folder, "--", sys.executable, HERE / "kill_rounds.py", self.ROUNDS,
                             seed, self.folder, PROBE, timeout=0.75 * max(200, self.ROUNDS))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(done.returncode, (0, 5), done.stderr)
         traces = {}
         for rank, trace in self.every_trace():
             self.assertEqual(trace.value("PRAGMA integrity_check"), "ok")
-            self.assertEqual(trace.losses(), [], f"seed {seed}, round {rank}")
+            self.assertLessEqual({reason for _, reason, _ in trace.losses()}, {"ring_full"}, f"seed {seed}, round {rank}")
             self.assertEqual(trace.meta["ended"], "process_killed")
-            traces[rank] = self.marks(trace)
+            traces[rank] = self.marks(trace), self.lost(trace)
+        full = 0
         for rank in range(self.ROUNDS):
             wrote = written(self.folder / f"counter-{rank}")
-            found = traces.get(rank, [])
-            self.assertEqual(found, list(range(len(found))), f"seed {seed}, round {rank}: a gap")
+            found, lost = traces.get(rank, ([], 0))
+            full += lost != 0
+            self.assertEqual(found, sorted(set(found)), f"seed {seed}, round {rank}: out of order")
+            if lost == 0:
+                self.assertEqual(found, list(range(len(found))), f"seed {seed}, round {rank}: a gap")
             # One more than was counted: killed between the write and the counting of it.
-            self.assertIn(len(found) - wrote, (0, 1), f"seed {seed}, round {rank}: {len(found)} found, {wrote} written")
+            self.assertIn(len(found) + lost - wrote, (0, 1),
+                          f"seed {seed}, round {rank}: {len(found)} found, {lost} counted, {wrote} written")
+        print(f"{full} of {self.ROUNDS} processes found their ring full")
+        self.assertEqual(done.returncode, 5 if full else 0)
 
 
 class Overload(Probed):

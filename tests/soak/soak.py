@@ -317,6 +317,7 @@ def main():
     options.steps = options.steps or max(100, int(60 * options.seconds))
     options.build = options.build.resolve()
     folder = (options.folder or ROOT / "build/soak").resolve()
+    subprocess.run(["umount", "-l", folder / "disk"], capture_output=True)  # of a run that was killed
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     soak = Soak(options, folder)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -168,6 +169,14 @@ class Loop {
     recording_.sample_clock();
     peers_.tick(folder_);
     show_progress();
+    give_back_memory();
+  }
+
+  // After a burst (the recorder was stopped, a ring flooded) the allocator keeps what sessions took
+  // for it, each in an arena of its own.
+  static void give_back_memory() {
+    constexpr size_t kMostUnused = size_t{32} << 20;
+    if (mallinfo2().fordblks > kMostUnused) malloc_trim(0);
   }
 
   // A daemon that the command started must not keep the recorder for ever.
