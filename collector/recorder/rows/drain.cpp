@@ -83,9 +83,7 @@ RowContext Drain::row_context() {
 
 uint64_t Drain::pass() {
   const uint64_t began_ticks = clock_.now_ticks();
-  latest_ticks_ =
-      began_ticks + static_cast<uint64_t>(static_cast<double>(kFutureNs) *
-                                          clock_.ticks_per_second() / double{kNsPerSecond});
+  latest_ticks_ = began_ticks + future_ticks();
   const uint32_t rings =
       std::min(mapping_.header()->rings_taken.load(std::memory_order_acquire), wire::kMaxRings);
   uint64_t records = 0;
@@ -122,8 +120,17 @@ void Drain::drain_ring(uint32_t index, uint64_t& records) {
   shared.status.store(static_cast<uint32_t>(wire::RingStatus::kFree), std::memory_order_release);
 }
 
-bool Drain::plausible(uint64_t ticks) const {
-  return ticks >= clock_.scale().tick0 && ticks <= latest_ticks_;
+uint64_t Drain::future_ticks() const {
+  return static_cast<uint64_t>(static_cast<double>(kFutureNs) * clock_.ticks_per_second() /
+                               double{kNsPerSecond});
+}
+
+// A pass may take long (a slow disk, a recorder that was stopped): what came meanwhile is no
+// future.
+bool Drain::plausible(uint64_t ticks) {
+  if (ticks < clock_.scale().tick0) return false;
+  if (ticks > latest_ticks_) latest_ticks_ = clock_.now_ticks() + future_ticks();
+  return ticks <= latest_ticks_;
 }
 
 void Drain::on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read) {
@@ -201,7 +208,7 @@ void Drain::on_enqueue(Thread& thread, const wire::Record& record, int64_t time_
   nccl_.on_enqueue(record, ref_of(thread), time_ns, ready_ns(record.enqueue));
 }
 
-std::optional<int64_t> Drain::ready_ns(const wire::CollectiveEnqueue& call) const {
+std::optional<int64_t> Drain::ready_ns(const wire::CollectiveEnqueue& call) {
   return plausible(call.ready_ticks) ? std::optional(to_ns(call.ready_ticks)) : std::nullopt;
 }
 

@@ -102,7 +102,7 @@ class Drain {
   bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_thread_name(Thread& thread, const wire::Record& record);
   void on_enqueue(Thread& thread, const wire::Record& record, int64_t time_ns);
-  [[nodiscard]] std::optional<int64_t> ready_ns(const wire::CollectiveEnqueue& call) const;
+  [[nodiscard]] std::optional<int64_t> ready_ns(const wire::CollectiveEnqueue& call);
   bool on_communicator(const wire::Record& record);
   bool on_detail(const wire::Record& record, int64_t time_ns);
   Thread& thread_of(Ring& ring, uint32_t index);
@@ -124,7 +124,8 @@ class Drain {
   void lose(schema::LossReason reason, std::optional<int64_t> thread_id, int64_t time_ns);
   [[nodiscard]] int64_t to_ns(uint64_t ticks) const { return clock_.to_host(ticks).ns; }
   // A time that a record can have: after the recorder's start, not in the future.
-  [[nodiscard]] bool plausible(uint64_t ticks) const;
+  [[nodiscard]] bool plausible(uint64_t ticks);
+  [[nodiscard]] uint64_t future_ticks() const;
 
   wire::Mapping mapping_;
   const RunClock& clock_;
@@ -147,7 +148,7 @@ class Drain {
   std::unordered_map<uint32_t, Thread*> by_os_tid_;  // the latest of that number
   std::vector<Ordered> ordered_;
   uint64_t arrivals_ = 0;
-  uint64_t latest_ticks_ = 0;  // nothing later than this is plausible in this pass
+  uint64_t latest_ticks_ = 0;  // nothing later than this was plausible when the clock was read last
   int64_t damaged_rings_ = 0;
   int64_t threads_refused_ = 0;
   int64_t bad_ids_seen_ = 0;

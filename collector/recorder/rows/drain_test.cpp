@@ -2,6 +2,7 @@
 #include "collector/recorder/rows/drain.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -416,6 +417,24 @@ TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
   EXPECT_THAT(*trace.read_all<schema::HostRangeRow>("thread_id = 16385"), SizeIs(20));
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).code, "many_threads");
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).count, 20);
+}
+
+// A recorder that was stopped within a pass, or a disk that was slow in it.
+TEST_F(DrainTest, WhatComesWhileAPassStandsStillIsNoFuture) {
+  wire::RingWriter first = process_.open_ring(0, kPid);
+  wire::RingWriter second = process_.open_ring(1, kPid + 1);
+  const uint32_t mark = process_.text("mark");
+  drain_.watch_steps([&](const StepEdge&) {
+    usleep(1'200'000);
+    second.push(range_begin(mark, clock_.now_ticks(), kNvtxMark));
+  });
+  first.push(range_begin(process_.text("Optimizer.step#SGD.step"), 1000, kUser));
+  first.push(range_end(2000, kUser));
+  drain_.pass();
+  drain_.watch_steps({});
+  const schema::TraceReader trace = read();
+  EXPECT_THAT(rows<schema::HostRangeRow>(trace), SizeIs(2));
+  EXPECT_THAT(rows<schema::LossRow>(trace), SizeIs(0));
 }
 
 // The disk is full when the process ends, and what it dropped is known only then.
