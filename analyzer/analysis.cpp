@@ -17,6 +17,7 @@
 #include "analyzer/match/match.h"
 #include "analyzer/memory/curves.h"
 #include "analyzer/memory/memory.h"
+#include "analyzer/replay/calls.h"
 #include "analyzer/replay/critical_path.h"
 #include "analyzer/replay/held_out.h"
 #include "analyzer/replay/replay.h"
@@ -132,6 +133,7 @@ class Analyst {
   Status divide_time() {
     if (const Status good = tell("breakdown", 0.85); !good.ok()) return good;
     for (size_t d = 0; d < digests_.size(); ++d) {
+      find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
       gpu.compute = {};
       gpu.communication = {};
@@ -271,6 +273,7 @@ class Analyst {
                                               .steps = steps_ ? &*steps_ : nullptr,
                                               .traces = traces_,
                                               .model = model_.get()});
+    if (model_ != nullptr) report().replay->together = cost_together(findings, *model_);
     if (steps_ || !findings.empty()) report().findings = std::move(findings);
     return Done{};
   }

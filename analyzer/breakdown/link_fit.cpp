@@ -39,7 +39,7 @@ std::optional<double> slope_of(const std::vector<Point>& points) {
 
 }  // namespace
 
-std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes) {
+std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes, const FitLimits& limits) {
   LinearCost cost;
   std::map<int64_t, std::vector<double>> by_size;
   for (const SizedTransfers& size : sizes) {
@@ -48,8 +48,8 @@ std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes) {
     all.insert(all.end(), size.transfers_ns.begin(), size.transfers_ns.end());
     cost.n += static_cast<int64_t>(size.transfers_ns.size());
   }
-  if (by_size.size() < kFewestSizes ||
-      by_size.rbegin()->first / kLeastSizeRatio < by_size.begin()->first)
+  if (by_size.size() < limits.sizes ||
+      by_size.rbegin()->first / limits.ratio < by_size.begin()->first)
     return std::nullopt;
   cost.sizes = static_cast<int64_t>(by_size.size());
   std::vector<Point> points;
@@ -71,7 +71,7 @@ std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes) {
   return cost;
 }
 
-std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching) {
+std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching, const FitLimits& limits) {
   std::map<GroupFunction, std::map<int64_t, SizedTransfers>> all;
   const auto add = [&](GroupFunction kind, const std::optional<int64_t>& bytes, int64_t transfer) {
     if (!bytes || *bytes <= 0 || transfer <= 0) return;
@@ -91,7 +91,7 @@ std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching) {
   for (auto& [kind, by_size] : all) {
     std::vector<SizedTransfers> sizes;
     for (auto& [bytes, size] : by_size) sizes.push_back(std::move(size));
-    if (const std::optional<LinearCost> cost = fit_cost(sizes)) costs.emplace(kind, *cost);
+    if (const std::optional<LinearCost> cost = fit_cost(sizes, limits)) costs.emplace(kind, *cost);
   }
   return costs;
 }

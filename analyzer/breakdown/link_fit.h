@@ -30,13 +30,22 @@ inline constexpr size_t kFewestSizes = 3;
 inline constexpr int64_t kLeastSizeRatio = 8;  // of the largest size to the smallest
 inline constexpr size_t kFewestTransfersOfSize = 3;
 
+// What a fit takes. Two sizes make a line, and say nothing of how well it fits.
+struct FitLimits {
+  size_t sizes = kFewestSizes;
+  int64_t ratio = kLeastSizeRatio;
+};
+inline constexpr FitLimits kTwoSizes{.sizes = 2, .ratio = 2};
+
 // Theil-Sen through the 10th percentile of each size's transfers: the fast ones, which nothing else
 // held up. nullopt: too few sizes with enough transfers, too close to each other, or larger ones do
 // not take longer. O(sizes^2 + n log n).
-[[nodiscard]] std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes);
+[[nodiscard]] std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes,
+                                                 const FitLimits& limits = {});
 
 // Of each group and function that has one; messages count as kSend. Guessed transfers do not count.
 using GroupFunction = std::pair<size_t, schema::Function>;
-[[nodiscard]] std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching);
+[[nodiscard]] std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching,
+                                                            const FitLimits& limits = {});
 
 }  // namespace dprof::analyzer

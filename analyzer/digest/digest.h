@@ -53,8 +53,10 @@ struct CollectiveRecord {
   std::optional<int64_t> correlation;  // of its kernel's launch
   schema::Reduction reduction{};
   schema::CollectiveState state{};
-  bool captured = false;           // in a CUDA graph
-  bool numbered = true;            // `sequence` was recorded; else it is by order of call
+  bool captured = false;  // in a CUDA graph
+  bool numbered = true;   // `sequence` was recorded; else it is by order of call
+  // On a GPU: when the device had done what was launched before the call, as far as is known.
+  std::optional<TraceNs> device_ready;
   bool by_training_thread = true;  // called by the thread whose steps these are, as far as is known
 
   // When the rank came to it: its call, or where that was not recorded, its beginning.

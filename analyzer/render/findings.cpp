@@ -160,6 +160,17 @@ Document finding_section(const Report& report, const TextOptions& options) {
   } else {
     document.add_item({.text = "not computed from this run", .mark = "?"});
   }
+  if (report.replay && report.replay->together && !is_seen_from_one_rank(report)) {
+    const CostTogether& together = *report.replay->together;
+    std::vector<int64_t> numbers;
+    for (const int64_t f : together.findings) numbers.push_back(f + 1);
+    document.add_item(
+        {.text = fmt::format("findings {} together: {}, ± {}, not the sum of their costs",
+                             fmt::join(numbers, ", "),
+                             of_step(report, static_cast<double>(together.gain_ns)),
+                             format_ms({together.bound_ns})),
+         .style = Style::kFaint});
+  }
   for (const std::string& unseen : verdicts.unseen)
     document.add_item({.text = unseen, .style = Style::kFaint});
   if (is_seen_from_one_rank(report)) {

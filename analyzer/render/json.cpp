@@ -113,7 +113,8 @@ Json json_of(const Finding& finding) {
           {"confidence", finding.confidence},
           {"caused_by", json_of(finding.caused_by)},
           {"evidence", json_of(finding.evidence)},
-          {"explain", {{"decided_by", finding.decided_by}, {"refuted_by", finding.refuted_by}}}};
+          {"explain", {{"decided_by", finding.decided_by}, {"refuted_by", finding.refuted_by}}},
+          {"removed_by", finding.removed_by.empty() ? Json(nullptr) : Json(finding.removed_by)}};
 }
 
 }  // namespace

@@ -151,14 +151,14 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                                     "since_ns": null}]})"));
   EXPECT_THAT(keys_of(json["replay"]),
               ElementsAre("identity_error", "accepted", "steps", "unexplained", "unit", "whatif",
-                          "slowdown", "held_out_error", "half_error", "refused"));
+                          "slowdown", "held_out_error", "half_error", "refused", "together"));
   EXPECT_EQ(json["replay"]["slowdown"]["stages"][1],
             Json::parse(R"({"part": "stage 2 of 2", "ranks": [1], "slowdown": 1.17})"));
   EXPECT_TRUE(json["replay"]["slowdown"]["worst_ranks_share"].is_null());
   const Json& finding = json["findings"][0];
-  EXPECT_THAT(keys_of(finding),
-              ElementsAre("rule", "severity", "title", "detail", "advice", "ranks", "cost_ns",
-                          "bound_ns", "cause", "confidence", "caused_by", "evidence", "explain"));
+  EXPECT_THAT(keys_of(finding), ElementsAre("rule", "severity", "title", "detail", "advice",
+                                            "ranks", "cost_ns", "bound_ns", "cause", "confidence",
+                                            "caused_by", "evidence", "explain", "removed_by"));
   EXPECT_EQ(finding["explain"],
             Json::parse(R"({"decided_by": ["its forward was compared with the other rank's"],
                             "refuted_by": ["a run with the ranks' data exchanged"]})"));

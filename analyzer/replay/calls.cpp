@@ -82,6 +82,11 @@ class CallTasks {
         graph_.after(call.start, former->body);
         call.queue_free = former->end;
         call.queued = !digest.gpu.empty() && (call.begin - former->end).ns < kBackToBack;
+        const std::optional<TraceNs>& ready = digest.collectives[call.record].device_ready;
+        if (call.queued && ready && *ready >= span.begin) {
+          call.at = *ready;
+          call.placed = true;
+        }
       }
       former = &call;
     }
@@ -216,6 +221,22 @@ std::optional<TraceNs> line_position(const RankDigest& digest, const CollectiveR
   return digest.gpu.empty() ? record.arrival() : record.start;
 }
 
+void find_device_readiness(RankDigest& digest) {
+  const std::vector<Launch>& launches = digest.gpu.launches;
+  if (digest.gpu.empty() || launches.empty()) return;
+  std::vector<TraceNs> communication;
+  for (const CollectiveRecord& record : digest.collectives) {
+    if (record.start) communication.push_back(*record.start);
+  }
+  std::ranges::sort(communication);
+  for (CollectiveRecord& record : digest.collectives) {
+    if (!record.enqueue || !record.start) continue;
+    auto next = std::ranges::upper_bound(launches, *record.enqueue, {}, &Launch::launch);
+    while (next != launches.end() && std::ranges::binary_search(communication, next->start)) ++next;
+    if (next != launches.end() && next->start < *record.start) record.device_ready = next->start;
+  }
+}
+
 std::vector<std::vector<ReplayedCall>> replayed_calls(std::span<const RankDigest> digests,
                                                       const Steps& steps, const Matching& matching,
                                                       std::span<const Interval> spans,
@@ -258,6 +279,7 @@ void place_queued_calls(std::vector<std::vector<ReplayedCall>>& calls, const Pro
   }
   for (size_t r = 0; r < calls.size(); ++r) {
     for_each_pair(calls[r], [&](const ReplayedCall& before, ReplayedCall& call) {
+      if (call.placed) return;
       const auto known = unhindered.find({call.step, programs[r][call.step], call.number});
       if (!call.queued || known == unhindered.end() || before.at >= call.at) return;
       const int64_t own = clocks[r].at(before.at) + std::max<int64_t>(0, median_ns(known->second));

@@ -25,6 +25,7 @@ struct ReplayedCall {
   TaskId body = 0;
   // The call before on the same communicator had just ended: that one, not the rank, held it back.
   bool queued = false;
+  bool placed = false;            // its device tells when it was ready for it
   TraceNs queue_free{INT64_MIN};  // when the one before was over, if it is in the graph
   uint64_t likeness = 0;          // of what is called: equal = the same
   size_t step = 0;                // entry of the steady steps
@@ -40,6 +41,11 @@ struct ReplayedCall {
 [[nodiscard]] constexpr uint64_t likeness_with(uint64_t hash, uint64_t value) {
   return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29U);
 }
+
+// Fills device_ready, from the launches: the device begins with what was launched behind a call
+// when it is done with all before it. nullopt where only what waits for the call came behind it.
+// O(calls log launches).
+void find_device_readiness(RankDigest& digest);
 
 // [entry]: the calls within `spans`, in order of the line, with their tasks in `graph` connected to
 // each other (not to the lines). `meetings`: how many there are.

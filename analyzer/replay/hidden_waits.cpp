@@ -8,7 +8,7 @@ namespace {
 
 constexpr DurationNs kShortestWait{100'000};  // less lies between operators anyhow
 constexpr DurationNs kWakeUp{200'000};        // from the end of a collective until its thread runs
-constexpr double kMostOfIt = 0.8;             // of the stretch, before the collective ended
+constexpr double kMostOfIt = 0.8;             // of the wait, before the collective ended
 constexpr double kCovered = 0.5;  // of computation with nothing beside it, by its operators
 
 bool is_phase(const LatticePiece& piece) {
@@ -33,19 +33,22 @@ IntervalSet waits_of(const RankDigest& digest) {
     if (record.arrival() && record.end) calls.push_back({*record.arrival(), *record.end});
   }
   std::ranges::sort(calls, {}, &Interval::end);
-  IntervalSet waits;
-  for (const Interval& gap : difference_of({digest.span}, digest.ops)) {
-    if (gap.length() < kShortestWait) continue;
-    // The last one that ended in it.
-    const auto after = std::ranges::upper_bound(calls, gap.end, {}, &Interval::end);
-    if (after == calls.begin()) continue;
-    const Interval& call = *std::prev(after);
-    if (gap.end - call.end > kWakeUp || call.end <= gap.begin) continue;
-    const auto before = static_cast<double>((call.end - gap.begin).ns);
-    if (before < kMostOfIt * static_cast<double>(gap.length().ns)) continue;
-    waits.push_back({std::max(gap.begin, call.begin), call.end});
-    if (waits.back().empty()) waits.pop_back();
+  std::vector<Interval> waits;
+  for (Interval gap : difference_of({digest.span}, digest.ops)) {
+    // One wait behind the other, from the last on: a call that follows a wait ends its stretch.
+    while (gap.length() >= kShortestWait) {
+      const auto after = std::ranges::upper_bound(calls, gap.end, {}, &Interval::end);
+      if (after == calls.begin()) break;
+      const Interval& call = *std::prev(after);
+      if (gap.end - call.end > kWakeUp || call.end <= gap.begin) break;
+      const TraceNs begin = std::max(gap.begin, call.begin);
+      const auto all = static_cast<double>((gap.end - begin).ns);
+      if (begin >= call.end || static_cast<double>((call.end - begin).ns) < kMostOfIt * all) break;
+      waits.push_back({begin, call.end});
+      gap.end = begin;
+    }
   }
+  waits = union_of(std::move(waits));
   return waits;
 }
 

@@ -46,7 +46,7 @@ Category category_of(schema::Marker marker) {
 class PlayedRunBuilder {
  public:
   PlayedRunBuilder(std::shared_ptr<const RunReplay> replay, const PlayedRunInput& input)
-      : in_(input), costs_(fit_costs(input.matching)) {
+      : in_(input), costs_(fit_costs(input.matching, kTwoSizes)) {
     run_.source = std::move(replay);
   }
 

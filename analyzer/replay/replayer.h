@@ -22,8 +22,10 @@ namespace dprof::analyzer {
 // (docs/analysis/replay.md).
 inline constexpr double kRefusedError = 0.05;
 inline constexpr double kDoubtfulError = 0.02;
-// Nor where lags without a cause are that much of a step.
+// Nor are they where lags without a cause are that much of a step.
 inline constexpr double kMostUnexplained = 0.2;
+// What the gains of generated runs are off by, of the gain: part of every bound.
+inline constexpr double kGainError = 0.05;
 
 // Whose segments are replaced by the median of other ranks'.
 struct Replacement {

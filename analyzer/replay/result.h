@@ -101,6 +101,15 @@ struct Slowdown {
                last_stage_share, worst_ranks_share);
 };
 
+// What several findings cost together: removing all of them at once is not the sum of their costs.
+struct CostTogether {
+  std::vector<int64_t> findings;  // positions in the report's findings
+  std::string change;
+  int64_t gain_ns = 0;  // per step
+  int64_t bound_ns = 0;
+  DPROF_FIELDS(findings, change, gain_ns, bound_ns);
+};
+
 struct Replay {
   double identity_error =
       0;  // mean relative error per step of replaying the recorded run unchanged
@@ -115,8 +124,9 @@ struct Replay {
   std::optional<double> held_out_error;
   std::optional<double> half_error;
   std::string refused;  // why it is not accepted
+  std::optional<CostTogether> together;
   DPROF_FIELDS(identity_error, accepted, steps, unexplained, unit, whatif, slowdown, held_out_error,
-               half_error, refused);
+               half_error, refused, together);
 
   // The largest of what it was off by.
   [[nodiscard]] double error() const {

@@ -93,8 +93,8 @@ class WhatIfModel::Trial {
     for (const Change& change : changes) {
       if (std::string why = take(change); !why.empty()) return change.text + ": " + why;
     }
+    speed_up_beside(move_transfers());
     scale_works(durations_, factors_);
-    move_transfers();
     return {};
   }
 
@@ -350,7 +350,12 @@ class WhatIfModel::Trial {
   std::string scale_transfers(double factor, double& of) {
     if (run_.moves.empty()) return "no rank meets another one";
     of *= factor;
-    err("computation beside a transfer is taken to stay as fast as it is");
+    if (model_.beside_.contention) {
+      rests(
+          "computation beside transfers is slowed down by the measured contention as long as they last");
+    } else {
+      err("computation beside a transfer is taken to stay as fast as it is");
+    }
     return {};
   }
 
@@ -378,7 +383,7 @@ class WhatIfModel::Trial {
 
   std::string take_latency(const Change& change) {
     if (!any_cost()) {
-      return "no communicator has transfers of three sizes, the largest eight times the smallest: "
+      return "no communicator has transfers of two sizes, one at least twice the other: "
              "latency is not known";
     }
     rests(
@@ -417,7 +422,10 @@ class WhatIfModel::Trial {
     return cost ? cost->alpha_ns : 0;
   }
 
-  void move_transfers() {
+  // Gives their time, by what it was.
+  double move_transfers() {
+    double before = 0;
+    double after = 0;
     for (const Move& move : run_.moves) {
       int64_t& duration = durations_[move.task];
       const auto whole = static_cast<double>(duration);
@@ -425,7 +433,20 @@ class WhatIfModel::Trial {
       double now = transfer_ * (latency_ * fixed + (whole - fixed) / bandwidth_);
       if (!kept_.empty()) now *= kept_[move.step];
       duration = std::llround(now);
+      before += whole;
+      after += now;
     }
+    return before <= 0 ? 1 : after / before;
+  }
+
+  // Contention goes with the transfers that cause it. Where they become longer, what would then run
+  // beside them is not known.
+  void speed_up_beside(double transfers) {
+    if (!model_.beside_.contention || transfers >= 1) return;
+    const double lost = 1 - 1 / std::max(1.0, model_.beside_.contention->factor);
+    for_kinds(factors_, {}, [&](const WorkKind& kind) {
+      return kind.category == Category::kOverlapped ? 1 - lost * (1 - transfers) : 1.0;
+    });
   }
 
   std::string take_bucket_cap(const Change& change) {
@@ -440,8 +461,8 @@ class WhatIfModel::Trial {
     if (buckets.empty())
       return "no order of buckets was recorded: DDP's are known where it is used";
     if (!fitted) {
-      return "buckets have fewer than three sizes, or none is eight times another one: what a "
-             "transfer costs by its size is not known";
+      return "no bucket is twice as large as another one: what a transfer costs by its size is not "
+             "known";
     }
     for (auto& [where, moves] : buckets) {
       std::ranges::stable_sort(moves, {}, [](const Move* m) { return *m->bucket; });
@@ -654,8 +675,8 @@ WhatIf WhatIfModel::weighed(const Trial& trial, WhatIf what) const {
   const Estimate mean = bootstrap_mean({gain.begin(), gain.end()});
   what.gain_ns = std::llround(mean.value);
   what.step_ns = mean_step_ns_ - *what.gain_ns;
-  const double error = beside_.quality.identity_error * static_cast<double>(mean_step_ns_);
-  const double doubt = trial.doubt() * std::abs(mean.value);
+  const double error = beside_.quality.error() * static_cast<double>(mean_step_ns_);
+  const double doubt = std::hypot(trial.doubt(), kGainError) * std::abs(mean.value);
   what.bound_ns = std::llround(std::hypot(mean.half_width, error, doubt));
   what.valid_because =
       fmt::format("{}; {} steps replayed", fmt::join(trial.rests_on(), "; "), run_.steps.size());

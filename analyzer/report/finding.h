@@ -31,6 +31,8 @@ struct Finding {
   // For --explain, a sentence each: how it was decided and which numbers; what would refute it.
   std::vector<std::string> decided_by;
   std::vector<std::string> refuted_by;
+  // What --what-if takes to see the run without it, "input=0"; "" = no change removes just that.
+  std::string removed_by;
 };
 
 }  // namespace dprof::analyzer

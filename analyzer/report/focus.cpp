@@ -34,6 +34,7 @@ void keep_findings(std::vector<Finding>& findings, int rank) {
 Report seen_from(const Report& report, int rank) {
   Report seen = report;
   keep_rank(seen.recording.lost, rank);
+  if (seen.replay) seen.replay->together.reset();  // positions of findings that were left out
   if (seen.clock) keep_rank(seen.clock->devices, rank);
   if (seen.breakdown) keep_rank(seen.breakdown->per_rank, rank);
   if (seen.gpu_rows) keep_rank(seen.gpu_rows->per_rank, rank);

@@ -163,6 +163,14 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   finding.refuted_by.push_back("a run of other ranks in that place, on that machine, without it");
 }
 
+// What a replay without it changes.
+std::string removed_by(const Straggler& s) {
+  if (s.cause == "network") return {};
+  if (!s.host.empty()) return fmt::format("host:{}=peers", s.host);
+  if (!s.rank) return s.host_ranks.empty() ? "stragglers=none" : "";
+  return s.host_ranks.size() > 1 ? "" : fmt::format("rank:{}=peers", *s.rank);
+}
+
 std::vector<Finding> straggler(const RuleInput& input) {
   std::vector<Finding> findings;
   for (const Verdict& v : input.verdicts) {
@@ -178,6 +186,7 @@ std::vector<Finding> straggler(const RuleInput& input) {
     finding.confidence = s.confidence;
     finding.evidence = s.evidence;
     if (s.rank) finding.ranks = s.host_ranks.empty() ? std::vector{*s.rank} : s.host_ranks;
+    finding.removed_by = removed_by(s);
     explain(input, v, finding);
     findings.push_back(std::move(finding));
   }

@@ -118,6 +118,7 @@ std::vector<Finding> found(const RuleInput& input, const Rule& rule, std::option
                   .bound_ns = price ? price->bound_ns : std::nullopt,
                   .cause = std::string(rule.judged.cause),
                   .confidence = measured.confidence.value_or(rule.judged.confidence)};
+  if (price) finding.removed_by = std::string(rule.removed_by);
   finding.evidence =
       measured.evidence ? *std::move(measured.evidence) : steps_evidence(input, finding.ranks);
   const auto add = [&](std::span<const std::string_view> sentences, std::vector<std::string>& to) {
@@ -130,6 +131,26 @@ std::vector<Finding> found(const RuleInput& input, const Rule& rule, std::option
   std::ranges::move(measured.decided_by, std::back_inserter(finding.decided_by));
   add(rule.refuted_by, finding.refuted_by);
   return {std::move(finding)};
+}
+
+std::optional<CostTogether> cost_together(std::span<const Finding> findings,
+                                          const WhatIfModel& model) {
+  CostTogether together;
+  std::vector<Change> changes;
+  for (size_t f = 0; f < findings.size(); ++f) {
+    if (findings[f].caused_by || findings[f].removed_by.empty()) continue;
+    Result<Change> change = parse_change(findings[f].removed_by);
+    if (!change.ok()) continue;
+    together.findings.push_back(static_cast<int64_t>(f));
+    changes.push_back(*std::move(change));
+  }
+  if (changes.size() < 2) return std::nullopt;
+  const Result<WhatIf> what = model.answer(changes);
+  if (!what.ok() || !what->gain_ns) return std::nullopt;
+  together.change = what->change;
+  together.gain_ns = *what->gain_ns;
+  together.bound_ns = what->bound_ns.value_or(0);
+  return together;
 }
 
 std::vector<Finding> findings_of(const RuleInput& input, const Rule& rule) {

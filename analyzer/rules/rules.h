@@ -27,6 +27,11 @@ struct Family {
 // called culprits after all others. A finding's symptoms follow it, with caused_by set.
 [[nodiscard]] std::vector<Finding> find_all(const RuleInput& input);
 
+// What those findings cost together that a change removes each: not the sum. nullopt: there are not
+// two of them, or the model cannot answer. A replay.
+[[nodiscard]] std::optional<CostTogether> cost_together(std::span<const Finding> findings,
+                                                        const WhatIfModel& model);
+
 // What these rules say, in their order: no ranking, no suppression.
 [[nodiscard]] std::vector<Finding> find_by(const RuleInput& input, std::span<const Rule> rules);
 

@@ -221,9 +221,12 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
 }
 
 void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts) {
-  const int64_t error = std::llround(replay.identity_error * static_cast<double>(median_step_ns));
+  const int64_t error = std::llround(replay.error() * static_cast<double>(median_step_ns));
   for (Verdict& verdict : verdicts) {
-    verdict.straggler.bound_ns += error;
+    Straggler& straggler = verdict.straggler;
+    straggler.bound_ns =
+        error + std::llround(std::hypot(static_cast<double>(straggler.bound_ns),
+                                        kGainError * static_cast<double>(straggler.cost_ns)));
     if (!replay.accepted) verdict.straggler.confidence /= 2;
   }
 }

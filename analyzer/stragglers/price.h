@@ -28,12 +28,10 @@ struct Price {
 // does in the steps in which it shows beyond what it does there in the others. (A rank that took
 // its peers' median instead would also lose its fluctuation, and seem to win by that.)
 //
-// Who is last in a step decides how long it takes: exact where all meet once in a step, and right
-// where they meet several times and the delay lies in one place. In a pipeline a part of a stage's
-// delay hides in the others' waiting: there by the replay of all messages, if it reproduces the
-// run; each kind of own time is shortened where it lies.
+// By a replay of all collectives and messages, if it reproduces the run: each kind of own time is
+// shortened where it lies. Else by who is last in a step: exact where all meet once in it.
 //
-// Cost  O(steps * ranks log ranks) for each group of suspects; in a pipeline two replays.
+// Cost  O(steps * ranks log ranks) for each group of suspects, and two replays.
 class Prices {
  public:
   Prices(const Comparison& comparison, const OwnWork& work, const Roles& roles);
@@ -65,11 +63,12 @@ class Prices {
   const Comparison& c_;
   const OwnWork& work_;
   const Roles& roles_;
-  const Replayer* replayer_;  // nullptr: no pipeline, or it does not reproduce the run
+  const Replayer* replayer_;  // nullptr: it does not reproduce the run
 };
 
-// Costs can be wrong by what the replay of the run itself is: their bound grows by it. Where the
-// replay was refused, so that it could not be told, their confidence is halved as well.
+// Costs can be wrong by what the replay of the run itself is, and by what its gains are usually off
+// by: their bound grows by it. Where the replay was refused, so that it could not be told, their
+// confidence is halved as well.
 void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer

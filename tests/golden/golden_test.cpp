@@ -5,6 +5,7 @@
 //   report/CASE/spec.json                 the run, and the report's options
 //              /report.txt, report.json   what `dprof report` must give, one or both
 //              /report.md, explain-K.txt  with --format markdown, with --explain K
+//              /what-if.txt               answers to the spec's "what_if": each a list of changes
 //   sql/CASE/spec.json                    the run, and the rank whose trace is queried
 //           /query.sql, expected.txt      the query, and its rows
 //
@@ -25,6 +26,8 @@
 #include "analyzer/render/json.h"
 #include "analyzer/render/markdown.h"
 #include "analyzer/render/text.h"
+#include "analyzer/replay/what_if.h"
+#include "base/format.h"
 #include "schema/database.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/spec_json.h"
@@ -94,8 +97,14 @@ class GoldenCase : public ::testing::Test {
   void check_report(const path& folder, const Json& json) {
     const Result<analyzer::Run> run = analyzer::open_run({folder});
     ASSERT_TRUE(run.ok()) << run.error().what;
-    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run);
+    analyzer::AnalysisOptions wish;
+    wish.model = json.contains("what_if");
+    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, wish);
     ASSERT_TRUE(analysis.ok()) << analysis.error().what;
+    if (json.contains("what_if")) {
+      ASSERT_NE(analysis->model, nullptr);
+      compare(folder_ / "what-if.txt", answers(*analysis->model, json["what_if"]));
+    }
     analyzer::Report report = analysis->report;
     for (analyzer::Diagnostic& d : report.recording.diagnostics) d.text = stable(d.text, folder);
     const Json options = json.value("report", Json::object());
@@ -111,6 +120,30 @@ class GoldenCase : public ::testing::Test {
     const path markdown = folder_ / "report.md";
     if (exists(markdown)) compare(markdown, analyzer::render_markdown(report));
     check_explanations(report, *run, *analysis);
+  }
+
+  static std::string answers(const analyzer::WhatIfModel& model, const Json& questions) {
+    std::string text;
+    for (const Json& question : questions) {
+      std::vector<analyzer::Change> changes;
+      for (const Json& word : question) {
+        Result<analyzer::Change> change = analyzer::parse_change(word.get<std::string>());
+        if (change.ok()) changes.push_back(*std::move(change));
+      }
+      text += analyzer::words_of(changes) + '\n';
+      const Result<analyzer::WhatIf> what = model.answer(changes);
+      if (!what.ok()) {
+        text += fmt::format("  {}; {}\n", what.error().what, what.error().hint);
+      } else if (!what->gain_ns) {
+        text += fmt::format("  cannot be answered: {}\n", what->refused);
+      } else {
+        text += fmt::format("  {}, gains {} ± {}\n  {}\n", format_ms({*what->step_ns}),
+                            format_ms({*what->gain_ns}), format_ms({*what->bound_ns}),
+                            what->valid_because);
+        if (!what->bias.empty()) text += fmt::format("  {}\n", what->bias);
+      }
+    }
+    return text;
   }
 
   // Those that are there are compared. Of every finding, whatever it is, the commands must be
