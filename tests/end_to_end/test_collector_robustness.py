@@ -196,7 +196,7 @@ class Limits(Probed):
             full.touch()
             support.wait_until(ended.exists, 30, "the process has ended")
             self.resize(disk, 64 << 20)
-            support.wait_until(lambda: (disk / "run/rank-00000.dprof").exists(), 30, "its trace is finished while the command runs")
+            support.wait_until(lambda: (disk / "run/rank-00000.dprof").exists(), 30, "its trace is finished, the command runs")
             room.touch()
             _, messages = recorder.communicate(timeout=60)
             self.assertEqual(recorder.returncode, 5, messages)
