@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "cli/test_support/process.h"
 #include "collector/recorder/run/recorder_file.h"
@@ -13,18 +13,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers one request at a port of its own.
+// Answers one request at that socket.
 class Answering {
  public:
-  explicit Answering(std::string answer) : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), length), 0);
+  Answering(const std::string& path, std::string answer)
+      : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     listen(listener_, 1);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
     thread_ = std::thread([this, text = std::move(answer)] {
       const int caller = accept(listener_, nullptr, nullptr);
       char request[256];
@@ -39,22 +37,21 @@ class Answering {
   }
   Answering(const Answering&) = delete;
   Answering& operator=(const Answering&) = delete;
-  [[nodiscard]] int port() const { return port_; }
 
  private:
   int listener_;
-  int port_ = 0;
   std::thread thread_;
 };
 
 Ended status_of(const std::string& answer) {
   const TemporaryFolder scratch;
-  const Answering recorder(answer + "\n");
+  const std::string socket = (scratch.path() / "ctl").string();
+  const Answering recorder(socket, answer + "\n");
   recorder::RecorderFile file;
   file.id = "me";
   file.host = recorder::host_name();
   file.pid = 1;
-  file.control_port = recorder.port();
+  file.control_socket = socket;
   EXPECT_TRUE(recorder::write_recorder_file(scratch.path() / "r", file).ok());
   return run_dprof(scratch, {"ctl", "r", "status"});
 }

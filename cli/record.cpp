@@ -125,9 +125,14 @@ class Record final : public Subcommand {
     app.add_option("--max-overhead", max_overhead_,
                    "lower the detail before recording costs more than that share of the time")
         ->type_name("PCT");
-    app.add_option("--meet", options_.meet,
-                   "meet the run's other recorders there, where they share no run folder")
-        ->type_name("HOST:PORT");
+    CLI::Option* meet =
+        app.add_option("--meet", options_.meet,
+                       "meet the run's other recorders there, where they share no run folder");
+    meet->type_name("HOST:PORT");
+    app.add_option("--meet-key-file", meet_key_file_,
+                   "with --meet: a secret that all of them have; it is never sent")
+        ->type_name("FILE")
+        ->needs(meet);
     app.add_option("--fake-clock", fake_clock_,
                    "shift this recorder's clock by OFFSET seconds and PPM (for tests)")
         ->type_name("OFFSET,PPM");
@@ -152,6 +157,7 @@ class Record final : public Subcommand {
     options_.yield_nccl = yields("nccl");
     if (yields("cuda")) options_.cuda = "yield";
     options_.folder = folder_;
+    options_.meet_key_file = meet_key_file_;
     if (ranks_ != 0) options_.ranks = ranks_;
     options_.linger = std::chrono::seconds(linger_s_);
     // Without -n the terminal is the command's alone.
@@ -225,7 +231,7 @@ class Record final : public Subcommand {
 
   recorder::RecordOptions options_;
   std::vector<std::string> yield_;
-  std::string folder_, steps_, seconds_, max_overhead_, fake_clock_;
+  std::string folder_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;
   int ranks_ = 0;

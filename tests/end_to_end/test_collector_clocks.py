@@ -26,6 +26,14 @@ class Recorders(EndToEnd):
         return self.start(DPROF, "record", "-o", folder or self.run_folder, *options, "--", WRITER, "hello", "ranges=50",
                           f"sleep={seconds * 1000}", "ranges=50", "clean", RANK=str(rank), **job)
 
+    def meeting(self, where=None):
+        """Options of recorders that meet there."""
+        key = self.folder / "key"
+        if not key.exists():
+            key.touch(mode=0o600)
+            key.write_text("what nobody else knows\n")
+        return ("--meet", where or f"127.0.0.1:{support.free_port()}", "--meet-key-file", key)
+
     def finish(self, *processes, want=0):
         messages = []
         for process in processes:
@@ -273,7 +281,7 @@ class Folders(Recorders):
 
 class Meeting(Recorders):
     def test_without_a_shared_folder(self):
-        meet = ("--meet", f"127.0.0.1:{support.free_port()}")
+        meet = self.meeting()
         job = self.job()
         folders = [self.folder / name for name in "ab"]
         first = self.start_rank(0, job, *meet, folder=folders[0], seconds=7)
@@ -288,7 +296,7 @@ class Meeting(Recorders):
 
     def test_nobody_there(self):
         """The one that would listen has another job: the recording goes on by itself, and says so."""
-        meet = ("--meet", f"127.0.0.1:{support.free_port()}")
+        meet = self.meeting()
         first = self.start_rank(0, self.job(), *meet, folder=self.folder / "a", seconds=13)
         support.wait_until(lambda: (self.folder / "a/run.json").exists(), 60, "the one that listens")
         messages = self.finish(self.start_rank(1, self.job(), *meet, folder=self.folder / "b", seconds=1))
@@ -298,8 +306,13 @@ class Meeting(Recorders):
 
     def test_what_is_no_address(self):
         for meet in ("nonsense", "127.0.0.1:0", "127.0.0.1:99999", ":1"):
-            done = self.command(DPROF, "record", "-o", self.run_folder, "--meet", meet, "--", "true")
+            done = self.command(DPROF, "record", "-o", self.run_folder, *self.meeting(meet), "--", "true")
             self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_without_a_secret(self):
+        done = self.command(DPROF, "record", "-o", self.run_folder, "--meet", "127.0.0.1:29400", "--", "true")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--meet-key-file", done.stderr)
 
 
 class OnHosts(Recorders):
@@ -341,7 +354,8 @@ class OnHosts(Recorders):
         self.check_clocks([self.trace(rank) for rank in range(3)])
 
     def test_by_address(self):
-        self.record_on_hosts("-o run$DPROF_HOST_INDEX --meet host0:29400")
+        options = " ".join(str(word) for word in self.meeting("host0:29400"))
+        self.record_on_hosts(f"-o run$DPROF_HOST_INDEX {options}")
         folders = [self.folder / f"run{index}" for index in range(3)]
         self.check_clocks([self.trace(rank, run=folder) for rank, folder in enumerate(folders)])
         report = self.command(DPROF, "report", *folders, "--format", "json")

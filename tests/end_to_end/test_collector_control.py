@@ -151,8 +151,8 @@ class CollectorControl(EndToEnd):
         self.assertIn("nothing records", done.stderr)
         elsewhere = self.run_folder / "recorders"
         elsewhere.mkdir(exist_ok=True)
-        file = {"schema": "dprof.recorder/1", "name": "far-1", "id": "x", "run_id": "x", "host": "far-away", "pid": 1,
-                "clock_id": "x", "address": "192.0.2.1", "probe_port": 1, "control_port": 1, "token": "x",
+        file = {"schema": "dprof.recorder/2", "name": "far-1", "id": "x", "run_id": "x", "host": "far-away", "pid": 1,
+                "clock_id": "x", "address": "192.0.2.1", "probe_port": 1, "control_socket": "/nowhere", "token": "x",
                 "first": True, "first_on_host": True}
         (elsewhere / "far-1.json").write_text(json.dumps(file))
         done = self.ctl("status", want=2)
@@ -162,14 +162,21 @@ class CollectorControl(EndToEnd):
         done = self.ctl("status", want=3)
         self.assertIn("does not answer", done.stderr)
 
-    def test_garbage_at_the_control_port(self):
+    def test_garbage_at_the_control_socket(self):
         process = self.start_recording(probe=("--step-ms", 5))
         [file] = self.run_folder.glob("recorders/*-*.json")
         self.assertEqual(file.stat().st_mode & 0o777, 0o600)
-        port = json.loads(file.read_text())["control_port"]
-        silent = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(30)]
-        for garbage in (b"\n", b"x" * 5000, b"\0" * 300 + b"\n", b"stop\n", b"0" * 32 + b" stop\n"):
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        path = json.loads(file.read_text())["control_socket"]
+
+        def connected():
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(path)
+            connection.settimeout(10)
+            return connection
+
+        silent = [connected() for _ in range(30)]
+        for garbage in (b"\n", b"x" * 5000, b"\0" * 300 + b"\n", b"0" * 32 + b" stop\n"):
+            with connected() as connection:
                 try:
                     connection.sendall(garbage)
                 except OSError:

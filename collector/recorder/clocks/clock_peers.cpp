@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/clocks/clock_peers.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 namespace dprof::recorder {
 namespace {
@@ -20,6 +22,7 @@ constexpr seconds kSilentFor{5};
 constexpr milliseconds kLastBurst{100};
 constexpr int kPacketsAtOnce = 64;
 constexpr size_t kMostRows = 1 << 16;
+constexpr size_t kMostAnswered = 4096;  // that are remembered
 
 }  // namespace
 
@@ -53,11 +56,17 @@ Result<std::unique_ptr<ClockPeers>> ClockPeers::start(const RunClock& clock, Rec
   peers->clock_id_ = self.clock_id;
   if (meeting && meeting->listens()) {
     peers->meet_key_ = meeting->key();
+    peers->met_probe_key_ = meeting->probe_key(self.run_id);
     peers->meet_socket_ = meeting->take_socket();
   }
   self.probe_port = port_of(peers->socket_.get());
   peers->next_sequence_ = random_sequence();
-  peers->thread_ = std::thread([running = peers.get()] { running->run(); });
+  try {
+    peers->thread_ = std::thread([running = peers.get()] { running->run_guarded(); });
+  } catch (const std::system_error& error) {
+    return fail(Code::kIo, fmt::format("no thread for clock probes: {}", error.what()),
+                "raise the limit of processes (ulimit -u, the container's pids limit)");
+  }
   return peers;
 }
 
@@ -99,6 +108,15 @@ void ClockPeers::burst_now() {
 std::vector<schema::ClockProbeRow> ClockPeers::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(rows_, {});
+}
+
+// What a library throws (where memory is missing) ends the probes, and nothing else.
+void ClockPeers::run_guarded() {
+  try {
+    run();
+  } catch (const std::exception&) {
+    failed_.store(true, std::memory_order_relaxed);
+  }
 }
 
 void ClockPeers::run() {
@@ -159,14 +177,15 @@ void ClockPeers::take_packets(int socket) {
     if (!got) return;
     const int64_t receive_ns = clock_.now().ns - got->age_ns;
     const std::span<const uint8_t> bytes = std::span(buffer).first(got->bytes);
-    if (const auto probe = decode_probe(bytes, key_); probe && probe->kind == PacketKind::kProbe) {
-      answer(socket, *got, *probe, receive_ns);
+    const PeerKey& key = socket == meet_socket_.get() ? met_probe_key_ : key_;
+    if (const auto probe = decode_probe(bytes, key); probe && probe->kind == PacketKind::kProbe) {
+      answer(socket, *got, *probe, key, receive_ns);
     } else if (const auto question = decode_meet(bytes, meet_key_);
                question && meet_socket_.valid() && question->kind == PacketKind::kMeet) {
       welcome(socket, *got, *question);
     } else if (const auto reply = target_ ? decode_probe(bytes, target_->key) : std::nullopt;
                reply && reply->kind == PacketKind::kAnswer) {
-      note_answer(*reply, receive_ns);
+      note_answer(*reply, *got, receive_ns);
     } else {
       refused_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -175,23 +194,33 @@ void ClockPeers::take_packets(int socket) {
 }
 
 void ClockPeers::answer(int socket, const Received& received, const ProbePacket& probe,
-                        int64_t receive_ns) {
+                        const PeerKey& key, int64_t receive_ns) {
   ProbePacket reply{PacketKind::kAnswer, probe.sequence, on_clock(receive_ns), 0};
   reply.reply_ns = on_clock(clock_.now().ns);
-  send_to(socket, encode(reply, key_), received.from);
+  send_to(socket, encode(reply, key), received.from);
   heard_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A copy of a question gets no answer.
 void ClockPeers::welcome(int socket, const Received& received, const MeetPacket& question) {
-  const std::vector<uint8_t> reply = encode(
-      MeetPacket{PacketKind::kWelcome, question.sequence, key_, run_id_, clock_id_}, meet_key_);
+  if (std::ranges::find(answered_, question.sequence) != answered_.end()) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (answered_.size() == kMostAnswered) answered_.pop_front();
+  answered_.push_back(question.sequence);
+  const std::vector<uint8_t> reply =
+      encode(MeetPacket{PacketKind::kWelcome, question.sequence, run_id_, clock_id_}, meet_key_);
   send_to(socket, reply, received.from);
   heard_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// An answer counts once: a copy of it has no outstanding question.
-void ClockPeers::note_answer(const ProbePacket& packet, int64_t receive_ns) {
-  const bool expected = outstanding_ && outstanding_->sequence == packet.sequence;
+// An answer counts once: a copy of it has no outstanding question. A host of several addresses may
+// answer from another one of them, but from the same port.
+void ClockPeers::note_answer(const ProbePacket& packet, const Received& received,
+                             int64_t receive_ns) {
+  const bool expected = outstanding_ && outstanding_->sequence == packet.sequence &&
+                        received.from.port() == target_->address.port();
   if (!expected || packet.reply_ns < packet.receive_ns || receive_ns < outstanding_->send_ns) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return;

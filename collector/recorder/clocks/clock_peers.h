@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,8 @@ class ClockPeers {
 
   // Valid packets from other recorders so far, and packets that were not valid.
   [[nodiscard]] int64_t heard() const { return heard_.load(std::memory_order_relaxed); }
+  // The thread has ended early: nothing is measured any more.
+  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
  private:
@@ -77,12 +80,14 @@ class ClockPeers {
   };
 
   explicit ClockPeers(const RunClock& clock) : clock_(clock) {}
+  void run_guarded();
   void run();
   void send_what_is_due();
   void take_packets(int socket);
-  void answer(int socket, const Received& received, const ProbePacket& probe, int64_t receive_ns);
+  void answer(int socket, const Received& received, const ProbePacket& probe, const PeerKey& key,
+              int64_t receive_ns);
   void welcome(int socket, const Received& received, const MeetPacket& question);
-  void note_answer(const ProbePacket& packet, int64_t receive_ns);
+  void note_answer(const ProbePacket& packet, const Received& received, int64_t receive_ns);
   [[nodiscard]] Steady::time_point next_event() const;
   // On the axis that peers are told: CLOCK_MONOTONIC_RAW as this recorder converts ticks.
   [[nodiscard]] int64_t on_clock(int64_t trace_ns) const {
@@ -91,7 +96,8 @@ class ClockPeers {
 
   const RunClock& clock_;
   std::string run_id_, clock_id_;
-  PeerKey key_{}, meet_key_{};
+  PeerKey key_{}, meet_key_{}, met_probe_key_{};
+  std::deque<uint64_t> answered_;  // questions of the meeting, the last ones
   Descriptor socket_, meet_socket_, wake_;
 
   // Of the thread.
@@ -108,7 +114,7 @@ class ClockPeers {
   Steady::time_point last_answer_{};
   bool burst_asked_ = false;
 
-  std::atomic<bool> stopping_{false};
+  std::atomic<bool> stopping_{false}, failed_{false};
   std::atomic<int64_t> heard_{0}, refused_{0}, bursts_{0};
   std::thread thread_;
 };

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
+
+#include "tests/support/temporary_folder.h"
 
 namespace dprof::recorder {
 namespace {
@@ -13,6 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char kToken[] = "0123456789abcdef0123456789abcdef";
+constexpr char kSecret[] = "a secret of more than 16 bytes";
 
 RecorderFile recorder(const std::string& id, const std::string& clock) {
   RecorderFile file;
@@ -182,23 +188,102 @@ TEST(MeetingPointTest, WhoComesLaterAsks) {
   const Job job{"job", "rank 0"};
   const int port = port_of(bind_udp(loopback(0))->get());
   const std::string where = "127.0.0.1:" + std::to_string(port);
-  Result<MeetingPoint> host = MeetingPoint::open(where, job);
+  Result<MeetingPoint> host = MeetingPoint::open(where, kSecret, job);
   ASSERT_TRUE(host.ok()) << host.error().what;
   ASSERT_TRUE(host->listens());
   const RunClock clock = RunClock::start();
   RecorderFile file = recorder("a", "clock a");
   const auto peers = *ClockPeers::start(clock, file, *std::move(host));
-  const Result<MeetingPoint> guest = MeetingPoint::open(where, job);
+  const Result<MeetingPoint> guest = MeetingPoint::open(where, kSecret, job);
   ASSERT_TRUE(guest.ok());
   EXPECT_FALSE(guest->listens());
   const std::optional<MeetPacket> met = guest->ask(std::chrono::seconds(60));
   ASSERT_TRUE(met);
   EXPECT_EQ(met->run_id, "run");
   EXPECT_EQ(met->clock_id, "clock a");
-  EXPECT_EQ(met->key, probe_key(kToken));
-  const Result<MeetingPoint> stranger = MeetingPoint::open(where, {"another job", ""});
-  ASSERT_TRUE(stranger.ok());
-  EXPECT_FALSE(stranger->ask(milliseconds(500)));
+  for (const auto& [secret, id] :
+       {std::pair(kSecret, "another job"), {"another secret, as long", "job"}}) {
+    const Result<MeetingPoint> stranger = MeetingPoint::open(where, secret, {id, ""});
+    ASSERT_TRUE(stranger.ok());
+    EXPECT_FALSE(stranger->ask(milliseconds(500)));
+  }
+  // Whoever has met it may probe it, by a key that nobody has sent.
+  RecorderFile own = recorder("b", "clock b");
+  const auto guest_peers = *ClockPeers::start(clock, own, std::nullopt);
+  guest_peers->probe({guest->address(), guest->probe_key(met->run_id), met->clock_id});
+  EXPECT_TRUE(wait_until([&] { return !guest_peers->take().empty(); }));
+}
+
+// Everything that goes over the network can be read and sent again by others.
+TEST(MeetingPointTest, NoKeyIsSentAndNothingIsAnsweredTwice) {
+  const Job job{"job", "rank 0"};
+  const int port = port_of(bind_udp(loopback(0))->get());
+  Result<MeetingPoint> host = MeetingPoint::open("127.0.0.1:" + std::to_string(port), kSecret, job);
+  ASSERT_TRUE(host.ok()) << host.error().what;
+  const PeerKey key = host->key();
+  const PeerKey secret_key = host->probe_key("run");
+  const RunClock clock = RunClock::start();
+  RecorderFile file = recorder("a", "clock a");
+  const auto peers = *ClockPeers::start(clock, file, *std::move(host));
+  const auto question = encode(MeetPacket{PacketKind::kMeet, 7, {}, {}}, key);
+  const Descriptor socket = *bind_udp(loopback(0));
+  uint8_t buffer[512];
+  std::optional<Received> answer;
+  send_to(socket.get(), question, loopback(port));
+  ASSERT_TRUE(wait_until([&] { return (answer = receive(socket.get(), buffer)).has_value(); }));
+  const std::string_view said(reinterpret_cast<const char*>(buffer), answer->bytes);
+  for (const PeerKey& secret : {probe_key(kToken), secret_key, key}) {
+    for (const uint64_t word : secret) {
+      EXPECT_EQ(said.find({reinterpret_cast<const char*>(&word), sizeof word}), said.npos);
+    }
+  }
+  send_to(socket.get(), question, loopback(port));
+  EXPECT_TRUE(wait_until([&] { return peers->refused() == 1; }));
+  EXPECT_FALSE(receive(socket.get(), buffer));
+}
+
+// Somebody who knows neither secret nor question, but has seen an answer.
+TEST(MeetingPointTest, AnAnswerOfAnotherSenderIsNone) {
+  const Job job{"job", "rank 0"};
+  const Descriptor listener = *bind_udp(loopback(0));
+  const Descriptor other = *bind_udp(loopback(0));
+  const Result<MeetingPoint> guest =
+      MeetingPoint::open("127.0.0.1:" + std::to_string(port_of(listener.get())), kSecret, job);
+  ASSERT_TRUE(guest.ok());
+  std::atomic<bool> done = false;
+  std::thread impostor([&] {
+    uint8_t buffer[512];
+    while (!done) {
+      const std::optional<Received> got = receive(listener.get(), buffer);
+      const auto question =
+          got ? decode_meet(std::span(buffer).first(got->bytes), guest->key()) : std::nullopt;
+      if (!question) continue;
+      send_to(other.get(),
+              encode(MeetPacket{PacketKind::kWelcome, question->sequence, "run", "clock"},
+                     guest->key()),
+              got->from);
+      send_to(listener.get(),
+              encode(MeetPacket{PacketKind::kWelcome, question->sequence + 1, "run", "clock"},
+                     guest->key()),
+              got->from);
+    }
+  });
+  EXPECT_FALSE(guest->ask(milliseconds(500)));
+  done = true;
+  impostor.join();
+}
+
+TEST(MeetSecretTest, IsRefusedWhereItIsNone) {
+  const test_support::TemporaryFolder folder;
+  const auto file = folder.path() / "key";
+  EXPECT_EQ(read_meet_secret(file).error().code, Code::kUsage);
+  std::ofstream(file) << "  0123456789abcdef\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  EXPECT_NE(read_meet_secret(file).error().what.find("others can read it"), std::string::npos);
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  EXPECT_EQ(*read_meet_secret(file), "0123456789abcdef");
+  std::ofstream(file) << "short\n          \n  \n";
+  EXPECT_NE(read_meet_secret(file).error().what.find("can be guessed"), std::string::npos);
 }
 
 TEST(AddressTest, IsReadFromText) {

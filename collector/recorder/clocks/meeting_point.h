@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--meet HOST:PORT`: how recorders that share no run folder come to one run. The one whose host
-// has the address listens there; the others ask it for the run's id and for the key of its probes.
+// has the address listens there; the others ask it for the run's id.
 //
-// The questions and answers are hashed under the job's identity, which keeps other jobs apart and
-// garbage out. It is no secret: whoever knows it can read the run's id and probe a clock, and
-// nothing else; `dprof ctl` has another key.
+// All of them have the same secret, from a file (--meet-key-file). It is never sent: questions and
+// answers are hashed under a key made of it and of the job's identity, and probes under one made of
+// it and of the run's id. Whoever asks takes an answer only from the address that it asked, and
+// only to a question of its own; whoever listens answers each question once.
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -18,10 +20,15 @@
 
 namespace dprof::recorder {
 
+// The secret in a file that only this user can read; at least 16 bytes, without the white space
+// around it. kUsage with what is wrong and a command that makes one.
+Result<std::string> read_meet_secret(const std::filesystem::path& file);
+
 // Threading  one thread.
 class MeetingPoint {
  public:
-  static Result<MeetingPoint> open(const std::string& where, const Job& job);
+  static Result<MeetingPoint> open(const std::string& where, const std::string& secret,
+                                   const Job& job);
 
   [[nodiscard]] bool listens() const { return listens_; }
   // Asks again and again until somebody answers; only where nobody listens here.
@@ -29,11 +36,16 @@ class MeetingPoint {
 
   [[nodiscard]] const Address& address() const { return address_; }
   [[nodiscard]] const PeerKey& key() const { return key_; }
+  // Of the probes of a run whose recorders meet here.
+  [[nodiscard]] PeerKey probe_key(const std::string& run_id) const {
+    return derive_key(secret_ + '\0' + run_id, "probe of a met run");
+  }
   // The bound socket, for whoever answers from now on.
   Descriptor take_socket() { return std::move(socket_); }
 
  private:
   Address address_;
+  std::string secret_;
   PeerKey key_{};
   Descriptor socket_;
   bool listens_ = false;

@@ -18,11 +18,18 @@ constexpr seconds kLongestLookPause{32};
 
 }  // namespace
 
-Result<Peers> Peers::meet(const std::string& where, const Job& job) {
+Result<Peers> Peers::meet(const std::string& where, const std::filesystem::path& key_file,
+                          const Job& job) {
   Peers peers;
   peers.where_ = where;
   if (where.empty()) return peers;
-  Result<MeetingPoint> point = MeetingPoint::open(where, job);
+  if (key_file.empty()) {
+    return fail(Code::kUsage, "--meet needs a secret that all recorders of the job have",
+                "--meet-key-file FILE");
+  }
+  const Result<std::string> secret = read_meet_secret(key_file);
+  if (!secret.ok()) return fail(secret.error());
+  Result<MeetingPoint> point = MeetingPoint::open(where, *secret, job);
   if (!point.ok()) return fail(point.error());
   peers.point_ = *std::move(point);
   if (peers.point_->listens()) return peers;
@@ -65,7 +72,7 @@ void Peers::tick(RunFolder& folder) {
   if (!clocks_ || !clocks_->wants_target()) return;
   if (met_) {
     if (met_->clock_id == self_.clock_id || !self_.first_on_host) return;
-    clocks_->probe({point_->address(), met_->key, met_->clock_id});
+    clocks_->probe({point_->address(), point_->probe_key(met_->run_id), met_->clock_id});
     return;
   }
   const steady_clock::time_point now = steady_clock::now();
@@ -95,6 +102,7 @@ std::vector<schema::ClockProbeRow> Peers::take() {
 
 std::optional<std::string> Peers::complaint(bool others) const {
   if (failure_) return failure_;
+  if (clocks_ && clocks_->failed()) return "the thread of the clock probes failed";
   if (met_ || (clocks_ && clocks_->heard() > 0)) return std::nullopt;
   if (!where_.empty()) return fmt::format("nobody came to {}", where_);
   if (others) return std::string("the job has ranks that no recorder of this run has seen");

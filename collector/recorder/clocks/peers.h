@@ -21,8 +21,10 @@ namespace dprof::recorder {
 class Peers {
  public:
   // `--meet` ("" = by the run folder alone). Where another recorder listens, waits for its answer,
-  // at most 10 s: the run's id must be known before anything is recorded.
-  static Result<Peers> meet(const std::string& where, const Job& job);
+  // at most 10 s: the run's id must be known before anything is recorded. `key_file`: see
+  // read_meet_secret().
+  static Result<Peers> meet(const std::string& where, const std::filesystem::path& key_file,
+                            const Job& job);
 
   // The id of the run that was met; "" = this recorder or its folder decides.
   [[nodiscard]] std::string run_id() const { return met_ ? met_->run_id : std::string(); }

@@ -9,14 +9,14 @@ namespace dprof::recorder {
 namespace {
 
 constexpr uint32_t kMagic = 0x70727064;  // "dprp"
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 
 constexpr size_t kHeadBytes = 16;  // magic, version, kind, two of zero, sequence
 constexpr size_t kHashBytes = 8;
 constexpr size_t kRunIdBytes = 64;
 constexpr size_t kClockIdBytes = 192;
 static_assert(kProbeBytes == kHeadBytes + 2 * 8 + kHashBytes);
-static_assert(kMeetBytes == kHeadBytes + 2 * 8 + kRunIdBytes + kClockIdBytes + kHashBytes);
+static_assert(kMeetBytes == kHeadBytes + kRunIdBytes + kClockIdBytes + kHashBytes);
 
 uint64_t read_word(std::span<const uint8_t> bytes, size_t at) {
   uint64_t word = 0;
@@ -124,10 +124,6 @@ std::vector<uint8_t> encode(const MeetPacket& packet, const PeerKey& key) {
   std::vector<uint8_t> bytes(kMeetBytes);
   write_head(bytes, packet.kind, packet.sequence);
   size_t at = kHeadBytes;
-  for (const uint64_t word : packet.key) {
-    write_word(bytes, at, word);
-    at += 8;
-  }
   std::memcpy(&bytes[at], packet.run_id.data(), packet.run_id.size());
   at += kRunIdBytes;
   std::memcpy(&bytes[at], packet.clock_id.data(), packet.clock_id.size());
@@ -150,12 +146,9 @@ std::optional<MeetPacket> decode_meet(std::span<const uint8_t> bytes_untrusted,
   const auto kind =
       open_packet(bytes_untrusted, kMeetBytes, PacketKind::kMeet, PacketKind::kWelcome, key);
   if (!kind) return std::nullopt;
-  const size_t texts = kHeadBytes + 16;
-  return MeetPacket{
-      *kind, read_word(bytes_untrusted, 8),
-      PeerKey{read_word(bytes_untrusted, kHeadBytes), read_word(bytes_untrusted, kHeadBytes + 8)},
-      text_at(bytes_untrusted, texts, kRunIdBytes),
-      text_at(bytes_untrusted, texts + kRunIdBytes, kClockIdBytes)};
+  return MeetPacket{*kind, read_word(bytes_untrusted, 8),
+                    text_at(bytes_untrusted, kHeadBytes, kRunIdBytes),
+                    text_at(bytes_untrusted, kHeadBytes + kRunIdBytes, kClockIdBytes)};
 }
 
 }  // namespace dprof::recorder

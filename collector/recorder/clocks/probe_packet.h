@@ -37,18 +37,17 @@ struct ProbePacket {
   int64_t reply_ns = 0;
 };
 
-// kMeet asks to take part in the run of whoever listens; kWelcome tells what is needed for that.
-// Texts that are too long are refused by encode().
+// kMeet asks to take part in the run of whoever listens; kWelcome says which run that is. Neither
+// carries a key. Texts that are too long are refused by encode().
 struct MeetPacket {
   PacketKind kind = PacketKind::kMeet;
   uint64_t sequence = 0;
-  PeerKey key{};         // for probes of this run
   std::string run_id;    // at most 64 bytes
   std::string clock_id;  // at most 192 bytes
 };
 
 inline constexpr size_t kProbeBytes = 40;
-inline constexpr size_t kMeetBytes = 296;
+inline constexpr size_t kMeetBytes = 280;
 
 [[nodiscard]] std::array<uint8_t, kProbeBytes> encode(const ProbePacket& packet,
                                                       const PeerKey& key);

@@ -81,6 +81,10 @@ bool Address::is_loopback() const {
   return text.starts_with("127.") || text == "::1";
 }
 
+bool Address::is(const Address& other) const {
+  return port() == other.port() && host() == other.host();
+}
+
 Result<Address> find_address(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

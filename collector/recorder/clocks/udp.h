@@ -22,6 +22,8 @@ struct Address {
   [[nodiscard]] std::string host() const;  // numeric
   [[nodiscard]] int port() const;
   [[nodiscard]] bool is_loopback() const;
+  // Of the same host and port.
+  [[nodiscard]] bool is(const Address& other) const;
 };
 
 // "host:port", "1.2.3.4:port", "[::1]:port".

@@ -2,14 +2,15 @@
 #include "collector/recorder/control/control.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "collector/recorder/control/capture.h"
@@ -21,22 +22,21 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
+// Empty where the path is too long for a socket.
+std::optional<sockaddr_un> address_of_socket(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.empty() || text.size() >= sizeof address.sun_path) return std::nullopt;
+  text.copy(address.sun_path, text.size());
   return address;
 }
 
-// In a time that does not tell how much of it is right.
-bool same_token(std::string_view given, std::string_view token) {
-  unsigned char differs = given.size() == token.size() ? 0 : 1;
-  for (size_t i = 0; i < token.size(); ++i) {
-    const char other = i < given.size() ? given[i] : '\0';
-    differs = static_cast<unsigned char>(differs | (other ^ token[i]));
-  }
-  return differs == 0;
+bool may_ask(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         (peer.uid == geteuid() || peer.uid == 0);
 }
 
 std::string_view take_word(std::string_view& text) {
@@ -53,9 +53,7 @@ milliseconds left_of(steady_clock::time_point deadline) {
 
 }  // namespace
 
-Result<ControlRequest> parse_control_request(std::string_view line, std::string_view token) {
-  if (token.empty() || !same_token(take_word(line), token))
-    return fail(Code::kUsage, "wrong token");
+Result<ControlRequest> parse_control_request(std::string_view line) {
   const std::string_view action = take_word(line);
   ControlRequest request;
   if (action == "level") {
@@ -78,17 +76,19 @@ Result<ControlRequest> parse_control_request(std::string_view line, std::string_
   return request;
 }
 
-Result<ControlServer> ControlServer::open(std::string token) {
-  Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address = loopback(0);
-  socklen_t bytes = sizeof address;
-  if (!listener.valid() ||
-      bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(listener.get(), kMaxConnections) != 0 ||
-      getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0) {
+Result<ControlServer> ControlServer::open(const std::filesystem::path& path) {
+  Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const std::optional<sockaddr_un> address = address_of_socket(path);
+  if (!address || !listener.valid() ||
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
+      listen(listener.get(), kMaxAccepts) != 0) {
     return fail(Code::kIo, fmt::format("no socket for dprof ctl: {}", std::strerror(errno)));
   }
-  return ControlServer(std::move(token), std::move(listener), ntohs(address.sin_port));
+  return ControlServer(std::move(listener), path);
+}
+
+ControlServer::~ControlServer() {
+  if (!path_.empty()) unlink(path_.c_str());  // else moved from
 }
 
 std::vector<int> ControlServer::descriptors() const {
@@ -101,7 +101,7 @@ void ControlServer::accept_all(steady_clock::time_point now) {
   for (int i = 0; i < kMaxAccepts; ++i) {
     Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) return;
-    if (connections_.size() >= kMaxConnections) continue;  // closes it
+    if (connections_.size() >= kMaxConnections || !may_ask(socket.get())) continue;  // closes it
     connections_.push_back({std::move(socket), {}, now});
   }
 }
@@ -120,7 +120,7 @@ bool ControlServer::advance(Connection& connection,
     reply = render_refusal("the request is too long");
   } else {
     const Result<ControlRequest> request =
-        parse_control_request(std::string_view(connection.received).substr(0, end), token_);
+        parse_control_request(std::string_view(connection.received).substr(0, end));
     reply = request.ok() ? answer(*request) : render_refusal(request.error().what);
   }
   reply += '\n';
@@ -138,13 +138,22 @@ void ControlServer::serve(const std::function<std::string(const ControlRequest&)
   });
 }
 
-Result<std::string> ask_recorder(int port, std::string_view line, milliseconds patience) {
+Result<std::string> ask_recorder(const std::filesystem::path& path, std::string_view line,
+                                 milliseconds patience) {
   const steady_clock::time_point deadline = steady_clock::now() + patience;
-  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in address = loopback(port);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const std::optional<sockaddr_un> address = address_of_socket(path);
+  if (!address) return fail(Code::kNotFound, "it has no socket");
   if (!socket.valid()) return fail(Code::kIo, std::strerror(errno));
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return fail(errno == ECONNREFUSED ? Code::kNotFound : Code::kIo, std::strerror(errno));
+  while (connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
+         0) {
+    const bool is_busy = errno == EAGAIN || errno == EINTR;
+    if (!is_busy) {
+      return fail(errno == ECONNREFUSED || errno == ENOENT ? Code::kNotFound : Code::kIo,
+                  std::strerror(errno));
+    }
+    if (steady_clock::now() >= deadline) return fail(Code::kIo, "it does not answer");
+    std::this_thread::sleep_for(milliseconds(10));
   }
   const std::string request = std::string(line) + '\n';
   if (send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
@@ -160,7 +169,7 @@ Result<std::string> ask_recorder(int port, std::string_view line, milliseconds p
     }
     char buffer[4096];
     const ssize_t count = recv(socket.get(), buffer, sizeof buffer, 0);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return fail(Code::kIo, std::strerror(errno));
     if (count == 0) break;
     reply.append(buffer, static_cast<size_t>(count));

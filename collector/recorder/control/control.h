@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `dprof ctl` talks to a recorder: TCP on loopback, one request line, one reply line of JSON.
+// How `dprof ctl` talks to a recorder: a Unix socket, one request line, one reply line of JSON.
 //
-//   TOKEN start | stop | status | level light|standard|full | trigger
+//   start | stop | status | level light|standard|full | trigger
 //
-// The port and the token lie in RUN/recorders/HOST-PID.json, which only the recorder's user can
-// read.
+// The kernel says who asks: only the recorder's user (and root) is answered. The socket lies beside
+// that of the hellos; RUN/recorders/HOST-PID.json says where.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,8 +28,8 @@ struct ControlRequest {
   wire::DetailLevel detail = wire::DetailLevel::kStandard;  // of kLevel
 };
 
-// Without its line end. kUsage with what is wrong; of a wrong token it says no more than that.
-Result<ControlRequest> parse_control_request(std::string_view line, std::string_view token);
+// Without its line end. kUsage with what is wrong.
+Result<ControlRequest> parse_control_request(std::string_view line);
 
 // Bounded in everything: connections at once, bytes of a request, time of a connection. Who floods
 // it is turned away, and costs the recorder's loop an accept and a close each.
@@ -41,9 +42,12 @@ class ControlServer {
   static constexpr int kMaxAccepts = 64;      // in one call of serve()
   static constexpr std::chrono::seconds kPatience{2};
 
-  static Result<ControlServer> open(std::string token);
+  // At a path where there is no file yet; it is removed with this object.
+  static Result<ControlServer> open(const std::filesystem::path& path);
+  ControlServer(ControlServer&&) noexcept = default;
+  ~ControlServer();
 
-  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   // To be polled for reading.
   [[nodiscard]] std::vector<int> descriptors() const;
   // Takes what has come; `answer` gives the reply to a request, without a line end.
@@ -57,22 +61,21 @@ class ControlServer {
     std::chrono::steady_clock::time_point since;
   };
 
-  ControlServer(std::string token, Descriptor listener, int port)
-      : token_(std::move(token)), listener_(std::move(listener)), port_(port) {}
+  ControlServer(Descriptor listener, std::filesystem::path path)
+      : listener_(std::move(listener)), path_(std::move(path)) {}
   void accept_all(std::chrono::steady_clock::time_point now);
   // True when the connection is done with.
   bool advance(Connection& connection,
                const std::function<std::string(const ControlRequest&)>& answer);
 
-  std::string token_;
   Descriptor listener_;
-  int port_ = 0;
+  std::filesystem::path path_;
   std::vector<Connection> connections_;
 };
 
-// Sends one request line to the recorder at that port of this machine; its reply. kNotFound: nobody
-// listens there; kIo: it does not answer.
-Result<std::string> ask_recorder(int port, std::string_view line,
+// Sends one request line to the recorder at that socket; its reply. kNotFound: nobody listens
+// there; kIo: it does not answer.
+Result<std::string> ask_recorder(const std::filesystem::path& path, std::string_view line,
                                  std::chrono::milliseconds patience);
 
 }  // namespace dprof::recorder

@@ -28,21 +28,20 @@ Failure gone(const RecorderFile& file, std::string_view why) {
 }
 
 Result<std::string> ask(const RecorderFile& file, std::string_view request) {
-  const Result<std::string> reply =
-      ask_recorder(file.control_port, fmt::format("{} {}", file.token, request), kAnswerPatience);
+  const Result<std::string> reply = ask_recorder(file.control_socket, request, kAnswerPatience);
   if (!reply.ok()) return gone(file, reply.error().what);
   const json read = json::parse(*reply, nullptr, false);
   const auto field = [&](const char* key) {
     return read.is_object() ? read.value(key, json()) : json();
   };
-  if (field("schema") != "dprof.control/1") return gone(file, "something else has its port");
+  if (field("schema") != "dprof.control/1") return gone(file, "something else has its socket");
   if (field("ok") != true) {
     const json why = field("error");
     return fail(Code::kUsage,
                 fmt::format("the recorder on {} refuses: {}", file.host,
                             why.is_string() ? why.get<std::string>() : std::string("no reason")));
   }
-  if (field("recorder") != file.id) return gone(file, "another recorder has its port");
+  if (field("recorder") != file.id) return gone(file, "another recorder has its socket");
   return reply;
 }
 
@@ -62,7 +61,7 @@ Result<ControlReplies> ask_recorders(const fs::path& run, std::string_view reque
       all.elsewhere.push_back(file.host);
       continue;
     }
-    if (file.control_port == 0) continue;
+    if (file.control_socket.empty()) continue;
     Result<std::string> reply = ask(file, request);
     if (!reply.ok()) return fail(reply.error());
     all.replies.push_back(*std::move(reply));
@@ -74,7 +73,7 @@ Result<ControlReplies> ask_recorders(const fs::path& run, std::string_view reque
     return fail(Code::kUsage,
                 fmt::format("{} is recorded on {}, not on this host ({})", run.string(),
                             fmt::join(all.elsewhere, ", "), here),
-                "run `dprof ctl` there: recorders listen on loopback only");
+                "run `dprof ctl` there: recorders are asked on their own host only");
   }
   return fail(Code::kNotFound, fmt::format("{}: nothing records into it now", run.string()),
               "`dprof ctl` reaches a run only while `dprof record` works");

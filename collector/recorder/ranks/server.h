@@ -57,6 +57,8 @@ class Server {
   ~Server();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // Of its own, for this user alone.
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   // A path to `library` that LD_PRELOAD can hold: where its own has a blank or a colon, which would
   // end it there, a link beside the socket.

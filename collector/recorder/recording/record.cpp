@@ -96,6 +96,25 @@ std::string name_of_signal(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+// Until the command has ended: hands signals on, and nothing else.
+void wait_unrecorded(Launcher& launcher, const Signals& signals, bool kills_at_second_interrupt) {
+  int interrupts = 0;
+  while (launcher.running()) {
+    constexpr int kLookMs = 200;  // for a deadline of the launcher
+    pollfd polled{signals.fd(), POLLIN, 0};
+    poll(&polled, 1, kLookMs);
+    while (const std::optional<signalfd_siginfo> info = signals.next()) {
+      const int signal = static_cast<int>(info->ssi_signo);
+      if (signal == SIGCHLD) continue;
+      if (info->ssi_code != SI_KERNEL) launcher.forward(signal);
+      if (signal != SIGINT || ++interrupts != 2) continue;
+      if (kills_at_second_interrupt) launcher.forward(SIGKILL);
+    }
+    launcher.reap();
+    launcher.enforce(Steady::now());
+  }
+}
+
 // The loop of one recording, in the main thread.
 class Loop {
  public:
@@ -124,14 +143,17 @@ class Loop {
     // its parent is by then. A short-lived process may say hello and go before anybody looks.
     for (;;) {
       while (!leaving_ && (launcher_.running() || recording_.busy())) {
-        turn(signals, next_sample, next_system_sample, next_look);
-        leave_those_that_stay();
+        guarded([&] {
+          turn(signals, next_sample, next_system_sample, next_look);
+          leave_those_that_stay();
+        });
       }
       for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
       recording_.watch([this](int pid) { return status_of(pid); });
       if (leaving_ || !recording_.busy()) break;
     }
     if (leaving_) recording_.leave();
+    if (is_broken_) wait_unrecorded(launcher_, signals, options_.ranks.has_value());
     if (const int times = launcher_.revivals(); times > 0) {
       recording_.diagnostics().push_back(
           {"output_carrier", fmt::format("{} time{}", times, times == 1 ? "" : "s")});
@@ -143,6 +165,23 @@ class Loop {
   }
 
  private:
+  // What a library throws (where memory is missing, as a rule) costs one turn. If it happens again
+  // and again, recording ends in order; the command does not.
+  template <typename Work>
+  void guarded(Work&& work) {
+    constexpr int kMostFaults = 100;
+    try {
+      work();
+    } catch (const std::exception& error) {
+      if (faults_++ == 0)
+        recording_.diagnostics().push_back(
+            {"records_lost", fmt::format("within the recorder: {}", error.what())});
+      if (faults_ < kMostFaults) return;
+      leaving_ = true;
+      is_broken_ = true;
+    }
+  }
+
   void turn(const Signals& signals, Steady::time_point& next_sample,
             Steady::time_point& next_system_sample, Steady::time_point& next_look) {
     wait(signals, std::min({next_sample, next_system_sample, next_look}));
@@ -335,6 +374,8 @@ class Loop {
   int gaps_said_ = 0;
   std::optional<Steady::time_point> linger_until_;
   bool leaving_ = false;
+  bool is_broken_ = false;
+  int faults_ = 0;
   std::optional<int> leaving_signal_;
 };
 
@@ -358,13 +399,13 @@ std::string first_detail(const CaptureSettings& capture) {
 }
 
 // `dprof ctl` finds the recorder by its file. A recording without it is better than none.
-void open_control(Loop& loop, RecorderFile& self) {
-  Result<ControlServer> control = ControlServer::open(self.token);
+void open_control(Loop& loop, const std::filesystem::path& socket, RecorderFile& self) {
+  Result<ControlServer> control = ControlServer::open(socket);
   if (!control.ok()) {
     loop.recording().diagnostics().push_back({"no_control", control.error().what});
     return;
   }
-  self.control_port = control->port();
+  self.control_socket = control->path();
   loop.be_controlled(*std::move(control));
 }
 
@@ -462,7 +503,7 @@ struct Ready {
 
 Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
   RunClock clock = RunClock::start(options.fake_clock.value_or(FakeClock{}));
-  Result<Peers> peers = Peers::meet(options.meet, job);
+  Result<Peers> peers = Peers::meet(options.meet, options.meet_key_file, job);
   if (!peers.ok()) return fail(peers.error());
   Result<RunFolder> folder = RunFolder::create(
       options.folder.empty() ? std::filesystem::path(default_run_name()) : options.folder,
@@ -484,20 +525,7 @@ Result<Recorded> run_unrecorded(const RecordOptions& options, const Signals& sig
   if (const Status started = launcher.start(Environment::current()); !started.ok()) {
     return fail(started.error());
   }
-  int interrupts = 0;
-  while (launcher.running()) {
-    constexpr int kLookMs = 200;  // for a deadline of the launcher
-    pollfd polled{signals.fd(), POLLIN, 0};
-    poll(&polled, 1, kLookMs);
-    while (const std::optional<signalfd_siginfo> info = signals.next()) {
-      const int signal = static_cast<int>(info->ssi_signo);
-      if (signal == SIGCHLD) continue;
-      if (info->ssi_code != SI_KERNEL) launcher.forward(signal);
-      if (signal == SIGINT && ++interrupts == 2 && options.ranks) launcher.forward(SIGKILL);
-    }
-    launcher.reap();
-    launcher.enforce(Steady::now());
-  }
+  wait_unrecorded(launcher, signals, options.ranks.has_value());
   output.finish();
   Recorded recorded;
   recorded.command_code = launcher.exit_code();
@@ -541,7 +569,7 @@ Result<Recorded> record_job(const RecordOptions& options) {
   };
   // Those who join add themselves at their end: hundreds at once would wait for each other.
   if (!folder.joined()) remark("no_index", folder.write_index(index));
-  open_control(loop, peers.self());
+  open_control(loop, server.folder() / "ctl", peers.self());
   remark("no_control", peers.announce());
   if (const Status started = loop.launcher().start(environment); !started.ok()) {
     folder.discard();

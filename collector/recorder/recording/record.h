@@ -34,6 +34,7 @@ struct RecordOptions {
   std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
   bool armed = false;                  // record nothing before `dprof ctl RUN start`
   std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
+  std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second

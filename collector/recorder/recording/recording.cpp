@@ -35,6 +35,11 @@ int parent_pid(int pid) {
   return std::atoi(text.c_str() + end_of_name + 4);
 }
 
+void remove_trace(const fs::path& file) {
+  std::error_code error;
+  for (const char* rest : {"", "-wal", "-shm"}) fs::remove(file.string() + rest, error);
+}
+
 bool is_ready(int fd, short events) {
   pollfd polled{fd, events, 0};
   return poll(&polled, 1, 0) > 0 && polled.revents != 0;
@@ -144,10 +149,12 @@ void Recording::welcome(Guest guest) {
     facts_.capture.origin_ns = Session::first_event_ns(clock_, process);
   }
   const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
+  const fs::path path = trace_path(guest);
   Result<std::unique_ptr<Session>> session =
-      Session::start(clock_, facts_, process, *std::move(memory), trace_path(guest), wake_);
+      Session::start(clock_, facts_, process, *std::move(memory), path, wake_);
   if (!session.ok()) {
     refuse(guest, "records_lost", session.error().what);
+    remove_trace(path);
     ++ended_.lost;  // all of it; nobody knows how many
     return;
   }
@@ -303,11 +310,7 @@ std::vector<RunDiagnostic> Recording::told_by_traces() const {
 }
 
 // SQLite still has the file open, and lets go of it with the session.
-void Recording::drop(const Session& session) {
-  std::error_code error;
-  const std::string file = session.path().string();
-  for (const char* rest : {"", "-wal", "-shm"}) fs::remove(file + rest, error);
-}
+void Recording::drop(const Session& session) { remove_trace(session.path()); }
 
 bool Recording::has_trace(int rank) const {
   const auto is_of_it = [&](const auto& trace) { return trace.rank == rank; };

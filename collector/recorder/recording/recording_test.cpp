@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,30 @@ TEST_F(RecordingTest, ATraceForWhichThereIsNeverRoomIsNamed) {
   EXPECT_GE(recording.totals().lost, kMarks) << "and what the recorder itself measured";
   ASSERT_EQ(recording.diagnostics().size(), 1u);
   EXPECT_EQ(recording.diagnostics()[0].code, "records_lost");
+}
+
+// Where processes and threads are limited, the recorder goes on without that one.
+TEST_F(RecordingTest, AProcessForWhichThereIsNoThreadIsNamed) {
+  Guest guest = short_guest();
+  std::filesystem::permissions(folder_->path(), std::filesystem::perms(0777));
+  std::filesystem::permissions(scratch_.path(), std::filesystem::perms(0755));
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    const rlimit none{1, 1};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);
+    Recording recording(clock_, {}, *folder_, [] {});
+    recording.welcome(std::move(guest));
+    const bool named = recording.diagnostics().size() == 1 &&
+                       recording.diagnostics()[0].code == "records_lost" &&
+                       recording.diagnostics()[0].text.find("no thread") != std::string::npos;
+    const bool nothing_left = folder_->traces().empty();
+    _exit(recording.busy() ? 4 : !named ? 5 : nothing_left ? 0 : 6);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "an exception ended it";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

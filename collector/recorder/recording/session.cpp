@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -83,7 +84,12 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
   session->add(clock.origin());
   session->inbox_.write_to(*session->output_);
   Session* self = session.get();
-  session->thread_ = std::thread([self] { self->run(); });
+  try {
+    session->thread_ = std::thread([self] { self->run(); });
+  } catch (const std::system_error& error) {
+    return fail(Code::kIo, fmt::format("no thread to record it: {}", error.what()),
+                "raise the limit of processes (ulimit -u, the container's pids limit)");
+  }
   return session;
 }
 

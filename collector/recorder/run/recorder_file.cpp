@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr char kSchema[] = "dprof.recorder/1";
+constexpr char kSchema[] = "dprof.recorder/2";
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Result<fs::path> write_recorder_file(const fs::path& run, const RecorderFile& fi
                                 {"clock_id", file.clock_id},
                                 {"address", file.address},
                                 {"probe_port", file.probe_port},
-                                {"control_port", file.control_port},
+                                {"control_socket", file.control_socket},
                                 {"token", file.token},
                                 {"first", file.first},
                                 {"first_on_host", file.first_on_host}}
@@ -58,7 +58,7 @@ std::vector<RecorderFile> read_recorder_files(const fs::path& run) {
       if (read.value("schema", "") != kSchema) continue;
       files.push_back({read.at("name"), read.at("id"), read.at("run_id"), read.at("host"),
                        read.at("pid"), read.at("clock_id"), read.at("address"),
-                       read.at("probe_port"), read.at("control_port"), read.at("token"),
+                       read.at("probe_port"), read.at("control_socket"), read.at("token"),
                        read.at("first"), read.at("first_on_host")});
     } catch (const json::exception&) {
       continue;

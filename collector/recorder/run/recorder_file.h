@@ -18,13 +18,13 @@ struct RecorderFile {
   std::string run_id;
   std::string host;
   int pid = 0;
-  std::string clock_id;       // as in meta: recorders with equal ids share one clock
-  std::string address;        // numeric; of the interface that others can reach
-  int probe_port = 0;         // UDP, clock probes; 0 = none
-  int control_port = 0;       // TCP on loopback, `dprof ctl`; 0 = none
-  std::string token;          // 32 hexadecimal digits: whoever knows it may probe and control
-  bool first = false;         // of the run: the others probe its clock
-  bool first_on_host = true;  // of its clock: what belongs to the host is measured by this one
+  std::string clock_id;        // as in meta: recorders with equal ids share one clock
+  std::string address;         // numeric; of the interface that others can reach
+  int probe_port = 0;          // UDP, clock probes; 0 = none
+  std::string control_socket;  // a path on its host, for `dprof ctl`; "" = none
+  std::string token;           // 32 hexadecimal digits: whoever knows it may probe
+  bool first = false;          // of the run: the others probe its clock
+  bool first_on_host = true;   // of its clock: what belongs to the host is measured by this one
 };
 
 // Written beside and renamed; call it again when something has changed.

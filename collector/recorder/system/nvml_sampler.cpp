@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 
 #include "collector/recorder/common/text.h"
 #include "collector/recorder/system/proc_files.h"
@@ -177,12 +178,30 @@ void NvmlSampler::run(const std::shared_ptr<Shared>& shared) {
   shared->answered.notify_all();
 }
 
+// What a library throws ends these samples, and nothing else.
+void NvmlSampler::run_guarded(const std::shared_ptr<Shared>& shared) {
+  try {
+    run(shared);
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(shared->mutex);
+    shared->ready.emplace_back(not_sampled(error.what()));
+    shared->busy = false;
+    shared->answered.notify_all();
+  }
+}
+
 void NvmlSampler::start() {
   started_ = true;
   const char* named = std::getenv(kLibraryVariable);
   if (!nvidia_driver_seems_loaded() && (named == nullptr || *named == '\0')) return;
   shared_ = std::make_shared<Shared>(clock_);
-  thread_ = std::thread([shared = shared_] { run(shared); });
+  try {
+    thread_ = std::thread([shared = shared_] { run_guarded(shared); });
+  } catch (const std::system_error& error) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->ready.emplace_back(not_sampled(fmt::format("no thread: {}", error.what())));
+    shared_->busy = false;
+  }
 }
 
 NvmlSampler::~NvmlSampler() {
@@ -194,7 +213,7 @@ NvmlSampler::~NvmlSampler() {
       shared_->answered.wait_for(lock, kNvmlPatience, [this] { return !shared_->busy; });
   lock.unlock();
   if (ended) {
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   } else {
     thread_.detach();  // it hangs in the driver
   }

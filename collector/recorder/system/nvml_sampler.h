@@ -42,6 +42,7 @@ class NvmlSampler {
 
  private:
   struct Shared;
+  static void run_guarded(const std::shared_ptr<Shared>& shared);
   static void run(const std::shared_ptr<Shared>& shared);
   void start();
 
