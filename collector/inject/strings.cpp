@@ -11,6 +11,10 @@ constexpr uint32_t kTableEntries = 16384;
 constexpr uint32_t kProbes = 16;
 constexpr uint64_t kPopulateBytes = 256 << 10;
 
+// Above it numbers within names are given up, so that there is room for other names.
+constexpr uint64_t kCollapseAbove = wire::kArenaBytes / 4 * 3;
+constexpr size_t kCollapsedBytes = 256;
+
 constinit std::atomic<uint32_t> interned[kTableEntries] = {};
 constinit std::atomic<uint64_t> populated_bytes = 0;
 
@@ -23,6 +27,36 @@ uint32_t append(const wire::Mapping& mapping, const char* text, size_t length) n
     return 0;
   }
   return wire::arena_append(mapping, text, length, ticks());
+}
+
+// 0: it is not there; `place` is then the first free one of its places, or null.
+uint32_t find(const wire::Mapping& mapping, const char* text, size_t length, uint32_t hash,
+              std::atomic<uint32_t>*& place) noexcept {
+  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+    std::atomic<uint32_t>& one = interned[(hash + probe) % kTableEntries];
+    const uint32_t id = one.load(std::memory_order_acquire);
+    if (id == 0) {
+      place = &one;
+      return 0;
+    }
+    const wire::ArenaText known = wire::arena_text(mapping, id);
+    if (known.length == length && memcmp(known.text, text, length) == 0) return id;
+  }
+  return 0;
+}
+
+// "request 4711 of 90" becomes "request # of #". 0 where it has no number, or is too long.
+size_t collapse_numbers(const char* text, size_t length, char* to) noexcept {
+  size_t bytes = 0;
+  bool has_number = false;
+  for (size_t i = 0; i < length; ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (digit && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9') continue;
+    if (bytes == kCollapsedBytes) return 0;
+    has_number |= digit;
+    to[bytes++] = digit ? '#' : text[i];
+  }
+  return has_number ? bytes : 0;
 }
 
 }  // namespace
@@ -39,19 +73,22 @@ uint32_t intern(const wire::Mapping& mapping, const char* text, size_t length) n
   if (length == 0) return 0;
   if (length > wire::kMaxTextBytes) return append(mapping, text, length);
   const uint32_t hash = wire::text_hash(text, length);
-  uint32_t made = 0;
-  for (uint32_t probe = 0; probe < kProbes; ++probe) {
-    std::atomic<uint32_t>& place = interned[(hash + probe) % kTableEntries];
-    uint32_t id = place.load(std::memory_order_acquire);
-    if (id == 0) {
-      if (made == 0) made = append(mapping, text, length);
-      if (made == 0) return 0;
-      if (place.compare_exchange_strong(id, made, std::memory_order_acq_rel)) return made;
+  std::atomic<uint32_t>* place = nullptr;
+  if (const uint32_t id = find(mapping, text, length, hash, place)) return id;
+  char collapsed[kCollapsedBytes];
+  if (mapping.header()->arena_used.load(std::memory_order_relaxed) > kCollapseAbove) {
+    if (const size_t bytes = collapse_numbers(text, length, collapsed)) {
+      wire::count_loss(mapping.header()->losses[static_cast<uint32_t>(wire::SharedLoss::kTextCut)],
+                       ticks());
+      return intern(mapping, collapsed, bytes);
     }
-    const wire::ArenaText known = wire::arena_text(mapping, id);
-    if (known.length == length && memcmp(known.text, text, length) == 0) return id;
   }
-  return made != 0 ? made : append(mapping, text, length);
+  const uint32_t made = append(mapping, text, length);
+  // Where all its places are taken one of the others has to go: it is appended once more if it
+  // comes again.
+  if (place == nullptr) place = &interned[(hash + made % kProbes) % kTableEntries];
+  if (made != 0) place->store(made, std::memory_order_release);
+  return made;
 }
 
 bool populate_arena(const wire::Mapping& mapping, uint64_t bytes_ahead) noexcept {
