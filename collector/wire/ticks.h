@@ -26,10 +26,6 @@ namespace dprof::wire {
   if (source == ClockSource::kTsc) {
 #if defined(__x86_64__)
     return __rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
 #endif
   }
   return monotonic_ns();

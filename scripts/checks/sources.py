@@ -13,6 +13,8 @@ BANNED = [
     (r"^collector/(wire|inject/(?!torch/|test_support/))(?!.*_test\.cpp)",
      r"#include <(iostream|sstream|fstream|fmt/|spdlog/|vector|string>|map|functional)",
      "libdprof.so needs libc only: no allocation, no stream, no fmt"),
+    (r"^collector/inject/(?!(environment|session|preload|hello_text|cuda/cuda_source)\.cpp)(?!test_support/)(?!.*_test\.cpp)",
+     r"\bgetenv\(", "noted_variable(): on the helper, getenv would race with the program's setenv"),
     (r"^collector/inject/torch/", r"#include <(iostream|sstream|fstream|fmt/|spdlog/)", "no stream, no fmt in process"),
     (r"^(base|schema|collector|analyzer)/(?!.*_test\.cpp).*\.(h|cpp)$", r"std::(cout|cerr)", "render a typed result in cli/"),
     (r"\.(h|cpp)$", r"\bassert\(", "DPROF_CHECK in tools"),

@@ -169,7 +169,7 @@ void describe_call(const CoreApi& core, const CollectiveOp& op, const at::Record
     const Inputs inputs = function.inputs();
     int32_t group_size = -1;
     if (const auto group = find<c10d::ProcessGroup>(inputs)) {
-      const GroupInfo info = describe_group(core, *group);
+      const GroupInfo info = describe_group(core, group);
       call.group = info.hash;
       call.backend = info.backend;
       group_size = info.size;

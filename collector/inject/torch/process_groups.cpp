@@ -17,12 +17,12 @@ constexpr uint32_t kMaxGroups = 1024;
 constexpr int32_t kMaxMembers = 1 << 14;  // as many records as a ring holds
 constexpr std::string_view kDefaultGroup = "default_pg";
 
-// The last groups that this thread used, so that members are read once, not at each call. A group
-// that is made anew at the same address has another name as a rule, hence another base hash.
+// The last groups that this thread used, so that name and members are read once, not at each call.
+// A weak reference keeps the memory of a group that has died, so that no other group can get its
+// address; it is not given back at the end of the thread, which then may have no torch any more.
 struct KnownGroup {
-  const c10d::ProcessGroup* group = nullptr;
-  uint64_t base_hash = 0;  // of name and size
-  uint64_t hash = 0;
+  c10d::ProcessGroup* group = nullptr;
+  GroupInfo info;
 };
 constexpr uint32_t kKnownGroups = 16;
 thread_local KnownGroup known_groups[kKnownGroups];
@@ -136,7 +136,11 @@ void define_group(const CoreApi& core, const GroupInfo& info, const std::string&
 
 }  // namespace
 
-GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group) {
+GroupInfo describe_group(const CoreApi& core,
+                         const c10::intrusive_ptr<c10d::ProcessGroup>& pointer) {
+  c10d::ProcessGroup& group = *pointer;
+  KnownGroup& known = known_groups[reinterpret_cast<uintptr_t>(&group) / 64 % kKnownGroups];
+  if (known.group == &group) return known.info;
   GroupInfo info;
   info.size = group.getSize();
   info.own_rank = group.getRank();
@@ -151,14 +155,12 @@ GroupInfo describe_group(const CoreApi& core, c10d::ProcessGroup& group) {
     const uint32_t ordinal = ordinal_of_nameless(group);
     hash = hash_bytes(hash, &ordinal, sizeof ordinal);
   }
-  KnownGroup& known = known_groups[reinterpret_cast<uintptr_t>(&group) / 64 % kKnownGroups];
-  if (known.group != &group || known.base_hash != hash) {
-    const std::vector<int32_t> members = members_of(group, info.size);
-    known = {&group, hash, hash_members(hash, members)};
-    info.hash = known.hash;
-    if (announce(info.hash)) define_group(core, info, name, members);
-  }
-  info.hash = known.hash;
+  const std::vector<int32_t> members = members_of(group, info.size);
+  info.hash = hash_members(hash, members);
+  if (announce(info.hash)) define_group(core, info, name, members);
+  c10::raw::weak_intrusive_ptr::incref(&group);
+  if (known.group != nullptr) c10::raw::weak_intrusive_ptr::decref(known.group);
+  known = {&group, info};
   return info;
 }
 

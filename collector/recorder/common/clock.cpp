@@ -40,14 +40,10 @@ std::string first_line(const char* path) {
 }
 
 ClockSource choose_source() {
-#if defined(__aarch64__)
-  return ClockSource::kTsc;
-#else
   const bool usable =
       tsc_is_usable(file_text("/proc/cpuinfo"),
                     file_text("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
   return usable ? ClockSource::kTsc : ClockSource::kMonotonic;
-#endif
 }
 
 // The two clocks are read between two tick readings; the try whose tick readings lie closest

@@ -56,7 +56,7 @@ void set_input(CollectiveRow& row, Function function, int64_t count, schema::Dat
 
 }  // namespace
 
-bool NcclRows::put(const ThreadRef& thread, int64_t time_ns, What what) {
+bool NcclRows::await_turn(const ThreadRef& thread, int64_t time_ns, What what) {
   items_.push_back({time_ns, arrivals_++, thread, std::move(what)});
   return true;
 }
@@ -67,12 +67,13 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
     case Kind::kNcclCommunicator: {
       const auto said = body_of<wire::NcclCommunicator>(record);
       return good(said) &&
-             put(thread, time_ns, Announced{said, context_.names.find(record.string).id});
+             await_turn(thread, time_ns, Announced{said, context_.names.find(record.string).id});
     }
     case Kind::kNcclCall: {
       const auto said = body_of<wire::NcclCall>(record);
       return said.id != 0 && said.hash != 0 && said.root >= -1 &&
-             good_data(said.count, said.function, said.data_type) && put(thread, time_ns, said);
+             good_data(said.count, said.function, said.data_type) &&
+             await_turn(thread, time_ns, said);
     }
     case Kind::kNcclCollective: {
       Collective collective{body_of<wire::NcclCollective>(record), {}};
@@ -82,21 +83,22 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
       }
       return said.id != 0 && said.hash != 0 && said.root >= -1 &&
              good_data(said.count, said.function, said.data_type) &&
-             put(thread, time_ns, collective);
+             await_turn(thread, time_ns, collective);
     }
     case Kind::kNcclPointToPoint: {
       const auto said = body_of<wire::NcclPointToPoint>(record);
       return said.id != 0 && said.hash != 0 && said.peer >= -1 &&
              is_message(static_cast<Function>(said.function)) &&
-             good_data(said.count, said.function, said.data_type) && put(thread, time_ns, said);
+             good_data(said.count, said.function, said.data_type) &&
+             await_turn(thread, time_ns, said);
     }
     case Kind::kNcclLaunch: {
       const auto said = body_of<wire::NcclLaunch>(record);
-      return said.id != 0 && put(thread, time_ns, said);
+      return said.id != 0 && await_turn(thread, time_ns, said);
     }
     case Kind::kNcclKernelChannel: {
       const auto said = body_of<wire::NcclKernelChannel>(record);
-      return good(said) && put(thread, time_ns, said);
+      return good(said) && await_turn(thread, time_ns, said);
     }
     case Kind::kNcclProxy:
       return on_proxy(record, thread, time_ns);
@@ -113,12 +115,12 @@ bool NcclRows::on_proxy(const wire::Record& record, const ThreadRef& thread, int
     return false;
   }
   const int64_t end_ns = context_.clock.to_host(record.ticks + said.duration_ticks).ns;
-  return put(thread, time_ns, Proxy{said, end_ns});
+  return await_turn(thread, time_ns, Proxy{said, end_ns});
 }
 
 void NcclRows::on_enqueue(const wire::Record& record, const ThreadRef& thread, int64_t time_ns,
                           std::optional<int64_t> ready_ns) {
-  put(thread, time_ns, Enqueue{record.enqueue, ready_ns});
+  await_turn(thread, time_ns, Enqueue{record.enqueue, ready_ns});
 }
 
 bool NcclRows::is_nccl_domain(uint32_t domain) {
@@ -135,9 +137,10 @@ void NcclRows::on_payload(const RangePayload& payload) {
   const NvtxNccl said =
       read_nccl_payload(*schema, payload.bytes, context_.names.text(payload.name));
   const int64_t time_ns = payload.end_ns.value_or(payload.start_ns);
-  if (const auto* call = std::get_if<NvtxNcclCall>(&said)) put(payload.thread, time_ns, *call);
+  if (const auto* call = std::get_if<NvtxNcclCall>(&said))
+    await_turn(payload.thread, time_ns, *call);
   if (const auto* one = std::get_if<NvtxNcclCommunicator>(&said)) {
-    put(payload.thread, time_ns, *one);
+    await_turn(payload.thread, time_ns, *one);
   }
 }
 
@@ -147,9 +150,29 @@ void NcclRows::run(int64_t until_ns) {
                     [](const Item& item) { return std::tuple(item.time_ns, item.arrival); });
   const auto end = std::ranges::upper_bound(items_, until_ns, {}, &Item::time_ns);
   for (auto item = items_.begin(); item != end; ++item) {
-    std::visit([&](const auto& what) { take(*item, what); }, item->what);
+    join(*item);
   }
   items_.erase(items_.begin(), end);
+}
+
+// What each that has arrived does to the rows: LibTorch's call makes one, the plugin's call adopts
+// it (or makes one of its own), its collective or message completes it, channels and proxies refer
+// to that; NVTX says what the plugin does not.
+void NcclRows::join(const Item& item) {
+  std::visit(
+      [&]<typename What>(const What& what) {
+        if constexpr (std::is_same_v<What, Enqueue>) start_torch_row(item, what);
+        if constexpr (std::is_same_v<What, Announced>) describe_by_plugin(item, what);
+        if constexpr (std::is_same_v<What, NvtxNcclCommunicator>) describe_by_nvtx(item, what);
+        if constexpr (std::is_same_v<What, wire::NcclCall>) join_call(item, what);
+        if constexpr (std::is_same_v<What, Collective>) join_collective(item, what);
+        if constexpr (std::is_same_v<What, wire::NcclPointToPoint>) join_message(item, what);
+        if constexpr (std::is_same_v<What, wire::NcclLaunch>) note_launch(what);
+        if constexpr (std::is_same_v<What, wire::NcclKernelChannel>) add_channel(item, what);
+        if constexpr (std::is_same_v<What, Proxy>) add_proxy(item, what);
+        if constexpr (std::is_same_v<What, NvtxNcclCall>) join_nvtx_call(item, what);
+      },
+      item.what);
 }
 
 void NcclRows::count_refused(const Item& item) {
@@ -196,7 +219,7 @@ void NcclRows::keep(int64_t row_id) {
   open_.pop_front();
 }
 
-void NcclRows::take(const Item& item, const Enqueue& enqueue) {
+void NcclRows::start_torch_row(const Item& item, const Enqueue& enqueue) {
   const int64_t id = context_.collectives.enqueue(enqueue.call, item.thread, item.time_ns,
                                                   enqueue.ready_ns, context_.output);
   keep(id);
@@ -204,7 +227,7 @@ void NcclRows::take(const Item& item, const Enqueue& enqueue) {
       TorchCall{.row_id = id, .function = static_cast<Function>(enqueue.call.function)};
 }
 
-void NcclRows::take(const Item& item, const Announced& announced) {
+void NcclRows::describe_by_plugin(const Item& item, const Announced& announced) {
   const wire::NcclCommunicator& said = announced.said;
   const std::pair key(said.hash, said.ordinal);
   if (communicators_.size() >= kMostCommunicators && !communicators_.contains(key)) {
@@ -220,7 +243,7 @@ void NcclRows::take(const Item& item, const Announced& announced) {
   if (one.row_id) context_.communicators.complete_nccl(*one.row_id, one.said, context_.output);
 }
 
-void NcclRows::take(const Item& item, const NvtxNcclCommunicator& said) {
+void NcclRows::describe_by_nvtx(const Item& item, const NvtxNcclCommunicator& said) {
   Communicator* one = communicator(said.hash);
   if (one == nullptr) return count_refused(item);
   if (!one->said.size) one->said.size = known(said.ranks);
@@ -294,7 +317,7 @@ std::optional<int64_t> NcclRows::row_for(const Item& item, const wire::NcclCall&
   return row.id;
 }
 
-void NcclRows::take(const Item& item, const wire::NcclCall& call) {
+void NcclRows::join_call(const Item& item, const wire::NcclCall& call) {
   const std::optional<int64_t> row_id = row_for(item, call);
   if (!row_id) return count_refused(item);
   calls_.at(call.id, kMostOpen) = *row_id;
@@ -304,7 +327,7 @@ void NcclRows::take(const Item& item, const wire::NcclCall& call) {
   if (!known_already && rows.size() < kMostRowsOfGroup) rows.push_back(*row_id);
 }
 
-void NcclRows::take(const Item& item, const Collective& collective) {
+void NcclRows::join_collective(const Item& item, const Collective& collective) {
   const wire::NcclCollective& said = collective.said;
   const auto function = static_cast<Function>(said.function);
   const int64_t* of_call = said.call != 0 ? calls_.find(said.call) : nullptr;
@@ -342,7 +365,7 @@ void NcclRows::take(const Item& item, const Collective& collective) {
   context_.collectives.set(std::move(row));
 }
 
-void NcclRows::take(const Item& item, const wire::NcclPointToPoint& message) {
+void NcclRows::join_message(const Item& item, const wire::NcclPointToPoint& message) {
   const int64_t* of_call = message.call != 0 ? calls_.find(message.call) : nullptr;
   std::optional<int64_t> row_id = of_call != nullptr ? std::optional(*of_call) : std::nullopt;
   if (!row_id) {
@@ -372,7 +395,7 @@ void NcclRows::take(const Item& item, const wire::NcclPointToPoint& message) {
   context_.collectives.set(std::move(row));
 }
 
-void NcclRows::take(const Item&, const wire::NcclLaunch& launch) {
+void NcclRows::note_launch(const wire::NcclLaunch& launch) {
   launches_.at(launch.id, kMostGroups) = {launch.group, launch.stream};
 }
 
@@ -384,7 +407,7 @@ void NcclRows::add_event(uint64_t parent, schema::NcclEventRow row) {
   context_.output.append(row);
 }
 
-void NcclRows::take(const Item& item, const wire::NcclKernelChannel& channel) {
+void NcclRows::add_channel(const Item& item, const wire::NcclKernelChannel& channel) {
   const bool in_order = channel.stop_device_ns >= channel.start_device_ns;
   add_event(channel.parent,
             {.kind = schema::NcclEventKind::kChannel,
@@ -394,7 +417,7 @@ void NcclRows::take(const Item& item, const wire::NcclKernelChannel& channel) {
              .device_end_ns = in_order ? nonzero(channel.stop_device_ns) : std::nullopt});
 }
 
-void NcclRows::take(const Item& item, const Proxy& proxy) {
+void NcclRows::add_proxy(const Item& item, const Proxy& proxy) {
   const wire::NcclProxy& said = proxy.said;
   add_event(said.parent, {.kind = schema::NcclEventKind::kProxy,
                           .channel = said.channel,
@@ -407,7 +430,7 @@ void NcclRows::take(const Item& item, const Proxy& proxy) {
                               std::max<int64_t>(0, proxy.end_ns - item.time_ns)))});
 }
 
-void NcclRows::take(const Item& item, const NvtxNcclCall& call) {
+void NcclRows::join_nvtx_call(const Item& item, const NvtxNcclCall& call) {
   Communicator* one = communicator(call.hash);
   if (one == nullptr) return count_refused(item);
   Caller& from = caller(item.thread);

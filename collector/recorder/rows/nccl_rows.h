@@ -131,17 +131,18 @@ class NcclRows {
     }
   };
 
-  bool put(const ThreadRef& thread, int64_t time_ns, What what);
-  void take(const Item& item, const Enqueue& enqueue);
-  void take(const Item& item, const Announced& announced);
-  void take(const Item& item, const wire::NcclCall& call);
-  void take(const Item& item, const Collective& collective);
-  void take(const Item& item, const wire::NcclPointToPoint& message);
-  void take(const Item& item, const wire::NcclLaunch& launch);
-  void take(const Item& item, const wire::NcclKernelChannel& channel);
-  void take(const Item& item, const Proxy& proxy);
-  void take(const Item& item, const NvtxNcclCall& call);
-  void take(const Item& item, const NvtxNcclCommunicator& communicator);
+  bool await_turn(const ThreadRef& thread, int64_t time_ns, What what);
+  void join(const Item& item);
+  void start_torch_row(const Item& item, const Enqueue& enqueue);
+  void describe_by_plugin(const Item& item, const Announced& announced);
+  void join_call(const Item& item, const wire::NcclCall& call);
+  void join_collective(const Item& item, const Collective& collective);
+  void join_message(const Item& item, const wire::NcclPointToPoint& message);
+  void note_launch(const wire::NcclLaunch& launch);
+  void add_channel(const Item& item, const wire::NcclKernelChannel& channel);
+  void add_proxy(const Item& item, const Proxy& proxy);
+  void join_nvtx_call(const Item& item, const NvtxNcclCall& call);
+  void describe_by_nvtx(const Item& item, const NvtxNcclCommunicator& communicator);
 
   Communicator* communicator(uint64_t hash);
   int64_t row_of(Communicator& communicator, std::optional<int64_t> carries = std::nullopt);

@@ -11,30 +11,18 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
-#include "collector/recorder/common/atomic_file.h"
 #include "collector/recorder/common/file_system.h"
+#include "collector/recorder/run/meeting.h"
 
 namespace dprof::recorder {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
 
-constexpr char kIndexName[] = "run.json";
-constexpr char kEnteringName[] = ".dprof.entering";
-constexpr char kRecordersName[] = "recorders";
-constexpr char kMeetingName[] = "meeting.json";
-constexpr char kMeetingSchema[] = "dprof.meeting/1";
 constexpr char kPresenceSuffix[] = ".lock";
-
-// How long after the last recorder came in another one of the same job may still come, although
-// those before have ended.
-constexpr std::chrono::minutes kStarting{10};
 
 bool is_trace_file(const fs::path& file) { return file.extension() == ".dprof"; }
 
@@ -60,137 +48,6 @@ bool holds_run(const fs::path& folder) {
   return std::ranges::any_of(files_in(folder), [](const fs::path& file) {
     return is_trace_file(file) || file.filename() == kIndexName;
   });
-}
-
-ordered_json number_or_null(const std::optional<int>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json json_of_index(const RunIndex& index) {
-  ordered_json json;
-  json["schema"] = "dprof.run/1";
-  json["id"] = index.id;
-  json["command"] = index.command;
-  json["world_size"] = number_or_null(index.world_size);
-  json["recorders"] = ordered_json::array();
-  for (const std::string& host : index.recorders) {
-    json["recorders"].push_back({{"host", host}, {"dprof_version", DPROF_VERSION}});
-  }
-  json["traces"] = ordered_json::array();
-  for (const TraceEntry& trace : index.traces) {
-    json["traces"].push_back({{"file", trace.file},
-                              {"rank", number_or_null(trace.rank)},
-                              {"host", trace.host},
-                              {"ended", trace.ended}});
-  }
-  json["diagnostics"] = ordered_json::array();
-  for (const RunDiagnostic& diagnostic : index.diagnostics) {
-    json["diagnostics"].push_back({{"code", diagnostic.code}, {"text", diagnostic.text}});
-  }
-  return json;
-}
-
-ordered_json read_json(const fs::path& path) {
-  wait_as_slow_file_system();
-  std::ifstream file(path);
-  return ordered_json::parse(file, nullptr, false);
-}
-
-// Adds the entries of `from`[`list`] whose `key` is new.
-void add_missing(ordered_json& to, const ordered_json& from, const char* list, const char* key) {
-  const auto entries = from.find(list);
-  if (entries == from.end() || !entries->is_array()) return;
-  for (const ordered_json& entry : *entries) {
-    const bool known = std::ranges::any_of(to[list], [&](const ordered_json& other) {
-      return entry.is_object() &&
-             other.value(key, ordered_json()) == entry.value(key, ordered_json());
-    });
-    if (entry.is_object() && !known) to[list].push_back(entry);
-  }
-}
-
-// What the others wrote, and our own part.
-ordered_json merged(const ordered_json& theirs, ordered_json ours) {
-  if (!theirs.is_object()) return ours;
-  if (ours["world_size"].is_null()) ours["world_size"] = theirs.value("world_size", ordered_json());
-  add_missing(ours, theirs, "recorders", "host");
-  add_missing(ours, theirs, "traces", "file");
-  add_missing(ours, theirs, "diagnostics", "text");
-  const auto place = [](const ordered_json& trace) {
-    const ordered_json rank = trace.value("rank", ordered_json());
-    return std::pair(rank.is_number_integer() ? rank.get<int64_t>() : INT64_MAX,
-                     trace.value("file", ordered_json()).dump());
-  };
-  ordered_json& traces = ours["traces"];
-  std::sort(traces.begin(), traces.end(),
-            [&](const ordered_json& a, const ordered_json& b) { return place(a) < place(b); });
-  return ours;
-}
-
-std::string text_of(const ordered_json& json) {
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
-Status write_json(const fs::path& folder, const ordered_json& json) {
-  return replace_file(folder / kIndexName, text_of(json), FileAccess::kAsUmask,
-                      "is the disk full? the traces are readable without it");
-}
-
-struct MeetingHost {
-  std::string clock_id;
-  wire::TickScale scale{};
-};
-
-// What the recorders of a job must agree on.
-struct Meeting {
-  std::string run_id, job, token;
-  std::vector<std::string> seats;
-  std::vector<MeetingHost> hosts;
-  bool is_young = false;  // the job may still be starting
-};
-
-std::optional<Meeting> read_meeting(const fs::path& folder) {
-  const fs::path path = folder / kRecordersName / kMeetingName;
-  const ordered_json json = read_json(path);
-  if (!json.is_object() || json.value("schema", ordered_json()) != kMeetingSchema) {
-    return std::nullopt;
-  }
-  Meeting meeting;
-  try {
-    meeting.run_id = json.at("run_id");
-    meeting.job = json.at("job");
-    meeting.token = json.at("token");
-    meeting.seats = json.at("seats").get<std::vector<std::string>>();
-    for (const ordered_json& host : json.at("hosts")) {
-      meeting.hosts.push_back(
-          {host.at("clock_id"),
-           {.tick0 = 0,
-            .multiplier = host.at("tick_multiplier"),
-            .shift = host.at("tick_shift"),
-            .source = static_cast<wire::ClockSource>(host.at("tick_source").get<uint32_t>())}});
-    }
-  } catch (const ordered_json::exception&) {
-    return std::nullopt;
-  }
-  // The lock that we hold was made just now, on the same file system.
-  std::error_code error;
-  const fs::file_time_type now = fs::last_write_time(folder / kEnteringName, error);
-  meeting.is_young = !error && now - fs::last_write_time(path, error) < kStarting && !error;
-  return meeting;
-}
-
-Status write_meeting(const fs::path& folder, const Meeting& meeting) {
-  ordered_json json{{"schema", kMeetingSchema}, {"run_id", meeting.run_id},
-                    {"job", meeting.job},       {"token", meeting.token},
-                    {"seats", meeting.seats},   {"hosts", ordered_json::array()}};
-  for (const MeetingHost& host : meeting.hosts) {
-    json["hosts"].push_back({{"clock_id", host.clock_id},
-                             {"tick_multiplier", host.scale.multiplier},
-                             {"tick_shift", host.scale.shift},
-                             {"tick_source", static_cast<uint32_t>(host.scale.source)}});
-  }
-  return replace_file(folder / kRecordersName / kMeetingName, text_of(json), FileAccess::kOwnerOnly,
-                      "may the folder be written?");
 }
 
 // A recorder that works in this folder now; `now_s` is the time there. Looks no further than to the
@@ -408,13 +265,11 @@ Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<i
 Status RunFolder::write_index(const RunIndex& index) const {
   const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
   if (!alone.ok()) return fail(alone.error());
-  ordered_json json = json_of_index(index);
-  if (joined_ || has_job_) json = merged(read_json(path_ / kIndexName), json);
-  return write_json(path_, json);
+  return joined_ || has_job_ ? merge_run_index(path_, index) : write_run_index(path_, index);
 }
 
 Status RunFolder::rewrite_index(const RunIndex& index) const {
-  return write_json(path_, json_of_index(index));
+  return write_run_index(path_, index);
 }
 
 void RunFolder::discard() {

@@ -12,31 +12,10 @@
 #include "collector/recorder/common/lock_file.h"
 #include "collector/recorder/ranks/job.h"
 #include "collector/recorder/run/recorder_file.h"
+#include "collector/recorder/run/run_index.h"
 #include "collector/wire/layout.h"
 
 namespace dprof::recorder {
-
-struct TraceEntry {
-  std::string file;
-  std::optional<int> rank;
-  std::string host;
-  std::string ended;
-};
-
-struct RunDiagnostic {
-  std::string code;
-  std::string text;
-};
-
-// What run.json holds. It is an index: the traces themselves say the same.
-struct RunIndex {
-  std::string id;
-  std::string command;
-  std::optional<int> world_size;
-  std::vector<std::string> recorders;  // hosts
-  std::vector<TraceEntry> traces;
-  std::vector<RunDiagnostic> diagnostics;  // of what has no trace: ranks never seen, …
-};
 
 // Who wants to record into a folder.
 struct Entrant {
