@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <map>
@@ -168,6 +169,27 @@ TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
     EXPECT_EQ(*trace->count("host_range") + counted_losses(*trace), appended_) << bytes;
   }
   EXPECT_GT(failed, 10);
+}
+
+// An sqlite3 shell that is left within a transaction.
+TEST_F(TraceOutputTest, ALogThatAReaderHeldShrinksAfterwards) {
+  append_rows(10);
+  sqlite3* reader = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &reader), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM host_range", nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  const std::string log = path_.string() + "-wal";
+  constexpr uintmax_t kLarge = uintmax_t{80} << 20;
+  for (int i = 0; i < 3000 && std::filesystem::file_size(log) < kLarge; ++i) append_rows(10'000);
+  EXPECT_GE(std::filesystem::file_size(log), kLarge);
+  sqlite3_close(reader);  // its transaction ends with it
+  append_rows(10'000);
+  append_rows(10'000);
+  EXPECT_LE(std::filesystem::file_size(log), uintmax_t{64} << 20);
+  ASSERT_TRUE(output_->finish().ok());
+  const auto trace = schema::TraceReader::open(path_);
+  EXPECT_EQ(static_cast<int64_t>(trace->read_all<schema::HostRangeRow>()->size()), appended_);
 }
 
 }  // namespace
