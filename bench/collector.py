@@ -149,7 +149,7 @@ def torch_hooks(bench):
                 raise NotMeasured("allocations are not recorded in this build")
         return made
 
-    bench.difference("RecordFunction pair, over an empty callback", 150, "ns", lambda: pairs(("--empty",)))
+    bench.difference("RecordFunction pair, over an empty callback", 130, "ns", lambda: pairs(("--empty",)))
     bench.difference("allocation event (half of one and its free)", 200, "ns", alloc_pairs, 0.5)
 
 
@@ -179,9 +179,9 @@ def trace_bytes(bench):
     except NotMeasured as reason:
         measured = str(reason)
 
-    for what, key, limit in (("SQLite, per host range", "host_range", 32), ("SQLite, per kernel", "kernel", 32),
-                             ("SQLite, per collective of Gloo", "collective", 64),
-                             ("SQLite, per collective of NCCL", "nccl_collective", 64)):
+    for what, key, limit in (("SQLite, per host range", "host_range", 25), ("SQLite, per kernel", "kernel", 25),
+                             ("SQLite, per collective of Gloo", "collective", 48),
+                             ("SQLite, per collective of NCCL", "nccl_collective", 48)):
         def judged(key=key, limit=limit):
             if isinstance(measured, str):
                 raise NotMeasured(measured)

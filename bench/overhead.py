@@ -4,8 +4,11 @@
 Each round runs the variants one after the other, in an order that turns from round to round, and gives one ratio per variant
 against the bare run of the same round; printed are the median ratio and its 95 % bootstrap interval over the rounds. The upper
 end of the interval must be below the target; where the interval is wider than the target, or the target lies within it, the
-result is "not decided". torch.profiler runs on the same model in Python in the same rounds, against Python's own bare run. Once
-with 1 rank and once with 2. Needs `scripts/setup --python` for torch.profiler; without it that line is left out.
+result is "not decided". "bare again" is a second bare run in each round: what it differs by is the method's own bias and noise,
+in the same table. Beside the step's wall time stand the CPU time and, where the machine counts them, the instructions of the
+ranks' processes from start to end (they feel the machine's other work less), and the recorder's CPU time as a share of the bare
+ranks'; each is judged by itself. torch.profiler runs on the same model in Python in the same rounds, against Python's own bare
+run. Once with 1 rank and once with 2. Needs `scripts/setup --python` for torch.profiler; without it that line is left out.
 """
 import argparse
 import json
@@ -19,11 +22,13 @@ import sys
 import tempfile
 
 import paired
+import process_cost
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = {"dprof light": 0.005, "dprof full": 0.02}
+MEASURES = {"step_ms": "step", "cpu_s": "CPU of the ranks", "instructions": "instructions of the ranks"}
 SHORTEST_STEP_MS = 50
-BASE = {"dprof light": "bare", "dprof full": "bare", "torch.profiler": "Python, bare"}
+BASE = {"bare again": "bare", "dprof light": "bare", "dprof full": "bare", "torch.profiler": "Python, bare"}
 
 
 def run(command):
@@ -40,12 +45,27 @@ def trainer_step(options, ranks, detail, folder):
     if detail:
         traces = folder / "run"
         shutil.rmtree(traces, ignore_errors=True)
+    ranks_file = folder / "ranks.json"
+    command = [sys.executable, ROOT / "bench/process_cost.py", ranks_file, *command]
+    if detail:
         command = [options.build / "bin/dprof", "record", "--detail", detail, "-o", traces, "--", *command]
-    output = run(command)
+    output, whole = run_counted(command, folder)
     found = re.search(r"median ([\d.]+) ms per step", output)
     if not found:
         sys.exit(f"overhead: no times in what the trainer printed:\n{output[-2000:]}")
-    return float(found.group(1))
+    cost = json.loads(ranks_file.read_text())
+    recorder = whole["cpu_s"] - cost["cpu_s"] - cost["own_cpu_s"] if detail else 0.0
+    return {"step_ms": float(found.group(1)), "cpu_s": cost["cpu_s"], "instructions": cost["instructions"],
+            "recorder_cpu_s": recorder}
+
+
+def run_counted(command, folder):
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with open(folder / "out", "w+b") as out, open(folder / "err", "w+b") as error:
+        code, whole = process_cost.run([str(word) for word in command], stdout=out.fileno(), stderr=error.fileno())
+    if code != 0:
+        sys.exit(f"overhead: {command[0]} ended with {code}:\n{(folder / 'err').read_text()[-2000:]}")
+    return (folder / "out").read_text(), whole
 
 
 def python_step(options, ranks, profiler):
@@ -53,7 +73,7 @@ def python_step(options, ranks, profiler):
                   ROOT / "bench/train_convnet.py", "--batch", options.batch, "--steps", options.steps + 20, "--profiler",
                   profiler])
     lines = [line for line in output.splitlines() if line.startswith("{")]
-    return statistics.median(json.loads(lines[-1])["step_ms"])
+    return {"step_ms": statistics.median(json.loads(lines[-1])["step_ms"])}
 
 
 def verdict(low, high, target):
@@ -67,6 +87,7 @@ def verdict(low, high, target):
 def measure(options, ranks, folder):
     measures = {
         "bare": lambda: trainer_step(options, ranks, None, folder),
+        "bare again": lambda: trainer_step(options, ranks, None, folder),
         "dprof light": lambda: trainer_step(options, ranks, "light", folder),
         "dprof full": lambda: trainer_step(options, ranks, "full", folder),
     }
@@ -74,27 +95,41 @@ def measure(options, ranks, folder):
         measures["Python, bare"] = lambda: python_step(options, ranks, "none")
         measures["torch.profiler"] = lambda: python_step(options, ranks, "torch")
     names = list(measures)
-    step_ms = {name: [] for name in names}
+    rounds = {name: [] for name in names}
     for number in range(options.pairs):
         turned = names[number % len(names):] + names[:number % len(names)]
         for name in turned:
             if "Python, bare" not in (name, BASE.get(name)) or number % options.profiler_every == 0:
-                step_ms[name].append(measures[name]())
+                rounds[name].append(measures[name]())
 
-    bare = statistics.median(step_ms["bare"])
+    bare = statistics.median(figures["step_ms"] for figures in rounds["bare"])
     print(f"overhead: {ranks} rank{'s' if ranks > 1 else ''}, convnet, batch {options.batch}, {options.steps} steps, "
-          f"{options.pairs} interleaved pairs; median step, bare: {bare:.2f} ms")
-    print("| variant | target | slow-down | 95 % interval | verdict |\n| --- | --- | --- | --- | --- |")
+          f"{options.pairs} interleaved rounds; median step, bare: {bare:.2f} ms")
+    print("| variant | measured | target | more than bare | 95 % interval | verdict |\n| --- | --- | --- | --- | --- | --- |")
     for name in names:
-        if name not in BASE:
+        if name in BASE:
+            print_variant(name, rounds[name], rounds[BASE[name]], bare)
+
+
+def print_variant(name, rounds, base, bare_ms):
+    target = TARGETS.get(name)
+    for key, what in MEASURES.items():
+        pairs = [(of[key], against[key]) for of, against in zip(rounds, base) if of.get(key) and against.get(key)]
+        if not pairs:
             continue
-        slower, low, high = paired.ratio(step_ms[name], step_ms[BASE[name]])
-        target = TARGETS.get(name)
-        said = "for comparison" if target is None else verdict(low - 1, high - 1, target)
-        if target is not None and bare < SHORTEST_STEP_MS:
-            said = f"not decided (steps are shorter than {SHORTEST_STEP_MS} ms)"
-        print(f"| {name} | {'' if target is None else f'≤ {100 * target:.1f} %'} | {share(slower)} | "
+        more, low, high = paired.ratio(*zip(*pairs))
+        said = "the method itself" if name == "bare again" else "for comparison"
+        if target is not None:
+            said = verdict(low - 1, high - 1, target)
+            if key == "step_ms" and bare_ms < SHORTEST_STEP_MS:
+                said = f"not decided (steps are shorter than {SHORTEST_STEP_MS} ms)"
+        print(f"| {name} | {what} | {'' if target is None else f'≤ {100 * target:.1f} %'} | {share(more)} | "
               f"{share(low)} … {share(high)} | {said} |", flush=True)
+    if target is not None:
+        shares = [of["recorder_cpu_s"] / against["cpu_s"] for of, against in zip(rounds, base)]
+        low, high = paired.interval(shares)
+        print(f"| {name} | recorder's CPU | | {100 * statistics.median(shares):.2f} % | {100 * low:.2f} … {100 * high:.2f} % | "
+              "beside the ranks |", flush=True)
 
 
 BLOCK = 8  # steps
