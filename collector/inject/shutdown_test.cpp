@@ -90,7 +90,9 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     // CUDA that starts in main or in a handler before ours is recorded to its last word.
     const bool cuda = contains(acts, "main:cuda") || contains(acts, "late:cuda");
     EXPECT_EQ(saw("last words"), cuda);
-    if (end != "both") EXPECT_EQ(saw("late"), end == "return" || end == "thread");
+    if (end != "both") {
+      EXPECT_EQ(saw("late"), end == "return" || end == "thread");
+    }
   }
 
   MiniRecorder recorder_;
