@@ -71,6 +71,7 @@
     </message>
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
+        <location filename="../view/docks/path_dock.cpp"/>
         <source>median</source>
         <translation type="unfinished"></translation>
     </message>
@@ -240,6 +241,7 @@
     </message>
     <message>
         <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/figures/what_if_controls.cpp"/>
         <location filename="../view/pages/collectives_page.cpp"/>
         <source>ranks</source>
         <translation type="unfinished"></translation>
@@ -270,6 +272,108 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>This step has no critical path: only steady steps are replayed.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>The run has no critical path: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>The run has no critical path: nothing of it could be replayed. Diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>Step {}: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>as long as the median step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>{} longer than the median step ({})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>{} shorter than the median step ({})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>rank {} ends it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>{} hand-over between ranks</source>
+        <extracomment>for 1; else: {} hand-overs between ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>{} hand-overs between ranks</source>
+        <extracomment>for all but 1, which is: {} hand-over between ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>The replay of this run is refused; take this as a hint.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>By category</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>By rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>By name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>differs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>and {} more that differ less</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>Hand-overs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>rank {} → rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/path_dock.cpp"/>
+        <source>and {} more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/docks/range_title.cpp"/>
         <source> · step {}</source>
         <translation type="unfinished"></translation>
@@ -294,7 +398,9 @@
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
         <location filename="../view/docks/sql_dock.cpp"/>
+        <location filename="../view/figures/what_if_controls.cpp"/>
         <location filename="../view/model/layout.cpp"/>
+        <location filename="../view/model/run_path.cpp"/>
         <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
@@ -650,6 +756,116 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>stragglers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>none</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>wait for data</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>host work</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>checkpoints</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>garbage collection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>together</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>transfers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>latency</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>overlap</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>full</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>synchronisation</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>launches</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>as graphs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>operators</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>passes per update</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>as recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>as its peers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>nothing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>bandwidth</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>bucket cap</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>kernels</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/model/event_loading.cpp"/>
         <source> · without {} whose events are not loaded</source>
         <translation type="unfinished"></translation>
@@ -761,6 +977,21 @@
     <message>
         <location filename="../view/model/result_track.cpp"/>
         <source>{} without a time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/run_path.cpp"/>
+        <source>a transfer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/run_path.cpp"/>
+        <source>not explained</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/run_path.cpp"/>
+        <source>own work</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1337,6 +1568,142 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Input and host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Communication</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Device</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Computation</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Scale</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <location filename="../view/session/page.h"/>
+        <source>What if</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Nothing of this run could be replayed: it has no steady steps, or too little was recorded. Diagnostics say why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>The replay of this run is refused, so it cannot say what would be: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>it does not reproduce what was recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>computing …</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>predicted</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>no gain that could be told from chance</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>{} less per step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>{} more per step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>{} of the step, {:.2f} × as many steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Move a slider, or choose one of the best, to see what a step would take.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>copy as command line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>all as recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>It rests on: {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>It errs: {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>This run cannot answer that: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>at most, by itself</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>What gains most</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>Nothing of the catalogue gains half a percent of a step or more.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/what_if_page.cpp"/>
+        <source>A click adds one to what is changed, or takes it back. Gains of several together are not their sum.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/panels.cpp"/>
         <source>from</source>
         <translation type="unfinished"></translation>
@@ -1533,6 +1900,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/session/dock.h"/>
+        <source>Path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/session/page.h"/>
         <source>Overview</source>
         <translation type="unfinished"></translation>
@@ -1581,6 +1953,22 @@
     <message>
         <location filename="../view/session/result_tracks.cpp"/>
         <source>older</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/session_what_if.cpp"/>
+        <source>the path is known of steady steps whose replay is as they were recorded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/session_what_if.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>the run has no critical path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/session_what_if.cpp"/>
+        <source>this step has no critical path</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1675,6 +2063,36 @@
     <message>
         <location filename="../view/timeline/overlay.cpp"/>
         <source>not known here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>the path goes on: rank {} waited for rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>step {}, at {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>on the critical path of step {}: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>beside the critical path: it waits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>as good as on the critical path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/path_lines.cpp"/>
+        <source>beside the critical path: {} of the step and more to spare</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1861,6 +2279,12 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>copied: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
         <source>no event's name contains %1</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1902,6 +2326,17 @@
     <message>
         <location filename="../widgets/main_window.cpp"/>
         <source>All events of this name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>Why is step %1 long?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window.cpp"/>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Why is this step long?</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2022,6 +2457,21 @@
     <message>
         <location filename="../widgets/main_window_actions.cpp"/>
         <source>Previous on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Show or hide the critical path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>Copy the what-if as a command line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/main_window_actions.cpp"/>
+        <source>nothing is changed yet</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analyzer/replay/change.h"
 #include "gui/view/session/dock.h"
 #include "gui/view/session/page.h"
 
@@ -18,9 +19,9 @@ namespace {
 
 using PlainJson = nlohmann::json;
 
-constexpr std::array<std::string_view, 11> kVerbs = {
-    "view", "select",    "add",    "key",        "search",    "sql",
-    "note", "wait-idle", "assert", "screenshot", "dump-state"};
+constexpr std::array<std::string_view, 13> kVerbs = {
+    "view",    "select", "add",       "key",    "search",     "sql",       "note",
+    "what-if", "why",    "wait-idle", "assert", "screenshot", "dump-state"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -119,9 +120,14 @@ bool holds(const PlainJson& found, const Assertion& assertion) {
 
 // "" = the argument suits the verb.
 std::string complaint(ScriptVerb verb, std::string_view argument) {
-  if (argument.empty() && verb != ScriptVerb::kWaitIdle) return "an argument is missing";
+  const bool needs_none = verb == ScriptVerb::kWaitIdle || verb == ScriptVerb::kWhy;
+  if (argument.empty() && !needs_none) return "an argument is missing";
   if (verb == ScriptVerb::kView && !page_of(argument) && !dock_of(argument))
     return fmt::format("'{}' is neither page nor dock", argument);
+  if (verb == ScriptVerb::kWhatIf) {
+    if (const auto change = analyzer::parse_change(argument); !change.ok())
+      return change.error().what;
+  }
   if (verb == ScriptVerb::kAssert && !parse_assertion(argument))
     return fmt::format("'{}' is no assertion like selection.ranks == [5]", argument);
   return {};

@@ -7,6 +7,8 @@
 //     note slow from here on    on what is selected
 //     sql SELECT 1              one statement, asked of the traces
 //     search all_reduce         the next event whose name contains it
+//     what-if input=0           changes that much more on the page What if
+//     why 42                    why is that step long? Without a number the selected one
 //     wait-idle 10s             every line waits until nothing is pending; this one no longer than
 //     that assert selection.ranks == [5]     of the dumped state; also != < <= > >= contains
 //     screenshot finding1.png
@@ -31,6 +33,8 @@ enum class ScriptVerb : uint8_t {
   kSearch,
   kSql,
   kNote,
+  kWhatIf,
+  kWhy,
   kWaitIdle,
   kAssert,
   kScreenshot,

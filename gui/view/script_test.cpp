@@ -18,9 +18,11 @@ TEST(Script, LinesCommentsAndBlanks) {
       "key F F\n"
       "sql SELECT 1 -- a comment of its own\n"
       "wait-idle\n"
+      "what-if rank:1*0.8\n"
+      "why\n"
       "assert selection.ranks == [5]");
   ASSERT_TRUE(script.ok());
-  ASSERT_EQ(script->size(), 7U);
+  ASSERT_EQ(script->size(), 9U);
   EXPECT_EQ((*script)[0].verb, ScriptVerb::kView);
   EXPECT_EQ((*script)[0].number, 3);
   EXPECT_EQ((*script)[1].argument, "finding:1");
@@ -28,11 +30,15 @@ TEST(Script, LinesCommentsAndBlanks) {
   EXPECT_EQ((*script)[3].argument, "F F");
   EXPECT_EQ((*script)[4].verb, ScriptVerb::kSql);
   EXPECT_EQ((*script)[4].argument, "SELECT 1 -- a comment of its own");
-  EXPECT_EQ((*script)[6].argument, "selection.ranks == [5]");
+  EXPECT_EQ((*script)[6].verb, ScriptVerb::kWhatIf);
+  EXPECT_EQ((*script)[6].argument, "rank:1*0.8");
+  EXPECT_EQ((*script)[7].verb, ScriptVerb::kWhy);
+  EXPECT_EQ((*script)[8].argument, "selection.ranks == [5]");
 }
 
 TEST(Script, ErrorsNameTheLine) {
-  for (const char* wrong : {"view nowhere", "zoom 3", "select", "assert a", "assert a ~ 3"}) {
+  for (const char* wrong : {"view nowhere", "zoom 3", "select", "assert a", "assert a ~ 3",
+                            "what-if", "what-if nothing=0"}) {
     const auto script = parse_script(std::string("view table\n") + wrong);
     ASSERT_FALSE(script.ok()) << wrong;
     EXPECT_EQ(script.error().code, Code::kUsage);

@@ -75,6 +75,40 @@ Json sql_json(const Session& session) {
   return out;
 }
 
+template <typename Value>
+Json known_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json what_if_json(const Session& session) {
+  Json out = {{"changes", session.changes()}, {"answer", nullptr}, {"error", nullptr}};
+  const WhatIfAnswer* answer = session.answer();
+  if (answer == nullptr) return out;
+  out["command"] = session.command_line();
+  if (answer->error) out["error"] = answer->error->what;
+  if (!answer->answer) return out;
+  const analyzer::WhatIf& what = *answer->answer;
+  out["answer"] = {{"change", what.change},
+                   {"step_ns", known_or_null(what.step_ns)},
+                   {"gain_ns", known_or_null(what.gain_ns)},
+                   {"bound_ns", known_or_null(what.bound_ns)},
+                   {"refused", what.refused}};
+  return out;
+}
+
+Json path_json(const Session& session) {
+  Json out = {{"shown", session.is_path_shown()}, {"step", nullptr}};
+  const std::optional<size_t> index = session.path_step();
+  if (!index) return out;
+  const RunPath& path = *session.model().path;
+  const PathStep& step = path.steps[*index];
+  out["step"] = step.step;
+  out["length_ns"] = step.length_ns;
+  out["median_ns"] = path.median_ns;
+  out["hand_overs"] = step.jumps;
+  return out;
+}
+
 }  // namespace
 
 std::string dump_state(const Session& session, int pending,
@@ -115,6 +149,8 @@ std::string dump_state(const Session& session, int pending,
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
   out["sql"] = sql_json(session);
+  out["what_if"] = what_if_json(session);
+  out["path"] = path_json(session);
   out["hang"] = nullptr;
   if (const auto& hang = session.model().report.hang)
     out["hang"] = {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gui/view/timeline/overview.h"
+#include "gui/view/timeline/path_lines.h"
 #include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/accessible_canvas.h"
 
@@ -64,10 +65,19 @@ view::Hit Canvas::hit_at(QPoint at) const {
                         session_.tracks().layout_y(at.y() - view::kHeaderHeight));
 }
 
+std::optional<int64_t> Canvas::step_at(int x) const {
+  const TraceNs time = session_.scale().time_of(x);
+  for (const analyzer::StepWindow& step : session_.model().steps) {
+    if (step.window.begin <= time && time < step.window.end) return step.index;
+  }
+  return std::nullopt;
+}
+
 // What is under the mouse is selected first; a range that it lies in stays.
 void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   if (!session_.is_open()) return;
   const bool by_mouse = event->reason() == QContextMenuEvent::Mouse;
+  menu_step_ = by_mouse ? step_at(event->pos().x()) : std::nullopt;
   if (by_mouse && event->pos().y() >= view::kHeaderHeight) {
     const view::Hit hit = hit_at(event->pos());
     const std::optional<Interval>& range = session_.selection().range;
@@ -105,8 +115,11 @@ void Canvas::hover_at(QPoint at) {
   std::optional<view::Hover> hover;
   if (at.y() >= view::kHeaderHeight) {
     const view::Hit hit = hit_at(at);
-    if (hit.slice || hit.piece || hit.memory >= 0) {
-      hover = view::Hover{.at = {at.x(), at.y() - view::kHeaderHeight},
+    const view::Point point{at.x(), at.y() - view::kHeaderHeight};
+    if (const std::optional<size_t> jump = view::jump_at(session_, point)) {
+      hover = view::Hover{.at = point, .slice = {}, .piece = {}, .jump = static_cast<int>(*jump)};
+    } else if (hit.slice || hit.piece || hit.memory >= 0) {
+      hover = view::Hover{.at = point,
                           .slice = hit.slice,
                           .piece = hit.piece,
                           .rank_index = hit.row->rank_index,
@@ -155,13 +168,7 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   pressed_.reset();
   if (dragging_ || !session_.is_open()) return;
   if (at.y() < view::kHeaderHeight) {
-    const TraceNs time = session_.scale().time_of(at.x());
-    for (const analyzer::StepWindow& step : session_.model().steps) {
-      if (step.window.begin <= time && time < step.window.end) {
-        (void)session_.select("step:" + std::to_string(step.index));
-        break;
-      }
-    }
+    if (const auto step = step_at(at.x())) (void)session_.select("step:" + std::to_string(*step));
   } else {
     session_.click(hit_at(at));
   }

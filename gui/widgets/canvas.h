@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "gui/view/accessible.h"
 #include "gui/view/session/session.h"
@@ -19,6 +20,10 @@ class Canvas : public Pane {
   Canvas(view::Session& session, Look& look, QWidget* parent = nullptr);
   // Where the mouse is, or the middle: the pixel that stays when zooming.
   [[nodiscard]] int anchor() const;
+  // The step under the mouse where its menu was asked for, once.
+  [[nodiscard]] std::optional<int64_t> take_menu_step() {
+    return std::exchange(menu_step_, std::nullopt);
+  }
   // For screen readers: how many rows there are, and what they say.
   [[nodiscard]] size_t rows() const {
     return session_.is_open() ? session_.tracks().layout().rows.size() : 0;
@@ -48,6 +53,7 @@ class Canvas : public Pane {
 
  private:
   [[nodiscard]] view::Hit hit_at(QPoint at) const;
+  [[nodiscard]] std::optional<int64_t> step_at(int x) const;
   void hover_at(QPoint at);
 
   view::Session& session_;
@@ -56,6 +62,7 @@ class Canvas : public Pane {
   std::optional<QPoint> panning_;
   bool dragging_ = false;
   bool measuring_ = false;
+  std::optional<int64_t> menu_step_;
 };
 
 class Overview : public Pane {

@@ -11,6 +11,7 @@
 #include "gui/view/docks/flame_dock.h"
 #include "gui/view/docks/histogram_dock.h"
 #include "gui/view/docks/info_dock.h"
+#include "gui/view/docks/path_dock.h"
 #include "gui/view/docks/selection_table.h"
 #include "gui/view/docks/sql_dock.h"
 #include "gui/view/docks/table_dock.h"
@@ -269,6 +270,8 @@ view::Panel Docks::draw(view::Dock dock, int width, int height, int top) {
     }
     case view::Dock::kDetails:
       return view::draw_details(session_, fields_, width, height, measure);
+    case view::Dock::kPath:
+      return view::draw_path_dock(session_, width, height, measure);
   }
   return {};
 }

@@ -103,6 +103,9 @@ TEST_F(DocksTest, TabsOfSeveralNeedNoTitle) {
   EXPECT_EQ(title(Dock::kFindings), 0);
   docks().put_away(Dock::kDetails);
   settle();
+  EXPECT_EQ(title(Dock::kFindings), 0) << "the path is beside it";
+  docks().put_away(Dock::kPath);
+  settle();
   EXPECT_GT(title(Dock::kFindings), 0) << "now that it has no tab";
 }
 
@@ -131,6 +134,7 @@ TEST_F(DocksTest, IsTakenOutOfTheWindowBesideTheOthersAndBack) {
 }
 
 TEST_F(DocksTest, WhatNoLongerSharesItsPlaceHasNoTabs) {
+  docks().put_away(Dock::kPath);
   click_tab(Dock::kDetails, true);
   EXPECT_TRUE(docks().is_floating(Dock::kDetails));
   EXPECT_GT(frame(Dock::kFindings).findChild<DockTitle*>()->height(), 0);

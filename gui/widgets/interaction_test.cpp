@@ -22,7 +22,9 @@
 #include <cmath>
 #include <set>
 
+#include "gui/view/model/test_support/path_model.h"
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/pages/what_if_page.h"
 #include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/main_window.h"
 #include "tests/support/run_builder.h"
@@ -341,6 +343,76 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
   pin->trigger();
   EXPECT_EQ(window.session().tracks().arrangement().pinned, std::vector<std::string>{"rank:1"});
   menu->close();
+}
+
+// The step under the mouse is explained, not the one that was selected.
+TEST_F(InteractionTest, TheMenuSaysWhyAStepIsLong) {
+  window.show_model(view::test::path_model());
+  QCoreApplication::processEvents();
+  view::Session& session = window.session();
+  session.select_step(5);
+  session.show_all();
+  window.refresh();
+  const Interval step = session.model().steps[view::test::kLongStep].window;
+  const QPoint at(session.scale().pixel_of(step.begin + DurationNs{step.length().ns / 2}), 30);
+  QContextMenuEvent event(QContextMenuEvent::Mouse, at, window.canvas().mapToGlobal(at));
+  QApplication::sendEvent(&window.canvas(), &event);
+  QMenu* menu = window.findChild<QMenu*>();
+  ASSERT_NE(menu, nullptr);
+  QAction* why = nullptr;
+  for (QAction* action : menu->actions()) {
+    if (action->text().contains(QStringLiteral("Why is step 8 long?"))) why = action;
+  }
+  ASSERT_NE(why, nullptr);
+  why->trigger();
+  EXPECT_EQ(session.selection().step, view::test::kLongStep);
+  EXPECT_EQ(session.dock(), view::Dock::kPath);
+  EXPECT_TRUE(window.docks().is_seen(view::Dock::kPath));
+  menu->close();
+}
+
+TEST_F(InteractionTest, TheMouseNamesWhatCarriedThePath) {
+  window.show_model(view::test::path_model());
+  ASSERT_TRUE(window.press(QStringLiteral("Shift+C")));
+  ASSERT_TRUE(window.session().explain_step(view::test::kLongStep).ok());
+  window.refresh();
+  QCoreApplication::processEvents();
+  const view::Session& session = window.session();
+  const view::RunPath& path = *session.model().path;
+  const view::PathJump& jump = path.jumps_of(path.steps[*path.index_of_step(8)])[0];
+  const view::Row& from = *session.tracks().layout().of_rank(std::min(jump.from, jump.to));
+  const QPoint at(session.scale().pixel_of(jump.at),
+                  view::kHeaderHeight + session.tracks().y_of(from) + from.height);
+  QTest::mouseMove(&window.canvas(), at);
+  ASSERT_TRUE(session.tracks().hover());
+  EXPECT_GE(session.tracks().hover()->jump, 0);
+}
+
+TEST_F(InteractionTest, SlidersOfWhatIfFollowTheMouse) {
+  show(1600, 1000);
+  window.show_model(view::test::path_model());
+  ASSERT_TRUE(window.press(QStringLiteral("Ctrl+8")));
+  EXPECT_EQ(window.session().page(), view::Page::kWhatIf);
+  QCoreApplication::processEvents();
+  ScrollPane& pane = window.page_pane(view::Page::kWhatIf);
+  const QSize size = pane.viewport()->size();
+  const view::Panel drawn =
+      view::draw_what_if_page(window.session(), size.width(), size.height(), 0, look.measure());
+  ASSERT_FALSE(drawn.sliders.empty());
+  const view::Box area = drawn.sliders.front().area;
+  const QPoint left(area.x + 1, area.y + area.h / 2);
+  QTest::mousePress(pane.viewport(), Qt::LeftButton, {}, left);
+  EXPECT_TRUE(window.session().changes().empty()) << "as recorded";
+  QTest::mouseMove(pane.viewport(), left + QPoint(area.w / 2, 40));
+  ASSERT_EQ(window.session().changes().size(), 1U) << "it is held, wherever the mouse is";
+  const std::string half = window.session().changes().front();
+  QTest::mouseMove(pane.viewport(), left + QPoint(area.w, 0));
+  ASSERT_EQ(window.session().changes().size(), 1U);
+  EXPECT_NE(window.session().changes().front(), half);
+  QTest::mouseRelease(pane.viewport(), Qt::LeftButton, {}, left + QPoint(area.w, 0));
+  QTest::mouseMove(pane.viewport(), left);
+  EXPECT_EQ(window.session().changes().size(), 1U) << "it was let go";
+  ASSERT_NE(window.session().answer(), nullptr);
 }
 
 TEST_F(InteractionTest, ARangeStaysUnderARightClickInIt) {

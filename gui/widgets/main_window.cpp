@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QClipboard>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -126,6 +127,8 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&worker_, &Worker::counted, this, [this](const auto& take) {
     take(session_.counted());
     docks_->refresh();
+    if (session_.is_open() && session_.page() == view::Page::kWhatIf)
+      page_pane(view::Page::kWhatIf).refresh();
     canvas_->update_overlay();
     count_next();
   });
@@ -276,8 +279,9 @@ QWidget* MainWindow::build_message() {
 }
 
 void MainWindow::build_pages() {
-  for (const view::Page page : {view::Page::kOverview, view::Page::kCollectives,
-                                view::Page::kMatrix, view::Page::kMemory, view::Page::kCompare}) {
+  for (const view::Page page :
+       {view::Page::kOverview, view::Page::kCollectives, view::Page::kMatrix, view::Page::kMemory,
+        view::Page::kCompare, view::Page::kWhatIf}) {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
@@ -293,6 +297,10 @@ void MainWindow::build_pages() {
 
 void MainWindow::follow(const view::Link& link, bool twice) {
   link.follow(session_);
+  if (const std::string copied = session_.take_copied(); !copied.empty()) {
+    QApplication::clipboard()->setText(to_qstring(copied));
+    set_message(tr("copied: %1").arg(to_qstring(copied)));
+  }
   refresh();
   if (twice && link.shows) show_page(view::Page::kTimeline);
 }
@@ -766,8 +774,20 @@ void MainWindow::show_menu_at(QPoint global) {
     });
     menu->addSeparator();
   }
+  if (session_.model().path && session_.page() == view::Page::kTimeline) {
+    const std::optional<int64_t> step = canvas_->take_menu_step();
+    menu->addAction(step ? tr("Why is step %1 long?").arg(*step) : tr("Why is this step long?"),
+                    this, [this, step] { explain_step(step); });
+    menu->addSeparator();
+  }
   menu->addActions(about_selection_);
   menu->popup(global);
+}
+
+void MainWindow::explain_step(std::optional<int64_t> step) {
+  const Status shown = session_.explain_step(step);
+  set_message(shown.ok() ? QString() : to_qstring(shown.error().what + ": " + shown.error().hint));
+  refresh();
 }
 
 // As the headings of docs/gui.md are; the manual is English.

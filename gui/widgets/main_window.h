@@ -123,6 +123,8 @@ class MainWindow : public QMainWindow {
   void add_focus_actions();
   void focus_pane(int by);
   void show_menu_at(QPoint global);
+  void explain_step(std::optional<int64_t> step);
+  void add_path_actions();
   void add_sql_actions();
   void connect_sql();
   void ask_traces();

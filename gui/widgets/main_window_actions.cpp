@@ -66,6 +66,7 @@ void MainWindow::zoom(bool in, int anchor) {
 void MainWindow::add_actions() {
   add_view_actions();
   add_selection_actions();
+  add_path_actions();
   add_track_actions();
   add_sql_actions();
   add_window_actions();
@@ -128,6 +129,24 @@ void MainWindow::add_selection_actions() {
              [this] { session_.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
              [this] { session_.next_slice(-1); });
+}
+
+void MainWindow::add_path_actions() {
+  add_action(tr("Show or hide the critical path"), {Qt::Key_C}, [this] {
+    if (!session_.model().path) return set_message(tr("the run has no critical path"));
+    session_.show_path(!session_.is_path_shown());
+    if (session_.is_path_shown()) session_.show_page(view::Page::kTimeline);
+  });
+  add_action(tr("Why is this step long?"), {QKeySequence("Shift+C")},
+             [this] { explain_step(std::nullopt); });
+  add_action(
+      tr("Copy the what-if as a command line"), {},
+      [this] {
+        if (session_.changes().empty()) return set_message(tr("nothing is changed yet"));
+        QApplication::clipboard()->setText(to_qstring(session_.command_line()));
+        set_message(tr("copied: %1").arg(to_qstring(session_.command_line())));
+      },
+      "copy-what-if");
 }
 
 void MainWindow::add_track_actions() {

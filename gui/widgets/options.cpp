@@ -119,6 +119,13 @@ std::string read_view(const std::string& text, Options& options) {
   return fmt::format("'{}' is neither page nor dock: {}", text, view_words());
 }
 
+std::string read_change(const std::string& text, Options& options) {
+  const Result<analyzer::Change> change = analyzer::parse_change(text);
+  if (!change.ok()) return change.error().what + "; " + change.error().hint;
+  options.changes.push_back(text);
+  return {};
+}
+
 using Reader = std::string (*)(const std::string&, Options&);
 
 // A validator that stores what it read.
@@ -161,7 +168,7 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   Options options;
   CLI::App app{"dprof-gui: the timeline of a recorded training run", "dprof-gui"};
   std::string size, steps, ranks, timeout, theme, script, memory, from, to;
-  std::vector<std::string> views;
+  std::vector<std::string> views, changes;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
   app.add_option("--screenshot", options.screenshot,
                  "write a picture (.png, .svg or .pdf) and end");
@@ -184,6 +191,12 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
                  "page or dock to show (repeatable), default: as the run is: " + view_words())
       ->allow_extra_args(false)
       ->check(reading(read_view, options, "VIEW"));
+  app.add_flag("--path", options.path, "show the critical path over the timeline");
+  app.add_option("--what-if", changes,
+                 "what the page what-if begins with: input=0, rank:3=peers, … as of dprof report "
+                 "(repeatable)")
+      ->allow_extra_args(false)
+      ->check(reading(read_change, options, "CHANGE"));
   app.add_option("--steps", steps, "only steps A to before B")
       ->check(reading(read_steps, options, "A:B"));
   app.add_option("--ranks", ranks, "only these ranks: 0,5")

@@ -26,6 +26,8 @@ struct Options {
   std::vector<std::string> selectors;
   std::optional<view::Page> page;  // nullopt: the one that suits the run
   std::optional<view::Dock> dock;
+  bool path = false;                 // the critical path
+  std::vector<std::string> changes;  // for the page What if
   std::optional<std::filesystem::path> screenshot;
   std::optional<std::filesystem::path> state;
   std::optional<std::filesystem::path> draw_list;

@@ -54,6 +54,28 @@ Status show_view(const std::string& word, MainWindow& window) {
   return Done{};
 }
 
+// Names that the run does not have are errors; what it cannot answer is said on the page.
+Status change(std::vector<std::string> changes, MainWindow& window) {
+  view::Session& session = window.session();
+  if (session.model().what_if) {
+    const view::WhatIfAnswer answer = view::answer_of(*session.model().what_if, changes);
+    if (answer.error) return fail(Code::kUsage, answer.error->what, answer.error->hint);
+  }
+  session.change(std::move(changes));
+  window.refresh();
+  return Done{};
+}
+
+Status explain(const std::string& step, MainWindow& window) {
+  if (!step.empty()) {
+    const Status chosen = window.select("step:" + step, false);
+    if (!chosen.ok()) return chosen;
+  }
+  const Status shown = window.session().explain_step();
+  window.refresh();
+  return shown;
+}
+
 }  // namespace
 
 void print_error(const Error& error) {
@@ -69,6 +91,11 @@ Status apply_options(const Options& options, MainWindow& window) {
   if (options.page) window.show_page(*options.page);
   if (options.dock) window.session().show_dock(*options.dock);
   if (!options.selectors.empty()) window.session().clear_selection();
+  if (options.path) window.session().show_path(true);
+  if (!options.changes.empty()) {
+    const Status changed = change(options.changes, window);
+    if (!changed.ok()) return changed;
+  }
   bool keep = false;
   for (const std::string& selector : options.selectors) {
     const Status selected = window.select(selector, keep);
@@ -178,6 +205,15 @@ void OutputRun::run_line(const view::ScriptLine& line) {
     case view::ScriptVerb::kNote:
       window_.session().add_note(window_.session().selected_range(), line.argument);
       window_.refresh();
+      break;
+    case view::ScriptVerb::kWhatIf: {
+      std::vector<std::string> changes = window_.session().changes();
+      changes.push_back(line.argument);
+      done = change(std::move(changes), window_);
+      break;
+    }
+    case view::ScriptVerb::kWhy:
+      done = explain(line.argument, window_);
       break;
     case view::ScriptVerb::kWaitIdle:
       break;

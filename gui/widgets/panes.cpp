@@ -132,6 +132,12 @@ void ScrollPane::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return event->ignore();
   const QPoint at = in_content(*event);
   emit clicked(at.x(), at.y());
+  const auto slider = std::ranges::find_if(
+      panel_.sliders, [&](const view::Slider& one) { return one.area.contains(at.x(), at.y()); });
+  if (slider != panel_.sliders.end()) {
+    slider_ = *slider;
+    return slide(at.x());
+  }
   if (panel_.brush && panel_.brush->area.contains(at.x(), at.y())) {
     brush_ = panel_.brush;
     pressed_ = at.x();
@@ -142,6 +148,7 @@ void ScrollPane::mousePressEvent(QMouseEvent* event) {
 
 void ScrollPane::mouseMoveEvent(QMouseEvent* event) {
   const int x = in_content(*event).x();
+  if (slider_) return slide(x);
   if (!brush_ || (!dragged_ && std::abs(x - pressed_) < QApplication::startDragDistance())) return;
   dragged_ = true;
   const auto [from, to] = std::minmax(pressed_, x);
@@ -151,10 +158,17 @@ void ScrollPane::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void ScrollPane::mouseReleaseEvent(QMouseEvent* event) {
+  slider_.reset();
   const bool clicked = brush_ && !dragged_;
   brush_.reset();
   dragged_ = false;
   if (clicked) follow(in_content(*event), false);
+}
+
+void ScrollPane::slide(int x) {
+  emit followed(
+      {.box = {}, .follow = [set = slider_->set, x](view::Session& session) { set(session, x); }},
+      false);
 }
 
 void ScrollPane::follow(QPoint at, bool twice) {

@@ -76,14 +76,16 @@ class ScrollPane : public QAbstractScrollArea {
  private:
   void redraw();
   void follow(QPoint at, bool twice);
+  void slide(int x);
   [[nodiscard]] QPoint in_content(const QMouseEvent& event) const;
 
   Look& look_;
   Draw draw_;
   Drawn drawn_;
   view::Panel panel_;
-  std::optional<view::Brush> brush_;  // while it is dragged
-  int pressed_ = 0;                   // x in the content
+  std::optional<view::Brush> brush_;    // while it is dragged
+  std::optional<view::Slider> slider_;  // while it is held
+  int pressed_ = 0;                     // x in the content
   bool dragged_ = false;
 };
 

@@ -79,7 +79,8 @@ TEST_F(ProgramTest, PagesHaveNames) {
   std::string err;
   EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
   EXPECT_NE(
-      err.find("overview, timeline, heatmap, collectives, matrix, memory, compare, selection"),
+      err.find(
+          "overview, timeline, heatmap, collectives, matrix, memory, compare, what-if, selection"),
       std::string::npos)
       << err;
 }
@@ -197,6 +198,33 @@ TEST_F(ProgramTest, PicturesThatCanBeEnlargedHaveTextsAsTexts) {
   std::string err;
   EXPECT_EQ(run(run_folder + " --screenshot " + path("p.bmp"), &err), 2);
   EXPECT_NE(err.find(".png, .svg or .pdf"), std::string::npos) << err;
+}
+
+TEST_F(ProgramTest, WhatIfAndThePathWithoutAScreen) {
+  const std::string run_folder = make_run();
+  std::string err;
+  ASSERT_EQ(run(run_folder + " --view what-if --what-if rank:1=peers --dump-state " +
+                    path("q.json") + " --dump-draw-list " + path("q.txt"),
+                &err),
+            0)
+      << err;
+  const nlohmann::json state = nlohmann::json::parse(read(path("q.json")));
+  EXPECT_EQ(state["page"], "what-if");
+  EXPECT_EQ(state["what_if"]["changes"], nlohmann::json::array({"rank:1=peers"}));
+  EXPECT_NEAR(state["what_if"]["answer"]["gain_ns"].get<double>(), 8e6, 2e6)
+      << state["what_if"].dump();
+  EXPECT_NE(read(path("q.txt")).find("less per step"), std::string::npos);
+  std::ofstream(path("why")) << "why\n"
+                                "assert path.shown == true\n"
+                                "assert path.length_ns > 0\n"
+                                "assert dock == path\n"
+                                "what-if input=0\n"
+                                "assert what_if.answer.gain_ns > 0\n";
+  EXPECT_EQ(run(run_folder + " --script " + path("why"), &err), 0) << err;
+  EXPECT_EQ(run(run_folder + " --what-if nothing=0 --dump-state " + path("q.json"), &err), 2);
+  EXPECT_NE(err.find("input=0"), std::string::npos) << err;
+  EXPECT_EQ(run(run_folder + " --what-if rank:99=peers --dump-state " + path("q.json"), &err), 2);
+  EXPECT_NE(err.find("rank 99"), std::string::npos) << err;
 }
 
 TEST_F(ProgramTest, AScriptWalksTheRunAndAsserts) {

@@ -30,12 +30,19 @@ struct Brush {
   std::function<void(Session& session, int from, int to)> choose;
 };
 
+// An area in which the mouse sets a value as long as it is held: `set` takes an x of the content.
+struct Slider {
+  Box area;
+  std::function<void(Session& session, int x)> set;
+};
+
 struct Panel {
   DrawList list;
   int height = 0;  // of the content
   int width = 0;   // of the content; 0 = as wide as the panel
   std::vector<Link> links;
   std::optional<Brush> brush;
+  std::vector<Slider> sliders;
 };
 
 }  // namespace dprof::view

@@ -218,6 +218,17 @@ Slices slices_of(const analyzer::Lane& lane) {
   return {lane.start_ns, lane.duration_ns, lane.phase};
 }
 
+void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked) {
+  if (!asked) return;
+  std::vector<int> ranks;
+  for (const RankModel& rank : model.ranks) ranks.push_back(rank.rank);
+  std::vector<StepBegin> begins;
+  for (const analyzer::StepWindow& step : model.steps)
+    begins.push_back({step.index, step.window.begin});
+  model.path = std::make_shared<const RunPath>(run_path_of(*asked, ranks, begins));
+  model.what_if = std::move(asked);
+}
+
 Model build_model(analyzer::Run run, analyzer::Analysis analysis,
                   std::vector<analyzer::RankLanes> lanes) {
   Model model;
@@ -255,6 +266,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
     }
   }
   model.steps = steps_over(model.ranks);
+  ask_of(model, std::move(analysis.model));
   settle_span(model);
   add_notes(analysis.report, model.ranks);
   model.report = std::move(analysis.report);
@@ -274,8 +286,10 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
   Result<analyzer::Run> run = analyzer::open_run(paths);
   if (!run.ok()) return fail(run.error());
   constexpr double kAnalysisShare = 0.6;
+  analyzer::AnalysisOptions asked = options;
+  asked.model = true;
   Result<analyzer::Analysis> analysis = analyzer::analyze(
-      *run, options,
+      *run, asked,
       [&](std::string_view stage, double share) { return report(stage, share * kAnalysisShare); });
   if (!analysis.ok()) return fail(analysis.error());
 

@@ -24,6 +24,7 @@
 #include "gui/view/drawing/lod.h"
 #include "gui/view/model/memory_track.h"
 #include "gui/view/model/result_lanes.h"
+#include "gui/view/model/run_path.h"
 
 namespace dprof::view {
 
@@ -100,6 +101,9 @@ struct Model {
   std::vector<analyzer::StepWindow> steps;
   // Share of compute of all ranks, in equal parts of `span`.
   std::vector<float> utilisation;
+  // What questions are put to, and what decides the steps; nullptr = nothing could be replayed.
+  std::shared_ptr<const analyzer::WhatIfModel> what_if;
+  std::shared_ptr<const RunPath> path;
 
   // Of the events that are loaded.
   [[nodiscard]] int64_t slices() const;
@@ -115,6 +119,9 @@ struct Model {
   [[nodiscard]] std::optional<DurationNs> clock_bound(int rank, TraceNs at, int other,
                                                       TraceNs other_at) const;
 };
+
+// Puts what can be asked of the run into the model, and the critical path. O(tasks + edges).
+void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked);
 
 [[nodiscard]] Slices slices_of(const analyzer::Lane& lane);
 

@@ -81,6 +81,7 @@ std::string to_json(const SavedView& view) {
   for (const Note& note : view.notes)
     out["notes"].push_back({{"at_ns", interval_json(note.at)}, {"text", note.text}});
   out["sql"] = {{"query", view.query}, {"history", view.queries}};
+  if (view.path) out["path"] = true;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -117,6 +118,7 @@ Result<SavedView> view_from_json(std::string_view text) {
     view.query = text_of(json["sql"], "query");
     view.queries = list_of<std::string>(json["sql"], "history");
   }
+  view.path = json.contains("path") && json["path"] == true;
   return view;
 }
 

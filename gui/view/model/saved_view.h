@@ -30,6 +30,7 @@ struct SavedView {
   std::vector<Note> notes;
   std::string query;                 // that stands in the dock SQL
   std::vector<std::string> queries;  // that were asked there, the last one at the end
+  bool path = false;                 // the critical path is shown
   friend bool operator==(const SavedView&, const SavedView&) = default;
 };
 

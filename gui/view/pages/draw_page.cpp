@@ -6,6 +6,7 @@
 #include "gui/view/pages/matrix_page.h"
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
+#include "gui/view/pages/what_if_page.h"
 
 namespace dprof::view {
 
@@ -23,6 +24,8 @@ Panel draw_page(const Session& session, Page page, PageSize size, int top,
       return draw_memory_page(session, size.width, size.height, top, measure);
     case Page::kCompare:
       return draw_compare_page(session, size.width, size.height, top, measure);
+    case Page::kWhatIf:
+      return draw_what_if_page(session, size.width, size.height, top, measure);
     case Page::kTimeline:
     case Page::kHeatmap:
       break;

@@ -15,6 +15,7 @@
 #include "gui/view/figures/event_list.h"
 #include "gui/view/figures/flame.h"
 #include "gui/view/figures/named_marks.h"
+#include "gui/view/figures/what_if_controls.h"
 #include "gui/view/model/model.h"
 
 namespace dprof::view {
@@ -36,7 +37,14 @@ class CountedFigures {
   // Nothing until those of that name are counted: the former may be another one's.
   [[nodiscard]] const NamedMarks& marks(const MarkQuery& query) const;
 
+  // What a step would take with these changes at once; each by itself. The model can be asked.
+  using Changes = std::vector<std::string>;
+  [[nodiscard]] const WhatIfAnswer& what_if(const Changes& changes) const;
+  [[nodiscard]] const WhatIfTrials& trials(const Changes& changes) const;
+
   // Whether the former answer is shown.
+  [[nodiscard]] bool is_counting_what_if() const { return what_if_.wanted().has_value(); }
+  [[nodiscard]] bool is_counting_trials() const { return trials_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_events() const { return events_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_flame() const { return flame_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_durations() const { return durations_.wanted().has_value(); }
@@ -52,11 +60,18 @@ class CountedFigures {
   Count begin_count(Counted<Key, Value> CountedFigures::*into,
                     Value (*make)(const RunEvents& events, const Key& key));
 
+  [[nodiscard]] bool answers_quickly(size_t questions) const;
+  template <typename Value>
+  Count begin_answer(Counted<Changes, Value> CountedFigures::*into,
+                     Value (*make)(const analyzer::WhatIfModel& model, const Changes& changes));
+
   std::shared_ptr<const Model> model_;
   mutable Counted<EventQuery, EventList> events_;
   mutable Counted<FlameQuery, FlameTree> flame_;
   mutable Counted<EventQuery, Durations> durations_;
   mutable Counted<MarkQuery, NamedMarks> marks_;
+  mutable Counted<Changes, WhatIfAnswer> what_if_;
+  mutable Counted<Changes, WhatIfTrials> trials_;
   bool defers_ = false;
   bool counts_ = false;       // a count is under way
   uint64_t counts_from_ = 0;  // raised whenever counts under way have become worthless

@@ -22,7 +22,8 @@ enum class Dock : uint8_t {
   kDiagnostics,
   kInfo,
   kFindings,
-  kDetails
+  kDetails,
+  kPath
 };
 
 enum class DockSide : uint8_t { kBelow, kRight };
@@ -33,7 +34,7 @@ struct DockInfo {
   std::string_view key;
   DockSide side;  // of the page, until somebody moves it
 };
-inline constexpr std::array<DockInfo, 9> kDocks = {{
+inline constexpr std::array<DockInfo, 10> kDocks = {{
     {"selection", english("Selection"), "Alt+4", DockSide::kBelow},
     {"table", english("Table"), "Alt+5", DockSide::kBelow},
     {"flame", english("Flame"), "Alt+6", DockSide::kBelow},
@@ -43,6 +44,7 @@ inline constexpr std::array<DockInfo, 9> kDocks = {{
     {"info", english("Info"), "Alt+0", DockSide::kBelow},
     {"findings", english("Findings"), "Alt+2", DockSide::kRight},
     {"details", english("Details"), "Alt+3", DockSide::kRight},
+    {"path", english("Path"), "Alt+C", DockSide::kRight},
 }};
 
 [[nodiscard]] constexpr const DockInfo& info_of(Dock dock) {

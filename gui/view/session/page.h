@@ -18,14 +18,15 @@ enum class Page : uint8_t {
   kCollectives,
   kMatrix,
   kMemory,
-  kCompare
+  kCompare,
+  kWhatIf
 };
 
 struct PageInfo {
   std::string_view word;   // in selectors, --view and the dumped state
   std::string_view title;  // on its tab
 };
-inline constexpr std::array<PageInfo, 7> kPages = {{
+inline constexpr std::array<PageInfo, 8> kPages = {{
     {"overview", english("Overview")},
     {"timeline", english("Timeline")},
     {"heatmap", english("Ranks × steps")},
@@ -33,6 +34,7 @@ inline constexpr std::array<PageInfo, 7> kPages = {{
     {"matrix", english("Matrix")},
     {"memory", english("Memory")},
     {"compare", english("Compare")},
+    {"what-if", english("What if")},
 }};
 
 [[nodiscard]] constexpr const PageInfo& info_of(Page page) {

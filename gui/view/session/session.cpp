@@ -30,6 +30,8 @@ void Session::open(std::shared_ptr<const Model> model) {
   selection_ = {};
   notes_.clear();
   sql_ = {};
+  path_shown_ = false;
+  changes_.clear();
   for (const RankModel& rank : model_->ranks) rank.results.clear();
   history_.forget();
   range_ = whole();
@@ -53,6 +55,7 @@ void Session::forget_all() {
   pages_.renew(model_);
   counted_.forget(model_);
   flow_.forget();
+  controls_.forget();
   tracks_.show(model_);
 }
 
@@ -90,7 +93,8 @@ SavedView Session::saved_view() const {
           .selectors = selectors_of(*model_, selection_),
           .notes = notes_,
           .query = sql_.text(),
-          .queries = sql_.history()};
+          .queries = sql_.history(),
+          .path = path_shown_};
 }
 
 void Session::restore(const SavedView& view) {
@@ -99,6 +103,7 @@ void Session::restore(const SavedView& view) {
   tracks_.arrange(view.arrangement);
   notes_ = view.notes;
   sql_.restore(view.query, view.queries);
+  path_shown_ = view.path;
   apply_all(view.selectors);
   if (!view.range.empty()) show(view.range);
 }

@@ -21,6 +21,7 @@
 #include "gui/view/figures/event_list.h"
 #include "gui/view/figures/flame.h"
 #include "gui/view/figures/named_marks.h"
+#include "gui/view/figures/what_if_controls.h"
 #include "gui/view/model/layout.h"
 #include "gui/view/model/model.h"
 #include "gui/view/model/saved_view.h"
@@ -141,6 +142,32 @@ class Session {
   void remove_note(size_t index);
   void show_note(size_t index);
 
+  // The critical path over the timeline.
+  [[nodiscard]] bool is_path_shown() const { return path_shown_; }
+  void show_path(bool shown) { path_shown_ = shown; }
+  // The chosen step, else that in the middle of what is visible, where it has a path: an index into
+  // RunPath::steps.
+  [[nodiscard]] std::optional<size_t> path_step() const;
+  // Why is this step long? Shows it, its path, and what of that is longer than usual.
+  // Of this step, else of that one.
+  Status explain_step(std::optional<int64_t> step = {});
+  void show_jump(size_t index);
+
+  // The page What if: changes of the run, as `dprof report --what-if` takes them.
+  [[nodiscard]] const std::vector<std::string>& changes() const { return changes_; }
+  void change(std::vector<std::string> changes) { changes_ = std::move(changes); }
+  // Instead of what of these is among them; "" = none of them any more.
+  void change(const std::vector<WhatIfStop>& instead_of, const std::string& change);
+  [[nodiscard]] const std::vector<WhatIfControl>& controls() const;
+  // Of the changes; nullptr = there are none, or nothing can be asked.
+  [[nodiscard]] const WhatIfAnswer* answer() const;
+  // Of each control's largest change.
+  [[nodiscard]] const WhatIfTrials& trials() const;
+  [[nodiscard]] std::string command_line() const;
+  // What is to be put onto the clipboard, once.
+  void copy(std::string text) { copied_ = std::move(text); }
+  [[nodiscard]] std::string take_copied() { return std::exchange(copied_, {}); }
+
   // A length that is being measured; no part of the selection.
   [[nodiscard]] const std::optional<Interval>& measured() const { return measured_; }
   void measure(std::optional<Interval> range) { measured_ = range; }
@@ -226,6 +253,10 @@ class Session {
   FlameOrder flame_order_ = FlameOrder::kTopDown;
   CountedFigures counted_;
   SqlConsole sql_;
+  bool path_shown_ = false;
+  std::vector<std::string> changes_;
+  mutable Kept<std::vector<int>, std::vector<WhatIfControl>> controls_;
+  std::string copied_;
   SavedView opened_;  // right after opening
 };
 

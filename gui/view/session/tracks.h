@@ -27,6 +27,7 @@ struct Hover {
   int rank_index = -1;
   uint32_t folded = 0;
   int memory = -1;  // into RankModel::memory
+  int jump = -1;    // of the critical path, into RunPath::jumps
 };
 
 // Where a rank that is dragged would come to stand.

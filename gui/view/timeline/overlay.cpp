@@ -7,6 +7,7 @@
 #include "gui/view/drawing/texts.h"
 #include "gui/view/model/result_track.h"
 #include "gui/view/timeline/overlay_lines.h"
+#include "gui/view/timeline/path_lines.h"
 #include "gui/view/timeline/row_marks.h"
 #include "gui/view/timeline/timeline_view.h"
 
@@ -163,6 +164,10 @@ Callout callout_of(const ResultLine& line) {
   return callout;
 }
 
+TraceNs time_at(const Session& session, const Hover& hover) {
+  return session.scale().time_of(hover.at.x);
+}
+
 Callout callout_of(const Session& session, const Hover& hover) {
   const Model& model = session.model();
   const RankModel& rank = model.ranks[static_cast<size_t>(hover.rank_index)];
@@ -194,6 +199,9 @@ Callout callout_of(const Session& session, const Hover& hover) {
     callout.lines.push_back(
         say("the longest of {} here: zoom in to tell them apart", format_count(hover.folded)));
   }
+  if (const std::string words = path_words_at(session, hover.rank_index, time_at(session, hover));
+      !words.empty())
+    callout.lines.push_back(words);
   for (const std::string& words : losses_at(session, hover))
     callout.lines.push_back(say("around here {}", words));
   return callout;
@@ -227,6 +235,12 @@ DrawList draw_overlay(const Session& session, int width, int height, const TextM
   const std::optional<Hover>& hover = session.tracks().hover();
   if (hover && hover->memory >= 0) {
     draw_callout(callout_of_memory(session, *hover), hover->at, width, height, measure, list);
+  }
+  if (hover && hover->jump >= 0) {
+    PathWords words = words_of_jump(session, static_cast<size_t>(hover->jump));
+    draw_callout({std::move(words.title), std::move(words.lines)}, hover->at, width, height,
+                 measure, list);
+    return list;
   }
   if (hover && (hover->slice || hover->piece)) {
     if (hover->slice) draw_frame(session, *hover->slice, 0, Role::kTextDim, 1, width, height, list);

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "gui/view/drawing/grid.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/timeline/path_lines.h"
 #include "gui/view/timeline/row_marks.h"
 
 namespace dprof::view {
@@ -69,6 +70,7 @@ class RowPainter {
     if (session_.selection().range) paint_range(*session_.selection().range);
     for_rows_in_view(session_, width_, height_, list_,
                      [this](const Row& row, int y) { paint_row(row, y); });
+    draw_path(session_, width_, height_, list_);
     return std::move(list_);
   }
 
@@ -100,8 +102,15 @@ class RowPainter {
         paint_lane(rank, thread, static_cast<size_t>(depth), top);
       }
     }
+    if (row.kind != RowKind::kMemory) draw_veils(veils(row.rank_index), y, row.height, list_);
     paint_step_lines(rank, y, row.height);
     draw_row_marks(session_, row, y, width_, measure_, list_);
+  }
+
+  const std::vector<Veil>& veils(int rank_index) {
+    if (veils_of_ != rank_index) veils_ = veils_of(session_, rank_index, width_);
+    veils_of_ = rank_index;
+    return veils_;
   }
 
   void paint_summary(const RankModel& rank, int y) {
@@ -241,6 +250,8 @@ class RowPainter {
   DrawList list_;
   std::vector<SliceBox> boxes_;
   int labels_ = 0;
+  int veils_of_ = -1;  // the rank whose rows are painted
+  std::vector<Veil> veils_;
 };
 
 void draw_step_strip(const Session& session, int width, const TextMeasure& measure,

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dock Path: why a step took as long as it did. What lies on its critical path against the
+// median step, by category, rank and name, and where it went on at another rank.
+#pragma once
+
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
+
+namespace dprof::view {
+
+[[nodiscard]] Panel draw_path_dock(const Session& session, int width, int height,
+                                   const TextMeasure& measure);
+
+}  // namespace dprof::view

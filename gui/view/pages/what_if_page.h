@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page What if: sliders and words that change the run, and the step that the replay predicts
+// beside the recorded one.
+#pragma once
+
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/session.h"
+
+namespace dprof::view {
+
+// What is in view when the content is scrolled down to `top`; the answer stays on top.
+[[nodiscard]] Panel draw_what_if_page(const Session& session, int width, int height, int top,
+                                      const TextMeasure& measure);
+
+}  // namespace dprof::view
