@@ -54,6 +54,7 @@ enum class Comparison : uint8_t {
 constexpr std::array<std::string_view, 7> kComparisons = {
     "==", "!=", "<", "<=", ">", ">=", "contains"};
 
+// NOLINTNEXTLINE(bugprone-exception-escape): moving a json does not throw
 struct Assertion {
   std::string_view path;
   Comparison comparison{};
