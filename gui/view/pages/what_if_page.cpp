@@ -346,7 +346,8 @@ class WhatIfPainter {
     };
     const size_t recorded = control.stop_in({});
     body_.rect(track, Role::kBorder, {}, 0, 2);
-    const auto [from, to] = std::minmax(x_of(recorded), x_of(at));
+    const int from = std::min(x_of(recorded), x_of(at));
+    const int to = std::max(x_of(recorded), x_of(at));
     if (to > from) body_.rect({from, track.y, to - from, track.h}, Role::kAccent, {}, 0, 2);
     for (size_t stop = 0; stop < control.stops.size(); ++stop)
       body_.rect({x_of(stop), track.y + track.h + 4, 1, stop == recorded ? 5 : 3},
