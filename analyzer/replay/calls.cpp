@@ -29,6 +29,10 @@ class CallTasks {
       const auto members =
           std::ranges::count_if(instance.members, [&](const Member& m) { return among(m); });
       meets_.push_back(instance.comparable && members > 1);
+      if (!instance.comparable) continue;
+      const auto [shortest, is_new] =
+          shortest_.try_emplace(kind_of(instance), instance.transfer_ns);
+      if (!is_new) shortest->second = std::min(shortest->second, instance.transfer_ns);
     }
   }
 
@@ -77,6 +81,7 @@ class CallTasks {
       call.start = graph_.add({});
       call.body = graph_.add({.duration_ns = own_transfer(d, call.record)});
       call.likeness = likeness_of(d, call.record);
+      if (digest.gpu.empty() && !digest.operations) note_meeting(d, call);
       const ReplayedCall*& former = latest[queue_of(d, call.record)];
       if (former != nullptr && former->end <= call.begin) {
         graph_.after(call.start, former->body);
@@ -109,6 +114,21 @@ class CallTasks {
     while (own != instance.members.end() && own->digest == d && own->record != record) ++own;
     return own == instance.members.end() || own->digest != d ? nullptr : &*own;
   }
+
+  void note_meeting(size_t d, ReplayedCall& call) const {
+    const size_t i = matching_.instance_of[d][call.record];
+    if (i == kNoInstance) return;
+    const Instance& instance = matching_.instances[i];
+    if (!is_synchronising(instance.function) || !instance.spread_ns) return;
+    for (const Member& member : instance.members) {
+      const std::optional<TraceNs>& came = digests_[member.digest].collectives[member.record].start;
+      if (came) call.met = std::max(call.met.value_or(*came), *came);
+    }
+    if (call.met) call.over_from = *call.met + DurationNs{shortest_.at(kind_of(instance))};
+  }
+
+  using Kind = std::tuple<size_t, Function, std::optional<int64_t>>;  // group, function, bytes
+  static Kind kind_of(const Instance& i) { return {i.group, i.function, i.bytes}; }
 
   // Of the rank's stay, what was not waiting.
   [[nodiscard]] int64_t own_transfer(size_t d, size_t i) const {
@@ -183,8 +203,9 @@ class CallTasks {
   const Steps& steps_;
   const Matching& matching_;
   TaskGraph& graph_;
-  std::vector<size_t> entry_of_;  // by digest
-  std::vector<bool> meets_;       // by instance: it is known, and of several ranks
+  std::vector<size_t> entry_of_;      // by digest
+  std::vector<bool> meets_;           // by instance: it is known, and of several ranks
+  std::map<Kind, int64_t> shortest_;  // transfer
   std::vector<TaskId> hub_of_instance_;
   std::vector<TaskId> hub_of_message_;
 };

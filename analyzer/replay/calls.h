@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct ReplayedCall {
   TraceNs at;         // where it stands on the rank's line
   TraceNs begin;      // as recorded
   TraceNs end;
+  // On the host, where its end may be noted late: when the last member came, and when it can have
+  // been over, had the transfer been the shortest of its kind.
+  std::optional<TraceNs> met;
+  std::optional<TraceNs> over_from;
   TaskId start = 0;
   TaskId body = 0;
   // The call before on the same communicator had just ended: that one, not the rank, held it back.

@@ -146,6 +146,21 @@ TEST(ReplayerTest, PeersCanBeChosenAndASegmentWithoutAnyStays) {
   EXPECT_NEAR(mean_gain(*replayer, {.all = true}), 20 * kMs, 1);
 }
 
+// Else its wait is a lag in these steps, which nothing shortens.
+TEST(ReplayerTest, AnEndThatIsNotedLateIsStillWhatTheRankWaitedFor) {
+  int step = 0;
+  const Outcome o = outcome(3, 1, [&](Job& job, int64_t delay) {
+    job.everybody_works(20 * kMs);
+    job.work(1, delay);
+    job.meet(0, kMs, {.rank = 2, .ns = ++step % 6 < 2 ? 4 * kMs : 0});
+    job.everybody_works(5 * kMs);
+  });
+  EXPECT_NEAR(o.quality.identity_error, 0, 1e-3);
+  EXPECT_NEAR(o.quality.unexplained, 0, 1e-3);
+  EXPECT_NEAR(o.true_gain, 7 * kMs, 1);
+  EXPECT_NEAR(o.promised, o.true_gain, 1);
+}
+
 // What stands still without a cause is kept, told of, and no gain.
 TEST(ReplayerTest, UnexplainedWaitingIsTold) {
   Job job(2);

@@ -218,10 +218,33 @@ class RunGraphBuilder {
       run_.graph.after(gate, calls[c].body);
       over = std::max(over, calls[c].end);
     }
+    if ((stop.end - over).ns > kSameMoment && wait_for_late(line, gate, {over, stop.end}))
+      over = stop.end;
     while (line.first_waited < line.next_call && line.over[line.first_waited]) ++line.first_waited;
     run_.graph[gate].lag_ns = std::max<int64_t>(0, (stop.end - over).ns);
     line.at_task = gate;
     line.at = std::max(line.at, stop.end);
+  }
+
+  // Gloo's worker wakes the rank before it notes the end, and may lose its core to it: several ms
+  // on a host with as many ranks as cores. A call whose last member came within the stop, and that
+  // can have been over by its end, was what it waited for. Whether there is one; it ends with the
+  // stop.
+  bool wait_for_late(Line& line, TaskId gate, Interval rest) {
+    const std::vector<ReplayedCall>& calls = calls_[line.entry];
+    std::optional<size_t> late;
+    for (size_t c = line.first_waited; c < line.next_call; ++c) {
+      const ReplayedCall& call = calls[c];
+      if (line.over[c] || !call.met || *call.met <= rest.begin || *call.over_from > rest.end)
+        continue;
+      if (!late || call.end < calls[*late].end) late = c;
+    }
+    if (!late) return false;
+    line.over[*late] = true;
+    run_.graph.after(gate, calls[*late].body);
+    int64_t& transfer_ns = run_.graph[calls[*late].body].duration_ns;
+    transfer_ns = std::max<int64_t>(0, transfer_ns - (calls[*late].end - rest.end).ns);
+    return true;
   }
 
   std::span<const RankDigest> digests_;

@@ -14,6 +14,12 @@
 
 namespace dprof::analyzer {
 
+// A rank that notes the end of a call that much too late, and has gone on since.
+struct LateNote {
+  int rank = -1;
+  int64_t ns = 0;
+};
+
 // A job played by hand: ranks work, and meet in groups. It leaves what a recording would, and knows
 // what really happens when a rank works less.
 class Job {
@@ -33,13 +39,13 @@ class Job {
     for (int r = 0; r < ranks(); ++r) work(r, ns);
   }
 
-  void meet(size_t group, int64_t transfer_ns) {
+  void meet(size_t group, int64_t transfer_ns, LateNote late = {}) {
     int64_t all = 0;
     for (const int rank : groups_[group]) all = std::max(all, now(rank));
     for (const int rank : groups_[group]) {
       CollectiveRecord& record = run_.call(rank, group, {});
       record.enqueue = record.start = TraceNs{now(rank)};
-      record.end = TraceNs{all + transfer_ns};
+      record.end = TraceNs{all + transfer_ns + (rank == late.rank ? late.ns : 0)};
       pass(rank, all - now(rank), Category::kExposedWait);
       pass(rank, transfer_ns, Category::kExposedTransfer);
     }
