@@ -19,6 +19,8 @@ constexpr std::string_view kKinetoMembers[] = {"schemaVersion", "devicePropertie
                                                "distributedInfo", "baseTimeNanoseconds"};
 constexpr std::string_view kHostMembers[] = {"host_name", "hostname", "host"};
 
+constexpr Skip kBadBase{.what = "times at zero (baseTimeNanoseconds) out of range"};
+
 // Times beyond this many ns count from 1970 (2001); uptimes are shorter.
 constexpr int64_t kEpochFromNs = 1'000'000'000'000'000'000;
 
@@ -55,6 +57,8 @@ void FileFacts::member(std::string_view key, const Value& value) {
     read_devices(value.raw);
   } else if (key == "baseTimeNanoseconds") {
     base_ns_ = whole_number(value.raw);
+    bad_base_ = !base_ns_ || *base_ns_ > kMaxTimeNs || *base_ns_ < -kMaxTimeNs;
+    if (bad_base_) base_ns_.reset();
   } else if (std::ranges::find(kHostMembers, key) != std::end(kHostMembers)) {
     if (value.kind == Value::Kind::kString && host_.empty()) host_ = plain(value);
   } else if (key == "cuda_driver_version" && value.kind == Value::Kind::kBare) {
@@ -140,6 +144,7 @@ void FileFacts::give_to(TraceSink& sink, Groups& groups, int64_t latest_ns, int 
                 "the file holds several ranks, by the names of its processes; this is one of them");
   }
   if (world_size_) sink.set_world_size(*world_size_);
+  if (bad_base_) sink.skip(kBadBase);
   FileClock clock{.host = host_};
   if (base_ns_) {
     clock.realtime_at_zero_ns = *base_ns_;

@@ -47,6 +47,7 @@ class FileFacts {
   std::string host_;
   std::string distributed_;
   std::optional<int64_t> base_ns_;
+  bool bad_base_ = false;  // no whole number, or one beyond kMaxTimeNs
   std::map<std::string, std::string> meta_;
   struct Device {
     std::string name;

@@ -273,8 +273,17 @@ TEST_F(KinetoTest, FactsOfTheFile) {
       << "devices without rows are not used";
 }
 
-// Two ranks in one file; the names of their processes stand after their events, and one process is
-// of nobody.
+TEST_F(KinetoTest, ABaseTimeThatIsNoTimeIsCountedAndNotUsed) {
+  for (const char* base : {"9223372036854775807", "-9223372036854775808", "1e99", "null"}) {
+    import(fmt::format(R"({{"schemaVersion":1,"distributedInfo":{{"rank":0,"world_size":8}},
+      "host_name":"node7","baseTimeNanoseconds":{},"traceEvents":[
+      {{"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":100.25,"dur":1}}]}})",
+                       base));
+    EXPECT_EQ(trace().meta("origin_realtime_ns"), std::nullopt) << base;
+    EXPECT_EQ(lost(), 1) << base;
+  }
+}
+
 TEST_F(KinetoTest, SeveralRanksInOneFileAreSeveralTraces) {
   const ImportSummary summary = import(R"({"schemaVersion": 1,
 "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4},
