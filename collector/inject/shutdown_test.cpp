@@ -39,6 +39,8 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
         {"DPROF_CUPTI_LIBRARY", DPROF_TEST_BIN_DIR "/libfake_cupti.so"},
         // glibc keeps the text of dlerror() for a thread that the exit overtakes.
         {"ASAN_OPTIONS", "detect_leaks=0"},
+        // Else ThreadSanitizer sleeps a second at each exit, and how long that takes is judged.
+        {"TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0"},
         {"FAKE_CUPTI_STRICT", "1"}};
     const bool linked = GetParam() == Reached::kLinked;
     if (!linked) environment.emplace_back("LD_PRELOAD", library());

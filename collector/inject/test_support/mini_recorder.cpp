@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -186,7 +187,10 @@ Child::Child(const std::vector<std::string>& command,
         text.rfind("NVTX_INJECTION64_PATH=", 0) == 0) {
       continue;
     }
-    variables.push_back(text);
+    const bool replaced = std::any_of(environment.begin(), environment.end(), [&](const auto& one) {
+      return text.rfind(one.first + "=", 0) == 0;
+    });
+    if (!replaced) variables.push_back(text);
   }
   for (const auto& [key, value] : environment) variables.push_back(key + "=" + value);
   std::vector<char*> argv;
