@@ -95,19 +95,29 @@ Times Prices::excess(size_t rank, const std::vector<bool>& suspected, const Get&
   return result;
 }
 
-Prices::Delay Prices::delay_of(const Suspect& suspect, const std::vector<bool>& suspected) const {
+Prices::Delay Prices::delay_of(const Suspect& suspect, const std::vector<bool>& suspected,
+                               const std::vector<Usual>& usual) const {
   const size_t rank = *suspect.rank;
   const Times total =
       excess(rank, suspected, [&](size_t r, size_t s) { return work_.own_ns[r][s]; });
   Delay delay{.rank = rank,
               .ns = delay_in(suspect, total),
-              .by_kind_ns = {},
+              .relief = {},
               .error_ns = error_of(suspect, total)};
-  for (size_t k = 0; replayer_ != nullptr && k < kOwnKinds; ++k) {
+  if (replayer_ == nullptr) return delay;
+  if (roles_.set_of[rank] && !roles_.alone(rank)) {
+    if (auto relief = relief_by_places(suspect, delay.ns, usual[*roles_.set_of[rank]])) {
+      delay.relief = *std::move(relief);
+      return delay;
+    }
+  }
+  ByKind by_kind;
+  for (size_t k = 0; k < kOwnKinds; ++k) {
     const Times of_kind =
         excess(rank, suspected, [&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; });
-    delay.by_kind_ns.push_back(delay_in(suspect, of_kind));
+    by_kind.push_back(delay_in(suspect, of_kind));
   }
+  delay.relief = relief_by_kinds(rank, by_kind);
   return delay;
 }
 
@@ -118,7 +128,7 @@ Prices::Delays Prices::delays_by_turns(const Suspect& suspect) const {
   Delays delays;
   std::vector<Times> excesses;
   for (size_t r = 0; r < work_.own_ns.size(); ++r) {
-    delays.push_back({.rank = r, .ns = Times(of_last.size(), 0), .by_kind_ns = {}});
+    delays.push_back({.rank = r, .ns = Times(of_last.size(), 0), .relief = {}});
     excesses.push_back(excess(r, nobody, [&](size_t o, size_t s) { return work_.own_ns[o][s]; }));
   }
   for (const size_t s : suspect.when) {
@@ -127,13 +137,16 @@ Prices::Delays Prices::delays_by_turns(const Suspect& suspect) const {
     delays[static_cast<size_t>(last - excesses.begin())].ns[s] = of_last[s];
   }
   for (Delay& delay : delays) {
-    for (size_t k = 0; replayer_ != nullptr && k < kOwnKinds; ++k) {
-      delay.by_kind_ns.push_back(
+    if (replayer_ == nullptr) break;
+    ByKind by_kind;
+    for (size_t k = 0; k < kOwnKinds; ++k) {
+      by_kind.push_back(
           excess(delay.rank, nobody, [&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; }));
       for (size_t s = 0; s < delay.ns.size(); ++s) {
-        if (delay.ns[s] == 0) delay.by_kind_ns.back()[s] = 0;
+        if (delay.ns[s] == 0) by_kind.back()[s] = 0;
       }
     }
+    delay.relief = relief_by_kinds(delay.rank, by_kind);
   }
   return delays;
 }
@@ -152,19 +165,19 @@ Times Prices::lengths(const Delays& delays) const {
 Times Prices::gain(const Delays& delays) const {
   if (replayer_ == nullptr) return minus(lengths({}), lengths(delays));
   std::vector<Relief> reliefs;
-  for (const Delay& delay : delays) reliefs.push_back(relief_of(delay));
+  for (const Delay& delay : delays) reliefs.push_back(delay.relief);
   return replayer_->gain_of(reliefs);
 }
 
 // Each kind of own time becomes shorter in each step, its longest pieces first: a delay in one
 // micro-batch makes that piece long, a slow stage all of them.
-Relief Prices::relief_of(const Delay& delay) const {
-  const std::span<const OwnTask> tasks = replayer_->own_work(delay.rank);
+Relief Prices::relief_by_kinds(size_t rank, const ByKind& delay) const {
+  const std::span<const OwnTask> tasks = replayer_->own_work(rank);
   std::vector<Interval> spans;
   for (const OwnTask& task : tasks) spans.push_back(task.span);
-  const std::vector<KindNs> kinds = kinds_over(c_.digests[c_.steps.ranks[delay.rank]],
-                                               c_.pieces[delay.rank], work_.by_operators, spans);
-  Relief relief{.entry = delay.rank, .less_ns = Times(tasks.size(), 0)};
+  const std::vector<KindNs> kinds =
+      kinds_over(c_.digests[c_.steps.ranks[rank]], c_.pieces[rank], work_.by_operators, spans);
+  Relief relief{.entry = rank, .less_ns = Times(tasks.size(), 0)};
   for (size_t begin = 0; begin < tasks.size();) {
     const uint32_t step = tasks[begin].step;
     size_t end = begin;
@@ -172,13 +185,165 @@ Relief Prices::relief_of(const Delay& delay) const {
     for (size_t k = 0; k < kOwnKinds; ++k) {
       Times pieces;
       for (size_t t = begin; t < end; ++t) pieces.push_back(kinds[t][k]);
-      const int64_t most = level_of(pieces, delay.by_kind_ns[k][step]);
+      const int64_t most = level_of(pieces, delay[k][step]);
       for (size_t t = begin; t < end; ++t)
         relief.less_ns[t] += std::max<int64_t>(0, kinds[t][k] - most);
     }
     begin = end;
   }
   return relief;
+}
+
+Prices::Usual Prices::usual_at_places(size_t set, const std::vector<bool>& suspected) const {
+  const RunGraph& run = replayer_->run();
+  std::vector<bool> counts(suspected.size(), false);
+  for (const size_t rank : roles_.sets[set]) counts[rank] = !suspected[rank];
+  Usual usual;
+  Times own;
+  for (const Place& place : run.places) {
+    const auto peers = std::ranges::count_if(run.alike[place.alike],
+                                             [&](uint32_t entry) { return counts[entry]; });
+    own.clear();
+    uint32_t former = 0;
+    for (const OwnSegment& segment : std::span(run.segments).subspan(place.first, place.count)) {
+      if (!counts[segment.entry]) continue;
+      if (own.empty() || former != segment.entry) own.push_back(0);
+      own.back() += segment.own_ns;  // before and after it was held up there
+      former = segment.entry;
+    }
+    own.resize(static_cast<size_t>(peers), 0);  // who has no segment did nothing there
+    usual.push_back(median_if_any(own));
+  }
+  return usual;
+}
+
+// nullopt: it works where nobody else does.
+std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Times& delay,
+                                               const Usual& usual) const {
+  struct Here {
+    uint32_t step = 0;
+    size_t first = 0;  // of its own tasks
+    size_t end = 0;
+    int64_t excess_ns = 0;
+  };
+  const RunGraph& run = replayer_->run();
+  const std::span<const OwnTask> tasks = replayer_->own_work(*suspect.rank);
+  const size_t offset = run.own_tasks_of[*suspect.rank];
+  std::vector<std::vector<Here>> spots(run.spots);
+  for (size_t p = 0; p < run.places.size(); ++p) {
+    const Place& place = run.places[p];
+    const auto all = std::span(run.segments).subspan(place.first, place.count);
+    const auto own =
+        std::ranges::equal_range(all, static_cast<uint32_t>(*suspect.rank), {}, &OwnSegment::entry);
+    if (own.empty()) continue;
+    if (!usual[p]) return std::nullopt;
+    Here here{.step = place.step,
+              .first = own.front().first - offset,
+              .end = own.back().first + own.back().count - offset,
+              .excess_ns = -*usual[p]};
+    for (const OwnSegment& segment : own) here.excess_ns += segment.own_ns;
+    spots[place.spot].push_back(here);
+  }
+  Relief relief{.entry = *suspect.rank, .less_ns = Times(tasks.size(), 0)};
+  // The longest pieces there first; a rank that does less than its peers there does as much.
+  const auto take = [&](const Here& here, int64_t less) {
+    Times pieces;
+    for (size_t t = here.first; t < here.end; ++t) pieces.push_back(tasks[t].span.length().ns);
+    if (less < 0) {
+      const auto longest = std::ranges::max_element(pieces) - pieces.begin();
+      relief.less_ns[here.first + static_cast<size_t>(longest)] = less;
+      return;
+    }
+    const int64_t most = level_of(pieces, less);
+    for (size_t t = here.first; t < here.end; ++t)
+      relief.less_ns[t] = std::max<int64_t>(0, pieces[t - here.first] - most);
+  };
+  std::vector<std::vector<Here>> striking(delay.size());  // by step; excess beyond the usual one
+  for (std::vector<Here>& spot : spots) {
+    if (suspect.shape == Shape::kPersistent) {
+      const size_t from = suspect.onset.value_or(0);
+      std::erase_if(spot, [&](const Here& here) { return here.step < from; });
+      Times lasting;
+      for (const Here& here : spot) lasting.push_back(here.excess_ns);
+      for (const Here& here : spot) take(here, std::llround(mean_of_times(lasting)));
+      continue;
+    }
+    const auto strikes = [&](const Here& here) {
+      return std::ranges::binary_search(suspect.when, size_t{here.step});
+    };
+    Times others;
+    for (const Here& here : spot) {
+      if (!strikes(here)) others.push_back(here.excess_ns);
+    }
+    const int64_t often = median_if_any(std::move(others)).value_or(0);
+    for (Here& here : spot) {
+      here.excess_ns -= often;
+      if (strikes(here)) striking[here.step].push_back(here);
+    }
+  }
+  for (size_t s = 0; s < striking.size(); ++s) {
+    Times beyond;
+    for (const Here& here : striking[s]) beyond.push_back(std::max<int64_t>(0, here.excess_ns));
+    const int64_t most = level_of(beyond, delay[s]);
+    for (size_t i = 0; i < beyond.size(); ++i)
+      take(striking[s][i], std::max<int64_t>(0, beyond[i] - most));
+  }
+  return relief;
+}
+
+// What each group bears, by steps.
+std::vector<Times> Prices::shares_of(const std::vector<Delays>& groups) const {
+  std::vector<Times> shares;
+  for (const Delays& own : groups) shares.push_back(gain(own));
+  if (groups.size() < 2) return shares;
+  const auto without = [&](size_t group) {
+    Delays others;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (g != group) others.insert(others.end(), groups[g].begin(), groups[g].end());
+    }
+    return others;
+  };
+  Delays gone;
+  for (const Delays& own : groups) gone.insert(gone.end(), own.begin(), own.end());
+  const Times of_all = gain(gone);
+  // Alone, and after all others: what weighs most does in both.
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const double last = mean_of_times(minus(of_all, gain(without(g))));
+    order.emplace_back(mean_of_times(shares[g]) + last, g);
+  }
+  std::ranges::stable_sort(order, std::greater{}, [](const auto& one) { return one.first; });
+  // Those that go one after the other and share.
+  struct Block {
+    std::vector<size_t> groups;
+    Times gain;
+    [[nodiscard]] double each() const {
+      return mean_of_times(gain) / static_cast<double>(groups.size());
+    }
+  };
+  std::vector<Block> blocks;
+  Times before(of_all.size(), 0);
+  gone.clear();
+  for (const auto& [weight, g] : order) {
+    gone.insert(gone.end(), groups[g].begin(), groups[g].end());
+    const Times now = gain(gone);
+    blocks.push_back({{g}, minus(now, before)});
+    before = now;
+    while (blocks.size() > 1 && blocks.back().each() > blocks[blocks.size() - 2].each()) {
+      const Block last = std::move(blocks.back());
+      blocks.pop_back();
+      Block& former = blocks.back();
+      former.groups.insert(former.groups.end(), last.groups.begin(), last.groups.end());
+      for (size_t s = 0; s < former.gain.size(); ++s) former.gain[s] += last.gain[s];
+    }
+  }
+  for (const Block& block : blocks) {
+    for (const size_t g : block.groups) {
+      shares[g] = block.gain;
+      for (int64_t& ns : shares[g]) ns /= static_cast<int64_t>(block.groups.size());
+    }
+  }
+  return shares;
 }
 
 std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) const {
@@ -188,34 +353,26 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
       if (suspect.rank) suspected[*suspect.rank] = true;
     }
   }
+  std::vector<Usual> usual;
+  for (size_t set = 0; replayer_ != nullptr && !groups.empty() && set < roles_.sets.size(); ++set)
+    usual.push_back(usual_at_places(set, suspected));
   std::vector<Delays> delays;
-  Delays all;
   for (const auto& group : groups) {
     delays.emplace_back();
     for (const Suspect& suspect : group) {
       if (suspect.rank) {
-        delays.back().push_back(delay_of(suspect, suspected));
+        delays.back().push_back(delay_of(suspect, suspected, usual));
       } else {
         delays.back() = delays_by_turns(suspect);
       }
     }
-    all.insert(all.end(), delays.back().begin(), delays.back().end());
   }
-  const Times of_all = groups.size() > 1 ? gain(all) : Times();
+  const std::vector<Times> shares = shares_of(delays);
   std::vector<Price> prices;
-  for (const Delays& own : delays) {
-    Times won = gain(own);
-    if (groups.size() > 1) {
-      Delays others;
-      for (const Delay& delay : all) {
-        if (std::ranges::find(own, delay.rank, &Delay::rank) == own.end()) others.push_back(delay);
-      }
-      const Times last = minus(of_all, gain(others));
-      for (size_t s = 0; s < won.size(); ++s) won[s] = (won[s] + last[s]) / 2;
-    }
+  for (size_t g = 0; g < delays.size(); ++g) {
     double error = 0;
-    for (const Delay& delay : own) error = std::max(error, delay.error_ns);
-    prices.push_back(price_of(won, error));
+    for (const Delay& delay : delays[g]) error = std::max(error, delay.error_ns);
+    prices.push_back(price_of(shares[g], error));
   }
   return prices;
 }

@@ -28,37 +28,51 @@ struct Price {
 // does in the steps in which it shows beyond what it does there in the others. (A rank that took
 // its peers' median instead would also lose its fluctuation, and seem to win by that.)
 //
-// By a replay of all collectives and messages, if it reproduces the run: each kind of own time is
-// shortened where it lies. Else by who is last in a step: exact where all meet once in it.
+// By a replay of all collectives and messages, if it reproduces the run: a lasting delay goes where
+// the rank works longer than its peers do between the same two calls, any other where its longest
+// pieces are. Without peers there, each kind of own time becomes shorter where it is longest. Else
+// by who is last in a step: exact where all meet once in it.
 //
-// Cost  O(steps * ranks log ranks) for each group of suspects, and two replays.
+// Cost  O(pieces of own work + steps * ranks log ranks) for each group of suspects, and three
+//       replays.
 class Prices {
  public:
   Prices(const Comparison& comparison, const OwnWork& work, const Roles& roles);
 
-  // For each group of suspects. Of several at once each bears the mean of what it would win alone
-  // and what it would win after all others have gone: together they bear what all of them cost.
-  // Suspects are no peers.
+  // For each group of suspects. Of several at once the one that weighs most goes first, and costs
+  // what the run gains by that; each other one what it gains when it goes after those. Where a
+  // later one gains more than one before it, they hide each other, and share: together all of them
+  // bear what they cost. Suspects are no peers.
   [[nodiscard]] std::vector<Price> of(const std::vector<std::vector<Suspect>>& groups) const;
 
  private:
-  // What one rank does too much of, per step.
+  // What one rank does too much of.
   struct Delay {
     size_t rank = 0;
-    std::vector<int64_t> ns;                       // all of it
-    std::vector<std::vector<int64_t>> by_kind_ns;  // [kind][entry]; only where it is replayed
-    double error_ns = 0;                           // half-width of 95 %, per step
+    std::vector<int64_t> ns;  // per step
+    Relief relief;            // the same by pieces; only where it is replayed
+    double error_ns = 0;      // half-width of 95 %, per step
   };
   using Delays = std::vector<Delay>;
+  using ByKind = std::vector<std::vector<int64_t>>;  // [kind][entry of steps]
+  // What the ranks of a set that nobody suspects do at each place; nullopt = none is there.
+  using Usual = std::vector<std::optional<int64_t>>;
 
   template <typename Get>
   [[nodiscard]] std::vector<int64_t> excess(size_t rank, const std::vector<bool>& suspected,
                                             const Get& get) const;
-  [[nodiscard]] Delay delay_of(const Suspect& suspect, const std::vector<bool>& suspected) const;
+  [[nodiscard]] Delay delay_of(const Suspect& suspect, const std::vector<bool>& suspected,
+                               const std::vector<Usual>& usual) const;
   [[nodiscard]] Delays delays_by_turns(const Suspect& suspect) const;
   [[nodiscard]] std::vector<int64_t> lengths(const Delays& delays) const;
   [[nodiscard]] std::vector<int64_t> gain(const Delays& delays) const;
-  [[nodiscard]] Relief relief_of(const Delay& delay) const;
+  [[nodiscard]] Relief relief_by_kinds(size_t rank, const ByKind& delay) const;
+  [[nodiscard]] Usual usual_at_places(size_t set, const std::vector<bool>& suspected) const;
+  [[nodiscard]] std::optional<Relief> relief_by_places(const Suspect& suspect,
+                                                       const std::vector<int64_t>& delay,
+                                                       const Usual& usual) const;
+  [[nodiscard]] std::vector<std::vector<int64_t>> shares_of(
+      const std::vector<Delays>& groups) const;
 
   const Comparison& c_;
   const OwnWork& work_;

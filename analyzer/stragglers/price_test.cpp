@@ -39,13 +39,17 @@ double mean_step(const OwnWork& work) {
   return sum / static_cast<double>(work.steps.size());
 }
 
-Price price_of(const OwnWork& work, const Suspect& suspect) {
+std::vector<Price> prices_of(const OwnWork& work, const std::vector<std::vector<Suspect>>& groups) {
   const Roles roles = same_roles(work.own_ns.size());
   const Steps steps;
   const Matching matching;
   const Comparison comparison{
       .digests = {}, .traces = {}, .steps = steps, .matching = matching, .pieces = {}};
-  return Prices(comparison, work, roles).of({{suspect}}).front();
+  return Prices(comparison, work, roles).of(groups);
+}
+
+Price price_of(const OwnWork& work, const Suspect& suspect) {
+  return prices_of(work, {{suspect}}).front();
 }
 
 Suspect of_rank(size_t rank, Shape shape, std::vector<size_t> when) {
@@ -84,6 +88,35 @@ TEST_P(PriceTest, ADelayNowAndThenCostsOnlyWhereItShows) {
   }
   const Price price = price_of(with, of_rank(0, Shape::kTransient, when));
   EXPECT_NEAR(static_cast<double>(price.cost_ns), mean_step(with) - mean_step(without), kMs / 10.0);
+}
+
+// The longer delay hides the shorter one: without it the run gains their difference, and only then
+// is the other one last.
+TEST(PriceOfSeveralTest, WhoIsHiddenCostsWhatGoingAfterTheOtherGains) {
+  const OwnWork without = fluctuating(8);
+  OwnWork with = without;
+  for (int64_t& own : with.own_ns[2]) own += 8 * kMs;
+  for (int64_t& own : with.own_ns[5]) own += 20 * kMs;
+  OwnWork lesser = without;
+  lesser.own_ns[2] = with.own_ns[2];
+  const std::vector<Price> prices =
+      prices_of(with, {{of_rank(2, Shape::kPersistent, {})}, {of_rank(5, Shape::kPersistent, {})}});
+  EXPECT_NEAR(static_cast<double>(prices[1].cost_ns), mean_step(with) - mean_step(lesser),
+              kMs / 2.0);
+  EXPECT_NEAR(static_cast<double>(prices[0].cost_ns), mean_step(lesser) - mean_step(without),
+              kMs / 2.0);
+}
+
+TEST(PriceOfSeveralTest, EqualsHideEachOtherAndShare) {
+  const OwnWork without = fluctuating(8);
+  OwnWork with = without;
+  for (int64_t& own : with.own_ns[2]) own += 20 * kMs;
+  for (int64_t& own : with.own_ns[5]) own += 20 * kMs;
+  const std::vector<Price> prices =
+      prices_of(with, {{of_rank(2, Shape::kPersistent, {})}, {of_rank(5, Shape::kPersistent, {})}});
+  const double both = mean_step(with) - mean_step(without);
+  EXPECT_NEAR(static_cast<double>(prices[0].cost_ns), both / 2, kMs);
+  EXPECT_NEAR(static_cast<double>(prices[1].cost_ns), both / 2, kMs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PriceTest, ::testing::Values(2, 3, 8, 64));
