@@ -35,6 +35,7 @@ Job initialise(const Options& options, const Rendezvous& rendezvous, Backend bac
   Job job = Job::join(rendezvous, backend, options.distribution.timeout_s);
   if (options.mistake == Mistake::kDoubleInit) {
     c10d::register_process_group(kDefaultGroup, job.group());
+    job.group()->barrier()->wait();  // else a rank that is refused ends while others connect to it
   }
   return job;
 }
