@@ -44,6 +44,15 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (values[above] - values[below]) * (position - static_cast<double>(below));
 }
 
+double quantile_of_sorted(std::span<const int64_t> sorted, double q) {
+  const double at = std::clamp(q * static_cast<double>(sorted.size()) - 0.5, 0.0,
+                               static_cast<double>(sorted.size() - 1));
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, sorted.size() - 1);
+  const double part = at - static_cast<double>(low);
+  return static_cast<double>(sorted[low]) * (1 - part) + static_cast<double>(sorted[high]) * part;
+}
+
 Bounds bounds_of_share(double seen, double observations) {
   if (observations <= 0) return {};
   constexpr double kZ = 1.96;

@@ -22,6 +22,11 @@ namespace dprof {
 // Linear interpolation between order statistics; q in 0…1. 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 
+// Of values in order, the one at place q in 0…1 of that order, the i-th of n at (i - 0.5) / n:
+// where one series is to take the values of another one that is not as long. There is at least one
+// value.
+[[nodiscard]] double quantile_of_sorted(std::span<const int64_t> sorted, double q);
+
 // Where a series rises for good, if it does: the position before which the cumulative sum of the
 // deviations from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
 [[nodiscard]] size_t rise_point(std::span<const double> series);

@@ -13,6 +13,16 @@ TEST(StatsTest, MedianOfOddEvenAndNone) {
   EXPECT_EQ(median_ns({10, 20}), 15);
 }
 
+TEST(StatsTest, ASeriesTakesTheValuesOfAnotherOneByTheirPlaces) {
+  const std::vector<int64_t> sorted = {10, 20, 30};
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(quantile_of_sorted(sorted, (static_cast<double>(i) + 0.5) / 3),
+                static_cast<double>(sorted[i]), 1e-9);
+  EXPECT_EQ(quantile_of_sorted(sorted, 0), 10);
+  EXPECT_EQ(quantile_of_sorted(sorted, 1), 30);
+  EXPECT_NEAR(quantile_of_sorted(sorted, 1.0 / 3), 15, 1e-9);
+}
+
 TEST(StatsTest, MadIgnoresOneOutlier) {
   EXPECT_NEAR(mad_n({1, 2, 3, 4, 1e9}), 1.4826, 1e-9);
   EXPECT_EQ(mad_n({5, 5, 5}), 0);

@@ -107,13 +107,13 @@ class HeldOutCheck {
 
   template <typename Chosen, typename Take>
   static void take_others(const Occurrences& all, const Chosen& chosen, const Take& take) {
-    std::vector<double> fitted;
+    std::vector<int64_t> fitted;
     std::vector<const Occurrence*> asked;
     for (const Occurrence& one : all) {
       if (chosen(one.step)) {
         asked.push_back(&one);
       } else {
-        fitted.push_back(static_cast<double>(one.ns));
+        fitted.push_back(one.ns);
       }
     }
     if (fitted.empty() || asked.empty()) return;
@@ -121,12 +121,7 @@ class HeldOutCheck {
     std::ranges::stable_sort(asked, {}, [](const Occurrence* one) { return one->ns; });
     for (size_t i = 0; i < asked.size(); ++i) {
       const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(asked.size());
-      const double at = std::clamp(q * static_cast<double>(fitted.size()) - 0.5, 0.0,
-                                   static_cast<double>(fitted.size() - 1));
-      const auto low = static_cast<size_t>(at);
-      const size_t high = std::min(low + 1, fitted.size() - 1);
-      const double part = at - static_cast<double>(low);
-      take(*asked[i], std::llround(fitted[low] * (1 - part) + fitted[high] * part));
+      take(*asked[i], std::llround(quantile_of_sorted(fitted, q)));
     }
   }
 

@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "analyzer/replay/pipelines.h"
 #include "base/format.h"
+#include "schema/function.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -163,7 +165,16 @@ class PlayedRunBuilder {
       role(call.start, TaskRole::What::kStart, run_.moves.size());
       add_move(call.body, call.entry, call.step, call.record, {});
     }
-    run_.spots.resize(graph.spots);
+    // Stages of a pipeline that make the same calls make them in another order; where there is one
+    // rank of each, they are all that there is to compare it with.
+    const std::optional<Pipelines> pipelines = pipelines_of(in_.digests, in_.steps, in_.matching);
+    if (pipelines && pipelines->replicas > 1) {
+      stages_ = pipelines->stages;
+      for (const PipelinePlace& place : pipelines->of) stage_of_.push_back(place.stage);
+    } else {
+      stage_of_.assign(run_.ranks.size(), 0);
+    }
+    run_.spots.resize(graph.spots * stages_);
     for (const Place& place : graph.places) take_place(graph, place);
     for (Spot& spot : run_.spots) {
       std::ranges::sort(spot, {}, [](const SpotWork& w) { return std::tuple(w.entry, w.step); });
@@ -182,8 +193,8 @@ class PlayedRunBuilder {
       work.count = segment.first + segment.count - work.first;
       work.ns += segment.own_ns;
     }
-    Spot& spot = run_.spots[place.spot];
-    for (const auto& [entry, work] : of_entry) spot.push_back(work);
+    for (const auto& [entry, work] : of_entry)
+      run_.spots[place.spot * stages_ + stage_of_[entry]].push_back(work);
   }
 
   void take_works(uint32_t entry, std::span<const OwnTask> tasks) {
@@ -269,6 +280,8 @@ class PlayedRunBuilder {
   const PlayedRunInput& in_;
   std::map<GroupFunction, LinearCost> costs_;
   PlayedRun run_;
+  size_t stages_ = 1;             // that are told apart
+  std::vector<size_t> stage_of_;  // by entry
   std::map<std::tuple<Category, Category, HostDetail>, size_t> work_kind_of_;
   std::map<std::tuple<size_t, schema::Function, int64_t, std::string>, size_t> move_kind_of_;
   std::map<size_t, std::map<int64_t, size_t>> record_of_;  // by digest and row

@@ -32,6 +32,12 @@ double identity_error(std::span<const ReplayedStep> steps, std::span<const int64
   return n == 0 ? 0 : sum / static_cast<double>(n);
 }
 
+double mean_recorded(std::span<const ReplayedStep> steps) {
+  double sum = 0;
+  for (const ReplayedStep& step : steps) sum += static_cast<double>(step.recorded_ns);
+  return steps.empty() ? 0 : sum / static_cast<double>(steps.size());
+}
+
 double mean_of(std::span<const int64_t> lengths) {
   double sum = 0;
   for (const int64_t length : lengths) sum += static_cast<double>(length);

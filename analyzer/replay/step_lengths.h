@@ -27,6 +27,7 @@ struct ReplayedStep {
                                     std::span<const int64_t> lengths);
 
 [[nodiscard]] double mean_of(std::span<const int64_t> lengths);
+[[nodiscard]] double mean_recorded(std::span<const ReplayedStep> steps);
 
 // Lags beyond this are no launch or scheduling delay (docs/analysis/replay.md).
 inline constexpr int64_t kLongLag = 1'500'000;

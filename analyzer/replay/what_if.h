@@ -55,7 +55,6 @@ class WhatIfModel {
   class Trial;
 
   [[nodiscard]] Status check(const Change& change) const;
-  [[nodiscard]] WhatIf weighed(const Trial& trial, WhatIf what) const;
 
   PlayedRun run_;
   Beside beside_;

@@ -53,6 +53,46 @@ TEST(WhatIfTest, TransfersTakeTheirShare) {
   EXPECT_EQ(told(model, {"transfer*2"}).gain_ns, -4 * kMsOfJob);
 }
 
+// Both are late by turns: each has as many long steps as the other one.
+TEST(WhatIfTest, WithoutStragglersRanksThatAreLateByTurnsAreNoLongerLate) {
+  Job job(2);
+  job.group({0, 1});
+  for (size_t s = 0; s < kStepsOfJob; ++s) {
+    job.step_begins();
+    job.everybody_works(30 * kMsOfJob);
+    job.work(s % 2, 20 * kMsOfJob);
+    job.meet(0, kMsOfJob);
+  }
+  EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
+}
+
+// The middle one of three is one of the two that are late.
+TEST(WhatIfTest, WithoutStragglersTwoLateOnesOfThreeAreNoMeasure) {
+  Job job(3);
+  job.group({0, 1, 2});
+  for (size_t s = 0; s < kStepsOfJob; ++s) {
+    job.step_begins();
+    job.everybody_works(30 * kMsOfJob);
+    job.work(0, 20 * kMsOfJob);
+    job.work(1, 8 * kMsOfJob);
+    job.meet(0, kMsOfJob);
+  }
+  EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
+}
+
+// Of one size, they could be latency as well as bandwidth: the bound reaches from one to the other.
+TEST(WhatIfTest, WhatIsUndecidedIsWithinTheBound) {
+  const WhatIfModel model = uneven_job().model();
+  EXPECT_GE(told(model, {"bandwidth*4"}).bound_ns, 3 * kMsOfJob);
+  EXPECT_LT(told(model, {"transfer*0.25"}).bound_ns, kMsOfJob);
+}
+
+// Nothing is gained, and yet no model is exact.
+TEST(WhatIfTest, TheBoundHasAFloor) {
+  const WhatIfModel model = uneven_job().model();
+  EXPECT_GE(told(model, {"transfer*1"}).bound_ns, model.mean_step_ns() * 3 / 1000);
+}
+
 TEST(WhatIfTest, WhoIsNotLastGainsNothing) {
   const WhatIfModel model = uneven_job().model();
   EXPECT_EQ(told(model, {"rank:0*0.5"}).gain_ns, 0);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of what ranks do with each other: the network, buckets, how often and how many meet.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/breakdown/result.h"
+#include "analyzer/replay/change.h"
+#include "analyzer/replay/grounds_internal.h"
+#include "analyzer/replay/played_run.h"
+
+namespace dprof::analyzer {
+
+// What takes a change returns "", or why it cannot be made.
+class ChangedTransfers {
+ public:
+  struct Known {
+    std::span<const int64_t> ends;  // of tasks, unchanged
+    const std::optional<Overlap>& overlap;
+    const std::optional<Contention>& contention;
+  };
+  // Buckets and rings change in `durations` at once.
+  ChangedTransfers(const PlayedRun& run, const Known& known, Grounds& grounds,
+                   std::vector<int64_t>& durations)
+      : run_(run), known_(known), grounds_(grounds), durations_(durations) {}
+
+  // Of a change that is one of transfers.
+  [[nodiscard]] std::string take(const Change& change);
+  // Gives them their time: by what it was, all together.
+  double apply();
+  // In passes that send no gradients.
+  void drop_gradients(std::vector<int64_t>& durations) const;
+  [[nodiscard]] double passes() const { return passes_; }         // of an update
+  [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
+
+ private:
+  std::string scale_transfers(double factor, double& of);
+  [[nodiscard]] bool any_cost() const;
+  std::string take_bandwidth(const Change& change);
+  std::string take_latency(const Change& change);
+  std::string take_overlap();
+  std::string take_bucket_cap(const Change& change);
+  std::string take_accumulation(const Change& change);
+  std::string take_world(const Change& change);
+  [[nodiscard]] double latency_of(const Move& move) const;
+  void bucket_again(const std::vector<const Move*>& moves, int64_t cap);
+  [[nodiscard]] double divided(const Move& move, const Move* former, double whole, double fixed,
+                               int64_t pieces) const;
+  [[nodiscard]] int64_t later_of_more(double times) const;
+
+  const PlayedRun& run_;
+  const Known known_;
+  Grounds& grounds_;
+  std::vector<int64_t>& durations_;
+  double transfer_ = 1;
+  double bandwidth_ = 1;
+  double latency_ = 1;
+  std::vector<double> kept_;  // by step; empty = all
+  double passes_ = 1;
+  int64_t longer_ns_ = 0;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analyzer/replay/changed_work_internal.h"
+#include "base/stats.h"
+
+namespace dprof::analyzer {
+namespace {
+
+// Beyond what others do in that step and than what it does itself in its short ones, a piece is
+// late: by a share of it and of the step, and by so many of its spreads.
+constexpr double kLateShare = 0.1;
+constexpr double kLateOfStep = 0.01;
+constexpr double kLateSpreads = 5;
+
+// One entry's works at a spot, and their lengths; and these in order.
+struct OfEntry {
+  uint32_t entry = 0;
+  std::span<const SpotWork> works;
+  std::vector<int64_t> ns;
+  std::vector<int64_t> sorted;
+};
+
+// The last of the first quarter, the first one of few.
+size_t in_first_quarter(size_t count) { return (count - 1) / 4; }
+
+std::vector<OfEntry> by_entry(const Spot& spot) {
+  std::vector<OfEntry> all;
+  for (size_t begin = 0; begin < spot.size();) {
+    size_t end = begin;
+    while (end < spot.size() && spot[end].entry == spot[begin].entry) ++end;
+    OfEntry& one = all.emplace_back();
+    one.entry = spot[begin].entry;
+    one.works = std::span(spot).subspan(begin, end - begin);
+    for (const SpotWork& work : one.works) one.ns.push_back(work.ns);
+    one.sorted = one.ns;
+    std::ranges::sort(one.sorted);
+    begin = end;
+  }
+  return all;
+}
+
+// Of the ranks' values the one at the end of the first quarter, or at the begin of the last.
+double outer_of(std::vector<double> values, bool first) {
+  std::ranges::sort(values);
+  const size_t at = in_first_quarter(values.size());
+  return values[first ? at : values.size() - 1 - at];
+}
+
+// Which of the steps in which it works most, of how many: the same place in the order of others'.
+std::vector<size_t> order_of(std::span<const int64_t> ns) {
+  std::vector<size_t> order(ns.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return ns[i]; });
+  return order;
+}
+
+// Late pieces take what the first quarter of the ranks does in their step. Ranks that are late by
+// turns have long steps all of them, and the middle one of few may be late itself.
+void cut_late(std::vector<OfEntry>& entries, int64_t step_ns) {
+  std::map<uint32_t, std::vector<int64_t>> in_step;
+  for (const OfEntry& one : entries) {
+    for (size_t i = 0; i < one.ns.size(); ++i) in_step[one.works[i].step].push_back(one.ns[i]);
+  }
+  for (auto& [step, ns] : in_step) std::ranges::sort(ns);
+  for (OfEntry& one : entries) {
+    const double spread =
+        quantile_of_sorted(one.sorted, 0.25) - quantile_of_sorted(one.sorted, 0.05);
+    for (size_t i = 0; i < one.ns.size(); ++i) {
+      const std::vector<int64_t>& all = in_step[one.works[i].step];
+      const int64_t usual = all[in_first_quarter(all.size())];
+      const auto late = static_cast<double>(one.ns[i] - usual);
+      if (late > std::max({kLateSpreads * spread, kLateShare * static_cast<double>(one.ns[i]),
+                           kLateOfStep * static_cast<double>(step_ns)}))
+        one.ns[i] = usual;
+    }
+    one.sorted = one.ns;
+    std::ranges::sort(one.sorted);
+  }
+}
+
+// The device waits for what its host launches next.
+bool is_launch(const WorkKind& kind) {
+  return kind.category == Category::kLaunch ||
+         (kind.category == Category::kIdle && kind.detail != HostDetail::kLost) ||
+         (kind.category == Category::kHost && kind.detail == HostDetail::kUnattributed);
+}
+
+// Likewise, where its host runs what a graph would have captured: Python and operators of forward,
+// backward and optimizer.
+bool is_capturable(const WorkKind& kind) {
+  return is_launch(kind) ||
+         (kind.category == Category::kHost &&
+          (kind.detail == HostDetail::kRange || kind.detail == HostDetail::kOptimizer ||
+           kind.detail == HostDetail::kPreempted));
+}
+
+}  // namespace
+
+std::string ChangedWork::take(const Change& change) {
+  switch (change.subject) {
+    case Subject::kRank:
+    case Subject::kHost:
+      return take_ranks(change);
+    case Subject::kStragglers:
+      return take_stragglers();
+    case Subject::kInput:
+      grounds_.rests("the wait for data is taken off; what is read stays the same");
+      grounds_.err("a loader that uses the cores of training is not made faster by waiting less");
+      return scale(change.factor, "no step waits for data, or the wait was not recorded",
+                   [](const WorkKind& k) { return k.category == Category::kInputWait; });
+    case Subject::kSync:
+      return take_sync();
+    case Subject::kLaunch:
+      return take_launch();
+    case Subject::kGc:
+      return take_gc(change);
+    case Subject::kCheckpoint:
+      grounds_.rests("the time of checkpoints in the steady steps is taken off");
+      return scale(change.factor, "no checkpoint was recorded in these steps",
+                   [](const WorkKind& k) { return k.detail == HostDetail::kCheckpoint; });
+    case Subject::kKernel:
+      return take_kernel(change);
+    case Subject::kPhase:
+      grounds_.rests(
+          "computation of that phase takes that share of its recorded time on each rank");
+      grounds_.err("whether memory or arithmetic bounds it is not asked");
+      return scale(change.factor, "that phase was not recorded", [&](const WorkKind& k) {
+        return k.computes() && key_of(k.phase_of()) == change.name;
+      });
+    case Subject::kOp:
+      return "times of operators by name are not kept in the model of this run";
+    case Subject::kHostWork:
+      grounds_.rests("the host's own work beside computation is taken off");
+      grounds_.err("a bound: some of it has to be done");
+      return scale(change.factor, "no such work was recorded", [this](const WorkKind& k) {
+        return (k.category == Category::kHost && k.detail != HostDetail::kCheckpoint) ||
+               (run_.on_device && is_launch(k));
+      });
+    default:
+      return "it is not known how";
+  }
+}
+
+void ChangedWork::speed_up_beside(double factor) {
+  for_kinds(factors_, {}, [&](const WorkKind& kind) {
+    return kind.category == Category::kOverlapped ? factor : 1.0;
+  });
+}
+
+void ChangedWork::drop_updates(std::vector<int64_t>& durations) const {
+  std::vector<double> factors(factors_.size(), 1);
+  for_kinds(factors, {}, [](const WorkKind& kind) {
+    return kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer ? 0.0
+                                                                                            : 1.0;
+  });
+  scale_works(durations, factors);
+}
+
+std::string ChangedWork::take_sync() {
+  if (!run_.on_device) return "there are no GPU rows: nothing waits for a device";
+  grounds_.rests("the device is not idle where the host waited for it");
+  grounds_.err("the values that were read are taken not to be needed");
+  // A host that never waits runs ahead: then gaps before launches go, too.
+  const bool ahead = grounds_.undecided_here();
+  return scale(0, "no device was idle because the host waited for it", [ahead](const WorkKind& k) {
+    return k.category == Category::kSyncBubble || (ahead && is_capturable(k));
+  });
+}
+
+std::string ChangedWork::take_launch() {
+  if (!run_.on_device) return "there are no GPU rows: nothing is launched";
+  grounds_.rests(
+      "the device does not wait for launches, nor for the host's own work in forward, backward and "
+      "optimizer: a graph has captured it");
+  grounds_.err(
+      "promises too much where synchronisation, allocation, changing shapes or Python that has to "
+      "run forbid a capture, and too little where transfers would then hide behind computation");
+  return scale(0, "no device was idle for want of a launch", is_capturable);
+}
+
+std::string ChangedWork::take_stragglers() {
+  if (run_.ranks.size() < 2) return "there is one rank, and nobody to compare it with";
+  as_others(std::vector<bool>(run_.ranks.size(), true), true);
+  grounds_.rests(
+      "each rank does what the middle one does, in the order of its own long and short steps; what "
+      "is late in a step takes what others do in it");
+  grounds_.err("what ranks differ in by design is evened out as well: it promises too much");
+  if (std::ranges::any_of(run_.spots, [](const Spot& spot) {
+        return !spot.empty() && spot.front().entry == spot.back().entry;
+      }))
+    grounds_.err("a rank stays as it is where nobody else does the same: it promises too little");
+  return {};
+}
+
+template <typename Factor>
+void ChangedWork::for_kinds(std::vector<double>& factors, const std::optional<size_t>& entry,
+                            const Factor& factor) const {
+  for (size_t r = 0; r < run_.ranks.size(); ++r) {
+    if (entry && r != *entry) continue;
+    for (size_t k = 0; k < run_.work_kinds.size(); ++k)
+      factors[r * run_.work_kinds.size() + k] *= factor(run_.work_kinds[k]);
+  }
+}
+
+template <typename Chosen>
+std::string ChangedWork::scale(double factor, std::string_view nothing, const Chosen& chosen) {
+  if (std::ranges::none_of(run_.work_kinds, chosen)) return std::string(nothing);
+  for_kinds(factors_, {}, [&](const WorkKind& kind) { return chosen(kind) ? factor : 1.0; });
+  return {};
+}
+
+void ChangedWork::scale_works(std::vector<int64_t>& durations,
+                              const std::vector<double>& factors) const {
+  for (const Work& work : run_.works) {
+    double now = 0;
+    double before = 0;
+    for (uint32_t p = 0; p < work.parts; ++p) {
+      const WorkPart& part = run_.parts[work.first_part + p];
+      const auto ns = static_cast<double>(part.ns);
+      before += ns;
+      now += ns * factors[work.entry * run_.work_kinds.size() + part.kind];
+    }
+    if (now == before || before <= 0) continue;
+    int64_t& duration = durations[work.task];
+    duration = std::llround(static_cast<double>(duration) * now / before);
+  }
+}
+
+std::string ChangedWork::take_ranks(const Change& change) {
+  std::vector<bool> changed(run_.ranks.size(), false);
+  for (size_t r = 0; r < changed.size(); ++r) {
+    changed[r] = change.subject == Subject::kRank ? run_.ranks[r] == change.rank
+                                                  : run_.hosts[r] == change.name;
+  }
+  if (!change.peers) {
+    for (size_t r = 0; r < changed.size(); ++r) {
+      if (changed[r]) for_kinds(factors_, r, [&](const WorkKind&) { return change.factor; });
+    }
+    grounds_.rests("all of its own work takes that share of its recorded time");
+    return {};
+  }
+  if (as_others(changed, false) == 0) return "no other rank does the same: it has no peers";
+  grounds_.rests(
+      "own work between two calls takes what the middle one of its peers does there, "
+      "in the order of its own long and short steps");
+  grounds_.err("if the work itself would move to others, they take longer: it promises too much");
+  return {};
+}
+
+// How many pieces have others to take from.
+size_t ChangedWork::as_others(const std::vector<bool>& changed, bool with_themselves) {
+  size_t found = 0;
+  const auto step_ns = static_cast<int64_t>(mean_recorded(run_.steps));
+  // Which of the others it would be like is not known.
+  const bool other_way = grounds_.undecided_here();
+  std::vector<double> at;
+  for (const Spot& spot : run_.spots) {
+    std::vector<OfEntry> entries = by_entry(spot);
+    if (with_themselves) cut_late(entries, step_ns);
+    std::map<size_t, std::vector<int64_t>> shared;  // by number of steps
+    for (const OfEntry& own : entries) {
+      if (!changed[own.entry]) continue;
+      std::vector<const OfEntry*> others;
+      for (const OfEntry& other : entries) {
+        if (with_themselves || !changed[other.entry]) others.push_back(&other);
+      }
+      if (others.size() < (with_themselves ? 2U : 1U)) continue;
+      ++found;
+      const size_t n = own.works.size();
+      std::vector<int64_t> fresh;
+      std::vector<int64_t>& typical = with_themselves ? shared[n] : fresh;
+      for (size_t i = typical.size(); i < n; ++i) {
+        const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+        at.clear();
+        for (const OfEntry* other : others) at.push_back(quantile_of_sorted(other->sorted, q));
+        typical.push_back(std::llround(other_way ? outer_of(at, with_themselves) : median(at)));
+      }
+      const std::vector<size_t> order = order_of(own.ns);
+      for (size_t i = 0; i < n; ++i) replace(own.works[order[i]], typical[i]);
+    }
+  }
+  return found;
+}
+
+// Spread over its works as it was.
+void ChangedWork::replace(const SpotWork& spot, int64_t ns) {
+  if (spot.ns <= 0 || spot.count == 0) return;
+  const double factor = static_cast<double>(ns) / static_cast<double>(spot.ns);
+  for (uint32_t i = 0; i < spot.count; ++i) {
+    int64_t& duration = durations_[run_.works[spot.first + i].task];
+    duration = std::llround(static_cast<double>(duration) * factor);
+  }
+}
+
+std::string ChangedWork::take_kernel(const Change& change) {
+  bool any = false;
+  for (size_t r = 0; r < run_.kernels.size(); ++r) {
+    const auto kernel = std::ranges::find(run_.kernels[r], change.name, &KernelShare::name);
+    if (kernel == run_.kernels[r].end()) continue;
+    any = true;
+    const double factor = 1 - kernel->share * (1 - change.factor);
+    for_kinds(factors_, r, [&](const WorkKind& k) { return k.computes() ? factor : 1.0; });
+  }
+  if (!any) return "no kernel was recorded";
+  grounds_.rests(
+      "the kernel's share of all kernels' time is taken off computation, wherever it is");
+  grounds_.err("kernels that run beside it are not moved");
+  return {};
+}
+
+std::string ChangedWork::take_gc(const Change& change) {
+  const auto is_gc = [](const WorkKind& k) { return k.detail == HostDetail::kGc; };
+  if (change.word) {
+    std::vector<int64_t> of_rank(run_.ranks.size(), 0);
+    for (const Work& work : run_.works) {
+      for (uint32_t p = 0; p < work.parts; ++p) {
+        const WorkPart& part = run_.parts[work.first_part + p];
+        if (is_gc(run_.work_kinds[part.kind])) of_rank[work.entry] += part.ns;
+      }
+    }
+    longer_ns_ +=
+        std::ranges::max(of_rank) / static_cast<int64_t>(std::max<size_t>(1, run_.steps.size()));
+    grounds_.rests("all ranks collect garbage at the same time, as much as the one that has most");
+  } else {
+    grounds_.rests("no rank collects garbage");
+    grounds_.err("memory grows instead: a bound");
+  }
+  return scale(0, "no garbage collection was recorded", is_gc);
+}
+
+}  // namespace dprof::analyzer
