@@ -2,7 +2,6 @@
 #include "collector/inject/torch_gate.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -12,11 +11,10 @@
 #include "collector/inject/core_table.h"
 #include "collector/inject/session.h"
 #include "collector/inject/torch_build.h"
+#include "collector/wire/build_id.h"
 
 namespace dprof::inject {
 namespace {
-
-constexpr uint32_t kBuildIdHex = 2 * 64 + 1;
 
 // What dl_iterate_phdr shows of torch.
 struct Sight {
@@ -25,7 +23,7 @@ struct Sight {
   bool python = false;  // an interpreter: torch is ready only once libtorch_python is mapped
   unsigned long long objects_added = 0;
   char path[kMaxPath] = {};  // of libtorch_cpu
-  char build_id[kBuildIdHex] = {};
+  char build_id[wire::kBuildIdHex] = {};
 };
 
 bool named(const char* path, const char* name) noexcept {
@@ -39,8 +37,8 @@ void note_torch_cpu(const dl_phdr_info& info, Sight& sight) noexcept {
   for (int i = 0; i < info.dlpi_phnum && sight.build_id[0] == '\0'; ++i) {
     const ElfW(Phdr)& segment = info.dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    read_build_id(reinterpret_cast<const unsigned char*>(info.dlpi_addr + segment.p_vaddr),
-                  segment.p_memsz, sight.build_id, sizeof sight.build_id);
+    wire::read_build_id(reinterpret_cast<const unsigned char*>(info.dlpi_addr + segment.p_vaddr),
+                        segment.p_memsz, sight.build_id, sizeof sight.build_id);
   }
 }
 
@@ -151,32 +149,6 @@ void load(const Sight& sight) noexcept {
 }
 
 }  // namespace
-
-void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
-                   uint32_t hex_bytes) noexcept {
-  hex[0] = '\0';
-  uint64_t at = 0;
-  while (at + sizeof(ElfW(Nhdr)) <= bytes) {
-    ElfW(Nhdr) note;
-    memcpy(&note, notes + at, sizeof note);
-    const uint64_t name = at + sizeof note;
-    const uint64_t value = name + ((uint64_t{note.n_namesz} + 3) & ~uint64_t{3});
-    const uint64_t end = value + ((uint64_t{note.n_descsz} + 3) & ~uint64_t{3});
-    if (value > bytes || value + note.n_descsz > bytes) return;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-        memcmp(notes + name, "GNU", 4) == 0 && 2 * uint64_t{note.n_descsz} + 1 <= hex_bytes) {
-      static constexpr char kDigits[] = "0123456789abcdef";
-      const size_t bytes_of_id = note.n_descsz;
-      for (size_t i = 0; i < bytes_of_id; ++i) {
-        hex[2 * i] = kDigits[notes[value + i] >> 4];
-        hex[2 * i + 1] = kDigits[notes[value + i] & 15];
-      }
-      hex[2 * bytes_of_id] = '\0';
-      return;
-    }
-    at = end;
-  }
-}
 
 bool torch_is_mapped() noexcept {
   // Without Sight's buffers: this runs in the constructor of every preloaded process.

@@ -8,8 +8,6 @@
 // Cost       a look at the loader's counter of added objects when nothing was loaded since.
 #pragma once
 
-#include <cstdint>
-
 #include "collector/inject/source.h"
 
 namespace dprof::inject {
@@ -19,9 +17,5 @@ namespace dprof::inject {
 
 // Loads libdprof_torch.so when torch is there and ready, and tells it the detail level.
 extern const SourceHooks kTorchHooks;
-
-// The NT_GNU_BUILD_ID in a note segment, as hex digits; "" when there is none. For untrusted sizes.
-void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
-                   uint32_t hex_bytes) noexcept;
 
 }  // namespace dprof::inject

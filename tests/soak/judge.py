@@ -58,7 +58,10 @@ def growth_verdict(found, limit):
 def read_account(path):
     """Whether NVTX was taken, and what each thread id produced, as soak_probe.cpp lays it out."""
     with path.open("rb") as file:
-        taken, threads = struct.unpack("<2Q", file.read(ACCOUNT_HEAD))
+        head = file.read(ACCOUNT_HEAD)
+        if len(head) < ACCOUNT_HEAD:  # killed before it had made its account
+            return False, collections.Counter()
+        taken, threads = struct.unpack("<2Q", head)
         produced = collections.Counter()
         for tid, count in struct.iter_unpack("<2Q", file.read(16 * threads)):
             produced[tid] += count

@@ -64,6 +64,12 @@ class Accounts(unittest.TestCase):
             path.write_bytes(struct.pack("<8Q", 1, 3, 50, 10, 51, 20, 50, 5))
             self.assertEqual(judge.read_account(path), (True, {50: 15, 51: 20}))
 
+    def test_a_process_that_was_killed_at_once_has_an_empty_account(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "account-7"
+            path.write_bytes(b"")
+            self.assertEqual(judge.read_account(path), (False, {}))
+
 
 if __name__ == "__main__":
     unittest.main()

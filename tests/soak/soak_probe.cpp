@@ -52,9 +52,10 @@ bool initialize() {
   const char* path = getenv("NVTX_INJECTION64_PATH");
   void* library = path != nullptr ? dlopen(path, RTLD_LAZY) : nullptr;
   if (library == nullptr) return false;
-  return unit.initialize(
-      reinterpret_cast<InitializeNvtx>(dlsym(library, "InitializeInjectionNvtx2")),
-      reinterpret_cast<InitializeExtension>(dlsym(library, "InitializeInjectionNvtxExtension")));
+  const auto core = reinterpret_cast<InitializeNvtx>(dlsym(library, "InitializeInjectionNvtx2"));
+  const auto extension =
+      reinterpret_cast<InitializeExtension>(dlsym(library, "InitializeInjectionNvtxExtension"));
+  return core != nullptr && extension != nullptr && unit.initialize(core, extension);
 }
 
 Account* open_account(const std::string& file) {

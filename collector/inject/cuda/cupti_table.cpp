@@ -7,31 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 #include "collector/inject/environment.h"
+#include "collector/wire/cuda_places.h"
 
 namespace dprof::inject::cupti {
 namespace {
 
-constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
 constexpr uint32_t kMaxPath = 4096;
-
-// Where a copy can lie, seen from the folder of a library that is mapped: pip's wheels of CUDA 13
-// and 12, and a toolkit.
-struct Neighbour {
-  const char* library;  // start of the file name
-  const char* folder;   // of CUPTI, seen from that file's folder
-};
-constexpr Neighbour kNeighbours[] = {
-    {"libcudart.so.", "."},
-    {"libtorch_cpu.so", "../../nvidia/cu13/lib"},
-    {"libtorch_cpu.so", "../../nvidia/cuda_cupti/lib"},
-    {"libcudart.so.", "../../cuda_cupti/lib"},
-    {"libcudart.so.", "../extras/CUPTI/lib64"},
-};
-constexpr const char* kToolkitFolders[] = {"/usr/local/cuda/lib64",
-                                           "/usr/local/cuda/extras/CUPTI/lib64"};
 
 struct Search {
   const char* library;
@@ -52,7 +35,7 @@ int look_for_folder(dl_phdr_info* info, size_t, void* data) noexcept {
 
 void* open_in(const char* folder) noexcept {
   static char path[2 * kMaxPath];  // one thread attaches
-  for (const char* name : kNames) {
+  for (const char* name : wire::kCuptiNames) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)) return handle;
   }
@@ -62,7 +45,7 @@ void* open_in(const char* folder) noexcept {
 void* open_neighbour() noexcept {
   static Search search;
   static char folder[kMaxPath + 64];
-  for (const Neighbour& neighbour : kNeighbours) {
+  for (const wire::CuptiNeighbour& neighbour : wire::kCuptiNeighbours) {
     search.library = neighbour.library;
     if (dl_iterate_phdr(&look_for_folder, &search) == 0) continue;
     snprintf(folder, sizeof folder, "%s/%s", search.folder, neighbour.folder);
@@ -72,14 +55,14 @@ void* open_neighbour() noexcept {
 }
 
 void* open_library() noexcept {
-  for (const char* name : kNames) {
+  for (const char* name : wire::kCuptiNames) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return handle;
   }
   if (void* handle = open_neighbour()) return handle;
-  for (const char* name : kNames) {
+  for (const char* name : wire::kCuptiNames) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
   }
-  for (const char* folder : kToolkitFolders) {
+  for (const char* folder : wire::kToolkitFolders) {
     if (void* handle = open_in(folder)) return handle;
   }
   return nullptr;

@@ -29,8 +29,10 @@ class NvtxUnit {
   }
   [[nodiscard]] bool extension_taken() const { return extension_taken_; }
 
+  // As the header, it calls nothing where no tool has taken the slot.
   template <typename Result, typename... Arguments>
   Result core(uint32_t id, Arguments... arguments) const {
+    if (core_[id] == nullptr) return Result();
     return reinterpret_cast<Result (*)(Arguments...)>(core_[id])(arguments...);
   }
   template <typename Result, typename... Arguments>

@@ -11,6 +11,7 @@
 #include "collector/recorder/doctor/doctor_checks_internal.h"
 #include "collector/recorder/doctor/doctor_child.h"
 #include "collector/recorder/system/nvml_sampler.h"
+#include "collector/wire/cuda_places.h"
 
 namespace dprof::recorder {
 namespace {
@@ -117,6 +118,22 @@ struct Answer {
   std::string word, rest;
   int64_t first = 0, second = 0;
 };
+// As libdprof.so looks for it in a process that has this torch.
+std::vector<std::string> places_of_cupti(const FoundTorch& torch) {
+  std::vector<std::string> paths;
+  const auto add_folder = [&](const fs::path& folder) {
+    for (const char* name : wire::kCuptiNames) paths.push_back((folder / name).string());
+  };
+  for (const wire::CuptiNeighbour& neighbour : wire::kCuptiNeighbours) {
+    if (torch.folder.empty() || neighbour.library != std::string_view(wire::kTorchLibrary))
+      continue;
+    add_folder((torch.folder / "lib" / neighbour.folder).lexically_normal());
+  }
+  for (const char* name : wire::kCuptiNames) paths.emplace_back(name);
+  for (const char* folder : wire::kToolkitFolders) add_folder(folder);
+  return paths;
+}
+
 Answer parse_answer(const Result<std::string>& text, int numbers) {
   Answer answer;
   if (!text.ok()) return {"failed", text.error().what, 0, 0};
@@ -159,12 +176,8 @@ Check check_cuda_driver() {
 
 Check check_cupti(const FoundTorch& torch, const Check& driver) {
   Check check{kGpuArea, "CUPTI", Ability::kNo, {}, {}, {}};
-  std::vector<std::string> paths = {"libcupti.so.13", "libcupti.so.12"};
-  for (const char* name : {"libcupti.so.13", "libcupti.so.12"}) {
-    std::ranges::move(in_wheels(torch, name), std::back_inserter(paths));
-  }
-  paths.emplace_back("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so");
-  const Result<std::string> text = ask_child([&] { return ask_cupti(paths); });
+  const Result<std::string> text =
+      ask_child([paths = places_of_cupti(torch)] { return ask_cupti(paths); });
   const std::string word = parse_answer(text, 0).word;
   if (word != "ok") {
     check.found = word == "missing" ? "no libcupti.so.13 or .12" : parse_answer(text, 0).rest;

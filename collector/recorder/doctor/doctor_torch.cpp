@@ -11,6 +11,7 @@
 #include "collector/recorder/doctor/doctor_checks_internal.h"
 #include "collector/recorder/doctor/doctor_child.h"
 #include "collector/recorder/ranks/server.h"
+#include "collector/wire/build_id.h"
 
 namespace dprof::recorder {
 namespace {
@@ -26,29 +27,6 @@ constexpr char kFindTorch[] =
     "spec = importlib.util.find_spec('torch')\n"
     "print(sys.executable)\n"
     "print(spec.origin if spec else '')\n";
-
-std::string lower_hex(const unsigned char* bytes, size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
-  return text;
-}
-
-std::string build_id_in_notes(const std::vector<unsigned char>& notes) {
-  const auto padded = [](uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; };
-  for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
-    Elf64_Nhdr note;
-    std::memcpy(&note, notes.data() + at, sizeof note);
-    const uint64_t name = at + sizeof note;
-    const uint64_t value = name + padded(note.n_namesz);
-    if (value + note.n_descsz > notes.size()) return {};
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-        std::memcmp(notes.data() + name, "GNU", 4) == 0) {
-      return lower_hex(notes.data() + value, note.n_descsz);
-    }
-    at = value + padded(note.n_descsz);
-  }
-  return {};
-}
 
 std::string version_of(const fs::path& torch) {
   std::ifstream file(torch / "version.py");
@@ -87,7 +65,9 @@ std::string build_id_of(const fs::path& file) {
     if (segment.p_type != PT_NOTE || segment.p_filesz > kMostNoteBytes) continue;
     std::vector<unsigned char> notes(segment.p_filesz);
     if (!read_at(segment.p_offset, notes.data(), notes.size())) return {};
-    if (std::string found = build_id_in_notes(notes); !found.empty()) return found;
+    char hex[wire::kBuildIdHex];
+    wire::read_build_id(notes.data(), notes.size(), hex, sizeof hex);
+    if (hex[0] != '\0') return hex;
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/inject/torch_gate.h"
+#include "collector/wire/build_id.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace dprof::inject {
+namespace dprof::wire {
 namespace {
 
 std::vector<unsigned char> note(const std::string& name, uint32_t type,
@@ -65,4 +65,4 @@ TEST(BuildId, DamagedNotesGiveNone) {
 }
 
 }  // namespace
-}  // namespace dprof::inject
+}  // namespace dprof::wire
