@@ -84,13 +84,13 @@ class Hosts(EndToEnd):
         """At 20 Mbit/s a rank needs 43 ms for the 108,400 bytes that it sends in each all-reduce."""
         self.need_trainer()
         truth = self.folder / "truth.json"
-        self.hosts(2, "--", TRAINER, "--steps", 12, "--inject", "slow-link:rank=1,rate=20,from=6", "--truth", truth)
+        self.hosts(2, "--", TRAINER, "--steps", 40, "--inject", "slow-link:rank=1,rate=20,from=20", "--truth", truth)
         told = json.loads(truth.read_text())
         self.assertEqual(told["injected"][0]["rate_mbit"], 20)
         steps = told["ranks"][0]["step_ns"]
-        # No load makes a slowed step shorter than its transfer, nor the quickest one before much longer than it is.
-        self.assertGreater(statistics.median(steps[7:]), 40 * support.MS)
-        self.assertLess(min(steps[2:6]), 30 * support.MS)
+        # No load makes a slowed step shorter than its transfer; of two times 18, the quickest are alike but for that.
+        self.assertGreater(statistics.median(steps[21:]), 40 * support.MS)
+        self.assertLess(min(steps[2:20]), min(steps[21:]))
 
     def test_dprof_records_on_two_hosts(self):
         self.need(DPROF)

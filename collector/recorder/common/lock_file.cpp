@@ -73,6 +73,20 @@ bool is_same_file(int fd, const fs::path& path) {
          open_one.st_ino == there.st_ino && open_one.st_dev == there.st_dev;
 }
 
+// One owner's file: what tells it from that of the next.
+struct Taking {
+  ino_t inode;
+  int64_t seconds, nanoseconds;
+  bool operator==(const Taking&) const = default;
+};
+
+std::optional<Taking> taking_of(const fs::path& path) {
+  wait_as_slow_file_system();
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return Taking{status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 // Whether the owner lives. If not, `fd` has the kernel's lock on return, where there is one.
 bool owner_lives(int fd, const fs::path& path, std::optional<int64_t> now = {}) {
   wait_as_slow_file_system();
@@ -121,8 +135,10 @@ Result<std::optional<LockFile>> LockFile::take(const fs::path& path) {
 }
 
 Result<LockFile> LockFile::wait_for(const fs::path& path, milliseconds patience) {
-  const steady_clock::time_point give_up = steady_clock::now() + patience;
+  const steady_clock::time_point at_last = steady_clock::now() + 3 * patience;
+  steady_clock::time_point give_up = steady_clock::now() + patience;
   steady_clock::time_point next_owner_look = steady_clock::now();
+  std::optional<Taking> owner;
   milliseconds pause = kFirstPause;
   std::minstd_rand random(std::random_device{}());
   do {
@@ -130,7 +146,12 @@ Result<LockFile> LockFile::wait_for(const fs::path& path, milliseconds patience)
     Result<std::optional<LockFile>> taken = looks ? take(path) : make(path);
     if (!taken.ok()) return fail(taken.error());
     if (*taken) return **std::move(taken);
-    if (looks) next_owner_look = steady_clock::now() + kOwnerInterval;
+    if (looks) {
+      next_owner_look = steady_clock::now() + kOwnerInterval;
+      const std::optional<Taking> now_there = taking_of(path);
+      if (now_there != owner) give_up = std::min(at_last, steady_clock::now() + patience);
+      owner = now_there;
+    }
     std::uniform_int_distribution<int64_t> around(pause.count() / 2, pause.count() * 3 / 2);
     std::this_thread::sleep_for(milliseconds(around(random)));
     pause = std::min(pause * 2, kLongestPause);

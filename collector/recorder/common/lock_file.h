@@ -25,7 +25,8 @@ class LockFile {
   // Empty: somebody who lives has it. What a dead owner left is replaced.
   static Result<std::optional<LockFile>> take(const std::filesystem::path& path);
   // The same, but waits for a living owner: for locks that are held for moments. Who waits looks
-  // ever more seldom, so that hundreds do not keep the owner from its work. kIo after `patience`.
+  // ever more seldom, so that hundreds do not keep the owner from its work. kIo after `patience`
+  // without a change of owner, or after three times that.
   static Result<LockFile> wait_for(const std::filesystem::path& path,
                                    std::chrono::milliseconds patience = kPatience);
   // Whether the owner of `path` lives; false where there is no such file. `now_s` is the time

@@ -7,7 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "tests/support/temporary_folder.h"
 
@@ -87,6 +91,31 @@ TEST(LockFileTest, WaitingEndsWithAnErrorThatIsNobodysFault) {
   const Result<LockFile> waited = LockFile::wait_for(path, std::chrono::milliseconds(50));
   ASSERT_FALSE(waited.ok());
   EXPECT_EQ(waited.error().code, Code::kIo) << "the command runs all the same";
+}
+
+// A queue that moves, on a busy machine: nobody keeps the lock for long, and it is never free.
+TEST(LockFileTest, PatienceEndsWithAnOwnerThatStays) {
+  const test_support::TemporaryFolder scratch;
+  const fs::path path = scratch.path() / "lock";
+  ASSERT_TRUE(LockFile::take(path).ok());  // and gone
+  std::atomic<bool> begun = false;
+  std::thread owners([&] {
+    std::optional<LockFile> owner;
+    for (int i = 0; i < 15; ++i) {
+      const fs::path next = scratch.path() / "next";
+      Result<std::optional<LockFile>> taken = LockFile::take(next);
+      ASSERT_TRUE(taken.ok() && *taken);
+      fs::rename(next, path);  // its destructor finds another file there and leaves it
+      owner = std::move(*taken);
+      begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    }
+    fs::remove(path);
+  });
+  while (!begun) std::this_thread::yield();
+  const Result<LockFile> waited = LockFile::wait_for(path, std::chrono::milliseconds(4000));
+  owners.join();
+  EXPECT_TRUE(waited.ok()) << waited.error().what;
 }
 
 }  // namespace
