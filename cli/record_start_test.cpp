@@ -22,8 +22,11 @@ TEST(RecordStartTest, TheCommandRunsWhereNothingCanBeRecorded) {
   EXPECT_EQ(ended.code, 5) << "nothing is recorded";
   EXPECT_THAT(ended.err, HasSubstr("nothing of it is recorded"));
   EXPECT_THAT(ended.err, HasSubstr("not_recorded"));
-  const Ended ranks = run_dprof(
-      scratch, shell({"-n", "2", "-o", "/proc/no/run"}, "echo $RANK; [ $RANK = 0 ] || exit 7"));
+  // The one that fails ends the other, too: not before it has said its word.
+  const Ended ranks =
+      run_dprof(scratch, shell({"-n", "2", "-o", "/proc/no/run"},
+                               "if [ $RANK = 0 ]; then echo 0; touch said; else "
+                               "until [ -e said ]; do sleep 0.01; done; exit 7; fi"));
   EXPECT_EQ(ranks.code, 7) << "the command's own code";
   EXPECT_THAT(ranks.out, HasSubstr("[0] 0\n"));
 }
