@@ -29,6 +29,7 @@ class CallTasks {
       const auto members =
           std::ranges::count_if(instance.members, [&](const Member& m) { return among(m); });
       meets_.push_back(instance.comparable && members > 1);
+      met_.push_back(meeting_of(instance));
       if (!instance.comparable) continue;
       const auto [shortest, is_new] =
           shortest_.try_emplace(kind_of(instance), instance.transfer_ns);
@@ -115,16 +116,22 @@ class CallTasks {
     return own == instance.members.end() || own->digest != d ? nullptr : &*own;
   }
 
-  void note_meeting(size_t d, ReplayedCall& call) const {
-    const size_t i = matching_.instance_of[d][call.record];
-    if (i == kNoInstance) return;
-    const Instance& instance = matching_.instances[i];
-    if (!is_synchronising(instance.function) || !instance.spread_ns) return;
+  // When the last member came; nullopt: the function does not wait for it, or no clock in common.
+  [[nodiscard]] std::optional<TraceNs> meeting_of(const Instance& instance) const {
+    if (!is_synchronising(instance.function) || !instance.spread_ns) return std::nullopt;
+    std::optional<TraceNs> met;
     for (const Member& member : instance.members) {
       const std::optional<TraceNs>& came = digests_[member.digest].collectives[member.record].start;
-      if (came) call.met = std::max(call.met.value_or(*came), *came);
+      if (came) met = std::max(met.value_or(*came), *came);
     }
-    if (call.met) call.over_from = *call.met + DurationNs{shortest_.at(kind_of(instance))};
+    return met;
+  }
+
+  void note_meeting(size_t d, ReplayedCall& call) const {
+    const size_t i = matching_.instance_of[d][call.record];
+    if (i == kNoInstance || !met_[i]) return;
+    call.met = met_[i];
+    call.over_from = *met_[i] + DurationNs{shortest_.at(kind_of(matching_.instances[i]))};
   }
 
   using Kind = std::tuple<size_t, Function, std::optional<int64_t>>;  // group, function, bytes
@@ -203,9 +210,10 @@ class CallTasks {
   const Steps& steps_;
   const Matching& matching_;
   TaskGraph& graph_;
-  std::vector<size_t> entry_of_;      // by digest
-  std::vector<bool> meets_;           // by instance: it is known, and of several ranks
-  std::map<Kind, int64_t> shortest_;  // transfer
+  std::vector<size_t> entry_of_;             // by digest
+  std::vector<bool> meets_;                  // by instance: it is known, and of several ranks
+  std::vector<std::optional<TraceNs>> met_;  // by instance
+  std::map<Kind, int64_t> shortest_;         // transfer
   std::vector<TaskId> hub_of_instance_;
   std::vector<TaskId> hub_of_message_;
 };

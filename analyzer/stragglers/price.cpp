@@ -6,18 +6,13 @@
 #include <numeric>
 
 #include "analyzer/replay/replayer.h"
+#include "analyzer/replay/step_lengths.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using Times = std::vector<int64_t>;
-
-double mean_of_times(const Times& values) {
-  double sum = 0;
-  for (const int64_t v : values) sum += static_cast<double>(v);
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 Times minus(Times a, const Times& b) {
   for (size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
@@ -31,7 +26,7 @@ Times delay_in(const Suspect& suspect, const Times& excess) {
     const size_t from = suspect.onset.value_or(0);
     const Times lasting(excess.begin() + static_cast<ptrdiff_t>(from), excess.end());
     std::fill(delay.begin() + static_cast<ptrdiff_t>(from), delay.end(),
-              std::llround(mean_of_times(lasting)));
+              std::llround(mean_of(lasting)));
     return delay;
   }
   Times others;
@@ -68,7 +63,7 @@ int64_t level_of(Times pieces, int64_t less) {
 
 Price price_of(const Times& gain, double error_ns) {
   const double spread = bootstrap_mean({gain.begin(), gain.end()}).half_width;
-  return {std::llround(mean_of_times(gain)), std::llround(std::hypot(spread, error_ns))};
+  return {std::llround(mean_of(gain)), std::llround(std::hypot(spread, error_ns))};
 }
 
 }  // namespace
@@ -233,8 +228,10 @@ std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Tim
   for (size_t p = 0; p < run.places.size(); ++p) {
     const Place& place = run.places[p];
     const auto all = std::span(run.segments).subspan(place.first, place.count);
-    const auto own =
-        std::ranges::equal_range(all, static_cast<uint32_t>(*suspect.rank), {}, &OwnSegment::entry);
+    const auto entry = static_cast<uint32_t>(*suspect.rank);
+    const std::span<const OwnSegment> own(
+        std::ranges::lower_bound(all, entry, {}, &OwnSegment::entry),
+        std::ranges::upper_bound(all, entry, {}, &OwnSegment::entry));
     if (own.empty()) continue;
     if (!usual[p]) return std::nullopt;
     Here here{.step = place.step,
@@ -265,7 +262,7 @@ std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Tim
       std::erase_if(spot, [&](const Here& here) { return here.step < from; });
       Times lasting;
       for (const Here& here : spot) lasting.push_back(here.excess_ns);
-      for (const Here& here : spot) take(here, std::llround(mean_of_times(lasting)));
+      for (const Here& here : spot) take(here, std::llround(mean_of(lasting)));
       continue;
     }
     const auto strikes = [&](const Here& here) {
@@ -309,17 +306,15 @@ std::vector<Times> Prices::shares_of(const std::vector<Delays>& groups) const {
   // Alone, and after all others: what weighs most does in both.
   std::vector<std::pair<double, size_t>> order;
   for (size_t g = 0; g < groups.size(); ++g) {
-    const double last = mean_of_times(minus(of_all, gain(without(g))));
-    order.emplace_back(mean_of_times(shares[g]) + last, g);
+    const double last = mean_of(minus(of_all, gain(without(g))));
+    order.emplace_back(mean_of(shares[g]) + last, g);
   }
   std::ranges::stable_sort(order, std::greater{}, [](const auto& one) { return one.first; });
   // Those that go one after the other and share.
   struct Block {
     std::vector<size_t> groups;
     Times gain;
-    [[nodiscard]] double each() const {
-      return mean_of_times(gain) / static_cast<double>(groups.size());
-    }
+    [[nodiscard]] double each() const { return mean_of(gain) / static_cast<double>(groups.size()); }
   };
   std::vector<Block> blocks;
   Times before(of_all.size(), 0);
