@@ -88,9 +88,9 @@ class Hosts(EndToEnd):
         told = json.loads(truth.read_text())
         self.assertEqual(told["injected"][0]["rate_mbit"], 20)
         steps = told["ranks"][0]["step_ns"]
-        # No load makes a slowed step shorter than its transfer; of two times 18, the quickest are alike but for that.
+        # No load makes a slowed step shorter than its transfer, nor the quickest of 18 before much longer than it is.
         self.assertGreater(statistics.median(steps[21:]), 40 * support.MS)
-        self.assertLess(min(steps[2:20]), min(steps[21:]))
+        self.assertLess(min(steps[2:20]), 30 * support.MS)
 
     def test_dprof_records_on_two_hosts(self):
         self.need(DPROF)

@@ -190,7 +190,7 @@ TEST_F(KinetoTest, AFileThatIsCutKeepsWhatCameBefore) {
       R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":3,"dur":1}], "displayTimeUnit": "ms"})";
   EXPECT_FALSE(import(whole).damaged);
   EXPECT_EQ(trace().meta("ended"), "complete");
-  for (const size_t length : {whole.find("\"b\""), whole.size() - 1, whole.find("]")}) {
+  for (const size_t length : {whole.find("\"b\""), whole.size() - 1, whole.find(']')}) {
     const ImportSummary summary = import(whole.substr(0, length));
     EXPECT_TRUE(summary.damaged) << length;
     EXPECT_GE(ranges().size(), 1U);
@@ -284,6 +284,8 @@ TEST_F(KinetoTest, ABaseTimeThatIsNoTimeIsCountedAndNotUsed) {
   }
 }
 
+// Two ranks in one file; the names of their processes stand after their events, and one process is
+// of nobody.
 TEST_F(KinetoTest, SeveralRanksInOneFileAreSeveralTraces) {
   const ImportSummary summary = import(R"({"schemaVersion": 1,
 "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4},
