@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importer's JSON scanner against simdjson's on-demand parser, on the same events in memory.
-// By turns; a ratio is the median over the rounds, with the 95 % interval of that median. Fails
-// where the readers do not see the same.
+// The importer's JSON scanner against simdjson's on-demand parser and RapidJSON's Reader, on the
+// same events in memory. By turns; a ratio is the median over the rounds, with the 95 % interval of
+// that median. Fails where readers that read to the end do not see the same.
 //
-// simdjson has all events at once, in a padded buffer: what it would cost to give it a large file
-// in pieces is not counted. Sloppy text it refuses: then there is nothing to compare.
+//   simdjson              all events at once; to give it a large file in pieces is not counted
+//   simdjson, each event  the scanner finds an event's end, simdjson reads it: what is no JSON for
+//                         simdjson (NaN, raw control characters, …) costs this event
+//   ends of events        the scanner finds them, and nothing reads the events
+//   RapidJSON             one event after the other, at each of which it could begin again
+//   RapidJSON, in situ    it overwrites the text, so that it could not
 #include "analyzer/import/kineto/json_scan.h"
 
 #include <fmt/format.h>
+#include <rapidjson/reader.h>
 #include <simdjson.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <random>
 #include <string>
 #include <vector>
@@ -31,15 +38,16 @@ namespace ondemand = simdjson::ondemand;
 
 // Each reader looks at every member of every event and of its `args`, by key and by value.
 struct Seen {
-  int64_t events = 0;  // -1 = the reader gave up
+  int64_t events = 0;
+  int64_t refused = 0;  // of these
   int64_t members = 0;
-  int64_t bytes = 0;  // of keys and values, as they stand in the text
+  int64_t bytes = 0;  // of keys and values; RapidJSON's strings are without their escapes
 
-  void add(std::string_view key, std::string_view value) {
+  void add(std::string_view key, std::string_view value) { add(key.size() + value.size()); }
+  void add(size_t size) {
     ++members;
-    bytes += static_cast<int64_t>(key.size() + value.size());
+    bytes += static_cast<int64_t>(size);
   }
-  friend bool operator==(const Seen&, const Seen&) = default;
 };
 
 // As Kineto writes them.
@@ -92,16 +100,30 @@ Scan see_object(Cursor& cursor, bool in_args, Seen& seen) {
   }
 }
 
-Seen scan_ours(std::string_view text) {
+// Calls `read` with each event's position; false = no further ones.
+template <typename Read>
+Seen for_each_event(std::string_view text, Read&& read) {
   Seen seen;
   Cursor cursor(text);
   cursor.enter();
   bool more = true;
   while (cursor.next_element(more) == Scan::kDone && more) {
     ++seen.events;
-    if (see_object(cursor, false, seen) != Scan::kDone) break;
+    if (read(cursor, seen) != Scan::kDone) break;
   }
   return seen;
+}
+
+Seen scan_ours(std::string_view text) {
+  return for_each_event(text,
+                        [](Cursor& cursor, Seen& seen) { return see_object(cursor, false, seen); });
+}
+
+Seen find_ends(std::string_view text) {
+  return for_each_event(text, [](Cursor& cursor, Seen&) {
+    Value event;
+    return cursor.value(event);
+  });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -130,8 +152,8 @@ void see_theirs(ondemand::object object, bool in_args, Seen& seen) {
   }
 }
 
-// SIMDJSON_PADDING bytes behind the text are ours.
-Seen scan_theirs(std::string_view text) {
+// SIMDJSON_PADDING bytes behind the text are ours, in all of these.
+Seen scan_simdjson(std::string_view text) {
   static ondemand::parser parser;
   Seen seen;
   try {
@@ -142,10 +164,124 @@ Seen scan_theirs(std::string_view text) {
       see_theirs(event, false, seen);
     }
   } catch (const simdjson::simdjson_error&) {
-    seen.events = -1;
+    seen.refused = 1;
   }
   return seen;
 }
+
+Seen scan_simdjson_each(std::string_view text) {
+  static ondemand::parser parser;
+  return for_each_event(text, [](Cursor& cursor, Seen& seen) {
+    Value event;
+    const Scan scan = cursor.value(event);
+    if (scan != Scan::kDone) return scan;
+    try {
+      ondemand::document document = parser.iterate(event.raw.data(), event.raw.size(),
+                                                   event.raw.size() + simdjson::SIMDJSON_PADDING);
+      see_theirs(document.get_object(), false, seen);
+    } catch (const simdjson::simdjson_error&) {
+      ++seen.refused;
+    }
+    return scan;
+  });
+}
+
+// What RapidJSON calls. What is nested deeper than the members of an event and of its `args` counts
+// as one value.
+// NOLINTBEGIN(readability-identifier-naming): the names by which RapidJSON calls them
+template <typename Stream>
+class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler<Stream>> {
+ public:
+  Handler(Stream& stream, Seen& seen) : stream_(stream), seen_(seen) {}
+
+  bool Default() { return value(4); }
+  bool RawNumber(const char*, unsigned size, bool) { return value(size); }
+  bool String(const char*, unsigned size, bool) { return value(size); }
+  bool Key(const char* text, unsigned size, bool) {
+    if (depth_ != counted_) return true;
+    key_ = size;
+    is_args_ = depth_ == 1 && std::string_view(text, size) == "args";
+    return true;
+  }
+  bool StartObject() {
+    if (depth_ == 1 && is_args_) {
+      seen_.add(key_);
+    } else if (depth_ > 0) {
+      return StartArray();
+    }
+    counted_ = ++depth_;
+    return true;
+  }
+  bool EndObject(unsigned) {
+    if (depth_ != counted_) return EndArray(0);
+    counted_ = --depth_;
+    return true;
+  }
+  bool StartArray() {
+    if (depth_ == counted_) began_ = stream_.Tell();
+    return ++depth_ <= dprof::analyzer::kineto::kMaxDepth;
+  }
+  bool EndArray(unsigned) {
+    --depth_;
+    return value(stream_.Tell() - began_ + 1);
+  }
+
+ private:
+  bool value(size_t size) {
+    if (depth_ == counted_) seen_.add(key_ + size);
+    return true;
+  }
+
+  Stream& stream_;
+  Seen& seen_;
+  int depth_ = 0;
+  int counted_ = 0;  // the depth whose members count
+  size_t key_ = 0;
+  bool is_args_ = false;
+  size_t began_ = 0;
+};
+// NOLINTEND(readability-identifier-naming)
+
+template <unsigned kFlags, typename Stream>
+Seen scan_rapidjson(Stream stream) {
+  constexpr unsigned kAll = kFlags | rapidjson::kParseStopWhenDoneFlag |
+                            rapidjson::kParseNumbersAsStringsFlag |
+                            rapidjson::kParseTrailingCommasFlag;
+  rapidjson::Reader reader;
+  Seen seen;
+  do {
+    stream.Take();
+    Handler<Stream> handler(stream, seen);
+    if (reader.Parse<kAll>(stream, handler).IsError()) {
+      ++seen.refused;
+      return seen;
+    }
+    ++seen.events;
+    rapidjson::SkipWhitespace(stream);
+  } while (stream.Peek() == ',');
+  return seen;
+}
+
+Seen scan_rapidjson_each(std::string_view text) {
+  return scan_rapidjson<0>(rapidjson::StringStream(text.data()));
+}
+
+std::string copied;  // the text before each round
+
+Seen scan_rapidjson_in_situ(std::string_view) {
+  return scan_rapidjson<rapidjson::kParseInsituFlag>(rapidjson::InsituStringStream(copied.data()));
+}
+
+struct Way {
+  const char* name;
+  Seen (*scan)(std::string_view text);
+};
+constexpr Way kWays[] = {{"dprof", scan_ours},
+                         {"simdjson", scan_simdjson},
+                         {"simdjson, each event", scan_simdjson_each},
+                         {"ends of events", find_ends},
+                         {"RapidJSON", scan_rapidjson_each},
+                         {"RapidJSON, in situ", scan_rapidjson_in_situ}};
 
 double median(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<int64_t>(values.size() / 2));
@@ -170,11 +306,11 @@ std::array<double, 3> ratio(const std::vector<double>& seconds, const std::vecto
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::string file;
   int64_t events = 100'000;
   int rounds = 31;
-  CLI::App app{"the importer's JSON scanner against simdjson"};
+  CLI::App app{"the importer's JSON scanner against simdjson and RapidJSON"};
   app.add_option("FILE", file, "a Kineto recording, perhaps packed; without: events made here");
   app.add_option("--events", events, "to be made")->capture_default_str();
   app.add_option("--rounds", rounds)->capture_default_str()->check(CLI::PositiveNumber);
@@ -189,26 +325,33 @@ int main(int argc, char** argv) {
   buffer.resize(size + simdjson::SIMDJSON_PADDING);
   const std::string_view text(buffer.data(), size);
 
-  std::array<std::vector<double>, 2> seconds;
-  Seen ours;
+  std::array<std::vector<double>, std::size(kWays)> seconds;
+  std::array<Seen, std::size(kWays)> seen;
   for (int round = 0; round < rounds; ++round) {
-    auto begin = std::chrono::steady_clock::now();
-    ours = scan_ours(text);
-    seconds[0].push_back(dprof::bench::seconds_since(begin));
-    begin = std::chrono::steady_clock::now();
-    const Seen theirs = scan_theirs(text);
-    seconds[1].push_back(dprof::bench::seconds_since(begin));
-    if (ours == theirs) continue;
-    fmt::print(stderr, "dprof saw {} events with {} members of {} bytes, simdjson {}, {}, {}\n",
-               ours.events, ours.members, ours.bytes, theirs.events, theirs.members, theirs.bytes);
-    return 1;
+    for (size_t w = 0; w < std::size(kWays); ++w) {
+      copied = text;
+      const auto begin = std::chrono::steady_clock::now();
+      seen[w] = kWays[w].scan(text);
+      seconds[w].push_back(dprof::bench::seconds_since(begin));
+    }
   }
-  const auto speed = [&](size_t which) {
-    return static_cast<double>(size) / median(seconds[which]) / 1e9;
-  };
-  const auto [middle, low, high] = ratio(seconds[0], seconds[1]);
-  fmt::print(
-      "{} events, {:.1f} MB: dprof {:.2f} GB/s, simdjson {:.2f} GB/s; dprof takes {:.2f} times as long, 95 % {:.2f} … {:.2f}\n",
-      ours.events, static_cast<double>(size) / 1e6, speed(0), speed(1), middle, low, high);
-  return 0;
+
+  fmt::print("{} events with {} members, {:.1f} MB\n", seen[0].events, seen[0].members,
+             static_cast<double>(size) / 1e6);
+  bool same = true;
+  for (size_t w = 0; w < std::size(kWays); ++w) {
+    const auto [middle, low, high] = ratio(seconds[w], seconds[0]);
+    fmt::print("{:22}{:.2f} GB/s, {:.2f} times as long as dprof, 95 % {:.2f} … {:.2f}",
+               kWays[w].name, static_cast<double>(size) / median(seconds[w]) / 1e9, middle, low,
+               high);
+    if (seen[w].refused > 0) fmt::print("; refused {} events", seen[w].refused);
+    fmt::print("\n");
+    if (seen[w].refused > 0 || kWays[w].scan == find_ends) continue;
+    same = same && seen[w].events == seen[0].events && seen[w].members == seen[0].members;
+  }
+  if (!same) fmt::print(stderr, "they did not see the same\n");
+  return same ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fputs(error.what(), stderr);
+  return 1;
 }
