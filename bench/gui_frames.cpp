@@ -56,17 +56,17 @@ class Frames {
 
   void script() {
     const int middle = window_.canvas().width() / 2;
-    frame([](view::Session& session) { session.show_all(); });
+    frame([](view::Session& session) { session.viewport.show_all(); });
     for (int i = 0; i < 40; ++i) {
-      frame([&](view::Session& session) { session.zoom(middle, 4, 5); });
+      frame([&](view::Session& session) { session.viewport.zoom(middle, 4, 5); });
     }
     for (int i = 0; i < 40; ++i) {
-      frame([](view::Session& session) { session.pan(37); });
+      frame([](view::Session& session) { session.viewport.pan(37); });
     }
     for (int i = 0; i < 40; ++i) {
-      frame([&](view::Session& session) { session.zoom(middle / 2, 5, 4); });
+      frame([&](view::Session& session) { session.viewport.zoom(middle / 2, 5, 4); });
     }
-    frame([](view::Session& session) { session.show_all(); });
+    frame([](view::Session& session) { session.viewport.show_all(); });
   }
 
   void print(const char* name) {
@@ -108,7 +108,7 @@ class Frames {
     QImage target(window_.canvas().size(), QImage::Format_ARGB32_Premultiplied);
     for (int i = 0; i < 100; ++i) {
       const Clock::time_point begin = Clock::now();
-      window_.session().tracks().set_hover(
+      window_.session().tracks.set_hover(
           view::Hover{.at = {i * 5, 60}, .slice = view::SlicePlace{}, .rank_index = 0});
       window_.canvas().render(&target);
       times_.push_back(ms_since(begin));
@@ -167,30 +167,30 @@ int run(int64_t events, int ranks) {
   QApplication::processEvents();
   fmt::print("first frame                {:6.2f} ms\n", ms_since(begin));
   for (const view::RankModel& rank : (*model)->ranks) {
-    const view::Row* row = window.session().tracks().layout().of_rank(
+    const view::Row* row = window.session().tracks.layout().of_rank(
         static_cast<int>(*(*model)->index_of_rank(rank.rank)));
-    if (row != nullptr && row->folded) window.session().tracks().toggle(*row);
+    if (row != nullptr && row->folded) window.session().tracks.toggle(*row);
   }
   Frames frames(window);
   frames.script();
   frames.print("zoom and pan, whole window");
   frames.overlays();
   frames.print("hover");
-  window.session().clear_selection();
+  window.session().selecting.clear();
   for (const view::Dock dock : {view::Dock::kTable, view::Dock::kFlame, view::Dock::kHistogram}) {
-    window.session().show_dock(dock);
+    window.session().dock = dock;
     window.refresh();
     frames.script();
     frames.print(fmt::format("the same, dock {}", view::info_of(dock).title).c_str());
   }
-  window.session().show_dock(view::Dock::kSelection);
-  window.session().select_name("*");
+  window.session().dock = view::Dock::kSelection;
+  window.session().selecting.select_name("*");
   window.refresh();
   frames.script();
   frames.print("the same, all events marked");
   frames.overlays();
   frames.print("hover, all events marked");
-  window.session().clear_selection();
+  window.session().selecting.clear();
   frames.searches();
   frames.print("search to the first hit");
 

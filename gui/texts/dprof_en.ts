@@ -1941,34 +1941,34 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/session/result_tracks.cpp"/>
-        <source>the result has no times to show</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session/result_tracks.cpp"/>
-        <source>name a column start_ns, time_ns or ts, and another duration_ns</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session/result_tracks.cpp"/>
-        <source>older</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/session/session_what_if.cpp"/>
+        <location filename="../view/session/shown_path.cpp"/>
         <source>the path is known of steady steps whose replay is as they were recorded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/session/session_what_if.cpp"/>
+        <location filename="../view/session/shown_path.cpp"/>
         <location filename="../widgets/main_window_actions.cpp"/>
         <source>the run has no critical path</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/session/session_what_if.cpp"/>
+        <location filename="../view/session/shown_path.cpp"/>
         <source>this step has no critical path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/sql_results.cpp"/>
+        <source>the result has no times to show</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/sql_results.cpp"/>
+        <source>name a column start_ns, time_ns or ts, and another duration_ns</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/session/sql_results.cpp"/>
+        <source>older</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

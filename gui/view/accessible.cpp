@@ -51,45 +51,45 @@ std::string value_of_rank(const RankModel& rank, Interval range) {
 
 }  // namespace
 
-AccessibleRow accessible_row(const Session& session, size_t index, int width) {
-  const Row& row = session.tracks().layout().rows[index];
-  const int y = session.tracks().y_of(row);
-  AccessibleRow out{.name = row.label,
-                    .box = {0, y, width, row.height},
-                    .in_view = session.tracks().is_in_view(row)};
+AccessibleRow accessible_row(const RowsArea& area, const Selection& selection, size_t index,
+                             int width) {
+  const Row& row = area.tracks.layout().rows[index];
+  const int y = area.tracks.y_of(row);
+  AccessibleRow out{
+      .name = row.label, .box = {0, y, width, row.height}, .in_view = area.tracks.is_in_view(row)};
   if (out.in_view && !row.fixed) {  // the rest lies below those that stay
-    out.box.y = std::max(y, session.tracks().layout().fixed_height);
+    out.box.y = std::max(y, area.tracks.layout().fixed_height);
     out.box.h = y + row.height - out.box.y;
   }
   if (row.rank_index < 0) return out;
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {
     const RowLanes lanes = rank.row_lanes(static_cast<size_t>(row.thread_index));
     out.name = say("rank {}, {}", rank.rank, lanes.thread.name);
-    out.selected = session.selection().track == row.track;
+    out.selected = selection.track == row.track;
   } else if (row.kind == RowKind::kMemory) {
     out.name = say("rank {}, {}", rank.rank, row.label);
-    out.selected = session.selection().track == row.track;
+    out.selected = selection.track == row.track;
   } else {
-    out.selected = session.selection().has_rank(rank.rank);
+    out.selected = selection.has_rank(rank.rank);
   }
   return out;
 }
 
-std::string accessible_value(const Session& session, size_t index) {
-  const Row& row = session.tracks().layout().rows[index];
+std::string accessible_value(const RowsArea& area, size_t index) {
+  const Row& row = area.tracks.layout().rows[index];
   if (row.rank_index < 0) return row.note;
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(row.rank_index)];
   if (row.kind == RowKind::kThread) {
     return value_of_thread(rank.row_lanes(static_cast<size_t>(row.thread_index)).thread,
-                           session.range());
+                           area.scale.range());
   }
   if (row.kind == RowKind::kMemory) {
     const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(row.memory_index)].curve;
-    const std::optional<HeldMemory> held = held_in(curve.levels, session.range());
+    const std::optional<HeldMemory> held = held_in(curve.levels, area.scale.range());
     return held ? held_text(curve, *held) : say("nothing known in view");
   }
-  return (row.note.empty() ? "" : row.note + ", ") + value_of_rank(rank, session.range());
+  return (row.note.empty() ? "" : row.note + ", ") + value_of_rank(rank, area.scale.range());
 }
 
 }  // namespace dprof::view

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "gui/view/drawing/draw_list.h"
-#include "gui/view/session/session.h"
+#include "gui/view/model/selection.h"
+#include "gui/view/timeline/rows_area.h"
 
 namespace dprof::view {
 
@@ -17,8 +18,9 @@ struct AccessibleRow {
 };
 
 // The row at that place of the layout.
-[[nodiscard]] AccessibleRow accessible_row(const Session& session, size_t index, int width);
+[[nodiscard]] AccessibleRow accessible_row(const RowsArea& area, const Selection& selection,
+                                           size_t index, int width);
 // "124 events, 38 % busy in view". O(events of the row in view): only where it is asked for.
-[[nodiscard]] std::string accessible_value(const Session& session, size_t index);
+[[nodiscard]] std::string accessible_value(const RowsArea& area, size_t index);
 
 }  // namespace dprof::view

@@ -132,12 +132,11 @@ int draw_wrapped(const std::string& text, int y, int width, TextStyle style,
   return y;
 }
 
-Fields fields_of_selection(const Session& session) {
+Fields fields_of_selection(const Model& model, const Selecting& selecting) {
   Fields fields;
-  const Selection& selection = session.selection();
-  const Model& model = session.model();
+  const Selection& selection = selecting.selection();
   if (selection.step) fields.emplace_back(say("step"), std::to_string(*selection.step));
-  const Interval range = session.selected_range();
+  const Interval range = selecting.range();
   const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
   fields.emplace_back(say("from"), format_moment(range.begin, resolution));
   fields.emplace_back(say("to"), format_moment(range.end, resolution));
@@ -175,14 +174,13 @@ std::string message_text(const Model& model, const analyzer::MatchedMessage& mes
 }
 
 // What the selected event led to or came from.
-Fields fields_of_flow(const Session& session) {
+Fields fields_of_flow(const Model& model, const EventFlow& flow) {
   Fields fields;
-  for (const ShownMessage& shown : session.messages())
-    fields.emplace_back(say("message"),
-                        message_text(session.model(), session.model().messages[shown.message]));
-  if (session.is_flow_cut()) {
+  for (const ShownMessage& shown : flow.messages())
+    fields.emplace_back(say("message"), message_text(model, model.messages[shown.message]));
+  if (flow.is_cut()) {
     fields.emplace_back(say("related"), say("first {} of more events", kMostInFlow));
-  } else if (const size_t events = session.flow().size(); events > 1) {
+  } else if (const size_t events = flow.places().size(); events > 1) {
     fields.emplace_back(say("related"), say_count(events - 1, "{} event", "{} events", events - 1));
   }
   return fields;
@@ -200,36 +198,37 @@ int text_at(int x, int height, std::string text, TextStyle style, const TextMeas
 
 }  // namespace
 
-FindingsPanel draw_findings(const Session& session, int width, int height,
-                            const TextMeasure& measure) {
-  FindingsPanel out;
+Panel draw_findings(const Model& model, Selecting& selecting, int width, int height,
+                    const TextMeasure& measure) {
+  Panel panel;
   DrawList cards;
   int y = 6;
-  const std::vector<analyzer::Finding>& findings = session.model().findings();
+  const std::vector<analyzer::Finding>& findings = model.findings();
   for (size_t i = 0; i < findings.size(); ++i) {
-    const CardPainter card(findings[i], session.selection().finding == i, width, measure);
+    const CardPainter card(findings[i], selecting.selection().finding == i, width, measure);
     card.paint(y, cards);
-    out.cards.push_back({kPanelMargin, y, width - 2 * kPanelMargin, card.height()});
+    panel.links.push_back({{kPanelMargin, y, width - 2 * kPanelMargin, card.height()},
+                           [&selecting, i] { selecting.select_finding(i); }});
     y += card.height() + 10;
   }
   std::string last = say("Nothing else above 1 % of a step.");
   if (findings.empty()) {
-    last = session.model().report.findings
+    last = model.report.findings
                ? say("No finding: no rank holds the others up, and no rule applies.")
                : say("Findings were not computed from this run; the diagnostics say why.");
   }
   y = draw_wrapped(last, y + 6, width, {.role = Role::kTextDim}, measure, cards);
-  out.panel.height = y + 8;
-  out.panel.list.rect({0, 0, width, std::max(height, out.panel.height)}, Role::kWindow);
-  out.panel.list.append(cards);
-  return out;
+  panel.height = y + 8;
+  panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
+  panel.list.append(cards);
+  return panel;
 }
 
-Panel draw_details(const Session& session, const Fields& fields, int width, int height,
-                   const TextMeasure& measure) {
+Panel draw_details(const Model& model, const Selecting& selecting, const EventFlow& flow,
+                   const Fields& fields, int width, int height, const TextMeasure& measure) {
   constexpr int kKeyWidth = 118;
-  Fields shown = fields.empty() ? fields_of_selection(session) : fields;
-  for (auto& field : fields_of_flow(session)) shown.push_back(std::move(field));
+  Fields shown = fields.empty() ? fields_of_selection(model, selecting) : fields;
+  for (auto& field : fields_of_flow(model, flow)) shown.push_back(std::move(field));
   DrawList body;
   int y = 8;
   for (const auto& [key, value] : shown) {
@@ -250,10 +249,10 @@ Panel draw_details(const Session& session, const Fields& fields, int width, int 
   return panel;
 }
 
-Panel draw_diagnostics(const Session& session, int width, int height, const TextMeasure& measure) {
+Panel draw_diagnostics(const Model& model, int width, int height, const TextMeasure& measure) {
   DrawList body;
   int y = 8;
-  for (const analyzer::Diagnostic& diagnostic : session.model().report.recording.diagnostics) {
+  for (const analyzer::Diagnostic& diagnostic : model.report.recording.diagnostics) {
     const bool info = diagnostic.severity == schema::Severity::kInfo;
     std::string head = diagnostic.code;
     if (diagnostic.count != 1) head += fmt::format(" × {}", format_count(diagnostic.count));
@@ -262,7 +261,7 @@ Panel draw_diagnostics(const Session& session, int width, int height, const Text
                      body);
     y = draw_wrapped(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
   }
-  if (session.model().report.recording.diagnostics.empty()) {
+  if (model.report.recording.diagnostics.empty()) {
     y = draw_wrapped(say("No diagnostics: all was recorded and read."), y, width,
                      {.role = Role::kTextDim}, measure, body);
   }
@@ -272,15 +271,15 @@ Panel draw_diagnostics(const Session& session, int width, int height, const Text
   return panel;
 }
 
-DrawList draw_top_bar(const Session& session, int width, int height, int room,
+DrawList draw_top_bar(const Model* model, int width, int height, int room,
                       const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
   list.line({0, height - 1}, {width, height - 1}, Role::kBorder);
   const int x = text_at(16, height, "dprof", {.font = Font::kTitle}, measure, list) - 4;
-  if (!session.is_open()) return list;
-  const analyzer::RunInfo& run = session.model().report.run;
-  std::string text = say("{} · {} on {}", session.model().run.name,
+  if (model == nullptr) return list;
+  const analyzer::RunInfo& run = model->report.run;
+  std::string text = say("{} · {} on {}", model->run.name,
                          say_count(run.ranks, "{} rank", "{} ranks", format_count(run.ranks)),
                          say_count(run.hosts, "{} host", "{} hosts", format_count(run.hosts)));
   if (run.steps) {
@@ -294,27 +293,26 @@ DrawList draw_top_bar(const Session& session, int width, int height, int room,
   return list;
 }
 
-DrawList draw_status_bar(const Session& session, const std::string& pending, int width, int height,
+DrawList draw_status_bar(const Model* open, Interval range, const Layout& rows,
+                         const std::string& pending, int width, int height,
                          const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
   list.line({0, 0}, {width, 0}, Role::kBorder);
   const TextStyle left{.role = Role::kTextDim, .font = Font::kSmall};
   const TextStyle right{.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight};
-  if (!session.is_open()) {
+  if (open == nullptr) {
     text_at(14, height, pending, left, measure, list);
     return list;
   }
-  const Model& model = session.model();
-  const Interval range = session.range();
+  const Model& model = *open;
   const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
   int x = text_at(14, height,
                   fmt::format("{} – {}", format_moment(range.begin, resolution),
                               format_moment(range.end, resolution)),
                   left, measure, list);
   size_t shown = 0;
-  for (const Row& row : session.tracks().layout().rows)
-    shown += row.kind == RowKind::kRank && !row.pinned ? 1 : 0;
+  for (const Row& row : rows.rows) shown += row.kind == RowKind::kRank && !row.pinned ? 1 : 0;
   x = text_at(x, height, say("{} of {} ranks", shown, model.ranks.size()), left, measure, list);
   text_at(x, height, pending.empty() ? say("idle") : pending, left, measure, list);
 

@@ -6,33 +6,32 @@
 #include <string>
 #include <vector>
 
-#include "gui/view/docks/selection_table.h"
-#include "gui/view/drawing/draw_list.h"
-#include "gui/view/session/session.h"
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/event_flow.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
-struct FindingsPanel {
-  Panel panel;
-  std::vector<Box> cards;  // by finding, for clicks
-};
-[[nodiscard]] FindingsPanel draw_findings(const Session& session, int width, int height,
-                                          const TextMeasure& measure);
+// A card for each finding, which is a link to it.
+[[nodiscard]] Panel draw_findings(const Model& model, Selecting& selecting, int width, int height,
+                                  const TextMeasure& measure);
 
 // `fields` describe the selected row (analyzer::describe_row); empty = none is selected.
-[[nodiscard]] Panel draw_details(const Session& session, const Fields& fields, int width,
-                                 int height, const TextMeasure& measure);
+[[nodiscard]] Panel draw_details(const Model& model, const Selecting& selecting,
+                                 const EventFlow& flow, const Fields& fields, int width, int height,
+                                 const TextMeasure& measure);
 
-[[nodiscard]] Panel draw_diagnostics(const Session& session, int width, int height,
+[[nodiscard]] Panel draw_diagnostics(const Model& model, int width, int height,
                                      const TextMeasure& measure);
 
-// Texts end before `room`: the tabs of the pages follow.
-[[nodiscard]] DrawList draw_top_bar(const Session& session, int width, int height, int room,
+// `model`: nullptr = no run is open. Texts end before `room`: the tabs of the pages follow.
+[[nodiscard]] DrawList draw_top_bar(const Model* model, int width, int height, int room,
                                     const TextMeasure& measure);
 
 // `pending` says what is being done; "" = nothing.
-[[nodiscard]] DrawList draw_status_bar(const Session& session, const std::string& pending,
-                                       int width, int height, const TextMeasure& measure);
+[[nodiscard]] DrawList draw_status_bar(const Model* open, Interval range, const Layout& rows,
+                                       const std::string& pending, int width, int height,
+                                       const TextMeasure& measure);
 
 // In place of the timeline: an error with its hint, progress, or what to do with no run.
 [[nodiscard]] DrawList draw_message(const std::string& title, const std::string& text,

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 Json row_json(const Session& session, const Row& row) {
   const Model& model = session.model();
-  const TimeScale scale = session.scale();
+  const TimeScale scale = session.viewport.scale();
   int64_t items = 0;
   int64_t folded = 0;
   std::vector<SliceBox> boxes;
@@ -32,10 +32,10 @@ Json row_json(const Session& session, const Row& row) {
       count(slices_of(lanes.thread.depths[depth]), lanes.lods[depth]);
   }
   return {{"track", row.track},
-          {"y", session.tracks().y_of(row)},
+          {"y", session.tracks.y_of(row)},
           {"height", row.height},
           {"fixed", row.fixed},
-          {"in_view", session.tracks().is_in_view(row)},
+          {"in_view", session.tracks.is_in_view(row)},
           {"items", items},
           {"folded", folded},
           {"note", row.note},
@@ -52,7 +52,7 @@ Json value_json(const analyzer::SqlValue& value) {
 // Of the result the number of rows, and the first of them.
 Json sql_json(const Session& session) {
   constexpr size_t kMostRows = 20;
-  const SqlConsole& sql = session.sql();
+  const SqlConsole& sql = session.sql;
   Json out = {{"query", sql.text()},         {"rows", 0},
               {"columns", Json::array()},    {"ranks", Json::array()},
               {"left_out", Json::array()},   {"more", false},
@@ -81,10 +81,10 @@ Json known_or_null(const std::optional<Value>& value) {
 }
 
 Json what_if_json(const Session& session) {
-  Json out = {{"changes", session.changes()}, {"answer", nullptr}, {"error", nullptr}};
-  const WhatIfAnswer* answer = session.answer();
+  Json out = {{"changes", session.what_if.changes()}, {"answer", nullptr}, {"error", nullptr}};
+  const WhatIfAnswer* answer = session.what_if.answer();
   if (answer == nullptr) return out;
-  out["command"] = session.command_line();
+  out["command"] = session.what_if.command_line();
   if (answer->error) out["error"] = answer->error->what;
   if (!answer->answer) return out;
   const analyzer::WhatIf& what = *answer->answer;
@@ -97,8 +97,8 @@ Json what_if_json(const Session& session) {
 }
 
 Json path_json(const Session& session) {
-  Json out = {{"shown", session.is_path_shown()}, {"step", nullptr}};
-  const std::optional<size_t> index = session.path_step();
+  Json out = {{"shown", session.path.is_shown()}, {"step", nullptr}};
+  const std::optional<size_t> index = session.path.step();
   if (!index) return out;
   const RunPath& path = *session.model().path;
   const PathStep& step = path.steps[*index];
@@ -115,33 +115,32 @@ std::string dump_state(const Session& session, int pending,
                        const std::vector<std::string>& messages) {
   Json out;
   out["schema"] = "dprof.gui_state/1";
-  out["page"] = info_of(session.page()).word;
-  out["dock"] = info_of(session.dock()).word;
-  out["range_ns"] = {session.range().begin.ns, session.range().end.ns};
+  out["page"] = info_of(session.viewport.page()).word;
+  out["dock"] = info_of(session.dock).word;
+  out["range_ns"] = {session.viewport.range().begin.ns, session.viewport.range().end.ns};
   out["pending"] = pending;
   out["rows"] = Json::array();
-  for (const Row& row : session.tracks().layout().rows)
-    out["rows"].push_back(row_json(session, row));
-  const Selection& selection = session.selection();
-  const Interval selected = session.selected_range();
+  for (const Row& row : session.tracks.layout().rows) out["rows"].push_back(row_json(session, row));
+  const Selection& selection = session.selecting.selection();
+  const Interval selected = session.selecting.range();
   out["selection"] = {{"selectors", selectors_of(session.model(), selection)},
                       {"ranks", selection.ranks},
                       {"range_ns", {selected.begin.ns, selected.end.ns}},
                       {"events", events_in(session.model(), selection.ranks, selected)}};
   out["selection"]["flow"] = Json::array();
-  for (const SlicePlace& place : session.flow())
+  for (const SlicePlace& place : session.flow.places())
     out["selection"]["flow"].push_back(selector_of(session.model(), place));
-  out["selection"]["flow_cut"] = session.is_flow_cut();
+  out["selection"]["flow_cut"] = session.flow.is_cut();
   out["hover"] = nullptr;
-  if (session.tracks().hover())
-    out["hover"] = {{"x", session.tracks().hover()->at.x}, {"y", session.tracks().hover()->at.y}};
+  if (session.tracks.hover())
+    out["hover"] = {{"x", session.tracks.hover()->at.x}, {"y", session.tracks.hover()->at.y}};
   out["messages"] = messages;
   Json bound = nullptr;
   if (const auto known = session.model().clock_bound()) bound = known->ns;
   out["badges"] = {{"lost", session.model().lost()}, {"clock_bound_ns", bound}};
-  out["pinned"] = session.tracks().arrangement().pinned;
+  out["pinned"] = session.tracks.arrangement().pinned;
   out["notes"] = Json::array();
-  for (const Note& note : session.notes()) {
+  for (const Note& note : session.notes.all()) {
     out["notes"].push_back({{"at_ns", {note.at.begin.ns, note.at.end.ns}}, {"text", note.text}});
   }
   out["findings"] = Json::array();

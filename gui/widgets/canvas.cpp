@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "gui/view/draw_session.h"
 #include "gui/view/timeline/overview.h"
 #include "gui/view/timeline/path_lines.h"
 #include "gui/view/timeline/timeline_view.h"
@@ -61,12 +62,12 @@ int Canvas::anchor() const {
 }
 
 view::Hit Canvas::hit_at(QPoint at) const {
-  return view::hit_test(session_.model(), session_.tracks().layout(), session_.scale(), at.x(),
-                        session_.tracks().layout_y(at.y() - view::kHeaderHeight));
+  return view::hit_test(session_.model(), session_.tracks.layout(), session_.viewport.scale(),
+                        at.x(), session_.tracks.layout_y(at.y() - view::kHeaderHeight));
 }
 
 std::optional<int64_t> Canvas::step_at(int x) const {
-  const TraceNs time = session_.scale().time_of(x);
+  const TraceNs time = session_.viewport.scale().time_of(x);
   for (const analyzer::StepWindow& step : session_.model().steps) {
     if (step.window.begin <= time && time < step.window.end) return step.index;
   }
@@ -80,10 +81,10 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   menu_step_ = by_mouse ? step_at(event->pos().x()) : std::nullopt;
   if (by_mouse && event->pos().y() >= view::kHeaderHeight) {
     const view::Hit hit = hit_at(event->pos());
-    const std::optional<Interval>& range = session_.selection().range;
+    const std::optional<Interval>& range = session_.selecting.selection().range;
     const bool in_range = range && range->begin <= hit.time && hit.time < range->end;
     if (hit.row != nullptr && !in_range) {
-      session_.click(hit);
+      session_.selecting.click(hit);
       emit changed();
     }
   }
@@ -91,7 +92,7 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void Canvas::resizeEvent(QResizeEvent* event) {
-  session_.set_viewport(width(), height() - view::kHeaderHeight);
+  session_.viewport.resize(width(), height() - view::kHeaderHeight);
   Pane::resizeEvent(event);
 }
 
@@ -103,7 +104,7 @@ void Canvas::mousePressEvent(QMouseEvent* event) {
     pressed_ = at;
     dragging_ = false;
     measuring_ = event->modifiers().testFlag(Qt::ShiftModifier);
-    session_.measure(std::nullopt);
+    session_.viewport.measure(std::nullopt);
   } else if (event->button() == Qt::MiddleButton) {
     panning_ = at;
   } else {
@@ -116,7 +117,8 @@ void Canvas::hover_at(QPoint at) {
   if (at.y() >= view::kHeaderHeight) {
     const view::Hit hit = hit_at(at);
     const view::Point point{at.x(), at.y() - view::kHeaderHeight};
-    if (const std::optional<size_t> jump = view::jump_at(session_, point)) {
+    if (const std::optional<size_t> jump =
+            view::jump_at(session_.path.shown(), view::rows_area(session_), point)) {
       hover = view::Hover{.at = point, .slice = {}, .piece = {}, .jump = static_cast<int>(*jump)};
     } else if (hit.slice || hit.piece || hit.memory >= 0) {
       hover = view::Hover{.at = point,
@@ -127,8 +129,8 @@ void Canvas::hover_at(QPoint at) {
                           .memory = hit.memory};
     }
   }
-  if (!hover && !session_.tracks().hover()) return;
-  session_.tracks().set_hover(std::move(hover));
+  if (!hover && !session_.tracks.hover()) return;
+  session_.tracks.set_hover(std::move(hover));
   emit hover_changed();
 }
 
@@ -136,8 +138,8 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
   const QPoint at = event->position().toPoint();
   if (panning_) {
-    session_.pan(panning_->x() - at.x());
-    session_.tracks().scroll_by(panning_->y() - at.y());
+    session_.viewport.pan(panning_->x() - at.x());
+    session_.tracks.scroll_by(panning_->y() - at.y());
     panning_ = at;
     emit changed();
     return;
@@ -145,14 +147,14 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   if (pressed_) {
     dragging_ = dragging_ || std::abs(at.x() - pressed_->x()) >= kDragFrom;
     if (dragging_) {
-      const view::TimeScale scale = session_.scale();
+      const view::TimeScale scale = session_.viewport.scale();
       const Interval range{scale.time_of(std::min(at.x(), pressed_->x())),
                            scale.time_of(std::max(at.x(), pressed_->x()) + 1)};
       if (measuring_) {
-        session_.measure(range);
+        session_.viewport.measure(range);
         emit hover_changed();
       } else {
-        session_.select_range(range);
+        session_.selecting.select_range(range);
         emit changed();
       }
     }
@@ -168,9 +170,10 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   pressed_.reset();
   if (dragging_ || !session_.is_open()) return;
   if (at.y() < view::kHeaderHeight) {
-    if (const auto step = step_at(at.x())) (void)session_.select("step:" + std::to_string(*step));
+    if (const auto step = step_at(at.x()))
+      (void)session_.selecting.select("step:" + std::to_string(*step));
   } else {
-    session_.click(hit_at(at));
+    session_.selecting.click(hit_at(at));
   }
   emit changed();
 }
@@ -181,8 +184,8 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (at.y() < view::kHeaderHeight) return;
   const view::Hit hit = hit_at(at);
   if (!hit.slice) return;
-  session_.click(hit);
-  session_.focus();
+  session_.selecting.click(hit);
+  session_.selecting.focus();
   emit changed();
 }
 
@@ -202,8 +205,8 @@ bool Canvas::event(QEvent* event) {
 }
 
 void Canvas::leaveEvent(QEvent*) {
-  if (!session_.tracks().hover()) return;
-  session_.tracks().set_hover(std::nullopt);
+  if (!session_.tracks.hover()) return;
+  session_.tracks.set_hover(std::nullopt);
   emit hover_changed();
 }
 
@@ -211,12 +214,14 @@ Overview::Overview(view::Session& session, Look& look, QWidget* parent)
     : Pane(
           look,
           [&session](int width, int) {
-            return session.is_open() ? view::draw_overview(session, width) : view::DrawList();
+            if (!session.is_open()) return view::DrawList();
+            return view::draw_overview(session.model(), session.viewport.whole(), width);
           },
           parent),
       session_(session) {
   set_overlay([&session](int width, int) {
-    return session.is_open() ? view::draw_brush(session, width) : view::DrawList();
+    if (!session.is_open()) return view::DrawList();
+    return view::draw_brush(session.viewport.range(), session.viewport.whole(), width);
   });
   setFixedHeight(view::kOverviewHeight);
   setAccessibleName(tr("Time bar"));
@@ -224,10 +229,10 @@ Overview::Overview(view::Session& session, Look& look, QWidget* parent)
 
 void Overview::centre_at(int x) {
   if (!session_.is_open()) return;
-  const TraceNs middle = view::TimeScale(session_.whole(), width()).time_of(x);
-  const DurationNs length = session_.range().length();
+  const TraceNs middle = view::TimeScale(session_.viewport.whole(), width()).time_of(x);
+  const DurationNs length = session_.viewport.range().length();
   const TraceNs begin = middle - DurationNs{length.ns / 2};
-  session_.show({begin, begin + length});
+  session_.viewport.show({begin, begin + length});
   emit changed();
 }
 
@@ -242,8 +247,9 @@ void Overview::mouseMoveEvent(QMouseEvent* event) {
 }
 
 int Overview::canvas_pixel(double x) const {
-  const TraceNs at = view::TimeScale(session_.whole(), width()).time_of(static_cast<int>(x));
-  return session_.scale().pixel_of(at);
+  const TraceNs at =
+      view::TimeScale(session_.viewport.whole(), width()).time_of(static_cast<int>(x));
+  return session_.viewport.scale().pixel_of(at);
 }
 
 // There are no rows here: the wheel zooms.
@@ -280,13 +286,14 @@ Tracks::Tracks(view::Session& session, Look& look, QWidget* parent)
           parent),
       session_(session) {
   set_overlay([&session](int width, int) {
-    return session.is_open() ? view::draw_rank_drop(session, width) : view::DrawList();
+    if (!session.is_open()) return view::DrawList();
+    return view::draw_rank_drop(session.model(), session.tracks, width);
   });
   setAccessibleName(tr("Tracks"));
 }
 
 const view::Row* Tracks::row_at(QPoint at) const {
-  return session_.tracks().layout().at(session_.tracks().layout_y(at.y()));
+  return session_.tracks.layout().at(session_.tracks.layout_y(at.y()));
 }
 
 void Tracks::mousePressEvent(QMouseEvent* event) {
@@ -307,11 +314,11 @@ void Tracks::mouseMoveEvent(QMouseEvent* event) {
     dragging_ = true;
     dragged_ = session_.model().ranks[static_cast<size_t>(row->rank_index)].rank;
   }
-  const int scroll = session_.tracks().scroll();
-  if (at.y() < session_.tracks().layout().fixed_height + kEdge) session_.tracks().scroll_by(-kEdge);
-  if (at.y() > height() - kEdge) session_.tracks().scroll_by(kEdge);
-  session_.tracks().drag_rank(dragged_, at.y());
-  if (session_.tracks().scroll() == scroll) {
+  const int scroll = session_.tracks.scroll();
+  if (at.y() < session_.tracks.layout().fixed_height + kEdge) session_.tracks.scroll_by(-kEdge);
+  if (at.y() > height() - kEdge) session_.tracks.scroll_by(kEdge);
+  session_.tracks.drag_rank(dragged_, at.y());
+  if (session_.tracks.scroll() == scroll) {
     update_overlay();
   } else {
     emit changed();
@@ -322,7 +329,7 @@ void Tracks::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || !pressed_ || !session_.is_open()) return;
   const QPoint at = *std::exchange(pressed_, std::nullopt);
   if (std::exchange(dragging_, false)) {
-    session_.tracks().drop_rank();
+    session_.tracks.drop_rank();
   } else {
     click(at);
   }
@@ -331,7 +338,7 @@ void Tracks::mouseReleaseEvent(QMouseEvent* event) {
 
 bool Tracks::cancel_drag() {
   pressed_.reset();
-  session_.tracks().cancel_drag();
+  session_.tracks.cancel_drag();
   update_overlay();
   return std::exchange(dragging_, false);
 }
@@ -341,9 +348,9 @@ void Tracks::click(QPoint at) {
   if (row == nullptr) return;
   if (row->kind == view::RowKind::kHost ||
       (row->kind == view::RowKind::kRank && at.x() < kFoldMarkWidth)) {
-    session_.tracks().toggle(*row);
+    session_.tracks.toggle(*row);
   } else {
-    session_.click({.row = row, .time = session_.selected_range().begin});
+    session_.selecting.click({.row = row, .time = session_.selecting.range().begin});
   }
 }
 
@@ -352,7 +359,7 @@ void Tracks::contextMenuEvent(QContextMenuEvent* event) {
   const bool by_mouse = event->reason() == QContextMenuEvent::Mouse;
   const view::Row* row = by_mouse ? row_at(event->pos()) : nullptr;
   if (row != nullptr && row->rank_index >= 0) {
-    session_.click({.row = row, .time = session_.selected_range().begin});
+    session_.selecting.click({.row = row, .time = session_.selecting.range().begin});
     emit changed();
   }
   emit menu_wanted(event->globalPos());
@@ -362,7 +369,7 @@ void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
   if (!session_.is_open()) return;
   const view::Row* row = row_at(event->position().toPoint());
   if (row == nullptr || row->kind != view::RowKind::kRank) return;
-  session_.tracks().toggle(*row);
+  session_.tracks.toggle(*row);
   emit changed();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gui/view/accessible.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/session/session.h"
 #include "gui/widgets/panes.h"
 #include "gui/widgets/strokes.h"
@@ -26,13 +27,14 @@ class Canvas : public Pane {
   }
   // For screen readers: how many rows there are, and what they say.
   [[nodiscard]] size_t rows() const {
-    return session_.is_open() ? session_.tracks().layout().rows.size() : 0;
+    return session_.is_open() ? session_.tracks.layout().rows.size() : 0;
   }
   [[nodiscard]] view::AccessibleRow accessible_row(size_t index) const {
-    return view::accessible_row(session_, index, width());
+    return view::accessible_row(view::rows_area(session_), session_.selecting.selection(), index,
+                                width());
   }
   [[nodiscard]] std::string accessible_value(size_t index) const {
-    return view::accessible_value(session_, index);
+    return view::accessible_value(view::rows_area(session_), index);
   }
 
  signals:

@@ -8,15 +8,8 @@
 #include <QScopedValueRollback>
 #include <algorithm>
 
-#include "gui/view/docks/flame_dock.h"
-#include "gui/view/docks/histogram_dock.h"
-#include "gui/view/docks/info_dock.h"
-#include "gui/view/docks/path_dock.h"
-#include "gui/view/docks/selection_table.h"
-#include "gui/view/docks/sql_dock.h"
-#include "gui/view/docks/table_dock.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/drawing/texts.h"
-#include "gui/view/panels.h"
 #include "gui/widgets/dock_title.h"
 #include "gui/widgets/sql_pane.h"
 
@@ -68,7 +61,10 @@ void Docks::add(view::Dock dock) {
   place.pane = new ScrollPane(
       look_,
       [this, dock](int width, int height, int top) {
-        view::Panel panel = draw(dock, width, height, top);
+        // A pane that nobody sees is resized, too.
+        if (!session_.is_open() || !is_seen(dock)) return view::Panel();
+        view::Panel panel =
+            view::draw_dock(session_, dock, {width, height}, top, fields_, look_.measure());
         emit drawn();
         return panel;
       },
@@ -92,14 +88,6 @@ void Docks::add(view::Dock dock) {
   });
   connect(place.frame, &QDockWidget::dockLocationChanged, this, moved);
   connect(place.frame, &QDockWidget::visibilityChanged, &look_again_, qOverload<>(&QTimer::start));
-  if (dock != view::Dock::kFindings) return;
-  connect(place.pane, &ScrollPane::clicked, this, [this](int x, int y) {
-    const auto card = std::ranges::find_if(
-        cards_, [&](const view::Box& candidate) { return candidate.contains(x, y); });
-    if (card == cards_.end()) return;
-    session_.select_finding(static_cast<size_t>(card - cards_.begin()));
-    emit changed();
-  });
 }
 
 void Docks::place_all(bool narrow) {
@@ -117,7 +105,7 @@ void Docks::place_all(bool narrow) {
     beside = frame;
   }
   if (!narrow) of(view::Dock::kFindings).frame->raise();
-  of(session_.dock()).frame->raise();
+  of(session_.dock).frame->raise();
   narrow_ = narrow;
 }
 
@@ -166,7 +154,7 @@ std::optional<view::Dock> Docks::dock_with(const QWidget* widget) const {
 
 void Docks::use(view::Dock dock) {
   brought_ = dock;
-  session_.show_dock(dock);
+  session_.dock = dock;
 }
 
 QWidget& Docks::field_of(view::Dock dock) {
@@ -185,7 +173,7 @@ void Docks::bring(view::Dock dock) {
 void Docks::offer(view::Dock dock) {
   QDockWidget* frame = of(dock).frame;
   const QList<QDockWidget*> beside = tabifiedDockWidgets(frame);
-  if (frame->isHidden() || beside.contains(of(session_.dock()).frame)) return;
+  if (frame->isHidden() || beside.contains(of(session_.dock).frame)) return;
   bring(dock);
 }
 
@@ -193,7 +181,7 @@ void Docks::move_out_or_back(view::Dock dock) {
   QDockWidget* frame = of(dock).frame;
   frame->setFloating(!frame->isFloating());
   if (frame->isFloating()) frame->move(frame->pos() + kOutOfPlace);
-  session_.show_dock(dock);
+  session_.dock = dock;
   bring(dock);
   emit changed();
 }
@@ -226,8 +214,8 @@ void Docks::look_again() {
 }
 
 void Docks::refresh() {
-  if (session_.is_open() && brought_ != session_.dock()) {
-    brought_ = session_.dock();
+  if (session_.is_open() && brought_ != session_.dock) {
+    brought_ = session_.dock;
     bring(*brought_);
   }
   sql_->refresh();
@@ -235,45 +223,15 @@ void Docks::refresh() {
     if (is_seen(static_cast<view::Dock>(d))) places_[d].pane->refresh();
   }
   const std::optional<size_t> finding =
-      session_.is_open() ? session_.selection().finding : std::nullopt;
-  if (finding && *finding < cards_.size()) pane(view::Dock::kFindings).reveal(cards_[*finding]);
+      session_.is_open() ? session_.selecting.selection().finding : std::nullopt;
+  if (!finding) return;
+  ScrollPane& cards = pane(view::Dock::kFindings);
+  if (*finding < cards.links().size()) cards.reveal(cards.links()[*finding].box);
 }
 
 void Docks::describe(const view::Fields& fields) {
   fields_ = fields;
   if (is_seen(view::Dock::kDetails)) pane(view::Dock::kDetails).refresh();
-}
-
-view::Panel Docks::draw(view::Dock dock, int width, int height, int top) {
-  // A pane that nobody sees is resized, too.
-  if (!session_.is_open() || !is_seen(dock)) return {};
-  const view::TextMeasure& measure = look_.measure();
-  switch (dock) {
-    case view::Dock::kSelection:
-      return view::draw_selection_table(session_, width, height, measure);
-    case view::Dock::kTable:
-      return view::draw_table_dock(session_, width, height, top, measure);
-    case view::Dock::kFlame:
-      return view::draw_flame_dock(session_, width, height, measure);
-    case view::Dock::kHistogram:
-      return view::draw_histogram_dock(session_, width, height, measure);
-    case view::Dock::kSql:
-      return view::draw_sql_dock(session_, width, height, top, measure);
-    case view::Dock::kDiagnostics:
-      return view::draw_diagnostics(session_, width, height, measure);
-    case view::Dock::kInfo:
-      return view::draw_info_dock(session_, width, height, measure);
-    case view::Dock::kFindings: {
-      view::FindingsPanel drawn = view::draw_findings(session_, width, height, measure);
-      cards_ = std::move(drawn.cards);
-      return std::move(drawn.panel);
-    }
-    case view::Dock::kDetails:
-      return view::draw_details(session_, fields_, width, height, measure);
-    case view::Dock::kPath:
-      return view::draw_path_dock(session_, width, height, measure);
-  }
-  return {};
 }
 
 bool Docks::event(QEvent* event) {

@@ -91,14 +91,12 @@ class Docks : public QMainWindow {
   void show_menu(view::Dock dock, QPoint global);
   // After docks have been moved, opened or closed.
   void look_again();
-  [[nodiscard]] view::Panel draw(view::Dock dock, int width, int height, int top);
 
   view::Session& session_;
   Look& look_;
   std::array<Place, view::kDocks.size()> places_;  // by view::Dock
   SqlPane* sql_ = nullptr;
   view::Fields fields_;
-  std::vector<view::Box> cards_;       // by finding
   std::optional<view::Dock> brought_;  // the session's, the last time
   QTimer look_again_;                  // when the window's layout is done
   bool by_hand_ = false;               // whether changes of places are the user's

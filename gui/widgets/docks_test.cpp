@@ -90,7 +90,7 @@ class DocksTest : public ::testing::Test {
 TEST_F(DocksTest, OneOfEachSideIsSeen) {
   EXPECT_EQ(seen(), (std::vector<Dock>{Dock::kSelection, Dock::kFindings}));
   click_tab(Dock::kFlame);
-  EXPECT_EQ(window->session().dock(), Dock::kFlame);
+  EXPECT_EQ(window->session().dock, Dock::kFlame);
   click_tab(Dock::kDetails);
   EXPECT_EQ(seen(), (std::vector<Dock>{Dock::kFlame, Dock::kDetails}));
   EXPECT_FALSE(frame(Dock::kSelection).widget()->isEnabled()) << "Tab would walk through it";
@@ -123,9 +123,9 @@ TEST_F(DocksTest, IsTakenOutOfTheWindowBesideTheOthersAndBack) {
   frame(Dock::kTable).activateWindow();
   docks().pane(Dock::kTable).setFocus();
   ASSERT_TRUE(QTest::qWaitFor([&] { return docks().pane(Dock::kTable).hasFocus(); }, 5'000));
-  EXPECT_EQ(window->session().dock(), Dock::kTable);
+  EXPECT_EQ(window->session().dock, Dock::kTable);
   QTest::keyClick(&docks().pane(Dock::kTable), Qt::Key_T);
-  EXPECT_TRUE(window->session().selection().step);
+  EXPECT_TRUE(window->session().selecting.selection().step);
 
   frame(Dock::kTable).findChild<DockTitle*>()->findChild<QToolButton*>()->click();
   settle();

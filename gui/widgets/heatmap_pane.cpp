@@ -19,7 +19,9 @@ HeatmapPane::HeatmapPane(view::Session& session, Look& look, QWidget* parent)
           look,
           [this, &look](int width, int height) {
             if (!session_.is_open()) return view::DrawList();
-            page_ = view::draw_heatmap(session_, width, height, look.measure());
+            page_ =
+                view::draw_heatmap(session_.model(), session_.steps, session_.selecting.selection(),
+                                   width, height, look.measure());
             return std::move(page_.list);
           },
           parent),
@@ -29,14 +31,15 @@ HeatmapPane::HeatmapPane(view::Session& session, Look& look, QWidget* parent)
   setAccessibleName(tr("Ranks and steps"));
   set_overlay([this, &look](int, int) {
     if (!session_.is_open()) return view::DrawList();
-    return view::draw_heatmap_overlay(session_, page_.map, mouse_, look.measure());
+    return view::draw_heatmap_overlay(session_.model(), session_.steps, page_.map, mouse_,
+                                      look.measure());
   });
 }
 
 bool HeatmapPane::choose(view::Point at) {
-  const auto cell = view::heatmap_cell_at(session_, page_.map, at);
+  const auto cell = view::heatmap_cell_at(session_.model(), session_.steps, page_.map, at);
   if (!cell) return false;
-  session_.select_cell(cell->rank, cell->step);
+  session_.selecting.select_cell(cell->rank, cell->step);
   emit changed();
   return true;
 }
@@ -47,8 +50,8 @@ void HeatmapPane::mousePressEvent(QMouseEvent* event) {
   const view::Point at = point_of(*event);
   for (const view::HeatmapChoice& choice : page_.choices) {
     if (!choice.box.contains(at.x, at.y)) continue;
-    if (choice.metric) session_.pages().show_metric(*choice.metric);
-    if (choice.order) session_.pages().show_order(*choice.order);
+    if (choice.metric) session_.steps.show_metric(*choice.metric);
+    if (choice.order) session_.steps.show_order(*choice.order);
     emit changed();
     return;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gui/view/pages/heatmap_page.h"
+#include "gui/view/session/session.h"
 #include "gui/widgets/panes.h"
 
 namespace dprof::widgets {

@@ -62,7 +62,9 @@ class InteractionTest : public ::testing::Test {
     QApplication::sendEvent(&on, &event);
   }
   [[nodiscard]] Tracks& tracks() { return *window.findChild<Tracks*>(); }
-  [[nodiscard]] const view::Selection& selection() const { return window.session().selection(); }
+  [[nodiscard]] const view::Selection& selection() const {
+    return window.session().selecting.selection();
+  }
 
   Look look;
   MainWindow window;
@@ -73,16 +75,16 @@ TEST_F(InteractionTest, PinnedRowsAreUnderTheMouseWhereTheyAreSeen) {
   ASSERT_TRUE(window.select("rank:2", false).ok());
   key(Qt::Key_P);
   const view::Session& session = window.session();
-  ASSERT_GT(session.tracks().layout().fixed_height, 0);
+  ASSERT_GT(session.tracks.layout().fixed_height, 0);
   key(Qt::Key_PageDown);
-  ASSERT_GT(session.tracks().scroll(), view::kRowHeight);
+  ASSERT_GT(session.tracks.scroll(), view::kRowHeight);
   const int bar = view::kHeaderHeight + view::kRowHeight + view::kBarTop + 4;
   QTest::mouseMove(&window.canvas(), {310, bar});
-  ASSERT_TRUE(session.tracks().hover());
-  EXPECT_EQ(session.tracks().hover()->rank_index, 2);
-  const view::Row* rank = session.tracks().layout().of_rank(1);
-  ASSERT_FALSE(session.tracks().is_in_view(*rank)) << "it is scrolled away";
-  window.session().clear_selection();
+  ASSERT_TRUE(session.tracks.hover());
+  EXPECT_EQ(session.tracks.hover()->rank_index, 2);
+  const view::Row* rank = session.tracks.layout().of_rank(1);
+  ASSERT_FALSE(session.tracks.is_in_view(*rank)) << "it is scrolled away";
+  window.session().selecting.clear();
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, {100, view::kRowHeight + 8});
   EXPECT_EQ(selection().ranks, std::vector<int>{2});
 }
@@ -91,31 +93,31 @@ TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
   const view::Session& session = window.session();
   const auto shown = [&] {
     std::vector<int> ranks;
-    for (const view::Row& row : session.tracks().layout().rows) {
+    for (const view::Row& row : session.tracks.layout().rows) {
       if (row.kind == view::RowKind::kRank)
         ranks.push_back(session.model().ranks[static_cast<size_t>(row.rank_index)].rank);
     }
     return ranks;
   };
   const auto middle = [&](int rank_index) {
-    const view::Row* row = session.tracks().layout().of_rank(rank_index);
-    return QPoint(100, session.tracks().y_of(*row) + row->height / 2);
+    const view::Row* row = session.tracks.layout().of_rank(rank_index);
+    return QPoint(100, session.tracks.y_of(*row) + row->height / 2);
   };
   ASSERT_EQ(shown(), (std::vector<int>{0, 1, 2}));
   const QPoint end = middle(2);  // of another host: rank 0 comes to stand last on its own
   QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
   QTest::mouseMove(&tracks(), end);
-  ASSERT_TRUE(session.tracks().rank_drop());
-  EXPECT_EQ(session.tracks().rank_drop()->by, 1);
+  ASSERT_TRUE(session.tracks.rank_drop());
+  EXPECT_EQ(session.tracks.rank_drop()->by, 1);
   EXPECT_EQ(shown(), (std::vector<int>{0, 1, 2})) << "it is moved when it is let go";
   QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, end);
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
-  EXPECT_FALSE(session.tracks().rank_drop());
+  EXPECT_FALSE(session.tracks.rank_drop());
 
   // Esc lets go of it where it was.
   QTest::mousePress(&tracks(), Qt::LeftButton, {}, middle(0));
   QTest::mouseMove(&tracks(), middle(1));
-  ASSERT_TRUE(session.tracks().rank_drop());
+  ASSERT_TRUE(session.tracks.rank_drop());
   key(Qt::Key_Escape);
   QTest::mouseRelease(&tracks(), Qt::LeftButton, {}, middle(1));
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
@@ -124,9 +126,9 @@ TEST_F(InteractionTest, ADragMovesARankAmongThoseOfItsHost) {
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, middle(1));
   EXPECT_EQ(selection().ranks, std::vector<int>{1});
   EXPECT_EQ(shown(), (std::vector<int>{1, 0, 2}));
-  const size_t rows = session.tracks().layout().rows.size();
+  const size_t rows = session.tracks.layout().rows.size();
   QTest::mouseClick(&tracks(), Qt::LeftButton, {}, QPoint(28, middle(0).y()));
-  EXPECT_NE(session.tracks().layout().rows.size(), rows);
+  EXPECT_NE(session.tracks.layout().rows.size(), rows);
 }
 
 TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
@@ -136,10 +138,10 @@ TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
     field->setFocus();
     field->setText(QStringLiteral("note by hand"));
     QTest::keyClick(field, Qt::Key_Return);
-    return window.session().notes().back().at;
+    return window.session().notes.all().back().at;
   };
   ASSERT_TRUE(window.select("range:10ms..30ms", false).ok());
-  const Interval selected = window.session().selected_range();
+  const Interval selected = window.session().selecting.range();
   key(Qt::Key_M);
   EXPECT_EQ(field->text(), QStringLiteral("note "));
   QTest::keyClicks(field, "half of it");
@@ -151,54 +153,56 @@ TEST_F(InteractionTest, ANoteThatIsLeftForgetsItsMoment) {
   tracks().setFocus();
   window.canvas().setFocus();  // left without Esc
   EXPECT_EQ(write_note(), selected);
-  ASSERT_EQ(window.session().notes().size(), 2U);
+  ASSERT_EQ(window.session().notes.all().size(), 2U);
 
   key(Qt::Key_M);
   QTest::keyClicks(field, "here");
   QTest::keyClick(field, Qt::Key_Return);
-  EXPECT_EQ(window.session().notes().size(), 3U);
+  EXPECT_EQ(window.session().notes.all().size(), 3U);
   const auto is_moment = [](const view::Note& note) { return note.at.empty(); };
-  EXPECT_EQ(std::ranges::count_if(window.session().notes(), is_moment), 1);
+  EXPECT_EQ(std::ranges::count_if(window.session().notes.all(), is_moment), 1);
 }
 
 // As trackpads send them: pixels with phases; `angle` besides, in eighths of a degree.
 TEST_F(InteractionTest, TwoFingersScrollAndPanAsFarAsTheyMove) {
   show(1280, 400);
-  window.session().tracks().scroll_by(-1000);
+  window.session().tracks.scroll_by(-1000);
   stroke(window.canvas(), {0, -7}, {0, -14});
-  EXPECT_EQ(window.session().tracks().scroll(), 7);
+  EXPECT_EQ(window.session().tracks.scroll(), 7);
   stroke(tracks(), {0, 3}, {0, 6});
-  EXPECT_EQ(window.session().tracks().scroll(), 4);
+  EXPECT_EQ(window.session().tracks.scroll(), 4);
   key(Qt::Key_W);
-  const Interval before = window.session().range();
-  const TraceNs under = window.session().scale().time_of(400);
+  const Interval before = window.session().viewport.range();
+  const TraceNs under = window.session().viewport.scale().time_of(400);
   stroke(window.canvas(), {-25, 2}, {-50, 4});
-  EXPECT_NEAR(window.session().scale().pixel_of(under), 375, 1);
-  EXPECT_EQ(window.session().range().length(), before.length());
-  EXPECT_EQ(window.session().tracks().scroll(), 4) << "one direction at a time";
+  EXPECT_NEAR(window.session().viewport.scale().pixel_of(under), 375, 1);
+  EXPECT_EQ(window.session().viewport.range().length(), before.length());
+  EXPECT_EQ(window.session().tracks.scroll(), 4) << "one direction at a time";
 }
 
 // Without phases the pixels are the driver's, and a notch is divided.
 TEST_F(InteractionTest, PartsOfANotchAddUp) {
   show(1280, 400);
-  window.session().tracks().scroll_by(-1000);
+  window.session().tracks.scroll_by(-1000);
   for (int i = 0; i < 60; ++i) stroke(window.canvas(), {0, -900}, {0, -1}, Qt::NoScrollPhase);
-  EXPECT_NEAR(window.session().tracks().scroll(), view::kRowHeight, 1) << "half a notch";
-  const DurationNs whole = window.session().range().length();
+  EXPECT_NEAR(window.session().tracks.scroll(), view::kRowHeight, 1) << "half a notch";
+  const DurationNs whole = window.session().viewport.range().length();
   for (int i = 0; i < 12; ++i)
     stroke(window.canvas(), {}, {0, 10}, Qt::NoScrollPhase, Qt::ControlModifier);
-  EXPECT_NEAR(static_cast<double>(window.session().range().length().ns),
+  EXPECT_NEAR(static_cast<double>(window.session().viewport.range().length().ns),
               0.8 * static_cast<double>(whole.ns), 0.001 * static_cast<double>(whole.ns))
       << "as one notch zooms";
 }
 
 TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
-  const auto length = [&] { return static_cast<double>(window.session().range().length().ns); };
+  const auto length = [&] {
+    return static_cast<double>(window.session().viewport.range().length().ns);
+  };
   const double before = length();
-  const TraceNs under = window.session().scale().time_of(300);
+  const TraceNs under = window.session().viewport.scale().time_of(300);
   pinch(window.canvas(), {300, 150}, 0.25);
   EXPECT_NEAR(length(), before / 1.25, before * 0.001);
-  EXPECT_NEAR(window.session().scale().pixel_of(under), 300, 1);
+  EXPECT_NEAR(window.session().viewport.scale().pixel_of(under), 300, 1);
   pinch(window.canvas(), {300, 150}, -0.2);
   EXPECT_NEAR(length(), before, before * 0.001);
   for (int i = 0; i < 1000; ++i) pinch(window.canvas(), {300, 150}, 0.0005);
@@ -206,7 +210,7 @@ TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
 
   auto* bar = window.findChild<Overview*>();
   ASSERT_NE(bar, nullptr);
-  window.session().show_all();
+  window.session().viewport.show_all();
   const double whole = length();
   pinch(*bar, {200, 20}, 0.5);
   EXPECT_NEAR(length(), whole / 1.5, whole * 0.001);
@@ -225,12 +229,12 @@ TEST_F(InteractionTest, AHungRunHasABannerThatLeadsToIt) {
                                      .function = model.collectives.back().function,
                                      .sequence = model.collectives.back().sequence};
   window.show_model(std::make_shared<const view::Model>(std::move(model)));
-  window.session().clear_selection();
+  window.session().selecting.clear();
   key(Qt::Key_5, Qt::ControlModifier);
   EXPECT_TRUE(banner->isVisible());
   QTest::mouseClick(banner->viewport(), Qt::LeftButton, {}, QPoint(200, 20));
   EXPECT_EQ(selection().collective, window.session().model().collectives.size() - 1);
-  EXPECT_EQ(window.session().page(), view::Page::kTimeline);
+  EXPECT_EQ(window.session().viewport.page(), view::Page::kTimeline);
 }
 
 // A role without a brush would hide what is hatched with it.
@@ -331,8 +335,8 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
     QApplication::sendEvent(&on, &event);
     return on.window()->findChild<QMenu*>();
   };
-  const view::Row& rank = *window.session().tracks().layout().of_rank(1);
-  QMenu* menu = menu_at(tracks(), {80, window.session().tracks().y_of(rank) + 8});
+  const view::Row& rank = *window.session().tracks.layout().of_rank(1);
+  QMenu* menu = menu_at(tracks(), {80, window.session().tracks.y_of(rank) + 8});
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(selection().ranks, std::vector<int>{1});
   QAction* pin = nullptr;
@@ -341,7 +345,7 @@ TEST_F(InteractionTest, ARightClickSelectsAndOffersTheCommandsAboutIt) {
   }
   ASSERT_NE(pin, nullptr);
   pin->trigger();
-  EXPECT_EQ(window.session().tracks().arrangement().pinned, std::vector<std::string>{"rank:1"});
+  EXPECT_EQ(window.session().tracks.arrangement().pinned, std::vector<std::string>{"rank:1"});
   menu->close();
 }
 
@@ -350,11 +354,12 @@ TEST_F(InteractionTest, TheMenuSaysWhyAStepIsLong) {
   window.show_model(view::test::path_model());
   QCoreApplication::processEvents();
   view::Session& session = window.session();
-  session.select_step(5);
-  session.show_all();
+  session.selecting.select_step(5);
+  session.viewport.show_all();
   window.refresh();
   const Interval step = session.model().steps[view::test::kLongStep].window;
-  const QPoint at(session.scale().pixel_of(step.begin + DurationNs{step.length().ns / 2}), 30);
+  const QPoint at(session.viewport.scale().pixel_of(step.begin + DurationNs{step.length().ns / 2}),
+                  30);
   QContextMenuEvent event(QContextMenuEvent::Mouse, at, window.canvas().mapToGlobal(at));
   QApplication::sendEvent(&window.canvas(), &event);
   QMenu* menu = window.findChild<QMenu*>();
@@ -365,8 +370,8 @@ TEST_F(InteractionTest, TheMenuSaysWhyAStepIsLong) {
   }
   ASSERT_NE(why, nullptr);
   why->trigger();
-  EXPECT_EQ(session.selection().step, view::test::kLongStep);
-  EXPECT_EQ(session.dock(), view::Dock::kPath);
+  EXPECT_EQ(session.selecting.selection().step, view::test::kLongStep);
+  EXPECT_EQ(session.dock, view::Dock::kPath);
   EXPECT_TRUE(window.docks().is_seen(view::Dock::kPath));
   menu->close();
 }
@@ -380,43 +385,44 @@ TEST_F(InteractionTest, TheMouseNamesWhatCarriedThePath) {
   const view::Session& session = window.session();
   const view::RunPath& path = *session.model().path;
   const view::PathJump& jump = path.jumps_of(path.steps[*path.index_of_step(8)])[0];
-  const view::Row& from = *session.tracks().layout().of_rank(std::min(jump.from, jump.to));
-  const QPoint at(session.scale().pixel_of(jump.at),
-                  view::kHeaderHeight + session.tracks().y_of(from) + from.height);
+  const view::Row& from = *session.tracks.layout().of_rank(std::min(jump.from, jump.to));
+  const QPoint at(session.viewport.scale().pixel_of(jump.at),
+                  view::kHeaderHeight + session.tracks.y_of(from) + from.height);
   QTest::mouseMove(&window.canvas(), at);
-  ASSERT_TRUE(session.tracks().hover());
-  EXPECT_GE(session.tracks().hover()->jump, 0);
+  ASSERT_TRUE(session.tracks.hover());
+  EXPECT_GE(session.tracks.hover()->jump, 0);
 }
 
 TEST_F(InteractionTest, SlidersOfWhatIfFollowTheMouse) {
   show(1600, 1000);
   window.show_model(view::test::path_model());
   ASSERT_TRUE(window.press(QStringLiteral("Ctrl+8")));
-  EXPECT_EQ(window.session().page(), view::Page::kWhatIf);
+  EXPECT_EQ(window.session().viewport.page(), view::Page::kWhatIf);
   QCoreApplication::processEvents();
   ScrollPane& pane = window.page_pane(view::Page::kWhatIf);
   const QSize size = pane.viewport()->size();
   const view::Panel drawn =
-      view::draw_what_if_page(window.session(), size.width(), size.height(), 0, look.measure());
+      view::draw_what_if_page(window.session().model(), window.session().what_if, size.width(),
+                              size.height(), 0, look.measure());
   ASSERT_FALSE(drawn.sliders.empty());
   const view::Box area = drawn.sliders.front().area;
   const QPoint left(area.x + 1, area.y + area.h / 2);
   QTest::mousePress(pane.viewport(), Qt::LeftButton, {}, left);
-  EXPECT_TRUE(window.session().changes().empty()) << "as recorded";
+  EXPECT_TRUE(window.session().what_if.changes().empty()) << "as recorded";
   QTest::mouseMove(pane.viewport(), left + QPoint(area.w / 2, 40));
-  ASSERT_EQ(window.session().changes().size(), 1U) << "it is held, wherever the mouse is";
-  const std::string half = window.session().changes().front();
+  ASSERT_EQ(window.session().what_if.changes().size(), 1U) << "it is held, wherever the mouse is";
+  const std::string half = window.session().what_if.changes().front();
   QTest::mouseMove(pane.viewport(), left + QPoint(area.w, 0));
-  ASSERT_EQ(window.session().changes().size(), 1U);
-  EXPECT_NE(window.session().changes().front(), half);
+  ASSERT_EQ(window.session().what_if.changes().size(), 1U);
+  EXPECT_NE(window.session().what_if.changes().front(), half);
   QTest::mouseRelease(pane.viewport(), Qt::LeftButton, {}, left + QPoint(area.w, 0));
   QTest::mouseMove(pane.viewport(), left);
-  EXPECT_EQ(window.session().changes().size(), 1U) << "it was let go";
-  ASSERT_NE(window.session().answer(), nullptr);
+  EXPECT_EQ(window.session().what_if.changes().size(), 1U) << "it was let go";
+  ASSERT_NE(window.session().what_if.answer(), nullptr);
 }
 
 TEST_F(InteractionTest, ARangeStaysUnderARightClickInIt) {
-  window.session().select_range(window.session().range());
+  window.session().selecting.select_range(window.session().viewport.range());
   const QPoint at(300, view::kHeaderHeight + 60);
   QContextMenuEvent event(QContextMenuEvent::Mouse, at, window.canvas().mapToGlobal(at));
   QApplication::sendEvent(&window.canvas(), &event);
@@ -480,11 +486,11 @@ TEST_F(InteractionTest, TheMousesSideButtonsGoBackAndForward) {
   };
   side(*window.page_pane(view::Page::kMemory).viewport(), Qt::BackButton);
   EXPECT_TRUE(filter->text().isEmpty());
-  EXPECT_EQ(window.session().page(), view::Page::kMemory);
+  EXPECT_EQ(window.session().viewport.page(), view::Page::kMemory);
   side(*window.page_pane(view::Page::kMemory).viewport(), Qt::BackButton);
-  EXPECT_EQ(window.session().page(), view::Page::kTimeline);
+  EXPECT_EQ(window.session().viewport.page(), view::Page::kTimeline);
   side(window.canvas(), Qt::ForwardButton);
-  EXPECT_EQ(window.session().page(), view::Page::kMemory);
+  EXPECT_EQ(window.session().viewport.page(), view::Page::kMemory);
   side(window.heatmap(), Qt::ForwardButton);
   EXPECT_EQ(filter->text(), QStringLiteral("rank 1"));
 }
@@ -528,9 +534,9 @@ TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
   MainWindow tomorrow(look);
   tomorrow.show_model(view::test::shared_small_model());
   tomorrow.recall_layout();
-  tomorrow.session().show({TraceNs{0}, TraceNs{1000}});
+  tomorrow.session().viewport.show({TraceNs{0}, TraceNs{1000}});
   EXPECT_TRUE(tomorrow.press(QStringLiteral("Ctrl+Alt+Q")));
-  EXPECT_EQ(tomorrow.session().range(), tomorrow.session().whole());
+  EXPECT_EQ(tomorrow.session().viewport.range(), tomorrow.session().viewport.whole());
   EXPECT_TRUE(tomorrow.press(QStringLiteral("Ctrl+Alt+H")));
 
   auto* reset = whole->window()->findChild<QToolButton*>();

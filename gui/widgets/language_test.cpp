@@ -16,6 +16,7 @@
 
 #include "analyzer/render/sections.h"
 #include "gui/view/accessible.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/pages/compare_page.h"
 #include "gui/widgets/main_window.h"
@@ -259,7 +260,7 @@ class Reader {
       picture();
     }
     for (size_t d = 0; d < view::kDocks.size(); ++d) {
-      window_.session().show_dock(static_cast<view::Dock>(d));
+      window_.session().dock = static_cast<view::Dock>(d);
       picture();
     }
     window_.show_page(view::Page::kTimeline);
@@ -278,11 +279,13 @@ class Reader {
         read(svg.readElementText());
     }
     const std::vector<view::Row>& rows = window_.session().is_open()
-                                             ? window_.session().tracks().layout().rows
+                                             ? window_.session().tracks.layout().rows
                                              : std::vector<view::Row>();
     for (size_t i = 0; i < rows.size(); ++i) {
-      read(to_qstring(view::accessible_row(window_.session(), i, 100).name));
-      read(to_qstring(view::accessible_value(window_.session(), i)));
+      read(to_qstring(view::accessible_row(view::rows_area(window_.session()),
+                                           window_.session().selecting.selection(), i, 100)
+                          .name));
+      read(to_qstring(view::accessible_value(view::rows_area(window_.session()), i)));
     }
   }
 
@@ -365,22 +368,22 @@ void walk(MainWindow& window, Reader& reader) {
   reader.picture();  // no run is open
   window.show_model(std::make_shared<const view::Model>(foreign_model()));
   reader.names();
-  session.add_note({TraceNs{1000}, TraceNs{2000}}, "1");
-  session.tracks().pin({"rank:1", "rank:*/thread:*"});
-  session.tracks().hide({"rank:0"});
+  session.notes.add({TraceNs{1000}, TraceNs{2000}}, "1");
+  session.tracks.pin({"rank:1", "rank:*/thread:*"});
+  session.tracks.hide({"rank:0"});
   for (const char* selector : {"step:1", "name:*", "collective:0/all_reduce/0",
                                "collective:0/all_reduce/1", "range:10ms..20ms"}) {
     ASSERT_TRUE(window.select(selector, false).ok()) << selector;
     window.press("Alt+3");  // the details of it
     for (const view::Dock dock : {view::Dock::kTable, view::Dock::kHistogram}) {
-      session.show_dock(dock);
+      session.dock = dock;
       reader.picture();
     }
   }
   reader.pages_and_docks();
-  session.pages().show_metric(view::Metric::kStepTime);
+  session.steps.show_metric(view::Metric::kStepTime);
   for (size_t m = 0; m < view::kPairMeasures.size(); ++m) {
-    session.pages().show_pairs({static_cast<view::PairMeasure>(m), ""});
+    session.pairs.show({static_cast<view::PairMeasure>(m), ""});
     window.show_page(view::Page::kMatrix);
     reader.picture();
   }
@@ -388,35 +391,34 @@ void walk(MainWindow& window, Reader& reader) {
   for (const auto& [slice, piece] :
        {std::pair(std::optional(view::SlicePlace{1, 0, 0, 2}), std::optional<uint32_t>()),
         std::pair(std::optional<view::SlicePlace>(), std::optional<uint32_t>(2))}) {
-    session.tracks().set_hover(
+    session.tracks.set_hover(
         view::Hover{.at = {50, 50}, .slice = slice, .piece = piece, .rank_index = 1, .folded = 3});
     reader.picture();
   }
-  session.tracks().toggle(*session.tracks().layout().of_rank(1));
+  session.tracks.toggle(*session.tracks.layout().of_rank(1));
   for (const int memory : {0, 1, 2}) {
-    session.tracks().set_hover(view::Hover{.at = {50, 50}, .rank_index = 1, .memory = memory});
+    session.tracks.set_hover(view::Hover{.at = {50, 50}, .rank_index = 1, .memory = memory});
     reader.picture();
   }
-  session.tracks().set_hover({});
-  session.show_dock(view::Dock::kFlame);
+  session.tracks.set_hover({});
+  session.dock = view::Dock::kFlame;
   for (const char* name : {"name:*", ""}) {
-    session.clear_selection();
+    session.selecting.clear();
     if (*name != 0) {
       EXPECT_TRUE(window.select(name, false).ok());
     }
     for (size_t o = 0; o < view::kFlameOrders.size(); ++o) {
-      session.show_flame_order(static_cast<view::FlameOrder>(o));
+      session.events.show_flame_order(static_cast<view::FlameOrder>(o));
       reader.picture();
     }
   }
   window.search("0", 1);
   reader.picture();
   const auto same = session.shared_model();
-  session.pages().show_comparison(
-      view::compare_models(*same, view::events_of(*same), foreign_model()));
+  session.compared = view::compare_models(*same, view::events_of(*same), foreign_model());
   window.show_page(view::Page::kCompare);
   reader.picture();
-  session.select_name(session.pages().comparison()->comparison.names.front().name);
+  session.selecting.select_name(session.compared->comparison.names.front().name);
   reader.picture();
   for (const char* wrong : {"q", "rank:9", "step:99", "finding:7", "row:0/1/1", "name:x",
                             "collective:0/1/1", "rank:0/stream:1", "steps:90..91"}) {

@@ -17,10 +17,10 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "gui/view/draw_session.h"
 #include "gui/view/drawing/texts.h"
 #include "gui/view/model/names.h"
 #include "gui/view/model/result_track.h"
-#include "gui/view/pages/draw_page.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/timeline/hang_banner.h"
 #include "gui/view/timeline/overview.h"
@@ -109,12 +109,12 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&worker_, &Worker::described, docks_, &Docks::describe);
   connect(&worker_, &Worker::related, this,
           [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
-            session_.show_flow(place, rows);
+            session_.take_flow(place, rows);
             refresh();
           });
   connect(&worker_, &Worker::compared, this,
           [this](const std::shared_ptr<const view::ComparedRuns>& runs) {
-            session_.pages().show_comparison(runs);
+            session_.compared = runs;
             stage_.clear();
             refresh();
           });
@@ -125,9 +125,9 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   });
   connect(docks_, &Docks::drawn, this, &MainWindow::count_next);
   connect(&worker_, &Worker::counted, this, [this](const auto& take) {
-    take(session_.counted());
+    take(session_.counted);
     docks_->refresh();
-    if (session_.is_open() && session_.page() == view::Page::kWhatIf)
+    if (session_.is_open() && session_.viewport.page() == view::Page::kWhatIf)
       page_pane(view::Page::kWhatIf).refresh();
     canvas_->update_overlay();
     count_next();
@@ -158,7 +158,8 @@ void MainWindow::build() {
     std::string pending = message_text_.toStdString();
     if (!asking_.stage().isEmpty()) pending = asking_.stage().toStdString() + "…";
     if (!stage_.isEmpty()) pending = stage_.toStdString() + "…";
-    return view::draw_status_bar(session_, pending, width, height, look_.measure());
+    return view::draw_status_bar(session_.shared_model().get(), session_.viewport.range(),
+                                 session_.tracks.layout(), pending, width, height, look_.measure());
   });
   status_->setFixedHeight(kStatusHeight);
   rows->addWidget(status_);
@@ -168,7 +169,7 @@ void MainWindow::build() {
 QWidget* MainWindow::build_top() {
   top_ = new Pane(look_, [this](int width, int height) {
     const int room = session_.is_open() ? page_tabs_->x() : width;
-    return view::draw_top_bar(session_, width, height, room, look_.measure());
+    return view::draw_top_bar(session_.shared_model().get(), width, height, room, look_.measure());
   });
   top_->setFixedHeight(kTopHeight);
   auto* layout = new QHBoxLayout(top_);
@@ -190,7 +191,8 @@ QWidget* MainWindow::build_top() {
 
 QWidget* MainWindow::build_hang() {
   hang_ = new ScrollPane(look_, [this](int width, int, int) {
-    return view::draw_hang_banner(session_, width, look_.measure());
+    if (!session_.is_open()) return view::Panel();
+    return view::draw_hang_banner(session_.model(), session_.selecting, width, look_.measure());
   });
   hang_->setFixedHeight(view::kHangBannerHeight);
   hang_->setObjectName(QStringLiteral("hang"));
@@ -220,7 +222,7 @@ QWidget* MainWindow::build_left() {
   filter_->setAccessibleName(tr("Filter tracks"));
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     if (!session_.is_open()) return;
-    session_.set_filter(text.trimmed().toStdString());
+    session_.viewport.set_filter(text.trimmed().toStdString());
     refresh();
   });
   rows->addWidget(head);
@@ -285,6 +287,7 @@ void MainWindow::build_pages() {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
+          if (!session_.is_open() || page != session_.viewport.page()) return view::Panel();
           return view::draw_page(session_, page, {width, height}, top, look_.measure());
         },
         ScrollPane::Drawn::kInView);
@@ -296,10 +299,10 @@ void MainWindow::build_pages() {
 }
 
 void MainWindow::follow(const view::Link& link, bool twice) {
-  link.follow(session_);
-  if (const std::string copied = session_.take_copied(); !copied.empty()) {
-    QApplication::clipboard()->setText(to_qstring(copied));
-    set_message(tr("copied: %1").arg(to_qstring(copied)));
+  link.follow();
+  if (const QString text = to_qstring(link.copies); !text.isEmpty()) {
+    QApplication::clipboard()->setText(text);
+    set_message(tr("copied: %1").arg(text));
   }
   refresh();
   if (twice && link.shows) show_page(view::Page::kTimeline);
@@ -322,11 +325,10 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
   error_.reset();
   stage_.clear();
   asking_.forget();
-  session_ = view::Session();
-  session_.counted().defer();
+  session_.counted.defer();
   events_.forget();
   all_of_run_->setCurrentWidget(columns_);
-  session_.set_viewport(canvas_->width(), canvas_->height() - view::kHeaderHeight);
+  session_.viewport.resize(canvas_->width(), canvas_->height() - view::kHeaderHeight);
   session_.open(std::move(model));
   watch_.watch(session_.model().run);
   views_.recall(paths_);
@@ -337,14 +339,14 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
 }
 
 Status MainWindow::select(const std::string& selector, bool keep) {
-  const Status selected = session_.select(selector, keep);
+  const Status selected = session_.selecting.select(selector, keep);
   if (selected.ok()) refresh();
   return selected;
 }
 
 void MainWindow::show_page(view::Page page) {
-  if (!session_.is_open() || page == session_.page()) return;
-  session_.show_page(page);
+  if (!session_.is_open() || page == session_.viewport.page()) return;
+  session_.viewport.show_page(page);
   refresh();
   if (page == view::Page::kTimeline) canvas_->setFocus();
 }
@@ -355,7 +357,7 @@ void MainWindow::place_page() {
   hang_->setVisible(session_.is_open() && session_.model().report.hang);
   hang_->refresh();
   if (!session_.is_open()) return;
-  const auto page = static_cast<int>(session_.page());
+  const auto page = static_cast<int>(session_.viewport.page());
   const QSignalBlocker quiet(page_tabs_);
   page_tabs_->setCurrentIndex(page);
   pages_->setCurrentIndex(page);
@@ -364,12 +366,13 @@ void MainWindow::place_page() {
 
 void MainWindow::place_tracks() {
   // It may come from a kept view, or from the history.
-  const QString filter = to_qstring(session_.tracks().arrangement().filter);
+  const QString filter = to_qstring(session_.tracks.arrangement().filter);
   if (filter_->text().trimmed() != filter) {
     const QSignalBlocker quiet(filter_);
     filter_->setText(filter);
   }
-  columns_->widget(0)->setVisible(session_.page() == view::Page::kTimeline && !tracks_closed_);
+  columns_->widget(0)->setVisible(session_.viewport.page() == view::Page::kTimeline &&
+                                  !tracks_closed_);
 }
 
 void MainWindow::refresh() {
@@ -385,7 +388,8 @@ void MainWindow::refresh() {
   }
   docks_->refresh();
   // Of the pages only the one that is shown: a frame of the timeline pays for no other.
-  if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) page->refresh();
+  if (ScrollPane* page = page_panes_[static_cast<size_t>(session_.viewport.page())])
+    page->refresh();
   count_next();
   events_.next();
 }
@@ -393,13 +397,13 @@ void MainWindow::refresh() {
 // What docks and timeline need to know, and no frame has time for.
 void MainWindow::count_next() {
   if (!session_.is_open()) return;
-  if (session_.page() == view::Page::kTimeline) (void)session_.named_marks();
-  if (std::optional<view::CountedFigures::Count> job = session_.counted().next_count())
+  if (session_.viewport.page() == view::Page::kTimeline) (void)session_.events.marks();
+  if (std::optional<view::CountedFigures::Count> job = session_.counted.next_count())
     worker_.count(*std::move(job));
 }
 
 void MainWindow::describe_selection() {
-  const std::optional<view::SlicePlace>& place = session_.selection().slice;
+  const std::optional<view::SlicePlace>& place = session_.selecting.selection().slice;
   if (place == described_) return;
   described_ = place;
   docks_->describe({});
@@ -417,21 +421,22 @@ void MainWindow::describe_selection() {
     const std::string& table = view::thread_of(model, *place).table;
     const int64_t row = view::lane_of(model, *place).row[place->slice];
     worker_.describe(trace, rank.clock, table, row);
-    const std::vector<view::SlicePlace> flow = session_.flow();
+    const std::vector<view::SlicePlace> flow = session_.flow.places();
     if (flow.empty()) worker_.relate(trace, *place, table, row);
   }
   docks_->offer(view::Dock::kDetails);
 }
 
-view::DrawList MainWindow::draw_list() const {
+view::DrawList MainWindow::draw_list() {
   view::DrawList list;
   if (!session_.is_open()) return list;
-  if (session_.page() == view::Page::kHeatmap) {
-    return view::draw_heatmap(session_, heatmap_->width(), heatmap_->height(), look_.measure())
+  if (session_.viewport.page() == view::Page::kHeatmap) {
+    return view::draw_heatmap(session_.model(), session_.steps, session_.selecting.selection(),
+                              heatmap_->width(), heatmap_->height(), look_.measure())
         .list;
   }
-  if (const ScrollPane* page = page_panes_[static_cast<size_t>(session_.page())]) {
-    return view::draw_page(session_, session_.page(),
+  if (const ScrollPane* page = page_panes_[static_cast<size_t>(session_.viewport.page())]) {
+    return view::draw_page(session_, session_.viewport.page(),
                            {page->viewport()->width(), page->viewport()->height()},
                            page->verticalScrollBar()->value(), look_.measure())
         .list;
@@ -477,7 +482,7 @@ void MainWindow::build_go_to() {
           when_open([this](const QString& text) { run_sql(text.toStdString()); }));
   connect(go_to_, &GoToField::note_written, this,
           when_open([this](std::optional<Interval> at, const QString& text) {
-            session_.add_note(at.value_or(session_.selected_range()), text.toStdString());
+            session_.notes.add(at.value_or(session_.selecting.range()), text.toStdString());
             canvas_->setFocus();
             refresh();
           }));
@@ -499,8 +504,8 @@ bool MainWindow::search(const std::string& text, int by) {
   if (text.empty()) return false;
   const std::string pattern = text.find('*') == std::string::npos ? "*" + text + "*" : text;
   const bool known = view::any_name_matches(session_.model(), pattern);
-  const bool found = known && session_.next_named(pattern, by);
-  if (found) session_.select_name(pattern);
+  const bool found = known && session_.walk.next_named(pattern, by);
+  if (found) session_.selecting.select_name(pattern);
   refresh();
   const QString missing = to_qstring(view::without_events(session_.model()));
   if (!known) {
@@ -535,8 +540,8 @@ void MainWindow::connect_sql() {
 
 void MainWindow::run_sql(const std::string& statement) {
   if (!session_.is_open()) return;
-  session_.sql().write(statement);
-  session_.show_dock(view::Dock::kSql);
+  session_.sql.write(statement);
+  session_.dock = view::Dock::kSql;
   ask_traces();
 }
 
@@ -549,7 +554,7 @@ void MainWindow::ask_traces() {
 // The dock SQL with its field; keys never go to a field that is no longer there.
 void MainWindow::show_dock(view::Dock dock) {
   const bool leaves_field = docks_->sql().field().hasFocus();
-  session_.show_dock(dock);
+  session_.dock = dock;
   docks_->bring(dock);
   docks_->refresh();
   if (dock == view::Dock::kSql) {
@@ -560,14 +565,14 @@ void MainWindow::show_dock(view::Dock dock) {
 }
 
 void MainWindow::toggle_result_track() {
-  if (session_.has_result_track()) {
-    session_.remove_result_track();
+  if (session_.sql_results.has_track()) {
+    session_.sql_results.remove_track();
     return;
   }
-  const Status made = session_.make_result_track();
+  const Status made = session_.sql_results.make_track();
   if (!made.ok()) {
     set_message(to_qstring(made.error().what + ": " + made.error().hint));
-  } else if (session_.page() != view::Page::kTimeline) {
+  } else if (session_.viewport.page() != view::Page::kTimeline) {
     show_page(view::Page::kTimeline);
   }
 }
@@ -605,7 +610,7 @@ void MainWindow::open_model(std::shared_ptr<const view::Model> model) {
 // somebody has looked elsewhere meanwhile.
 void MainWindow::settle() {
   if (views_.is_as_recalled()) {
-    session_.open(session_.shared_model());
+    session_.open_again();
     views_.recall(paths_);
   }
   refresh();
@@ -733,9 +738,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 // In the order in which they are read: tracks, page, the docks that are seen.
 void MainWindow::focus_pane(int by) {
-  const auto page = static_cast<size_t>(session_.page());
+  const auto page = static_cast<size_t>(session_.viewport.page());
   QWidget* of_page = canvas_;
-  if (session_.page() == view::Page::kHeatmap) of_page = heatmap_;
+  if (session_.viewport.page() == view::Page::kHeatmap) of_page = heatmap_;
   if (page_panes_[page] != nullptr) of_page = page_panes_[page];
   std::vector<QWidget*> panes = {filter_, of_page};
   for (size_t d = 0; d < view::kDocks.size(); ++d) {
@@ -765,16 +770,16 @@ void MainWindow::show_menu_at(QPoint global) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->setFont(look_.font(view::Font::kBody));
-  if (session_.selection().slice) {
-    const std::string name = name_of(session_.model(), *session_.selection().slice);
+  if (session_.selecting.selection().slice) {
+    const std::string name = name_of(session_.model(), *session_.selecting.selection().slice);
     menu->addAction(tr("All events of this name"), this, [this, name] {
-      session_.select_name(name);
-      session_.show_dock(view::Dock::kHistogram);
+      session_.selecting.select_name(name);
+      session_.dock = view::Dock::kHistogram;
       refresh();
     });
     menu->addSeparator();
   }
-  if (session_.model().path && session_.page() == view::Page::kTimeline) {
+  if (session_.model().path && session_.viewport.page() == view::Page::kTimeline) {
     const std::optional<int64_t> step = canvas_->take_menu_step();
     menu->addAction(step ? tr("Why is step %1 long?").arg(*step) : tr("Why is this step long?"),
                     this, [this, step] { explain_step(step); });
@@ -795,9 +800,9 @@ QString MainWindow::manual_section() const {
   if (const auto dock = docks_->dock_with(QApplication::focusWidget()))
     return *dock == view::Dock::kSql ? QStringLiteral("SQL")
                                      : QStringLiteral("The docks");  // untranslated: a heading
-  if (session_.page() == view::Page::kTimeline)
+  if (session_.viewport.page() == view::Page::kTimeline)
     return QStringLiteral("What is where");  // untranslated: a heading
-  return to_qstring(view::info_of(session_.page()).title);
+  return to_qstring(view::info_of(session_.viewport.page()).title);
 }
 
 }  // namespace dprof::widgets

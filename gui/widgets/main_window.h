@@ -64,7 +64,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
   [[nodiscard]] int pending() const { return worker_.pending() + asking_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
-  [[nodiscard]] view::DrawList draw_list() const;
+  [[nodiscard]] view::DrawList draw_list();
   [[nodiscard]] std::string state() const;
   // Size and place as they were when such a window was last closed, and remembers them from now on.
   void recall_layout();

@@ -57,9 +57,9 @@ QAction* MainWindow::add_action(const QString& text, const QList<QKeySequence>& 
 
 void MainWindow::zoom(bool in, int anchor) {
   if (in) {
-    session_.zoom(anchor, 2, 3);
+    session_.viewport.zoom(anchor, 2, 3);
   } else {
-    session_.zoom(anchor, 3, 2);
+    session_.viewport.zoom(anchor, 3, 2);
   }
 }
 
@@ -79,112 +79,122 @@ void MainWindow::add_view_actions() {
   const auto page = [this] { return canvas_->height() * 3 / 4; };
   add_action(tr("Zoom in"), {Qt::Key_Plus, Qt::Key_Equal}, [=, this] { zoom(true, middle()); });
   add_action(tr("Zoom out"), {Qt::Key_Minus}, [=, this] { zoom(false, middle()); });
-  add_action(tr("The whole run"), {Qt::Key_0}, [this] { session_.show_all(); });
-  add_action(tr("Earlier"), {Qt::Key_Left}, [this] { session_.pan(-canvas_->width() / kPanPart); });
-  add_action(tr("Later"), {Qt::Key_Right}, [this] { session_.pan(canvas_->width() / kPanPart); });
+  add_action(tr("The whole run"), {Qt::Key_0}, [this] { session_.viewport.show_all(); });
+  add_action(tr("Earlier"), {Qt::Key_Left},
+             [this] { session_.viewport.pan(-canvas_->width() / kPanPart); });
+  add_action(tr("Later"), {Qt::Key_Right},
+             [this] { session_.viewport.pan(canvas_->width() / kPanPart); });
   add_action(tr("Scroll up"), {Qt::Key_Up},
-             [this] { session_.tracks().scroll_by(-view::kRowHeight); });
+             [this] { session_.tracks.scroll_by(-view::kRowHeight); });
   add_action(tr("Scroll down"), {Qt::Key_Down},
-             [this] { session_.tracks().scroll_by(view::kRowHeight); });
-  add_action(tr("Page up"), {Qt::Key_PageUp}, [=, this] { session_.tracks().scroll_by(-page()); });
-  add_action(tr("Page down"), {Qt::Key_PageDown},
-             [=, this] { session_.tracks().scroll_by(page()); });
-  add_action(tr("Start of the run"), {Qt::Key_Home}, [this] { session_.go_to_start(); });
-  add_action(tr("End of the run"), {Qt::Key_End}, [this] { session_.go_to_end(); });
+             [this] { session_.tracks.scroll_by(view::kRowHeight); });
+  add_action(tr("Page up"), {Qt::Key_PageUp}, [=, this] { session_.tracks.scroll_by(-page()); });
+  add_action(tr("Page down"), {Qt::Key_PageDown}, [=, this] { session_.tracks.scroll_by(page()); });
+  add_action(tr("Start of the run"), {Qt::Key_Home}, [this] { session_.viewport.go_to_start(); });
+  add_action(tr("End of the run"), {Qt::Key_End}, [this] { session_.viewport.go_to_end(); });
   about_selection_ << add_action(tr("Bring the selection into view; again: fit it"), {Qt::Key_F},
-                                 [this] { session_.focus(); });
-  about_selection_ << add_action(tr("Selection becomes the range"), {Qt::Key_R},
-                                 [this] { session_.select_range(session_.selected_range()); });
+                                 [this] { session_.selecting.focus(); });
+  about_selection_ << add_action(tr("Selection becomes the range"), {Qt::Key_R}, [this] {
+    session_.selecting.select_range(session_.selecting.range());
+  });
   add_action(tr("Back to the range, page or filter before"),
-             {Qt::Key_Backspace, QKeySequence("Alt+Left")}, [this] { session_.back(); });
+             {Qt::Key_Backspace, QKeySequence("Alt+Left")}, [this] { session_.viewport.back(); });
   add_action(tr("Forward to the range, page or filter after"), {QKeySequence("Alt+Right")},
-             [this] { session_.forward(); });
+             [this] { session_.viewport.forward(); });
 }
 
 // Of a collective to the next rank that arrived, of others along what they led to.
 void MainWindow::next_along(int by) {
-  if (session_.selection().collective) {
-    session_.next_arrival(by);
+  if (session_.selecting.selection().collective) {
+    session_.walk.next_arrival(by);
   } else {
-    session_.next_in_flow(by);
+    session_.walk.next_in_flow(by);
   }
 }
 
 void MainWindow::add_selection_actions() {
   add_action(tr("Next finding"), {Qt::Key_N}, [this] {
-    if (session_.next_finding(1)) docks_->offer(view::Dock::kFindings);
+    if (session_.walk.next_finding(1)) docks_->offer(view::Dock::kFindings);
   });
   add_action(tr("Previous finding"), {QKeySequence("Shift+N")}, [this] {
-    if (session_.next_finding(-1)) docks_->offer(view::Dock::kFindings);
+    if (session_.walk.next_finding(-1)) docks_->offer(view::Dock::kFindings);
   });
-  add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.next_step(1); });
-  add_action(tr("Previous step"), {QKeySequence("Shift+T")}, [this] { session_.next_step(-1); });
+  add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.walk.next_step(1); });
+  add_action(tr("Previous step"), {QKeySequence("Shift+T")},
+             [this] { session_.walk.next_step(-1); });
   add_action(tr("Next rank to arrive at the collective"), {Qt::Key_BracketRight},
              [this] { next_along(1); });
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
              [this] { next_along(-1); });
   add_action(
-      tr("What hangs"), {}, [this] { session_.select_hang(); }, "hang");
+      tr("What hangs"), {}, [this] { session_.selecting.select_hang(); }, "hang");
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
-             [this] { session_.next_slice(1); });
+             [this] { session_.walk.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},
-             [this] { session_.next_slice(-1); });
+             [this] { session_.walk.next_slice(-1); });
 }
 
 void MainWindow::add_path_actions() {
   add_action(tr("Show or hide the critical path"), {Qt::Key_C}, [this] {
     if (!session_.model().path) return set_message(tr("the run has no critical path"));
-    session_.show_path(!session_.is_path_shown());
-    if (session_.is_path_shown()) session_.show_page(view::Page::kTimeline);
+    session_.path.show(!session_.path.is_shown());
+    if (session_.path.is_shown()) session_.viewport.show_page(view::Page::kTimeline);
   });
   add_action(tr("Why is this step long?"), {QKeySequence("Shift+C")},
              [this] { explain_step(std::nullopt); });
   add_action(
       tr("Copy the what-if as a command line"), {},
       [this] {
-        if (session_.changes().empty()) return set_message(tr("nothing is changed yet"));
-        QApplication::clipboard()->setText(to_qstring(session_.command_line()));
-        set_message(tr("copied: %1").arg(to_qstring(session_.command_line())));
+        if (session_.what_if.changes().empty()) return set_message(tr("nothing is changed yet"));
+        QApplication::clipboard()->setText(to_qstring(session_.what_if.command_line()));
+        set_message(tr("copied: %1").arg(to_qstring(session_.what_if.command_line())));
       },
       "copy-what-if");
 }
 
 void MainWindow::add_track_actions() {
-  about_selection_ << add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space},
-                                 [this] { session_.toggle_selected(); });
-  about_selection_ << add_action(tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P},
-                                 [this] { session_.tracks().pin(session_.selected_tracks()); });
+  about_selection_ << add_action(tr("Fold or unfold the selected rank"), {Qt::Key_Space}, [this] {
+    session_.tracks.toggle_first_of(session_.selecting.selection().ranks);
+  });
+  about_selection_ << add_action(
+      tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P}, [this] {
+        session_.tracks.pin(view::tracks_of(session_.model(), session_.selecting.selection()));
+      });
   about_selection_ << add_action(tr("Pin or unpin the like of the selected track on all ranks"),
                                  {QKeySequence("Shift+P")}, [this] {
-                                   if (const std::string pattern = session_.pattern_of_selected();
+                                   if (const std::string pattern = view::track_pattern_of(
+                                           session_.model(), session_.selecting.selection());
                                        !pattern.empty())
-                                     session_.tracks().pin({pattern});
+                                     session_.tracks.pin({pattern});
                                  });
   about_selection_ << add_action(
       tr("Pin or unpin the ranks of the selected collective's communicator"), {},
       [this] {
-        if (const auto tracks = session_.tracks_of_communicator(); !tracks.empty())
-          session_.tracks().pin(tracks);
+        if (const auto tracks =
+                view::tracks_of_communicator(session_.model(), session_.selecting.selection());
+            !tracks.empty())
+          session_.tracks.pin(tracks);
       },
       "pin-communicator");
-  about_selection_ << add_action(tr("Hide the selected tracks"), {Qt::Key_H},
-                                 [this] { session_.tracks().hide(session_.selected_tracks()); });
+  about_selection_ << add_action(tr("Hide the selected tracks"), {Qt::Key_H}, [this] {
+    session_.tracks.hide(view::tracks_of(session_.model(), session_.selecting.selection()));
+  });
   add_action(tr("Show the hidden tracks"), {QKeySequence("Shift+H")},
-             [this] { session_.tracks().show_hidden(); });
+             [this] { session_.tracks.show_hidden(); });
   for (const int by : {-1, 1}) {
     add_action(by < 0 ? tr("Move the selected rank up") : tr("Move the selected rank down"),
                {QKeySequence(by < 0 ? "Ctrl+Shift+Up" : "Ctrl+Shift+Down")}, [this, by] {
-                 for (const int rank : session_.selection().ranks)
-                   session_.tracks().move_rank(rank, by);
+                 for (const int rank : session_.selecting.selection().ranks)
+                   session_.tracks.move_rank(rank, by);
                });
   }
   add_action(tr("Write a note at the mouse"), {Qt::Key_M}, [this] {
-    const TraceNs at = session_.scale().time_of(canvas_->anchor());
+    const TraceNs at = session_.viewport.scale().time_of(canvas_->anchor());
     go_to_->begin_note({at, at});
   });
   about_selection_ << add_action(tr("Write a note on the selected range"),
                                  {QKeySequence("Shift+M")},
-                                 [this] { go_to_->begin_note(session_.selected_range()); });
+                                 [this] { go_to_->begin_note(session_.selecting.range()); });
 }
 
 void MainWindow::add_window_actions() {
@@ -197,7 +207,7 @@ void MainWindow::add_window_actions() {
   for (size_t p = 0; p < view::kPages.size(); ++p) {
     add_action(tr("Page: %1").arg(to_qstring(view::translated(view::kPages[p].title))),
                {QKeySequence(QStringLiteral("Ctrl+%1").arg(p + 1))},
-               [this, p] { session_.show_page(static_cast<view::Page>(p)); });
+               [this, p] { session_.viewport.show_page(static_cast<view::Page>(p)); });
   }
   add_action(tr("Show or hide the tracks"), {QKeySequence("Alt+1")},
              [this] { tracks_closed_ = !tracks_closed_; });
@@ -208,18 +218,18 @@ void MainWindow::add_window_actions() {
   }
   add_action(
       tr("Take the dock out of the window, or put it back"), {},
-      [this] { docks_->move_out_or_back(session_.dock()); }, "move-dock");
+      [this] { docks_->move_out_or_back(session_.dock); }, "move-dock");
   add_action(
-      tr("Close the dock"), {}, [this] { docks_->put_away(session_.dock()); }, "close-dock");
+      tr("Close the dock"), {}, [this] { docks_->put_away(session_.dock); }, "close-dock");
   add_action(tr("Copy the listed events, or the SQL result"), {QKeySequence::Copy}, [this] {
-    if (session_.dock() == view::Dock::kSql && session_.sql().result()) {
-      QApplication::clipboard()->setText(
-          to_qstring(view::result_as_text(*session_.sql().result())));
-      set_message(tr("%1 rows copied").arg(session_.sql().result()->rows.size()));
+    if (session_.dock == view::Dock::kSql && session_.sql.result()) {
+      QApplication::clipboard()->setText(to_qstring(view::result_as_text(*session_.sql.result())));
+      set_message(tr("%1 rows copied").arg(session_.sql.result()->rows.size()));
       return;
     }
-    QApplication::clipboard()->setText(to_qstring(view::events_as_text(session_)));
-    const view::EventList& events = session_.events();
+    QApplication::clipboard()->setText(
+        to_qstring(view::events_as_text(session_.model(), session_.events.list_now())));
+    const view::EventList& events = session_.events.list();
     set_message(tr("%1 of %2 events copied").arg(events.events.size()).arg(events.count));
   });
   add_action(
@@ -227,7 +237,8 @@ void MainWindow::add_window_actions() {
   about_selection_ << add_action(
       tr("Copy the selectors of what is selected"), {QKeySequence("Ctrl+Shift+C")}, [this] {
         QStringList selectors;
-        for (const std::string& one : view::selectors_of(session_.model(), session_.selection()))
+        for (const std::string& one :
+             view::selectors_of(session_.model(), session_.selecting.selection()))
           selectors << to_qstring(one);
         QApplication::clipboard()->setText(selectors.join(QStringLiteral(" ")));
       });
@@ -247,10 +258,10 @@ void MainWindow::add_window_actions() {
   add_action(tr("End the SQL statement; leave the field; clear the selection"), {Qt::Key_Escape},
              [this] {
                if (tracks_->cancel_drag()) return;
-               if (session_.sql().is_asking()) {
+               if (session_.sql.is_asking()) {
                  asking_.cancel();
                } else if (canvas_->hasFocus()) {
-                 session_.clear_selection();
+                 session_.selecting.clear();
                } else {
                  activateWindow();  // a dock may have one of its own
                  canvas_->setFocus();
@@ -264,29 +275,29 @@ void MainWindow::add_window_actions() {
 void MainWindow::add_sql_actions() {
   add_action(tr("Run the SQL statement"), {QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter")},
              [this] {
-               session_.show_dock(view::Dock::kSql);
+               session_.dock = view::Dock::kSql;
                ask_traces();
              });
   for (const int by : {-1, 1}) {
     QAction* action = add_action(by < 0 ? tr("In its field: the SQL statement before")
                                         : tr("In its field: the SQL statement after"),
                                  {QKeySequence(by < 0 ? "Ctrl+Up" : "Ctrl+Down")},
-                                 [this, by] { session_.sql().walk_history(by); });
+                                 [this, by] { session_.sql.walk_history(by); });
     action->setShortcutContext(Qt::WidgetShortcut);
     docks_->sql().field().addAction(action);
     add_action(by < 0 ? tr("Previous row of the SQL result") : tr("Next row of the SQL result"),
                {QKeySequence(by < 0 ? "Alt+Up" : "Alt+Down")}, [this, by] {
-                 if (!session_.next_result_line(by)) return;
+                 if (!session_.sql_results.next_line(by)) return;
                  docks_->refresh();
                  docks_->pane(view::Dock::kSql)
-                     .reveal(view::box_of_result_line(session_, *session_.sql().line()));
+                     .reveal(view::box_of_result_line(session_.sql, *session_.sql.line()));
                });
   }
   add_action(tr("Make a track from the SQL result, or remove it"), {QKeySequence("Ctrl+Shift+T")},
              [this] { toggle_result_track(); });
   add_action(
       tr("Remove the selected track made from a SQL result, or all of them"), {},
-      [this] { session_.remove_result_tracks(); }, "remove-tracks");
+      [this] { session_.sql_results.remove_tracks(); }, "remove-tracks");
   add_action(tr("Begin a SQL statement"), {Qt::Key_Colon},
              [this] { go_to_->begin(QStringLiteral(":")); });
 }
@@ -301,7 +312,7 @@ void MainWindow::add_focus_actions() {
     QAction* action = add_action(by < 0 ? tr("On the timeline: the event around this one")
                                         : tr("On the timeline: the first event within this one"),
                                  {QKeySequence(by < 0 ? "Ctrl+Up" : "Ctrl+Down")},
-                                 [this, by] { session_.next_depth(by); });
+                                 [this, by] { session_.walk.next_depth(by); });
     action->setShortcutContext(Qt::WidgetShortcut);
     canvas_->addAction(action);
   }
@@ -345,7 +356,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
     if (in || out) {
       zoom(in, canvas_->anchor());
     } else {
-      session_.pan((earlier ? -1 : 1) * canvas_->width() / kPanPart);
+      session_.viewport.pan((earlier ? -1 : 1) * canvas_->width() / kPanPart);
     }
   }
   refresh();
@@ -356,9 +367,9 @@ void MainWindow::mousePressEvent(QMouseEvent* event) {
   const bool back = event->button() == Qt::BackButton;
   if (!session_.is_open() || (!back && event->button() != Qt::ForwardButton)) return;
   if (back) {
-    session_.back();
+    session_.viewport.back();
   } else {
-    session_.forward();
+    session_.viewport.forward();
   }
   refresh();
 }
@@ -378,10 +389,11 @@ void MainWindow::save_events() {
       this, tr("Save the listed events"), QStringLiteral("events.csv"), tr("Tables (*.csv)"));
   if (path.isEmpty()) return;
   QSaveFile file(path);
-  const QByteArray text = QByteArray::fromStdString(view::events_as_csv(session_));
+  const QByteArray text =
+      QByteArray::fromStdString(view::events_as_csv(session_.model(), session_.events.list_now()));
   const bool written =
       file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit();
-  const view::EventList& events = session_.events();
+  const view::EventList& events = session_.events.list();
   set_message(written ? tr("%1 of %2 events saved").arg(events.events.size()).arg(events.count)
                       : tr("%1: %2").arg(path, file.errorString()));
 }

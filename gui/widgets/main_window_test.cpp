@@ -69,9 +69,11 @@ class MainWindowTest : public ::testing::Test {
     QApplication::sendEvent(&window.canvas(), &event);
   }
 
-  [[nodiscard]] Interval range() const { return window.session().range(); }
+  [[nodiscard]] Interval range() const { return window.session().viewport.range(); }
   [[nodiscard]] nlohmann::json state() const { return nlohmann::json::parse(window.state()); }
-  [[nodiscard]] const view::Selection& selection() const { return window.session().selection(); }
+  [[nodiscard]] const view::Selection& selection() const {
+    return window.session().selecting.selection();
+  }
 
   Look look;
   MainWindow window;
@@ -99,7 +101,7 @@ TEST_F(MainWindowTest, LettersZoomAndPan) {
   key(Qt::Key_S);
   EXPECT_GT(range().length(), zoomed.length());
   key(Qt::Key_0);
-  EXPECT_EQ(range(), window.session().whole());
+  EXPECT_EQ(range(), window.session().viewport.whole());
 }
 
 TEST_F(MainWindowTest, PlusMinusArrowsAndBackspace) {
@@ -132,20 +134,20 @@ TEST_F(MainWindowTest, KeysWalkFindingsStepsAndArrivals) {
 
 TEST_F(MainWindowTest, SpaceFoldsTheSelectedRank) {
   show_small();
-  const size_t rows = window.session().tracks().layout().rows.size();
+  const size_t rows = window.session().tracks.layout().rows.size();
   key(Qt::Key_Space);
-  EXPECT_NE(window.session().tracks().layout().rows.size(), rows);
+  EXPECT_NE(window.session().tracks.layout().rows.size(), rows);
   key(Qt::Key_Space);
-  EXPECT_EQ(window.session().tracks().layout().rows.size(), rows);
+  EXPECT_EQ(window.session().tracks.layout().rows.size(), rows);
 }
 
 TEST_F(MainWindowTest, TheWheelZoomsPansAndScrolls) {
   show_small();
   const Interval before = range();
-  const TraceNs under = window.session().scale().time_of(300);
+  const TraceNs under = window.session().viewport.scale().time_of(300);
   wheel(120, Qt::ControlModifier);
   EXPECT_LT(range().length(), before.length());
-  EXPECT_NEAR(window.session().scale().pixel_of(under), 300, 1);
+  EXPECT_NEAR(window.session().viewport.scale().pixel_of(under), 300, 1);
   const Interval zoomed = range();
   wheel(-120, Qt::ShiftModifier);
   EXPECT_GT(range().begin, zoomed.begin);
@@ -153,7 +155,7 @@ TEST_F(MainWindowTest, TheWheelZoomsPansAndScrolls) {
   window.resize(1280, 400);
   QCoreApplication::processEvents();
   wheel(-120, Qt::NoModifier);
-  EXPECT_GT(window.session().tracks().scroll(), 0);
+  EXPECT_GT(window.session().tracks.scroll(), 0);
 }
 
 TEST_F(MainWindowTest, ADragSelectsARange) {
@@ -163,7 +165,7 @@ TEST_F(MainWindowTest, ADragSelectsARange) {
   QTest::mouseMove(&canvas, {200, 10});
   QTest::mouseRelease(&canvas, Qt::LeftButton, {}, {200, 10});
   ASSERT_TRUE(selection().range);
-  const view::TimeScale scale = window.session().scale();
+  const view::TimeScale scale = window.session().viewport.scale();
   EXPECT_EQ(scale.pixel_of(selection().range->begin), 100);
   EXPECT_NEAR(scale.pixel_of(selection().range->end), 201, 1);
 }
@@ -171,22 +173,21 @@ TEST_F(MainWindowTest, ADragSelectsARange) {
 TEST_F(MainWindowTest, AMiddleDragPans) {
   show_small();
   key(Qt::Key_W);
-  const TraceNs under = window.session().scale().time_of(400);
+  const TraceNs under = window.session().viewport.scale().time_of(400);
   QTest::mousePress(&window.canvas(), Qt::MiddleButton, {}, {400, 200});
   QTest::mouseMove(&window.canvas(), {350, 200});
   QTest::mouseRelease(&window.canvas(), Qt::MiddleButton, {}, {350, 200});
-  EXPECT_NEAR(window.session().scale().pixel_of(under), 350, 1);
+  EXPECT_NEAR(window.session().viewport.scale().pixel_of(under), 350, 1);
 }
 
 TEST_F(MainWindowTest, HoverFollowsTheMouse) {
   show_small();
-  const view::Row* row = window.session().tracks().layout().of_rank(0);
+  const view::Row* row = window.session().tracks.layout().of_rank(0);
   ASSERT_NE(row, nullptr);
-  const int y =
-      view::kHeaderHeight + row->y + view::kBarTop + 4 - window.session().tracks().scroll();
+  const int y = view::kHeaderHeight + row->y + view::kBarTop + 4 - window.session().tracks.scroll();
   QTest::mouseMove(&window.canvas(), {300, y});
-  ASSERT_TRUE(window.session().tracks().hover());
-  EXPECT_EQ(window.session().tracks().hover()->rank_index, 0);
+  ASSERT_TRUE(window.session().tracks.hover());
+  EXPECT_EQ(window.session().tracks.hover()->rank_index, 0);
   EXPECT_NE(state()["hover"], nullptr);
 }
 
@@ -220,12 +221,10 @@ TEST_F(MainWindowTest, AClickOnACardSelectsItsFinding) {
   show_small();
   const Interval before = range();
   key(Qt::Key_0);
-  QList<ScrollPane*> panes = window.findChildren<ScrollPane*>();
-  emit panes.front()->clicked(5, 5);  // beside the cards
-  EXPECT_EQ(range(), window.session().whole());
-  for (ScrollPane* pane : panes) {
-    if (pane->parentWidget() != nullptr) emit pane->clicked(40, 20);
-  }
+  QWidget* cards = window.docks().pane(view::Dock::kFindings).viewport();
+  QTest::mouseClick(cards, Qt::LeftButton, {}, {5, 5});  // beside the cards
+  EXPECT_EQ(range(), window.session().viewport.whole());
+  QTest::mouseClick(cards, Qt::LeftButton, {}, {40, 20});
   EXPECT_EQ(selection().finding, 0U);
   EXPECT_EQ(range(), before);
 }
@@ -305,9 +304,9 @@ TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
   ASSERT_NE(canvas, nullptr);
   EXPECT_EQ(canvas->childCount(), 0) << "nothing is open";
   show_small();
-  ASSERT_EQ(canvas->childCount(), static_cast<int>(window.session().tracks().layout().rows.size()));
+  ASSERT_EQ(canvas->childCount(), static_cast<int>(window.session().tracks.layout().rows.size()));
   const auto child = [&](std::string_view track) -> QAccessibleInterface* {
-    const std::vector<view::Row>& rows = window.session().tracks().layout().rows;
+    const std::vector<view::Row>& rows = window.session().tracks.layout().rows;
     return canvas->child(
         static_cast<int>(std::ranges::find(rows, track, &view::Row::track) - rows.begin()));
   };
@@ -349,12 +348,12 @@ TEST_F(MainWindowTest, EventsComeAfterTheRun) {
   const auto model = window.session().shared_model();
   EXPECT_FALSE(model->ranks.back().events->loaded);
   EXPECT_EQ(settled.count(), 0);
-  window.session().select_rank(1);
+  window.session().selecting.select_rank(1);
   window.refresh();
   ASSERT_TRUE(settled.wait(20'000));
   EXPECT_EQ(window.session().shared_model(), model);
   for (const view::RankModel& rank : model->ranks) EXPECT_TRUE(rank.events->loaded);
-  EXPECT_EQ(window.session().selection().ranks, std::vector<int>{1});
+  EXPECT_EQ(window.session().selecting.selection().ranks, std::vector<int>{1});
   EXPECT_GT(model->slices(), 0);
 }
 
@@ -374,15 +373,15 @@ TEST_F(MainWindowTest, EventsThatCannotBeReadAreSaid) {
 
 TEST_F(MainWindowTest, ADockOfManyEventsIsCountedBesideTheFrames) {
   window.show_model(view::test::model_with_many_events());
-  window.session().show_all();
-  window.session().clear_selection();
-  window.session().show_dock(view::Dock::kTable);
+  window.session().viewport.show_all();
+  window.session().selecting.clear();
+  window.session().dock = view::Dock::kTable;
   window.refresh();
-  EXPECT_TRUE(window.session().is_counting(view::Dock::kTable));
+  EXPECT_TRUE(window.session().events.is_counting_list());
   EXPECT_GT(window.pending(), 0);
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.pending() == 0; }, 20'000));
-  EXPECT_FALSE(window.session().is_counting(view::Dock::kTable));
-  EXPECT_EQ(window.session().events().events.size(), view::kMostListed);
+  EXPECT_FALSE(window.session().events.is_counting_list());
+  EXPECT_EQ(window.session().events.list().events.size(), view::kMostListed);
 }
 
 TEST_F(MainWindowTest, OpeningAnotherRunDropsTheFirst) {

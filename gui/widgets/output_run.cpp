@@ -49,7 +49,7 @@ Status press_all(const std::string& keys, MainWindow& window) {
 
 Status show_view(const std::string& word, MainWindow& window) {
   if (const auto page = view::page_of(word)) window.show_page(*page);
-  if (const auto dock = view::dock_of(word)) window.session().show_dock(*dock);
+  if (const auto dock = view::dock_of(word)) window.session().dock = *dock;
   window.refresh();
   return Done{};
 }
@@ -61,7 +61,7 @@ Status change(std::vector<std::string> changes, MainWindow& window) {
     const view::WhatIfAnswer answer = view::answer_of(*session.model().what_if, changes);
     if (answer.error) return fail(Code::kUsage, answer.error->what, answer.error->hint);
   }
-  session.change(std::move(changes));
+  session.what_if.change(std::move(changes));
   window.refresh();
   return Done{};
 }
@@ -89,9 +89,9 @@ Status apply_options(const Options& options, MainWindow& window) {
     if (!restored.ok()) return restored;
   }
   if (options.page) window.show_page(*options.page);
-  if (options.dock) window.session().show_dock(*options.dock);
-  if (!options.selectors.empty()) window.session().clear_selection();
-  if (options.path) window.session().show_path(true);
+  if (options.dock) window.session().dock = *options.dock;
+  if (!options.selectors.empty()) window.session().selecting.clear();
+  if (options.path) window.session().path.show(true);
   if (!options.changes.empty()) {
     const Status changed = change(options.changes, window);
     if (!changed.ok()) return changed;
@@ -103,11 +103,11 @@ Status apply_options(const Options& options, MainWindow& window) {
     keep = true;
   }
   if (options.from || options.to) {
-    const Interval whole = window.session().whole();
+    const Interval whole = window.session().viewport.whole();
     const Interval range{options.from.value_or(whole.begin), options.to.value_or(whole.end)};
     if (range.empty())
       return fail(Code::kUsage, "--from is not before --to", "the range is half-open");
-    window.session().show(range);
+    window.session().viewport.show(range);
   }
   if (!options.compare.empty()) window.compare_with({options.compare}, options.analysis);
   window.refresh();
@@ -185,7 +185,7 @@ void OutputRun::run_line(const view::ScriptLine& line) {
       done = show_view(line.argument, window_);
       break;
     case view::ScriptVerb::kSelect:
-      window_.session().clear_selection();
+      window_.session().selecting.clear();
       done = window_.select(line.argument, false);
       break;
     case view::ScriptVerb::kAdd:
@@ -203,11 +203,11 @@ void OutputRun::run_line(const view::ScriptLine& line) {
       window_.run_sql(line.argument);
       break;
     case view::ScriptVerb::kNote:
-      window_.session().add_note(window_.session().selected_range(), line.argument);
+      window_.session().notes.add(window_.session().selecting.range(), line.argument);
       window_.refresh();
       break;
     case view::ScriptVerb::kWhatIf: {
-      std::vector<std::string> changes = window_.session().changes();
+      std::vector<std::string> changes = window_.session().what_if.changes();
       changes.push_back(line.argument);
       done = change(std::move(changes), window_);
       break;

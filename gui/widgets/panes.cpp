@@ -131,7 +131,6 @@ void ScrollPane::mouseDoubleClickEvent(QMouseEvent* event) {
 void ScrollPane::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return event->ignore();
   const QPoint at = in_content(*event);
-  emit clicked(at.x(), at.y());
   const auto slider = std::ranges::find_if(
       panel_.sliders, [&](const view::Slider& one) { return one.area.contains(at.x(), at.y()); });
   if (slider != panel_.sliders.end()) {
@@ -152,8 +151,9 @@ void ScrollPane::mouseMoveEvent(QMouseEvent* event) {
   if (!brush_ || (!dragged_ && std::abs(x - pressed_) < QApplication::startDragDistance())) return;
   dragged_ = true;
   const auto [from, to] = std::minmax(pressed_, x);
-  emit followed({.follow = [choose = brush_->choose, from = from,
-                            to = to](view::Session& session) { choose(session, from, to); }},
+  emit followed({.box = {},
+                 .follow = [choose = brush_->choose, from = from, to = to] { choose(from, to); },
+                 .copies = {}},
                 false);
 }
 
@@ -166,9 +166,7 @@ void ScrollPane::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void ScrollPane::slide(int x) {
-  emit followed(
-      {.box = {}, .follow = [set = slider_->set, x](view::Session& session) { set(session, x); }},
-      false);
+  emit followed({.box = {}, .follow = [set = slider_->set, x] { set(x); }, .copies = {}}, false);
 }
 
 void ScrollPane::follow(QPoint at, bool twice) {

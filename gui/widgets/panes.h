@@ -57,11 +57,11 @@ class ScrollPane : public QAbstractScrollArea {
 
   ScrollPane(Look& look, Draw draw, Drawn drawn = Drawn::kWhole, QWidget* parent = nullptr);
   void refresh();
+  [[nodiscard]] const std::vector<view::Link>& links() const { return panel_.links; }
   // Scrolls as little as needed to show a box of the content.
   void reveal(const view::Box& box);
 
  signals:
-  void clicked(int x, int y);                                // in the content
   void followed(const dprof::view::Link& link, bool twice);  // a link, by a click or a double click
 
  protected:

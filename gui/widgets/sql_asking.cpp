@@ -15,21 +15,21 @@ SqlAsking::SqlAsking(view::Session& session, const ViewKeeper& views)
           [this](const std::shared_ptr<analyzer::SqlAnswer>& answer, DurationNs took) {
             stage_.clear();
             // Outputs are the same each time, how long it took is not.
-            session_.sql().take(std::move(*answer),
-                                views_.keeps() ? std::optional(took) : std::nullopt);
+            session_.sql.take(std::move(*answer),
+                              views_.keeps() ? std::optional(took) : std::nullopt);
             emit changed();
           });
 }
 
 void SqlAsking::ask() {
-  session_.sql().begin();
-  worker_.ask(session_.traces_to_ask(), session_.sql().text());
+  session_.sql.begin();
+  worker_.ask(session_.sql_results.traces_to_ask(), session_.sql.text());
   emit changed();
 }
 
 void SqlAsking::cancel() {
   forget();
-  session_.sql().cancel();
+  session_.sql.cancel();
   emit changed();
 }
 

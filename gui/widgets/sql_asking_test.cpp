@@ -63,9 +63,9 @@ class SqlAskingTest : public ::testing::Test {
 };
 
 TEST_F(SqlAskingTest, TypingAsksAndLettersStayInTheField) {
-  const Interval before = window.session().range();
+  const Interval before = window.session().viewport.range();
   ask(QStringLiteral("SELECT count(*) AS n, 'wasd+-0' FROM step"));
-  EXPECT_EQ(window.session().range(), before);
+  EXPECT_EQ(window.session().viewport.range(), before);
   const nlohmann::json sql = state()["sql"];
   EXPECT_EQ(sql["query"], "SELECT count(*) AS n, 'wasd+-0' FROM step");
   EXPECT_EQ(sql["columns"], nlohmann::json::array({"rank", "n", "'wasd+-0'"}));
@@ -102,13 +102,13 @@ TEST_F(SqlAskingTest, EscapeEndsAStatementThenLeavesTheField) {
   key(window.canvas(), Qt::Key_8, Qt::AltModifier);
   field().setPlainText(QString::fromLatin1(kForever));
   key(field(), Qt::Key_Return, Qt::ControlModifier);
-  EXPECT_TRUE(window.session().sql().is_asking());
+  EXPECT_TRUE(window.session().sql.is_asking());
   EXPECT_EQ(window.findChild<QToolButton*>(QStringLiteral("run_sql"))->text(), "Cancel");
   key(field(), Qt::Key_Escape);
-  EXPECT_FALSE(window.session().sql().is_asking());
+  EXPECT_FALSE(window.session().sql.is_asking());
   EXPECT_TRUE(answered()) << "it ends soon";
-  EXPECT_EQ(window.session().sql().result(), nullptr);
-  EXPECT_FALSE(window.session().sql().error()) << "it was wanted so";
+  EXPECT_EQ(window.session().sql.result(), nullptr);
+  EXPECT_FALSE(window.session().sql.error()) << "it was wanted so";
   EXPECT_TRUE(field().hasFocus());
   key(field(), Qt::Key_Escape);
   EXPECT_TRUE(window.canvas().hasFocus());
@@ -119,7 +119,7 @@ TEST_F(SqlAskingTest, ANewStatementEndsTheOneThatIsRunning) {
   window.run_sql("SELECT 5");
   ASSERT_TRUE(answered());
   EXPECT_EQ(state()["sql"]["first_rows"][0], nlohmann::json::array({0, 5}));
-  EXPECT_EQ(window.session().sql().history().size(), 2U);
+  EXPECT_EQ(window.session().sql.history().size(), 2U);
 }
 
 TEST_F(SqlAskingTest, ALongStatementKeepsNothingElseWaiting) {
@@ -151,7 +151,7 @@ TEST_F(SqlAskingTest, TheButtonRunsAndTheResultIsWalkedAndCopied) {
   ASSERT_TRUE(answered());
   key(field(), Qt::Key_Down, Qt::AltModifier);
   key(field(), Qt::Key_Down, Qt::AltModifier);
-  const auto& slice = window.session().selection().slice;
+  const auto& slice = window.session().selecting.selection().slice;
   ASSERT_TRUE(slice);
   EXPECT_EQ(view::selector_of(window.session().model(), *slice), "row:0/collective/2");
   key(field(), Qt::Key_Up, Qt::AltModifier);
@@ -192,8 +192,8 @@ TEST_F(SqlAskingTest, StatementsAreThereTheNextDay) {
   QSignalSpy settled(&tomorrow, &MainWindow::settled);
   tomorrow.open({run});
   ASSERT_TRUE(settled.wait(kAskingTimeoutMs));
-  EXPECT_EQ(tomorrow.session().sql().text(), "SELECT 1");
-  EXPECT_EQ(tomorrow.session().sql().history(), std::vector<std::string>{"SELECT 1"});
+  EXPECT_EQ(tomorrow.session().sql.text(), "SELECT 1");
+  EXPECT_EQ(tomorrow.session().sql.history(), std::vector<std::string>{"SELECT 1"});
   EXPECT_EQ(tomorrow.docks().sql().field().toPlainText(), QStringLiteral("SELECT 1"));
 }
 

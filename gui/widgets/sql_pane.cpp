@@ -42,11 +42,11 @@ SqlPane::SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget*
   rows->addLayout(upper);
   rows->addWidget(below, 1);
   connect(field_, &QPlainTextEdit::textChanged, this,
-          [this] { session_.sql().write(field_->toPlainText().toStdString()); });
+          [this] { session_.sql.write(field_->toPlainText().toStdString()); });
   connect(field_->document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged,
           this, &SqlPane::fit_field);
   connect(button_, &QToolButton::clicked, this, [this] {
-    if (session_.sql().is_asking()) {
+    if (session_.sql.is_asking()) {
       emit cancel_wanted();
     } else {
       emit run_wanted();
@@ -57,7 +57,7 @@ SqlPane::SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget*
 }
 
 void SqlPane::refresh() {
-  const QString text = to_qstring(session_.sql().text());
+  const QString text = to_qstring(session_.sql.text());
   if (text != field_->toPlainText()) {
     const QSignalBlocker quiet(field_);
     field_->setPlainText(text);
@@ -67,7 +67,7 @@ void SqlPane::refresh() {
     theme_ = &look_.theme();
     highlighter_->rehighlight();
   }
-  const bool asking = session_.sql().is_asking();
+  const bool asking = session_.sql.is_asking();
   button_->setText(asking ? tr("Cancel") : tr("Run"));
   button_->setToolTip(asking ? tr("Esc") : tr("Ctrl+Enter"));
   button_->setAccessibleName(asking ? tr("Cancel the statement") : tr("Run the statement"));

@@ -26,7 +26,7 @@ QPointF stroke_of(const QWheelEvent& event, double notch_x, double notch_y) {
 double row_notch() { return kRowsPerNotch * view::kRowHeight; }
 
 void zoom_to(view::Session& session, int pixel, double share) {
-  session.zoom(pixel, static_cast<int>(std::lround(share * kParts)), kParts);
+  session.viewport.zoom(pixel, static_cast<int>(std::lround(share * kParts)), kParts);
 }
 
 }  // namespace
@@ -51,16 +51,16 @@ void Strokes::follow(const QWheelEvent& event, view::Session& session, int width
   if (event.modifiers().testFlag(Qt::ControlModifier)) {
     zoom_by_wheel(event, session, static_cast<int>(event.position().x()));
   } else if (sideways) {
-    session.pan(x_.whole(-stroke.x()));
+    session.viewport.pan(x_.whole(-stroke.x()));
   } else if (event.modifiers().testFlag(Qt::ShiftModifier)) {
-    session.pan(x_.whole(-stroke_of(event, 0, width * kWidthPerNotch).y()));
+    session.viewport.pan(x_.whole(-stroke_of(event, 0, width * kWidthPerNotch).y()));
   } else {
-    session.tracks().scroll_by(y_.whole(-stroke.y()));
+    session.tracks.scroll_by(y_.whole(-stroke.y()));
   }
 }
 
 void Strokes::scroll(const QWheelEvent& event, view::Session& session) {
-  session.tracks().scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
+  session.tracks.scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
 }
 
 std::optional<Pinch> pinch_of(const QEvent& event) {

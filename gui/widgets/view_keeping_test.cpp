@@ -62,9 +62,9 @@ TEST_F(ViewKeepingTest, NotesAndPinsAreThereTheNextDay) {
   const Opened tomorrow(run);
   const view::Session& session = tomorrow.window.session();
   EXPECT_EQ(session.saved_view(), left);
-  ASSERT_EQ(session.notes().size(), 1U);
-  EXPECT_EQ(session.notes().front().text, "here it begins");
-  EXPECT_EQ(session.tracks().arrangement().pinned, std::vector<std::string>{"rank:1"});
+  ASSERT_EQ(session.notes.all().size(), 1U);
+  EXPECT_EQ(session.notes.all().front().text, "here it begins");
+  EXPECT_EQ(session.tracks.arrangement().pinned, std::vector<std::string>{"rank:1"});
 }
 
 TEST_F(ViewKeepingTest, ADamagedViewNeverBlocksOpening) {
@@ -127,10 +127,10 @@ TEST_F(ViewKeepingTest, ARunThatIsBeingRecordedIsFollowed) {
   EXPECT_NE(opened.window.state().find("still being recorded"), std::string::npos);
 
   ASSERT_TRUE(opened.window.select("range:50ms..90ms", false).ok());
-  const Interval looked_at = session.range();
+  const Interval looked_at = session.viewport.range();
   recording.add_steps(10);
   ASSERT_TRUE(QTest::qWaitFor([&] { return slices() == 40; }, kTimeoutMs));
-  EXPECT_EQ(session.range(), looked_at) << "what is looked at stays";
+  EXPECT_EQ(session.viewport.range(), looked_at) << "what is looked at stays";
 
   recording.end();
   ASSERT_TRUE(QTest::qWaitFor(

@@ -32,6 +32,8 @@ ORDERS = {
 BESIDE = {
     "analyzer": {"import": [], "lanes": [], "compare": ["lanes"], "sql": []},
 }
+# What is put together of parts, and where it may not be included: what is there takes those of the parts that it needs.
+WHOLES = {"gui/view/session/session.h": ["gui/view/timeline", "gui/view/docks", "gui/view/pages"]}
 # Folders whose own files are looked at one by one: they know all that is below, and each other in one direction only.
 FILE_BY_FILE = ["analyzer", "gui/view"]
 MOST_FILES = 60  # production sources directly in a folder
@@ -107,6 +109,8 @@ def check_includes(tree, name):
             if not any(header.startswith(folder + "/") for folder in MAY_INCLUDE[module]):
                 tree.problem(where, f"{module} may not include {header} {WHERE}")
             check_order(tree, where, name, header)
+            if name.startswith(tuple(folder + "/" for folder in WHOLES.get(header, []))):
+                tree.problem(where, f"{header} may not be included here: take the parts of it that are needed {WHERE}")
 
 
 def part_of(root, name):

@@ -29,8 +29,8 @@ std::string label_of(const FlameNode& node, double share, int room, const TextMe
   return elided(node.name, room, Font::kLabel, measure);
 }
 
-void draw_nodes(const Session& session, const FlameTree& tree, int width,
-                const TextMeasure& measure, Panel& panel) {
+void draw_nodes(Selecting& selecting, const FlameTree& tree, int width, const TextMeasure& measure,
+                Panel& panel) {
   const auto whole = static_cast<double>(tree.nodes.front().total_ns);
   const int room = width - 2 * kDockMargin;
   const auto pixel = [&](int64_t ns) {
@@ -45,9 +45,9 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
     const Box box{left, kFlameTitleHeight + line * kPitch, std::max(right - left - 1, 1), kBar};
     const Role role = role_of(node.phase);
     panel.list.rect(box, role);
-    if (session.selection().name == node.name) panel.list.frame(box, Role::kAccent, 0, 2);
+    if (selecting.selection().name == node.name) panel.list.frame(box, Role::kAccent, 0, 2);
     panel.links.push_back(
-        {box, [name = std::string(node.name)](Session& on) { on.select_name(name); }});
+        {box, [&selecting, name = std::string(node.name)] { selecting.select_name(name); }});
     if (box.w < kLeastText) continue;
     panel.list.text({box.x + 4, box.y, box.w - 6, box.h},
                     label_of(node, static_cast<double>(node.total_ns) / whole, box.w - 6, measure),
@@ -55,10 +55,10 @@ void draw_nodes(const Session& session, const FlameTree& tree, int width,
   }
 }
 
-std::string nothing_text(const Session& session) {
-  if (session.flame_order() != FlameOrder::kSandwich)
+std::string nothing_text(const EventFigures& events, const Selecting& selecting) {
+  if (events.flame_order() != FlameOrder::kSandwich)
     return say("No range was recorded here: choose a longer time, or record at detail standard.");
-  const std::string name = session.histogram_name();
+  const std::string name = selecting.name();
   if (name.empty())
     return say(
         "Choose a name (an event, a node of another order, or a search): "
@@ -68,8 +68,9 @@ std::string nothing_text(const Session& session) {
 
 }  // namespace
 
-Panel draw_flame_dock(const Session& session, int width, int height, const TextMeasure& measure) {
-  const FlameTree& tree = session.flame();
+Panel draw_flame_dock(const Model& model, EventFigures& events, Selecting& selecting, int width,
+                      int height, const TextMeasure& measure) {
+  const FlameTree& tree = events.flame();
   Panel panel;
   panel.height = kFlameTitleHeight + (tree.callers + tree.depth) * kPitch + 8;
   DrawList& list = panel.list;
@@ -77,24 +78,24 @@ Panel draw_flame_dock(const Session& session, int width, int height, const TextM
   int x = kDockMargin;
   for (size_t o = 0; o < kFlameOrders.size(); ++o) {
     const auto order = static_cast<FlameOrder>(o);
-    const Box box = draw_choice({x, 4}, translated(kFlameOrders[o]), session.flame_order() == order,
+    const Box box = draw_choice({x, 4}, translated(kFlameOrders[o]), events.flame_order() == order,
                                 measure, list);
-    panel.links.push_back({box, [order](Session& on) { on.show_flame_order(order); }});
+    panel.links.push_back({box, [&events, order] { events.show_flame_order(order); }});
     x += box.w + kChoiceGap;
   }
-  const size_t chosen = session.selection().ranks.size();
-  std::string title = range_title(session, chosen == 0 ? session.model().ranks.size() : chosen);
-  const bool counting = session.is_counting(Dock::kFlame);
+  const size_t chosen = selecting.selection().ranks.size();
+  std::string title = range_title(model, selecting, chosen == 0 ? model.ranks.size() : chosen);
+  const bool counting = events.is_counting_flame();
   if (counting) title += say(" · counting …");
   if (!tree.nodes.empty() && tree.nodes.front().total_ns > 0) {
     if (!counting) {
       title += say(" · {} of thread time in {} events",
                    format_duration({tree.nodes.front().total_ns}), format_count(tree.events));
     }
-    draw_nodes(session, tree, width, measure, panel);
+    draw_nodes(selecting, tree, width, measure, panel);
   } else if (!counting) {
     list.text({kDockMargin, kFlameTitleHeight, width - 2 * kDockMargin, kBar},
-              nothing_text(session), {.role = Role::kTextDim});
+              nothing_text(events, selecting), {.role = Role::kTextDim});
   }
   const int room = width - x - 2 * kDockMargin;
   list.text({x + 14, 0, room, kFlameTitleHeight - 2}, elided(title, room, Font::kBody, measure),

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/event_figures.h"
 
 namespace dprof::view {
 
-[[nodiscard]] Panel draw_flame_dock(const Session& session, int width, int height,
-                                    const TextMeasure& measure);
+[[nodiscard]] Panel draw_flame_dock(const Model& model, EventFigures& events, Selecting& selecting,
+                                    int width, int height, const TextMeasure& measure);
 
 }  // namespace dprof::view

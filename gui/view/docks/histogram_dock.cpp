@@ -31,9 +31,12 @@ constexpr std::array<Column, 6> kHistogramColumns = {{
 
 class HistogramPainter {
  public:
-  HistogramPainter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session),
-        durations_(session.durations()),
+  HistogramPainter(const Model& model, const EventFigures& events, Selecting& selecting, int width,
+                   int height, const TextMeasure& measure)
+      : model_(model),
+        events_(events),
+        selecting_(selecting),
+        durations_(events.durations()),
         width_(width),
         height_(height),
         measure_(measure) {}
@@ -47,8 +50,7 @@ class HistogramPainter {
               elided(title(), width_ - 2 * kDockMargin, Font::kBody, measure_),
               {.role = Role::kTextDim});
     // The former bars may be another name's.
-    if (durations_.buckets.empty() || session_.is_counting(Dock::kHistogram))
-      return std::move(panel_);
+    if (durations_.buckets.empty() || events_.is_counting_durations()) return std::move(panel_);
     paint_table();
     const int room = width_ - 2 * kDockMargin - width_of(kHistogramColumns) - kGap;
     constexpr int kLeastRoom = 120;
@@ -63,19 +65,19 @@ class HistogramPainter {
   }
 
   [[nodiscard]] std::string title() const {
-    const std::string name = session_.histogram_name();
+    const std::string name = selecting_.name();
     if (name.empty())
       return say(
           "Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.");
-    if (session_.is_counting(Dock::kHistogram)) return name + say(": counting …");
-    const std::string missing = without_events(session_.model());
+    if (events_.is_counting_durations()) return name + say(": counting …");
+    const std::string missing = without_events(model_);
     if (durations_.buckets.empty()) return say("{}: no event in this range{}", name, missing);
     const RankDurations& all = durations_.all;
     std::string text =
         say("{} · {} events on {} ranks · median {} · 95 % below {} · longest {}", name,
             format_count(all.count), durations_.by_rank.size(), format_duration({all.median_ns}),
             format_duration({all.p95_ns}), format_duration({all.longest_ns}));
-    if (const std::optional<DurationRange>& chosen = session_.selection().durations)
+    if (const std::optional<DurationRange>& chosen = selecting_.selection().durations)
       text += say(" · chosen {} to {}", format_duration({chosen->from_ns}),
                   format_duration({chosen->to_ns}));
     if (durations_.unfinished > 0)
@@ -94,23 +96,24 @@ class HistogramPainter {
 
   // A drag over the bars chooses what they count.
   void add_brush(Box area) {
-    panel_.brush = Brush{area, [area, buckets = durations_.buckets](Session& on, int from, int to) {
-                           const auto count = static_cast<int>(buckets.size());
-                           const auto bar = [&](int x) {
-                             const int at = (x - area.x) * count / std::max(area.w, 1);
-                             return static_cast<size_t>(std::clamp(at, 0, count - 1));
-                           };
-                           const DurationBucket& last = buckets[bar(to)];
-                           const bool open = bar(to) + 1 < buckets.size();
-                           on.select_durations(DurationRange{buckets[bar(from)].from_ns,
-                                                             last.to_ns - (open ? 1 : 0)});
-                         }};
+    panel_.brush =
+        Brush{area, [&on = selecting_, area, buckets = durations_.buckets](int from, int to) {
+                const auto count = static_cast<int>(buckets.size());
+                const auto bar = [&](int x) {
+                  const int at = (x - area.x) * count / std::max(area.w, 1);
+                  return static_cast<size_t>(std::clamp(at, 0, count - 1));
+                };
+                const DurationBucket& last = buckets[bar(to)];
+                const bool open = bar(to) + 1 < buckets.size();
+                on.select_durations(
+                    DurationRange{buckets[bar(from)].from_ns, last.to_ns - (open ? 1 : 0)});
+              }};
   }
 
   void paint_bars(Box area) {
     DrawList& list = panel_.list;
     const auto& buckets = durations_.buckets;
-    if (const std::optional<DurationRange>& chosen = session_.selection().durations) {
+    if (const std::optional<DurationRange>& chosen = selecting_.selection().durations) {
       const auto [first, end] = chosen_bars(*chosen);
       const auto bars = static_cast<int>(buckets.size());
       const int left = area.x + first * area.w / bars;
@@ -136,9 +139,10 @@ class HistogramPainter {
         const int part = height_of(bucket.of_chosen);
         list.rect({left, bottom - part, bar, part}, Role::kProblem);
       }
-      panel_.links.push_back({{left, area.y, right - left, area.h},
-                              [place = bucket.longest](Session& on) { on.select_event(place); },
-                              /*shows=*/true});
+      panel_.links.push_back(
+          {{left, area.y, right - left, area.h},
+           [&on = selecting_, place = bucket.longest] { on.select_event(place); },
+           /*shows=*/true});
     }
     list.line({area.x, area.y + area.h}, {area.x + area.w, area.y + area.h}, Role::kBorder);
     const Box axis{area.x, area.y + area.h + 2, area.w, kAxisHeight - 2};
@@ -160,7 +164,7 @@ class HistogramPainter {
     for (size_t i = 0; i < std::min(durations_.by_rank.size(), kMostRanks); ++i) {
       y += kLineHeight;
       const RankDurations& of = durations_.by_rank[i];
-      const bool chosen = session_.selection().has_rank(of.rank);
+      const bool chosen = selecting_.selection().has_rank(of.rank);
       paint_line(std::to_string(of.rank), of, {at.x, y}, chosen ? Role::kProblem : Role::kText);
     }
     if (durations_.by_rank.size() > kMostRanks) {
@@ -182,7 +186,9 @@ class HistogramPainter {
     draw_cells(kHistogramColumns, at, cells, measure_, panel_.list, role);
   }
 
-  const Session& session_;
+  const Model& model_;
+  const EventFigures& events_;
+  Selecting& selecting_;
   const Durations& durations_;
   int width_;
   int height_;
@@ -192,9 +198,9 @@ class HistogramPainter {
 
 }  // namespace
 
-Panel draw_histogram_dock(const Session& session, int width, int height,
-                          const TextMeasure& measure) {
-  return HistogramPainter(session, width, height, measure).paint();
+Panel draw_histogram_dock(const Model& model, const EventFigures& events, Selecting& selecting,
+                          int width, int height, const TextMeasure& measure) {
+  return HistogramPainter(model, events, selecting, width, height, measure).paint();
 }
 
 }  // namespace dprof::view

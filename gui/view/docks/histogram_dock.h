@@ -4,11 +4,12 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/event_figures.h"
 
 namespace dprof::view {
 
-[[nodiscard]] Panel draw_histogram_dock(const Session& session, int width, int height,
+[[nodiscard]] Panel draw_histogram_dock(const Model& model, const EventFigures& events,
+                                        Selecting& selecting, int width, int height,
                                         const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -48,8 +48,8 @@ std::string or_dash(std::string text) { return text.empty() ? "–" : std::move(
 
 class InfoPainter {
  public:
-  InfoPainter(const Session& session, int width, const TextMeasure& measure)
-      : session_(session), model_(session.model()), width_(width), measure_(measure) {}
+  InfoPainter(const Model& model, Notes& notes, int width, const TextMeasure& measure)
+      : model_(model), notes_(notes), width_(width), measure_(measure) {}
 
   Panel paint(int height) && {
     paint_notes();
@@ -93,8 +93,8 @@ class InfoPainter {
   // A click on a note shows what it is about, one on its mark removes it.
   void paint_notes() {
     constexpr int kMark = 24;
-    for (size_t n = 0; n < session_.notes().size(); ++n) {
-      const Note& note = session_.notes()[n];
+    for (size_t n = 0; n < notes_.all().size(); ++n) {
+      const Note& note = notes_.all()[n];
       const int y = y_;
       std::string about = format_moment(note.at.begin, kNsPerUs);
       if (!note.at.empty()) about += fmt::format(", {}", format_duration(note.at.length()));
@@ -102,11 +102,10 @@ class InfoPainter {
       const int right = width_ - kDockMargin - kMark;
       body_.text({right, y, kMark, kLineHeight}, "×",
                  {.role = Role::kTextDim, .align = Align::kCentre});
-      links_.push_back({{right, y, kMark, kLineHeight}, [n](Session& on) { on.remove_note(n); }});
-      links_.push_back(
-          {{0, y, right, y_ - y}, [n](Session& on) { on.show_note(n); }, /*shows=*/true});
+      links_.push_back({{right, y, kMark, kLineHeight}, [&on = notes_, n] { on.remove(n); }});
+      links_.push_back({{0, y, right, y_ - y}, [&on = notes_, n] { on.show(n); }, /*shows=*/true});
     }
-    if (!session_.notes().empty()) y_ += 8;
+    if (!notes_.all().empty()) y_ += 8;
   }
 
   void paint_facts() {
@@ -166,8 +165,8 @@ class InfoPainter {
     }
   }
 
-  const Session& session_;
   const Model& model_;
+  Notes& notes_;
   int width_;
   const TextMeasure& measure_;
   DrawList body_;
@@ -177,8 +176,9 @@ class InfoPainter {
 
 }  // namespace
 
-Panel draw_info_dock(const Session& session, int width, int height, const TextMeasure& measure) {
-  return InfoPainter(session, width, measure).paint(height);
+Panel draw_info_dock(const Model& model, Notes& notes, int width, int height,
+                     const TextMeasure& measure) {
+  return InfoPainter(model, notes, width, measure).paint(height);
 }
 
 }  // namespace dprof::view

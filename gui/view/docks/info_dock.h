@@ -3,11 +3,11 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/notes.h"
 
 namespace dprof::view {
 
-[[nodiscard]] Panel draw_info_dock(const Session& session, int width, int height,
+[[nodiscard]] Panel draw_info_dock(const Model& model, Notes& notes, int width, int height,
                                    const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -27,12 +27,18 @@ std::string signed_duration(int64_t ns) {
 
 class PathDockPainter {
  public:
-  PathDockPainter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session), width_(width), height_(height), measure_(measure) {}
+  PathDockPainter(const Model& model, ShownPath& shown, Selecting& selecting, int width, int height,
+                  const TextMeasure& measure)
+      : model_(model),
+        shown_(shown),
+        selecting_(selecting),
+        width_(width),
+        height_(height),
+        measure_(measure) {}
 
   Panel paint() && {
-    const RunPath* path = session_.model().path.get();
-    const std::optional<size_t> index = session_.path_step();
+    const RunPath* path = model_.path.get();
+    const std::optional<size_t> index = shown_.step();
     if (path == nullptr) {
       sentence(no_path_text(), Role::kTextDim);
     } else if (!index) {
@@ -51,7 +57,7 @@ class PathDockPainter {
   [[nodiscard]] int room() const { return width_ - 2 * kDockMargin; }
 
   [[nodiscard]] std::string no_path_text() const {
-    const auto& replay = session_.model().report.replay;
+    const auto& replay = model_.report.replay;
     if (replay && !replay->refused.empty())
       return say("The run has no critical path: {}", replay->refused);
     return say(
@@ -86,7 +92,7 @@ class PathDockPainter {
     ends += say_count(step.jumps, "{} hand-over between ranks", "{} hand-overs between ranks",
                       step.jumps);
     sentence(ends, Role::kTextDim);
-    const auto& replay = session_.model().report.replay;
+    const auto& replay = model_.report.replay;
     if (replay && !replay->accepted)
       sentence(say("The replay of this run is refused; take this as a hint."), Role::kWarnText);
     paint_differences(path, index, PathItemKind::kCategory, say("By category"));
@@ -101,7 +107,7 @@ class PathDockPainter {
   }
 
   [[nodiscard]] int number_of(int rank_index) const {
-    return session_.model().ranks[static_cast<size_t>(rank_index)].rank;
+    return model_.ranks[static_cast<size_t>(rank_index)].rank;
   }
 
   // A label, and three figures on the right.
@@ -138,7 +144,7 @@ class PathDockPainter {
       const Box line{kDockMargin, y_, room(), kPathLine};
       if (one.item->rank >= 0) {
         panel_.links.push_back(
-            {line, [rank = one.item->rank](Session& on) { on.select_rank(rank); }, true});
+            {line, [&on = selecting_, rank = one.item->rank] { on.select_rank(rank); }, true});
       }
       cells(one.item->name,
             {format_duration({one.ns}), format_duration({one.usual_ns}),
@@ -164,7 +170,7 @@ class PathDockPainter {
       const size_t at = step.first_jump + i;
       const PathJump& jump = path.jumps[at];
       const Box line{kDockMargin, y_, room(), kPathLine};
-      panel_.links.push_back({line, [at](Session& on) { on.show_jump(at); }, true});
+      panel_.links.push_back({line, [&on = shown_, at] { on.show_jump(at); }, true});
       const std::string who = say("rank {} → rank {}", number_of(jump.from), number_of(jump.to));
       constexpr int kWho = 130;
       body_.text({kDockMargin, y_, kWho, kPathLine}, elided(who, kWho - 6, Font::kBody, measure_),
@@ -178,7 +184,9 @@ class PathDockPainter {
       sentence(say("and {} more", step.jumps - kPathMostJumps), Role::kTextDim, Font::kSmall);
   }
 
-  const Session& session_;
+  const Model& model_;
+  ShownPath& shown_;
+  Selecting& selecting_;
   int width_;
   int height_;
   const TextMeasure& measure_;
@@ -189,8 +197,9 @@ class PathDockPainter {
 
 }  // namespace
 
-Panel draw_path_dock(const Session& session, int width, int height, const TextMeasure& measure) {
-  return PathDockPainter(session, width, height, measure).paint();
+Panel draw_path_dock(const Model& model, ShownPath& path, Selecting& selecting, int width,
+                     int height, const TextMeasure& measure) {
+  return PathDockPainter(model, path, selecting, width, height, measure).paint();
 }
 
 }  // namespace dprof::view

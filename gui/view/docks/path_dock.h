@@ -4,11 +4,11 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/shown_path.h"
 
 namespace dprof::view {
 
-[[nodiscard]] Panel draw_path_dock(const Session& session, int width, int height,
-                                   const TextMeasure& measure);
+[[nodiscard]] Panel draw_path_dock(const Model& model, ShownPath& path, Selecting& selecting,
+                                   int width, int height, const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -7,6 +7,7 @@
 
 #include "gui/view/model/test_support/path_model.h"
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -18,8 +19,10 @@ using ::testing::Not;
 class PathDockTest : public ::testing::Test {
  protected:
   PathDockTest() { session.open(test::path_model()); }
-  [[nodiscard]] Panel dock() const { return draw_path_dock(session, 380, 700, measure); }
-  [[nodiscard]] std::string text() const { return to_text(dock().list); }
+  [[nodiscard]] Panel dock() {
+    return draw_path_dock(session.model(), session.path, session.selecting, 380, 700, measure);
+  }
+  [[nodiscard]] std::string text() { return to_text(dock().list); }
   bool click(std::string_view begin) {
     const Panel drawn = dock();
     for (const Command& command : drawn.list.commands()) {
@@ -27,7 +30,7 @@ class PathDockTest : public ::testing::Test {
         continue;
       for (const Link& link : drawn.links) {
         if (!link.box.contains(command.box.x + 1, command.box.y + command.box.h / 2)) continue;
-        link.follow(session);
+        link.follow();
         return true;
       }
     }
@@ -56,14 +59,14 @@ TEST_F(PathDockTest, AUsualStepIsSaidToBeUsual) {
 TEST_F(PathDockTest, RanksAndHandOversAreLinks) {
   ASSERT_TRUE(session.explain_step(kLongStep).ok());
   ASSERT_TRUE(click("rank 2"));
-  EXPECT_TRUE(session.selection().has_rank(2));
-  const Interval before = session.range();
+  EXPECT_TRUE(session.selecting.selection().has_rank(2));
+  const Interval before = session.viewport.range();
   ASSERT_TRUE(click("rank 2 →"));
-  EXPECT_LT(session.range().length(), before.length());
+  EXPECT_LT(session.viewport.range().length(), before.length());
 }
 
 TEST_F(PathDockTest, WhatCannotBeSaidHasAReason) {
-  session.select_step(0);
+  session.selecting.select_step(0);
   EXPECT_THAT(text(), HasSubstr("This step has no critical path"));
   session.open(test::shared_small_model());
   EXPECT_THAT(text(), HasSubstr("The run has no critical path"));

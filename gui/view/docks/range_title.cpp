@@ -9,20 +9,20 @@
 
 namespace dprof::view {
 
-std::string range_title(const Session& session, size_t ranks) {
-  const Interval range = session.selected_range();
+std::string range_title(const Model& model, const Selecting& selecting, size_t ranks) {
+  const Interval range = selecting.range();
   const int64_t resolution = std::max<int64_t>(range.length().ns / 1000, 1);
   std::string title =
       fmt::format("{} – {} · {}", format_moment(range.begin, resolution),
                   format_moment(range.end, resolution), format_duration(range.length()));
-  const Selection& selection = session.selection();
+  const Selection& selection = selecting.selection();
   if (selection.step && !selection.range) {
     title += say(" · step {}", *selection.step);
   } else if (!selection.range) {
     title += say(" · visible range");
   }
   return title + say_count(ranks, " · {} rank", " · {} ranks", ranks) +
-         without_events(session.model(), selection.ranks);
+         without_events(model, selection.ranks);
 }
 
 }  // namespace dprof::view

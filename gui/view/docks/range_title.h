@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "gui/view/session/session.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 // "41.231 s – 41.543 s · 311.4 ms · step 43 · 8 ranks".
-[[nodiscard]] std::string range_title(const Session& session, size_t ranks);
+[[nodiscard]] std::string range_title(const Model& model, const Selecting& selecting, size_t ranks);
 
 }  // namespace dprof::view

@@ -25,9 +25,9 @@ constexpr int kNarrowCellWidth = 68;
 constexpr int64_t kLeastShown = 50 * kNsPerUs;  // less is 0.0 ms in the table
 
 // The window that counts for one rank; nullopt if it has none of the selected step.
-std::optional<Interval> window_of(const Session& session, const RankModel& rank) {
-  const Selection& selection = session.selection();
-  if (selection.range || !selection.step) return session.selected_range();
+std::optional<Interval> window_of(const Selecting& selecting, const RankModel& rank) {
+  const Selection& selection = selecting.selection();
+  if (selection.range || !selection.step) return selecting.range();
   for (const analyzer::StepWindow& step : rank.steps) {
     if (step.index == *selection.step) return step.window;
   }
@@ -197,19 +197,19 @@ class TablePainter {
 
 }  // namespace
 
-SelectionTable selection_table(const Session& session) {
+SelectionTable selection_table(const Model& model, const Selecting& selecting) {
   SelectionTable table;
   std::vector<RankTimes> columns;
-  for (const RankModel& rank : session.model().ranks) {
-    const std::optional<Interval> window = window_of(session, rank);
+  for (const RankModel& rank : model.ranks) {
+    const std::optional<Interval> window = window_of(selecting, rank);
     if (!window || rank.pieces.empty()) continue;
     table.ranks.push_back(rank.rank);
     columns.push_back(times_in(rank, *window));
   }
-  table.title = range_title(session, table.ranks.size());
+  table.title = range_title(model, selecting, table.ranks.size());
   if (table.ranks.empty()) {
     table.why_empty =
-        session.model().steps.empty()
+        model.steps.empty()
             ? say("No training step was found, so time cannot be divided among categories; the diagnostics say why.")
             : say("No rank has this step.");
     return table;
@@ -229,14 +229,14 @@ SelectionTable selection_table(const Session& session) {
     table.lines.push_back(std::move(line));
   }
   table.mean_wall_ns = mean_of(table.wall_ns);
-  mark_standing_out(session.selection(), columns, table);
+  mark_standing_out(selecting.selection(), columns, table);
   return table;
 }
 
-Panel draw_selection_table(const Session& session, int width, int height,
+Panel draw_selection_table(const Model& model, const Selecting& selecting, int width, int height,
                            const TextMeasure& measure) {
-  const SelectionTable table = selection_table(session);
-  return TablePainter(table, session.selection(), width, measure).paint(height);
+  const SelectionTable table = selection_table(model, selecting);
+  return TablePainter(table, selecting.selection(), width, measure).paint(height);
 }
 
 }  // namespace dprof::view

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
@@ -29,9 +29,9 @@ struct SelectionTable {
 
 // For a selected step each rank's own window of that step counts, as in the report; for a range,
 // the range.
-[[nodiscard]] SelectionTable selection_table(const Session& session);
+[[nodiscard]] SelectionTable selection_table(const Model& model, const Selecting& selecting);
 
-[[nodiscard]] Panel draw_selection_table(const Session& session, int width, int height,
-                                         const TextMeasure& measure);
+[[nodiscard]] Panel draw_selection_table(const Model& model, const Selecting& selecting, int width,
+                                         int height, const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -71,9 +71,11 @@ std::string counts_text(const SqlConsole& sql) {
 
 class SqlPainter {
  public:
-  SqlPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
-      : session_(session),
-        sql_(session.sql()),
+  SqlPainter(SqlConsole& sql, SqlResults& results, const Selection& selection, int width,
+             int height, int top, const TextMeasure& measure)
+      : sql_(sql),
+        results_(results),
+        selection_(selection),
         width_(width),
         height_(height),
         top_(top),
@@ -127,7 +129,7 @@ class SqlPainter {
       if (sql_.line() == line) panel_.list.rect(box, Role::kAccentSoft);
       paint_line(result, line, box);
       panel_.links.push_back({below(box, top_ + above_lines()),
-                              [line](Session& on) { on.choose_result_line(line); },
+                              [&on = results_, line] { on.choose_line(line); },
                               /*shows=*/true});
     }
   }
@@ -148,42 +150,39 @@ class SqlPainter {
           {.role = role, .font = font, .align = columns_[c].number ? Align::kRight : Align::kLeft});
       if (names_row) {
         panel_.links.push_back({below(cell, top_ + above_lines()),
-                                [line, c](Session& on) { on.choose_result_line(line, c); },
+                                [&on = results_, line, c] { on.choose_line(line, c); },
                                 /*shows=*/true});
       }
       x += columns_[c].width;
     }
   }
 
-  int choice(int x, std::string_view title, bool chosen, std::function<void(Session&)> follow) {
+  int choice(int x, std::string_view title, bool chosen, std::function<void()> follow) {
     const Box box = draw_choice({x, top_ + 4}, title, chosen, measure_, panel_.list);
     panel_.links.push_back({box, std::move(follow)});
     return x + box.w + kChoiceGap;
   }
 
   void paint_title() {
-    const std::vector<int>& chosen = session_.selection().ranks;
+    const std::vector<int>& chosen = selection_.ranks;
     const bool all = sql_.ranks() == SqlRanks::kAll || chosen.empty();
-    int x = choice(kDockMargin, say("all ranks"), all,
-                   [](Session& on) { on.sql().ask_of(SqlRanks::kAll); });
+    int x = choice(kDockMargin, say("all ranks"), all, [&on = sql_] { on.ask_of(SqlRanks::kAll); });
     if (!chosen.empty()) {
       x = choice(x, say("only {}", ranks_in_words(chosen)), !all,
-                 [](Session& on) { on.sql().ask_of(SqlRanks::kChosen); });
+                 [&on = sql_] { on.ask_of(SqlRanks::kChosen); });
     }
     int right = width_ - kDockMargin;
-    if (session_.has_result_track()) {
-      right =
-          track_link(right, say("remove the track"), [](Session& on) { on.remove_result_track(); });
+    if (results_.has_track()) {
+      right = track_link(right, say("remove the track"), [&on = results_] { on.remove_track(); });
     } else if (sql_.result() && time_columns(*sql_.result())) {
-      right =
-          track_link(right, say("make a track"), [](Session& on) { (void)on.make_result_track(); });
+      right = track_link(right, say("make a track"), [&on = results_] { (void)on.make_track(); });
     }
     const int room = right - x - 20;
     panel_.list.text({x + 10, top_, room, kSqlTitleHeight},
                      elided(title(), room, Font::kBody, measure_), {.role = Role::kTextDim});
   }
 
-  int track_link(int right, std::string_view title, std::function<void(Session&)> follow) {
+  int track_link(int right, std::string_view title, std::function<void()> follow) {
     const Box box{right - measure_.width(title, Font::kBold) - 16, top_ + 4,
                   measure_.width(title, Font::kBold) + 16, kSqlTitleHeight - 8};
     panel_.list.text(box, std::string(title),
@@ -246,8 +245,9 @@ class SqlPainter {
                      {panel_.width - kDockMargin, y + kSqlHeadHeight - 1}, Role::kBorder);
   }
 
-  const Session& session_;
-  const SqlConsole& sql_;
+  SqlConsole& sql_;
+  SqlResults& results_;
+  const Selection& selection_;
   int width_;
   int height_;
   int top_;
@@ -259,13 +259,13 @@ class SqlPainter {
 
 }  // namespace
 
-Panel draw_sql_dock(const Session& session, int width, int height, int top,
-                    const TextMeasure& measure) {
-  return SqlPainter(session, width, height, top, measure).paint();
+Panel draw_sql_dock(SqlConsole& sql, SqlResults& results, const Selection& selection, int width,
+                    int height, int top, const TextMeasure& measure) {
+  return SqlPainter(sql, results, selection, width, height, top, measure).paint();
 }
 
-Box box_of_result_line(const Session& session, size_t line) {
-  const int above = kSqlTitleHeight + kSqlHeadHeight + (session.sql().error() ? kErrorHeight : 0);
+Box box_of_result_line(const SqlConsole& sql, size_t line) {
+  const int above = kSqlTitleHeight + kSqlHeadHeight + (sql.error() ? kErrorHeight : 0);
   return {0, above + static_cast<int>(line) * kLineHeight, 1, kLineHeight};
 }
 

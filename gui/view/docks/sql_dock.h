@@ -6,15 +6,15 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/sql_results.h"
 
 namespace dprof::view {
 
 // What is in view when the content is scrolled down to `top`.
-[[nodiscard]] Panel draw_sql_dock(const Session& session, int width, int height, int top,
-                                  const TextMeasure& measure);
+[[nodiscard]] Panel draw_sql_dock(SqlConsole& sql, SqlResults& results, const Selection& selection,
+                                  int width, int height, int top, const TextMeasure& measure);
 
 // Where a line of the result is in the content.
-[[nodiscard]] Box box_of_result_line(const Session& session, size_t line);
+[[nodiscard]] Box box_of_result_line(const SqlConsole& sql, size_t line);
 
 }  // namespace dprof::view

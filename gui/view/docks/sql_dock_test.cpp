@@ -7,6 +7,7 @@
 
 #include "gui/view/model/result_track.h"
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -25,13 +26,13 @@ class SqlDockTest : public ::testing::Test {
  protected:
   SqlDockTest() {
     session.open(test::shared_small_model());
-    session.clear_selection();
-    session.show_all();
+    session.selecting.clear();
+    session.viewport.show_all();
   }
   void answer(analyzer::SqlAnswer with, std::string text = "SELECT") {
-    session.sql().write(std::move(text));
-    session.sql().begin();
-    session.sql().take(std::move(with), DurationNs{12 * kMs});
+    session.sql.write(std::move(text));
+    session.sql.begin();
+    session.sql.take(std::move(with), DurationNs{12 * kMs});
   }
   static SqlResult result_of(size_t lines) {
     SqlResult result{.columns = {{"rank", ""}, {"id", "host_range"}, {"name", ""}, {"none", ""}},
@@ -42,10 +43,11 @@ class SqlDockTest : public ::testing::Test {
     }
     return result;
   }
-  [[nodiscard]] Panel panel(int top = 0) const {
-    return draw_sql_dock(session, kSqlWidth, kSqlHeight, top, measure);
+  [[nodiscard]] Panel panel(int top = 0) {
+    return draw_sql_dock(session.sql, session.sql_results, session.selecting.selection(), kSqlWidth,
+                         kSqlHeight, top, measure);
   }
-  [[nodiscard]] std::string text(int top = 0) const { return to_text(panel(top).list); }
+  [[nodiscard]] std::string text(int top = 0) { return to_text(panel(top).list); }
   // Follows the first link at a text's place, as the pane does.
   bool click(std::string_view on) {
     const Panel drawn = panel();
@@ -53,7 +55,7 @@ class SqlDockTest : public ::testing::Test {
       if (command.kind != CommandKind::kText || drawn.list.text_of(command) != on) continue;
       for (const Link& link : drawn.links) {
         if (!link.box.contains(command.box.x + 2, command.box.y + 4)) continue;
-        link.follow(session);
+        link.follow();
         return true;
       }
     }
@@ -110,11 +112,13 @@ TEST_F(SqlDockTest, ACellThatNamesARowShowsIt) {
   result.rows[1][1] = int64_t{12};
   answer(std::move(result));
   ASSERT_TRUE(click("12"));
-  ASSERT_TRUE(session.selection().slice);
-  EXPECT_EQ(selector_of(session.model(), *session.selection().slice), "row:1/host_range/12");
-  EXPECT_EQ(session.sql().line(), 1U);
+  ASSERT_TRUE(session.selecting.selection().slice);
+  EXPECT_EQ(selector_of(session.model(), *session.selecting.selection().slice),
+            "row:1/host_range/12");
+  EXPECT_EQ(session.sql.line(), 1U);
   ASSERT_TRUE(click("event 0")) << "elsewhere on a line, too";
-  EXPECT_EQ(selector_of(session.model(), *session.selection().slice), "row:0/host_range/1");
+  EXPECT_EQ(selector_of(session.model(), *session.selecting.selection().slice),
+            "row:0/host_range/1");
 }
 
 TEST_F(SqlDockTest, AnErrorHasItsPlaceAndTheLastResultStays) {
@@ -130,7 +134,7 @@ TEST_F(SqlDockTest, AnErrorHasItsPlaceAndTheLastResultStays) {
                                        [](const Command& command) { return command.kind; });
   ASSERT_NE(caret, drawn.list.commands().end());
   EXPECT_EQ(drawn.list.points_of(*caret).front().x, 12 + measure.width(" ", Font::kMono));
-  EXPECT_EQ(box_of_result_line(session, 1).y - box_of_result_line(session, 0).y, 22);
+  EXPECT_EQ(box_of_result_line(session.sql, 1).y - box_of_result_line(session.sql, 0).y, 22);
   ASSERT_TRUE(click("event 1")) << "the result can be used";
 }
 
@@ -142,15 +146,15 @@ TEST_F(SqlDockTest, AnErrorFarInALongLineIsInView) {
 }
 
 TEST_F(SqlDockTest, AllRanksAreAskedOrTheChosenOnes) {
-  EXPECT_EQ(session.traces_to_ask().size(), 3U);
+  EXPECT_EQ(session.sql_results.traces_to_ask().size(), 3U);
   EXPECT_THAT(text(), Not(HasSubstr("only")));
-  ASSERT_TRUE(session.select("rank:2").ok());
-  EXPECT_EQ(session.traces_to_ask().size(), 3U);
+  ASSERT_TRUE(session.selecting.select("rank:2").ok());
+  EXPECT_EQ(session.sql_results.traces_to_ask().size(), 3U);
   ASSERT_TRUE(click("only rank 2"));
-  ASSERT_EQ(session.traces_to_ask().size(), 1U);
-  EXPECT_EQ(session.traces_to_ask()[0].rank, 2);
-  session.clear_selection();
-  EXPECT_EQ(session.traces_to_ask().size(), 3U) << "nothing is chosen";
+  ASSERT_EQ(session.sql_results.traces_to_ask().size(), 1U);
+  EXPECT_EQ(session.sql_results.traces_to_ask()[0].rank, 2);
+  session.selecting.clear();
+  EXPECT_EQ(session.sql_results.traces_to_ask().size(), 3U) << "nothing is chosen";
 }
 
 TEST_F(SqlDockTest, ATrackIsMadeAndRemovedByALink) {
@@ -160,9 +164,9 @@ TEST_F(SqlDockTest, ATrackIsMadeAndRemovedByALink) {
   timed.columns[1] = {"start_ns", ""};
   answer(std::move(timed));
   ASSERT_TRUE(click("make a track"));
-  EXPECT_TRUE(session.has_result_track());
+  EXPECT_TRUE(session.sql_results.has_track());
   ASSERT_TRUE(click("remove the track"));
-  EXPECT_FALSE(session.has_result_track());
+  EXPECT_FALSE(session.sql_results.has_track());
 }
 
 }  // namespace

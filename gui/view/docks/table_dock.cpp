@@ -51,9 +51,9 @@ std::array<std::string, kTableColumns.size()> cells_of(const Model& model,
 }
 
 // How many there are, and why not all of them are listed.
-std::string count_text(const Session& session, const EventList& list) {
-  if (session.is_counting(Dock::kTable)) return say("counting …");
-  const EventQuery query = session.event_query();
+std::string count_text(const EventFigures& events, const EventList& list) {
+  if (events.is_counting_list()) return say("counting …");
+  const EventQuery query = events.query();
   const auto listed = static_cast<int64_t>(list.events.size());
   std::string text = say_count(list.count, "{} event", "{} events", format_count(list.count));
   if (!query.name.empty()) text += say(" named {}", query.name);
@@ -65,49 +65,49 @@ std::string count_text(const Session& session, const EventList& list) {
   return text;
 }
 
-size_t ranks_of(const Session& session) {
-  const size_t chosen = session.selection().ranks.size();
-  return chosen == 0 ? session.model().ranks.size() : chosen;
+size_t ranks_of(const Model& model, const Selection& selection) {
+  const size_t chosen = selection.ranks.size();
+  return chosen == 0 ? model.ranks.size() : chosen;
 }
 
 }  // namespace
 
-Panel draw_table_dock(const Session& session, int width, int height, int top,
-                      const TextMeasure& measure) {
-  const Model& model = session.model();
-  const EventList& events = session.events();
+Panel draw_table_dock(const Model& model, EventFigures& events, Selecting& selecting, int width,
+                      int height, int top, const TextMeasure& measure) {
+  const EventList& shown_events = events.list();
   Panel panel;
   panel.width = std::max(width, 2 * kDockMargin + width_of(kTableColumns));
-  panel.height = kTop + static_cast<int>(events.events.size()) * kLineHeight + kDockMargin;
+  panel.height = kTop + static_cast<int>(shown_events.events.size()) * kLineHeight + kDockMargin;
   DrawList& list = panel.list;
   list.rect({0, top, panel.width, height}, Role::kWindow);
-  const LineRange shown = lines_in_view(events.events.size(), top, height);
+  const LineRange shown = lines_in_view(shown_events.events.size(), top, height);
   for (size_t line = shown.first; line < shown.end; ++line) {
-    const SlicePlace& place = events.events[line];
+    const SlicePlace& place = shown_events.events[line];
     const Box box{0, kTop + static_cast<int>(line) * kLineHeight, panel.width, kLineHeight};
-    if (session.selection().slice == place) list.rect(box, Role::kAccentSoft);
+    if (selecting.selection().slice == place) list.rect(box, Role::kAccentSoft);
     draw_cells(kTableColumns, {kDockMargin, box.y}, cells_of(model, place), measure, list);
-    panel.links.push_back(
-        {below(box, top + kTop), [place](Session& on) { on.select_event(place); }, /*shows=*/true});
+    panel.links.push_back({below(box, top + kTop),
+                           [&selecting, place] { selecting.select_event(place); }, /*shows=*/true});
   }
   list.rect({0, top, panel.width, kTop}, Role::kWindow);
   int x = kDockMargin;
   for (size_t o = 0; o < kEventOrders.size(); ++o) {
     const auto order = static_cast<EventOrder>(o);
-    const Box box = draw_choice({x, top + 4}, translated(kEventOrders[o]),
-                                session.event_order() == order, measure, list);
-    panel.links.push_back({box, [order](Session& on) { on.show_event_order(order); }});
+    const Box box = draw_choice({x, top + 4}, translated(kEventOrders[o]), events.order() == order,
+                                measure, list);
+    panel.links.push_back({box, [&events, order] { events.show_order(order); }});
     x += box.w + kChoiceGap;
   }
   list.text({x + 14, top, panel.width - x - 14, kTableTitleHeight},
-            range_title(session, ranks_of(session)) + " · " + count_text(session, events),
+            range_title(model, selecting, ranks_of(model, selecting.selection())) + " · " +
+                count_text(events, shown_events),
             {.role = Role::kTextDim});
   draw_heads(kTableColumns, {kDockMargin, top + kTableTitleHeight}, kTableHeadHeight, list);
   x = kDockMargin;
   for (size_t c = 0; c < kTableColumns.size(); ++c) {
     if (const std::optional<EventOrder> order = kOrderOf[c]) {
       panel.links.push_back({{x, top + kTableTitleHeight, kTableColumns[c].width, kTableHeadHeight},
-                             [order](Session& on) { on.show_event_order(*order); }});
+                             [&events, order] { events.show_order(*order); }});
     }
     x += kTableColumns[c].width;
   }
@@ -145,17 +145,17 @@ EventFields fields_of(const Model& model, const SlicePlace& place) {
 
 }  // namespace
 
-std::string events_as_text(const Session& session) {
+std::string events_as_text(const Model& model, const EventList& list) {
   std::string text = fmt::format("{}\n", fmt::join(kFieldNames, "\t"));
-  for (const SlicePlace& place : session.events_now().events)
-    text += fmt::format("{}\n", fmt::join(fields_of(session.model(), place), "\t"));
+  for (const SlicePlace& place : list.events)
+    text += fmt::format("{}\n", fmt::join(fields_of(model, place), "\t"));
   return text;
 }
 
-std::string events_as_csv(const Session& session) {
+std::string events_as_csv(const Model& model, const EventList& list) {
   std::string text = fmt::format("{}\r\n", fmt::join(kFieldNames, ","));
-  for (const SlicePlace& place : session.events_now().events) {
-    EventFields fields = fields_of(session.model(), place);
+  for (const SlicePlace& place : list.events) {
+    EventFields fields = fields_of(model, place);
     for (std::string& field : fields) field = csv_field(field);
     text += fmt::format("{}\r\n", fmt::join(fields, ","));
   }

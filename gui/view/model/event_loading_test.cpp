@@ -98,31 +98,32 @@ TEST(EventsOfASession, ComeAndGoWhileItIsLookedAt) {
   Model model = test::small_model();
   for (RankModel& rank : model.ranks) rank.events = std::make_shared<const RankEvents>();
   Session session;
-  session.set_viewport(1000, 900);
+  session.viewport.resize(1000, 900);
   session.open(std::make_shared<const Model>(std::move(model)));
   const auto labels = [&] {
     std::string all;
-    for (const Row& row : session.tracks().layout().rows) all += row.label + "\n";
+    for (const Row& row : session.tracks.layout().rows) all += row.label + "\n";
     return all;
   };
-  session.select_rank(2);
+  session.selecting.select_rank(2);
   EXPECT_THAT(labels(), HasSubstr("events not loaded"));
-  EXPECT_THAT(range_title(session, 1), HasSubstr("without 1 whose events are not loaded"));
+  EXPECT_THAT(range_title(session.model(), session.selecting, 1),
+              HasSubstr("without 1 whose events are not loaded"));
   EXPECT_EQ(session.looked_at().front(), 2U);
 
   session.take_events(2, events);
   EXPECT_THAT(labels(), HasSubstr("main"));
-  EXPECT_THAT(range_title(session, 1), Not(HasSubstr("without")));
-  ASSERT_TRUE(session.select("row:2/host_range/1").ok());
-  ASSERT_TRUE(session.selection().slice);
-  session.tracks().set_hover(
-      Hover{.at = {5, 5}, .slice = session.selection().slice, .rank_index = 2});
+  EXPECT_THAT(range_title(session.model(), session.selecting, 1), Not(HasSubstr("without")));
+  ASSERT_TRUE(session.selecting.select("row:2/host_range/1").ok());
+  ASSERT_TRUE(session.selecting.selection().slice);
+  session.tracks.set_hover(
+      Hover{.at = {5, 5}, .slice = session.selecting.selection().slice, .rank_index = 2});
 
   session.take_events(2, std::make_shared<const RankEvents>());
-  EXPECT_FALSE(session.selection().slice);
-  EXPECT_FALSE(session.tracks().hover());
-  EXPECT_EQ(session.events().count, 0);
-  EXPECT_FALSE(session.select("row:2/host_range/1").ok());
+  EXPECT_FALSE(session.selecting.selection().slice);
+  EXPECT_FALSE(session.tracks.hover());
+  EXPECT_EQ(session.events.list().count, 0);
+  EXPECT_FALSE(session.selecting.select("row:2/host_range/1").ok());
 }
 
 }  // namespace

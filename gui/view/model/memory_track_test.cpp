@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/view/accessible.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/timeline/timeline_view.h"
 
@@ -83,17 +84,17 @@ class MemoryRowTest : public ::testing::Test {
     model.ranks[2].memory.emplace_back(curve_of(-1, kGb));  // does not change
     model.ranks[1].memory.emplace_back(curve_of(0, 8 * kGb));
     session.open(std::make_shared<const Model>(std::move(model)));
-    session.set_viewport(600, 400);
-    session.clear_selection();
-    for (const Row& row : session.tracks().layout().rows) {
+    session.viewport.resize(600, 400);
+    session.selecting.clear();
+    for (const Row& row : session.tracks.layout().rows) {
       if (row.track == "rank:2" && row.folded) {
-        session.tracks().toggle(row);
+        session.tracks.toggle(row);
         break;
       }
     }
   }
   [[nodiscard]] const Row* row(std::string_view track) const {
-    for (const Row& one : session.tracks().layout().rows) {
+    for (const Row& one : session.tracks.layout().rows) {
       if (one.track == track) return &one;
     }
     return nullptr;
@@ -115,37 +116,39 @@ TEST_F(MemoryRowTest, OnOneScaleWithTheOtherRanks) {
 }
 
 TEST_F(MemoryRowTest, IsSelectedPinnedAndHiddenLikeAnyTrack) {
-  EXPECT_TRUE(session.select("rank:2/device:0/memory").ok());
-  EXPECT_EQ(session.selection().track, "rank:2/device:0/memory");
-  session.tracks().pin({"rank:*/device:0/memory"});
-  EXPECT_EQ(session.tracks().layout().rows[1].track, "rank:1/device:0/memory");
-  EXPECT_TRUE(session.tracks().layout().rows[1].pinned);
-  session.tracks().hide({"rank:2/device:0/memory"});
-  EXPECT_EQ(session.tracks().layout().rows.back().label, "1 hidden");
-  const Status none = session.select("rank:2/device:7/memory");
+  EXPECT_TRUE(session.selecting.select("rank:2/device:0/memory").ok());
+  EXPECT_EQ(session.selecting.selection().track, "rank:2/device:0/memory");
+  session.tracks.pin({"rank:*/device:0/memory"});
+  EXPECT_EQ(session.tracks.layout().rows[1].track, "rank:1/device:0/memory");
+  EXPECT_TRUE(session.tracks.layout().rows[1].pinned);
+  session.tracks.hide({"rank:2/device:0/memory"});
+  EXPECT_EQ(session.tracks.layout().rows.back().label, "1 hidden");
+  const Status none = session.selecting.select("rank:2/device:7/memory");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().hint, HasSubstr("rank:2/device:0/memory"));
 }
 
 TEST_F(MemoryRowTest, TellsTheMomentUnderTheMouse) {
   const Row& memory = *row("rank:2/device:0/memory");
-  session.show({TraceNs{0}, TraceNs{test::kStepNs}});
-  const Hit hit =
-      hit_test(session.model(), session.tracks().layout(), session.scale(), 30, memory.y + 5);
+  session.viewport.show({TraceNs{0}, TraceNs{test::kStepNs}});
+  const Hit hit = hit_test(session.model(), session.tracks.layout(), session.viewport.scale(), 30,
+                           memory.y + 5);
   EXPECT_EQ(hit.memory, 0);
-  session.tracks().set_hover(Hover{.at = {30, 5}, .rank_index = 2, .memory = 0});
+  session.tracks.set_hover(Hover{.at = {30, 5}, .rank_index = 2, .memory = 0});
   EXPECT_THAT(to_text(draw_overlay(session, 600, 200, measure)),
               HasSubstr("1.00 GB to 3.00 GB allocated, 4.00 GB reserved"));
-  session.click(hit);
-  EXPECT_EQ(session.selection().track, memory.track);
-  EXPECT_EQ(session.selection().step, 0);
+  session.selecting.click(hit);
+  EXPECT_EQ(session.selecting.selection().track, memory.track);
+  EXPECT_EQ(session.selecting.selection().step, 0);
 }
 
 TEST_F(MemoryRowTest, HasANameAndAValueForScreenReaders) {
   const auto index =
-      static_cast<size_t>(row("rank:2/device:0/memory") - session.tracks().layout().rows.data());
-  EXPECT_EQ(accessible_row(session, index, 600).name, "rank 2, memory of device 0");
-  EXPECT_EQ(accessible_value(session, index), "1.00 GB to 3.00 GB allocated, 4.00 GB reserved");
+      static_cast<size_t>(row("rank:2/device:0/memory") - session.tracks.layout().rows.data());
+  EXPECT_EQ(accessible_row(rows_area(session), session.selecting.selection(), index, 600).name,
+            "rank 2, memory of device 0");
+  EXPECT_EQ(accessible_value(rows_area(session), index),
+            "1.00 GB to 3.00 GB allocated, 4.00 GB reserved");
 }
 
 }  // namespace

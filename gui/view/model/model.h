@@ -120,6 +120,9 @@ struct Model {
                                                       TraceNs other_at) const;
 };
 
+// Of the run that is open; nullptr = none. Objects of a session keep a reference to its own.
+using SharedModel = std::shared_ptr<const Model>;
+
 // Puts what can be asked of the run into the model, and the critical path. O(tasks + edges).
 void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked);
 

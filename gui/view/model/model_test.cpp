@@ -39,8 +39,8 @@ TEST_F(ModelTest, TheTableOfTheSteadyStepsIsTheReportsBreakdown) {
   for (const analyzer::StepWindow& step : model->steps) {
     if (step.index < model->report.run.steps->first_steady) continue;
     if (step.index > model->report.run.steps->last_steady) continue;
-    session.select_step(step.index);
-    const SelectionTable table = selection_table(session);
+    session.selecting.select_step(step.index);
+    const SelectionTable table = selection_table(session.model(), session.selecting);
     for (size_t rank = 0; rank < table.ranks.size(); ++rank) {
       for (const SelectionTable::Line& line : table.lines) {
         sums[rank][static_cast<size_t>(line.category)] += line.ns[rank];
@@ -69,9 +69,9 @@ TEST_F(ModelTest, TheCulpritIsNotedAndSelected) {
   ASSERT_NE(model, nullptr);
   Session session;
   session.open(model);
-  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
-  ASSERT_TRUE(session.selection().collective);
-  EXPECT_EQ(model->collectives[*session.selection().collective].last_arriver, 2);
+  EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{2});
+  ASSERT_TRUE(session.selecting.selection().collective);
+  EXPECT_EQ(model->collectives[*session.selecting.selection().collective].last_arriver, 2);
   ASSERT_TRUE(model->ranks[2].own_delay);
   EXPECT_EQ(model->ranks[2].own_delay->ns, model->report.stragglers->front().own_delay_ns);
   EXPECT_GT(model->utilisation.size(), 100U);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/view/accessible.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/session/session.h"
 #include "gui/view/timeline/timeline_view.h"
@@ -42,24 +43,24 @@ class ResultTrackTest : public ::testing::Test {
  protected:
   ResultTrackTest() {
     session.open(test::shared_small_model());
-    session.show_all();
+    session.viewport.show_all();
   }
   void take(SqlResult result, std::string text = "-- my lines\nSELECT") {
-    session.sql().write(std::move(text));
-    session.sql().begin();
-    session.sql().take(std::move(result), {});
+    session.sql.write(std::move(text));
+    session.sql.begin();
+    session.sql.take(std::move(result), {});
   }
   [[nodiscard]] std::vector<const Row*> track_rows() const {
     std::vector<const Row*> rows;
-    for (const Row& row : session.tracks().layout().rows) {
+    for (const Row& row : session.tracks.layout().rows) {
       if (row.track.find("/sql:") != std::string::npos) rows.push_back(&row);
     }
     return rows;
   }
   // The slice at a moment of a row.
   [[nodiscard]] Hit hit(const Row& row, int depth, int64_t ns) const {
-    return hit_test(session.model(), session.tracks().layout(), session.scale(),
-                    session.scale().pixel_of(TraceNs{ns}), row.y + depth_top(depth) + 2);
+    return hit_test(session.model(), session.tracks.layout(), session.viewport.scale(),
+                    session.viewport.scale().pixel_of(TraceNs{ns}), row.y + depth_top(depth) + 2);
   }
 
   FixedTextMeasure measure;
@@ -105,15 +106,15 @@ TEST_F(ResultTrackTest, WhateverNumbersAStatementMakesNothingOverflows) {
       wild.rows.push_back({int64_t{0}, ts, dur});
   }
   take(std::move(wild));
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   EXPECT_FALSE(draw_rows(session, 800, 600, measure).commands().empty());
   EXPECT_EQ(track_rows().front()->note, "6 without a time");
 }
 
 TEST_F(ResultTrackTest, ATrackHasLanesForWhatOverlaps) {
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
-  EXPECT_TRUE(session.has_result_track());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
+  EXPECT_TRUE(session.sql_results.has_track());
   const std::vector<const Row*> rows = track_rows();
   ASSERT_EQ(rows.size(), 2U) << "rank 1 has no lines";
   EXPECT_EQ(rows[0]->track, "rank:0/sql:my_lines");
@@ -132,9 +133,9 @@ TEST_F(ResultTrackTest, ATrackHasLanesForWhatOverlaps) {
 TEST_F(ResultTrackTest, ATrackIsNamedByItsStatement) {
   const auto track_of = [&](std::string text) {
     take(some_result(), std::move(text));
-    EXPECT_TRUE(session.make_result_track().ok());
+    EXPECT_TRUE(session.sql_results.make_track().ok());
     std::string track = track_rows()[0]->track;
-    session.remove_result_track();
+    session.sql_results.remove_track();
     return track;
   };
   EXPECT_EQ(track_of("SELECT * FROM step"), "rank:0/sql:select_from_step");
@@ -145,7 +146,7 @@ TEST_F(ResultTrackTest, ATrackIsNamedByItsStatement) {
 
 TEST_F(ResultTrackTest, SlicesAreHitAndTellTheirFields) {
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   const Row row = *track_rows()[0];
   const Hit early = hit(row, 0, 15 * kMs);
   ASSERT_TRUE(early.slice);
@@ -157,112 +158,115 @@ TEST_F(ResultTrackTest, SlicesAreHitAndTellTheirFields) {
   EXPECT_THAT(fields_of_line(*line),
               ElementsAre(Pair("rank", "0"), Pair("id", "NULL"), Pair("start_ns", "20000000"),
                           Pair("duration_ns", "30000000"), Pair("name", "late")));
-  session.tracks().set_hover(Hover{.at = {5, 5}, .slice = late.slice, .rank_index = 0});
+  session.tracks.set_hover(Hover{.at = {5, 5}, .slice = late.slice, .rank_index = 0});
   EXPECT_THAT(to_text(draw_overlay(session, 1200, 800, measure)), HasSubstr("start_ns: 20000000"));
-  session.click(late);
-  EXPECT_EQ(session.selection().track, "rank:0/sql:my_lines");
-  EXPECT_THAT(selectors_of(session.model(), session.selection()),
+  session.selecting.click(late);
+  EXPECT_EQ(session.selecting.selection().track, "rank:0/sql:my_lines");
+  EXPECT_THAT(selectors_of(session.model(), session.selecting.selection()),
               ElementsAre("step:0", "range:20000000ns..50000000ns", "rank:0/sql:my_lines"))
       << "it names no row: its time stays";
-  session.click(hit(*track_rows()[1], 0, 110 * kMs));
-  EXPECT_THAT(selectors_of(session.model(), session.selection()),
+  session.selecting.click(hit(*track_rows()[1], 0, 110 * kMs));
+  EXPECT_THAT(selectors_of(session.model(), session.selecting.selection()),
               ElementsAre("step:1", "row:2/host_range/12", "rank:2/sql:my_lines"));
-  const auto index = static_cast<size_t>(track_rows()[0] - session.tracks().layout().rows.data());
-  EXPECT_EQ(accessible_row(session, index, 100).name, "rank 0, my lines");
-  EXPECT_THAT(accessible_value(session, index), HasSubstr("3 events"));
+  const auto index = static_cast<size_t>(track_rows()[0] - session.tracks.layout().rows.data());
+  EXPECT_EQ(accessible_row(rows_area(session), session.selecting.selection(), index, 100).name,
+            "rank 0, my lines");
+  EXPECT_THAT(accessible_value(rows_area(session), index), HasSubstr("3 events"));
 }
 
 TEST_F(ResultTrackTest, TracksArePinnedHiddenAndRemoved) {
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
-  ASSERT_TRUE(session.select("rank:0/sql:my_lines").ok());
-  EXPECT_EQ(session.pattern_of_selected(), "rank:*/sql:my_lines");
-  session.tracks().pin({session.pattern_of_selected()});
+  ASSERT_TRUE(session.sql_results.make_track().ok());
+  ASSERT_TRUE(session.selecting.select("rank:0/sql:my_lines").ok());
+  EXPECT_EQ(view::track_pattern_of(session.model(), session.selecting.selection()),
+            "rank:*/sql:my_lines");
+  session.tracks.pin({view::track_pattern_of(session.model(), session.selecting.selection())});
   EXPECT_EQ(track_rows().size(), 4U) << "two of them on top";
   EXPECT_TRUE(track_rows().front()->pinned);
-  session.tracks().pin({session.pattern_of_selected()});
-  session.tracks().hide({"rank:0/sql:my_lines"});
+  session.tracks.pin({view::track_pattern_of(session.model(), session.selecting.selection())});
+  session.tracks.hide({"rank:0/sql:my_lines"});
   EXPECT_EQ(track_rows().size(), 1U);
-  session.tracks().show_hidden();
+  session.tracks.show_hidden();
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   EXPECT_EQ(track_rows().size(), 4U) << "another result, another track";
   EXPECT_EQ(track_rows()[1]->track, "rank:0/sql:my_lines_2");
-  ASSERT_TRUE(session.select("rank:0/sql:my_lines").ok());
-  session.remove_result_tracks();
+  ASSERT_TRUE(session.selecting.select("rank:0/sql:my_lines").ok());
+  session.sql_results.remove_tracks();
   ASSERT_EQ(track_rows().size(), 2U);
   EXPECT_EQ(track_rows()[0]->track, "rank:0/sql:my_lines_2");
-  session.click(hit(*track_rows()[0], 0, 15 * kMs));
-  ASSERT_TRUE(session.selection().slice);
-  session.remove_result_track();
+  session.selecting.click(hit(*track_rows()[0], 0, 15 * kMs));
+  ASSERT_TRUE(session.selecting.selection().slice);
+  session.sql_results.remove_track();
   EXPECT_TRUE(track_rows().empty());
-  EXPECT_FALSE(session.selection().slice) << "it is gone with its track";
+  EXPECT_FALSE(session.selecting.selection().slice) << "it is gone with its track";
 }
 
 TEST_F(ResultTrackTest, TheyStayWhereARankIsFoldedAndItsEventsAreGivenUp) {
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   const size_t before = track_rows().size();
-  session.tracks().toggle(*session.tracks().layout().of_rank(0));
+  session.tracks.toggle(*session.tracks.layout().of_rank(0));
   const SharedEvents events = session.model().ranks[0].events;
   session.take_events(0, std::make_shared<const RankEvents>());
   ASSERT_EQ(track_rows().size(), before);
-  session.click(hit(*track_rows()[0], 0, 15 * kMs));
-  ASSERT_TRUE(session.selection().slice);
+  session.selecting.click(hit(*track_rows()[0], 0, 15 * kMs));
+  ASSERT_TRUE(session.selecting.selection().slice);
   session.take_events(0, events);
-  ASSERT_TRUE(session.selection().slice) << "what was chosen of it stays";
-  EXPECT_EQ(name_of(session.model(), *session.selection().slice), "early");
-  session.tracks().pin({"rank:*/sql:my_lines"});
-  session.clear_selection();
-  while (session.tracks().layout().of_rank(2)->folded == false)
-    session.tracks().toggle(*session.tracks().layout().of_rank(2));
+  ASSERT_TRUE(session.selecting.selection().slice) << "what was chosen of it stays";
+  EXPECT_EQ(name_of(session.model(), *session.selecting.selection().slice), "early");
+  session.tracks.pin({"rank:*/sql:my_lines"});
+  session.selecting.clear();
+  while (session.tracks.layout().of_rank(2)->folded == false)
+    session.tracks.toggle(*session.tracks.layout().of_rank(2));
   EXPECT_THAT(session.looked_at(), Not(Contains(2U))) << "a result needs no events";
 }
 
 TEST_F(ResultTrackTest, ARunThatIsReadAgainKeepsThemAndSaysThatTheyAreOld) {
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   session.renew(test::shared_small_model());
   ASSERT_EQ(track_rows().size(), 2U);
   EXPECT_EQ(track_rows()[0]->note, "older, 1 without a time");
   EXPECT_EQ(track_rows()[1]->note, "older, 1 without a time");
   session.renew(test::shared_small_model());
   EXPECT_EQ(track_rows()[0]->note, "older, 1 without a time") << "once is enough";
-  EXPECT_TRUE(session.sql().is_stale());
+  EXPECT_TRUE(session.sql.is_stale());
   session.open(session.shared_model());
   EXPECT_TRUE(track_rows().empty());
-  EXPECT_EQ(session.sql().result(), nullptr);
+  EXPECT_EQ(session.sql.result(), nullptr);
 }
 
 TEST_F(ResultTrackTest, WithoutTimesThereIsNoTrack) {
-  const auto refused = session.make_result_track();
+  const auto refused = session.sql_results.make_track();
   EXPECT_FALSE(refused.ok()) << "there is no result";
   take({.columns = {{"rank", ""}, {"n", ""}}, .rows = {{int64_t{0}, int64_t{3}}}, .ranks = {0}});
-  EXPECT_THAT(session.make_result_track().error().hint, HasSubstr("start_ns"));
-  EXPECT_FALSE(session.has_result_track());
+  EXPECT_THAT(session.sql_results.make_track().error().hint, HasSubstr("start_ns"));
+  EXPECT_FALSE(session.sql_results.has_track());
 }
 
 TEST_F(ResultTrackTest, ALineShowsTheRowThatItNamesElseItsTime) {
   take(some_result());
-  session.choose_result_line(4);
-  ASSERT_TRUE(session.selection().slice);
-  EXPECT_EQ(selector_of(session.model(), *session.selection().slice), "row:2/host_range/12");
-  session.choose_result_line(0);
-  EXPECT_FALSE(session.selection().slice);
-  EXPECT_EQ(session.selection().range, (Interval{TraceNs{20 * kMs}, TraceNs{50 * kMs}}));
-  EXPECT_THAT(session.selection().ranks, ElementsAre(0));
-  session.choose_result_line(3);
-  EXPECT_FALSE(session.selection().range) << "it has no time: its rank alone";
-  EXPECT_EQ(session.sql().line(), 3U);
-  EXPECT_TRUE(session.next_result_line(1));
-  EXPECT_FALSE(session.next_result_line(1));
-  EXPECT_EQ(session.sql().line(), 4U);
+  session.sql_results.choose_line(4);
+  ASSERT_TRUE(session.selecting.selection().slice);
+  EXPECT_EQ(selector_of(session.model(), *session.selecting.selection().slice),
+            "row:2/host_range/12");
+  session.sql_results.choose_line(0);
+  EXPECT_FALSE(session.selecting.selection().slice);
+  EXPECT_EQ(session.selecting.selection().range, (Interval{TraceNs{20 * kMs}, TraceNs{50 * kMs}}));
+  EXPECT_THAT(session.selecting.selection().ranks, ElementsAre(0));
+  session.sql_results.choose_line(3);
+  EXPECT_FALSE(session.selecting.selection().range) << "it has no time: its rank alone";
+  EXPECT_EQ(session.sql.line(), 3U);
+  EXPECT_TRUE(session.sql_results.next_line(1));
+  EXPECT_FALSE(session.sql_results.next_line(1));
+  EXPECT_EQ(session.sql.line(), 4U);
   SqlResult gone = some_result();
   gone.rows[4][1] = int64_t{999'999};
   take(std::move(gone));
-  session.choose_result_line(4);
-  EXPECT_THAT(session.selection().ranks, ElementsAre(2));
-  EXPECT_TRUE(session.selection().range) << "no such row: its time";
+  session.sql_results.choose_line(4);
+  EXPECT_THAT(session.selecting.selection().ranks, ElementsAre(2));
+  EXPECT_TRUE(session.selecting.selection().range) << "no such row: its time";
 }
 
 // A result is no thread: what was lost of one with the same number is not missing in it.
@@ -275,7 +279,7 @@ TEST_F(ResultTrackTest, LossesOfThreadsAreNotMarkedOnIt) {
                    .count = 7}};
   model.ranks[0].events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(std::move(model)));
-  session.show_all();
+  session.viewport.show_all();
   const auto hatched = [&] {
     int count = 0;
     const DrawList list = draw_rows(session, 1000, 1000, measure);
@@ -286,7 +290,7 @@ TEST_F(ResultTrackTest, LossesOfThreadsAreNotMarkedOnIt) {
   const int before = hatched();
   EXPECT_GT(before, 0);
   take(some_result());
-  ASSERT_TRUE(session.make_result_track().ok());
+  ASSERT_TRUE(session.sql_results.make_track().ok());
   ASSERT_FALSE(track_rows().empty());
   EXPECT_EQ(hatched(), before);
 }

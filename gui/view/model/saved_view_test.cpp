@@ -77,14 +77,14 @@ TEST(SavedViewTest, ASessionGoesBackToItAndPassesOverWhatTheRunLacks) {
   view.selectors = {"rank:1", "rank:17", "step:1", "nonsense"};
   first.restore(view);
   EXPECT_FALSE(first.is_as_opened());
-  EXPECT_EQ(first.page(), Page::kCollectives);
-  EXPECT_EQ(first.dock(), Dock::kTable);
-  EXPECT_THAT(first.selection().ranks, ElementsAre(1));
-  EXPECT_EQ(first.selection().step, 1);
-  EXPECT_EQ(first.range().begin, TraceNs{5 * kMs});
-  EXPECT_EQ(first.notes().size(), 2U);
-  EXPECT_EQ(first.sql().text(), view.query);
-  EXPECT_EQ(first.sql().history(), view.queries);
+  EXPECT_EQ(first.viewport.page(), Page::kCollectives);
+  EXPECT_EQ(first.dock, Dock::kTable);
+  EXPECT_THAT(first.selecting.selection().ranks, ElementsAre(1));
+  EXPECT_EQ(first.selecting.selection().step, 1);
+  EXPECT_EQ(first.viewport.range().begin, TraceNs{5 * kMs});
+  EXPECT_EQ(first.notes.all().size(), 2U);
+  EXPECT_EQ(first.sql.text(), view.query);
+  EXPECT_EQ(first.sql.history(), view.queries);
   Session second;
   second.open(test::shared_small_model());
   second.restore(first.saved_view());
@@ -96,26 +96,26 @@ TEST(SavedViewTest, ARunThatIsReadAgainKeepsWhatIsLookedAt) {
   session.open(test::shared_small_model());
   session.renew(test::shared_small_model());
   EXPECT_TRUE(session.is_as_opened()) << "nobody had moved: it follows";
-  ASSERT_TRUE(session.select("collective:0/all_reduce/1").ok());
-  session.add_note(session.selected_range(), "look");
-  session.tracks().pin({"rank:2"});
+  ASSERT_TRUE(session.selecting.select("collective:0/all_reduce/1").ok());
+  session.notes.add(session.selecting.range(), "look");
+  session.tracks.pin({"rank:2"});
   const SavedView before = session.saved_view();
   Model longer = test::small_model();
   longer.span.end = longer.span.end + DurationNs{100 * kMs};
   session.renew(std::make_shared<const Model>(std::move(longer)));
   EXPECT_EQ(session.saved_view(), before);
-  EXPECT_GT(session.whole().end, test::small_model().span.end);
+  EXPECT_GT(session.viewport.whole().end, test::small_model().span.end);
 }
 
 TEST(SavedViewTest, PinningWhatIsPinnedUnpinsIt) {
   Session session;
   session.open(test::shared_small_model());
-  session.select_rank(2);
-  session.tracks().pin(session.selected_tracks());
-  EXPECT_THAT(session.tracks().arrangement().pinned, ElementsAre("rank:2"));
-  EXPECT_EQ(session.pattern_of_selected(), "rank:*");
-  session.tracks().pin(session.selected_tracks());
-  EXPECT_TRUE(session.tracks().arrangement().pinned.empty());
+  session.selecting.select_rank(2);
+  session.tracks.pin(view::tracks_of(session.model(), session.selecting.selection()));
+  EXPECT_THAT(session.tracks.arrangement().pinned, ElementsAre("rank:2"));
+  EXPECT_EQ(view::track_pattern_of(session.model(), session.selecting.selection()), "rank:*");
+  session.tracks.pin(view::tracks_of(session.model(), session.selecting.selection()));
+  EXPECT_TRUE(session.tracks.arrangement().pinned.empty());
 }
 
 TEST(SavedViewTest, RanksMoveAmongThoseOfTheirHost) {
@@ -123,16 +123,16 @@ TEST(SavedViewTest, RanksMoveAmongThoseOfTheirHost) {
   session.open(test::shared_small_model());
   const auto ranks = [&] {
     std::vector<int> seen;
-    for (const Row& row : session.tracks().layout().rows) {
+    for (const Row& row : session.tracks.layout().rows) {
       if (row.kind == RowKind::kRank) seen.push_back(row.rank_index);
     }
     return seen;
   };
-  session.tracks().move_rank(0, 1);
+  session.tracks.move_rank(0, 1);
   EXPECT_THAT(ranks(), ElementsAre(1, 0, 2));
-  session.tracks().move_rank(0, 5);
+  session.tracks.move_rank(0, 5);
   EXPECT_THAT(ranks(), ElementsAre(1, 0, 2)) << "it stays on its host";
-  session.tracks().move_rank(0, -1);
+  session.tracks.move_rank(0, -1);
   EXPECT_THAT(ranks(), ElementsAre(0, 1, 2));
 }
 

@@ -297,6 +297,36 @@ std::vector<std::string> selectors_of(const Model& model, const Selection& selec
   return out;
 }
 
+std::vector<std::string> tracks_of_communicator(const Model& model, const Selection& selection) {
+  std::vector<std::string> tracks;
+  if (!selection.collective) return tracks;
+  const std::string& communicator = model.collectives[*selection.collective].communicator;
+  std::set<int> ranks;
+  for (const analyzer::MatchedCollective& one : model.collectives) {
+    if (one.communicator != communicator) continue;
+    for (const analyzer::CollectiveMember& member : one.members) ranks.insert(member.rank);
+  }
+  for (const int rank : ranks) tracks.push_back(fmt::format("rank:{}", rank));
+  return tracks;
+}
+
+std::vector<std::string> tracks_of(const Model& model, const Selection& selection) {
+  if (!selection.track.empty()) return {selection.track};
+  if (selection.slice) {
+    return {track_of(rank_of(model, *selection.slice).rank, thread_of(model, *selection.slice))};
+  }
+  std::vector<std::string> tracks;
+  for (const int rank : selection.ranks) tracks.push_back(fmt::format("rank:{}", rank));
+  return tracks;
+}
+
+std::string track_pattern_of(const Model& model, const Selection& selection) {
+  const std::vector<std::string> tracks = tracks_of(model, selection);
+  if (tracks.empty()) return {};
+  const size_t slash = tracks.front().find('/');
+  return slash == std::string::npos ? "rank:*" : "rank:*" + tracks.front().substr(slash);
+}
+
 int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval range) {
   int64_t events = 0;
   for (const RankModel& rank : model.ranks) {

@@ -71,6 +71,14 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
 // The selectors that make this selection.
 [[nodiscard]] std::vector<std::string> selectors_of(const Model& model, const Selection& selection);
 
+// The thread or stream that was chosen, else that of the chosen event, else the chosen ranks.
+[[nodiscard]] std::vector<std::string> tracks_of(const Model& model, const Selection& selection);
+// The like of it on all ranks: "rank:*/stream:7"; "" = nothing is chosen.
+[[nodiscard]] std::string track_pattern_of(const Model& model, const Selection& selection);
+// The ranks of the selected collective's communicator.
+[[nodiscard]] std::vector<std::string> tracks_of_communicator(const Model& model,
+                                                              const Selection& selection);
+
 // How many events (slices of thread lanes) the selection's ranks have in `range`.
 [[nodiscard]] int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval range);
 

@@ -72,11 +72,12 @@ std::string bandwidth_text(const CollectiveKind& kind, size_t ranks, int64_t tra
 
 class CollectivesPainter {
  public:
-  CollectivesPainter(const Session& session, int width, int height, int top,
-                     const TextMeasure& measure)
-      : session_(session),
-        model_(session.model()),
-        lines_(session.pages().collective_lines()),
+  CollectivesPainter(const Model& model, CollectiveFigures& figures, Selecting& selecting,
+                     int width, int height, int top, const TextMeasure& measure)
+      : model_(model),
+        figures_(figures),
+        selecting_(selecting),
+        lines_(figures.lines()),
         width_(width),
         height_(height),
         top_(top),
@@ -93,12 +94,12 @@ class CollectivesPainter {
 
  private:
   [[nodiscard]] DrawList& list() { return panel_.list; }
-  [[nodiscard]] bool grouped() const { return session_.pages().are_collectives_grouped(); }
+  [[nodiscard]] bool grouped() const { return figures_.are_grouped(); }
   [[nodiscard]] std::span<const Column> columns() const {
     return grouped() ? kGroupColumns : kCollectivesColumns;
   }
   [[nodiscard]] size_t line_count() const {
-    return grouped() ? session_.pages().collective_groups().size() : lines_.size();
+    return grouped() ? figures_.groups().size() : lines_.size();
   }
 
   void paint_lines() {
@@ -113,7 +114,7 @@ class CollectivesPainter {
     for (size_t line = shown.first; line < shown.end; ++line) {
       const int y = kTop + static_cast<int>(line) * kLineHeight;
       if (grouped()) {
-        paint_group(session_.pages().collective_groups()[line], y);
+        paint_group(figures_.groups()[line], y);
       } else {
         paint_line(lines_[line], y);
       }
@@ -122,9 +123,8 @@ class CollectivesPainter {
 
   void paint_group(const CollectiveGroup& group, int y) {
     const Box line{0, y, panel_.width, kLineHeight};
-    panel_.links.push_back({below(line, top_ + kTop), [kind = group.kind](Session& on) {
-                              on.pages().show_collective_kind(kind);
-                            }});
+    panel_.links.push_back(
+        {below(line, top_ + kTop), [&on = figures_, kind = group.kind] { on.show_kind(kind); }});
     const int64_t complete = group.count - group.incomplete;
     std::string number = format_count(group.count);
     if (group.incomplete > 0) number += say(", {} never completed", group.incomplete);
@@ -153,9 +153,10 @@ class CollectivesPainter {
     const analyzer::MatchedCollective& one = model_.collectives[index];
     const Interval extent = extent_of(one);
     const Box line{0, y, panel_.width, kLineHeight};
-    if (session_.selection().collective == index) list().rect(line, Role::kAccentSoft);
+    if (selecting_.selection().collective == index) list().rect(line, Role::kAccentSoft);
     panel_.links.push_back({below(line, top_ + kTop),
-                            [index](Session& on) { on.select_collective(index); }, /*shows=*/true});
+                            [&on = selecting_, index] { on.select_collective(index); },
+                            /*shows=*/true});
     const std::optional<DurationNs> spread = arrival_spread(one);
     const std::optional<int64_t> step = step_of(model_, extent.begin);
     const std::string cells[kCollectivesColumns.size()] = {
@@ -182,20 +183,18 @@ class CollectivesPainter {
     int x = kCollectivesMargin;
     for (size_t o = 0; o < kCollectiveOrders.size(); ++o) {
       const auto order = static_cast<CollectiveOrder>(o);
-      const bool chosen = !grouped() && session_.pages().collective_order() == order;
+      const bool chosen = !grouped() && figures_.order() == order;
       const Box box =
           draw_choice({x, top_ + 10}, translated(kCollectiveOrders[o]), chosen, measure_, list());
-      panel_.links.push_back(
-          {box, [order](Session& on) { on.pages().show_collective_order(order); }});
+      panel_.links.push_back({box, [&on = figures_, order] { on.show_order(order); }});
       x += box.w + kChoiceGap;
     }
     const Box all = draw_choice({x, top_ + 10}, say("by kind"), grouped(), measure_, list());
-    panel_.links.push_back({all, [](Session& on) { on.pages().group_collectives(); }});
+    panel_.links.push_back({all, [&on = figures_] { on.group(); }});
     x += all.w + kChoiceGap;
-    if (const std::optional<CollectiveKind>& kind = session_.pages().collective_kind()) {
+    if (const std::optional<CollectiveKind>& kind = figures_.kind()) {
       const Box box = draw_choice({x, top_ + 10}, "× " + words_of(*kind), true, measure_, list());
-      panel_.links.push_back(
-          {box, [](Session& on) { on.pages().show_collective_kind(std::nullopt); }});
+      panel_.links.push_back({box, [&on = figures_] { on.show_kind(std::nullopt); }});
       x += box.w + kChoiceGap;
     }
     list().text({x + 20, top_ + 10, 500, 26}, collectives_count_text(),
@@ -220,8 +219,9 @@ class CollectivesPainter {
     return say("{} collectives", format_count(static_cast<int64_t>(lines_.size())));
   }
 
-  const Session& session_;
   const Model& model_;
+  CollectiveFigures& figures_;
+  Selecting& selecting_;
   const std::vector<uint32_t>& lines_;
   int width_;
   int height_;
@@ -232,9 +232,9 @@ class CollectivesPainter {
 
 }  // namespace
 
-Panel draw_collectives(const Session& session, int width, int height, int top,
-                       const TextMeasure& measure) {
-  return CollectivesPainter(session, width, height, top, measure).paint();
+Panel draw_collectives(const Model& model, CollectiveFigures& figures, Selecting& selecting,
+                       int width, int height, int top, const TextMeasure& measure) {
+  return CollectivesPainter(model, figures, selecting, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -6,12 +6,14 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/page_figures.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 // What is in view when the content is scrolled down to `top`. Each line is a link.
-[[nodiscard]] Panel draw_collectives(const Session& session, int width, int height, int top,
+[[nodiscard]] Panel draw_collectives(const Model& model, CollectiveFigures& figures,
+                                     Selecting& selecting, int width, int height, int top,
                                      const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -14,8 +15,10 @@ using ::testing::HasSubstr;
 
 class CollectivesPageTest : public ::testing::Test {
  protected:
-  [[nodiscard]] std::string text(int top = 0) const {
-    return to_text(draw_collectives(session, 1300, 400, top, measure).list);
+  [[nodiscard]] std::string text(int top = 0) {
+    return to_text(draw_collectives(session.model(), session.collectives, session.selecting, 1300,
+                                    400, top, measure)
+                       .list);
   }
   // The small run with that many collectives, the waits of which are longer the later they are.
   void open_many(int count) {
@@ -50,17 +53,19 @@ TEST_F(CollectivesPageTest, ALineSaysWhoWaitedForWhom) {
 
 TEST_F(CollectivesPageTest, OnlyLinesInViewAreDrawn) {
   open_many(100'000);
-  const Panel page = draw_collectives(session, 1300, 400, 50'000, measure);
+  const Panel page = draw_collectives(session.model(), session.collectives, session.selecting, 1300,
+                                      400, 50'000, measure);
   EXPECT_GT(page.height, 100'000 * 20);
   EXPECT_LT(page.list.commands().size(), 500U);
   const auto link_at = [&](int y) {
     return std::ranges::find_if(page.links, [&](const Link& l) { return l.box.contains(60, y); });
   };
   ASSERT_NE(link_at(50'200), page.links.end());
-  link_at(50'200)->follow(session);
-  ASSERT_TRUE(session.selection().collective);
-  EXPECT_THAT(to_text(page.list),
-              HasSubstr(fmt::format("all_reduce #{}\"", *session.selection().collective)));
+  link_at(50'200)->follow();
+  ASSERT_TRUE(session.selecting.selection().collective);
+  EXPECT_THAT(
+      to_text(page.list),
+      HasSubstr(fmt::format("all_reduce #{}\"", *session.selecting.selection().collective)));
   EXPECT_EQ(link_at(50'050), page.links.end()) << "the head";
 }
 
@@ -74,7 +79,7 @@ TEST_F(CollectivesPageTest, OrdersPutTheLongestAndTheUnfinishedFirst) {
   model.collectives[2].complete = false;
   model.collectives[2].members[1].end.reset();
   session.open(std::make_shared<const Model>(std::move(model)));
-  EXPECT_THAT(session.pages().collective_lines(), ElementsAre(2U, 0U, 1U));
+  EXPECT_THAT(session.collectives.lines(), ElementsAre(2U, 0U, 1U));
   EXPECT_THAT(text(), HasSubstr("never completed"));
 }
 
@@ -94,7 +99,7 @@ TEST_F(CollectivesPageTest, KindsAreSummedUpAndLeadToTheirCollectives) {
   model.collectives[3].complete = false;
   session.open(std::make_shared<const Model>(std::move(model)));
 
-  const std::vector<CollectiveGroup>& groups = session.pages().collective_groups();
+  const std::vector<CollectiveGroup>& groups = session.collectives.groups();
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].count, 4);
   EXPECT_EQ(groups[0].incomplete, 1);
@@ -105,25 +110,27 @@ TEST_F(CollectivesPageTest, KindsAreSummedUpAndLeadToTheirCollectives) {
   EXPECT_EQ(groups[0].times_last, 2);
   EXPECT_EQ(groups[1].kind.bytes, 8);
 
-  session.pages().group_collectives();
-  const Panel page = draw_collectives(session, 1300, 400, 0, measure);
+  session.collectives.group();
+  const Panel page = draw_collectives(session.model(), session.collectives, session.selecting, 1300,
+                                      400, 0, measure);
   EXPECT_THAT(to_text(page.list), HasSubstr("4, 1 never completed"));
   EXPECT_THAT(to_text(page.list), HasSubstr("rank 2, 2 of 3"));
   EXPECT_THAT(to_text(page.list), HasSubstr("36.0 ms"));
-  page.links[1].follow(session);
-  EXPECT_EQ(session.pages().collective_kind(), groups[1].kind);
-  EXPECT_THAT(session.pages().collective_lines(), ElementsAre(4U));
+  page.links[1].follow();
+  EXPECT_EQ(session.collectives.kind(), groups[1].kind);
+  EXPECT_THAT(session.collectives.lines(), ElementsAre(4U));
   EXPECT_THAT(text(), HasSubstr("× all_reduce"));
-  session.pages().show_collective_kind(std::nullopt);
-  EXPECT_EQ(session.pages().collective_lines().size(), 5U);
+  session.collectives.show_kind(std::nullopt);
+  EXPECT_EQ(session.collectives.lines().size(), 5U);
 }
 
 TEST_F(CollectivesPageTest, TheRanksOfACommunicatorArePinned) {
   session.open(test::shared_small_model());
-  session.clear_selection();
-  EXPECT_TRUE(session.tracks_of_communicator().empty());
-  session.select_collective(1);
-  EXPECT_THAT(session.tracks_of_communicator(), ElementsAre("rank:0", "rank:1", "rank:2"));
+  session.selecting.clear();
+  EXPECT_TRUE(view::tracks_of_communicator(session.model(), session.selecting.selection()).empty());
+  session.selecting.select_collective(1);
+  EXPECT_THAT(view::tracks_of_communicator(session.model(), session.selecting.selection()),
+              ElementsAre("rank:0", "rank:1", "rank:2"));
 }
 
 TEST_F(CollectivesPageTest, WithoutCollectivesItSaysWhereToLook) {

@@ -72,22 +72,28 @@ std::string compare_count_text(const std::optional<NameCost>& cost) {
 
 class ComparePainter {
  public:
-  ComparePainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
-      : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
+  ComparePainter(const Model& model, const ComparedRuns* runs, Selecting& selecting, int width,
+                 int height, int top, const TextMeasure& measure)
+      : model_(model),
+        runs_(runs),
+        selecting_(selecting),
+        width_(width),
+        height_(height),
+        top_(top),
+        measure_(measure) {}
 
   Panel paint() && {
-    const ComparedRuns* runs = session_.pages().comparison();
-    if (runs == nullptr) {
+    if (runs_ == nullptr) {
       sentence(say("No other run is open beside this one: dprof-gui RUN --compare OTHER"),
                Role::kTextDim);
     } else {
-      sentence(say("{} beside {}", session_.model().run.name, runs->other_name), Role::kText);
+      sentence(say("{} beside {}", model_.run.name, runs_->other_name), Role::kText);
       sentence(say("Differences are the other run less this one; ▲ takes longer there, ▼ less."),
                Role::kTextDim);
       const int top = y_;
-      paint_categories(runs->comparison);
-      paint_lengths(runs->comparison, top);
-      paint_names(runs->comparison);
+      paint_categories(runs_->comparison);
+      paint_lengths(runs_->comparison, top);
+      paint_names(runs_->comparison);
     }
     panel_.width = std::max(width_, 2 * kCompareMargin + width_of(kNameColumns));
     panel_.height = y_ + kCompareMargin;
@@ -165,7 +171,7 @@ class ComparePainter {
   // other on one scale, per rank and step.
   void paint_lengths(const analyzer::RunComparison& comparison, int top) {
     const auto name =
-        std::ranges::find(comparison.names, session_.selection().name, &ComparedName::name);
+        std::ranges::find(comparison.names, selecting_.selection().name, &ComparedName::name);
     const Box area{kCompareMargin + width_of(kCategoryColumns) + kCompareGap, top + 18,
                    width_ - 2 * kCompareMargin - width_of(kCategoryColumns) - kCompareGap,
                    kLengthsHeight};
@@ -216,7 +222,7 @@ class ComparePainter {
 
   void paint_name(const ComparedName& name, double whole_ns) {
     const Box line{0, y_, 2 * kCompareMargin + width_of(kNameColumns), kLineHeight};
-    if (session_.selection().name == name.name) panel_.list.rect(line, Role::kAccentSoft);
+    if (selecting_.selection().name == name.name) panel_.list.rect(line, Role::kAccentSoft);
     const double difference = name.difference_ns();
     const std::array<std::string, kNameColumns.size()> cells = {
         name.name,
@@ -229,10 +235,13 @@ class ComparePainter {
         compare_count_text(name.b)};
     draw_cells(kNameColumns, {kCompareMargin, y_}, cells, measure_, panel_.list,
                role_of_difference(difference, whole_ns));
-    if (name.a) panel_.links.push_back({line, [n = name.name](Session& on) { on.select_name(n); }});
+    if (name.a)
+      panel_.links.push_back({line, [&on = selecting_, n = name.name] { on.select_name(n); }});
   }
 
-  const Session& session_;
+  const Model& model_;
+  const ComparedRuns* runs_;
+  Selecting& selecting_;
   int width_;
   int height_;
   int top_;
@@ -256,9 +265,9 @@ std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const RunEv
       other.run.name, analyzer::compare(side_of(run, events), side_of(other, events_of(other)))});
 }
 
-Panel draw_compare_page(const Session& session, int width, int height, int top,
-                        const TextMeasure& measure) {
-  return ComparePainter(session, width, height, top, measure).paint();
+Panel draw_compare_page(const Model& model, const ComparedRuns* runs, Selecting& selecting,
+                        int width, int height, int top, const TextMeasure& measure) {
+  return ComparePainter(model, runs, selecting, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -8,7 +8,8 @@
 #include <memory>
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/page_figures.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
@@ -18,7 +19,9 @@ namespace dprof::view {
                                                                  const Model& other);
 
 // A line of a name is a link to its events in this run.
-[[nodiscard]] Panel draw_compare_page(const Session& session, int width, int height, int top,
+// `runs`: nullptr = no other run is open.
+[[nodiscard]] Panel draw_compare_page(const Model& model, const ComparedRuns* runs,
+                                      Selecting& selecting, int width, int height, int top,
                                       const TextMeasure& measure);
 
 }  // namespace dprof::view

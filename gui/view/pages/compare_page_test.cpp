@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -15,10 +16,11 @@ using ::testing::HasSubstr;
 class ComparePageTest : public ::testing::Test {
  protected:
   ComparePageTest() { session.open(test::shared_small_model()); }
-  [[nodiscard]] Panel page(int top = 0) const {
-    return draw_compare_page(session, 1300, 500, top, measure);
+  [[nodiscard]] Panel page(int top = 0) {
+    return draw_compare_page(session.model(), session.compared.get(), session.selecting, 1300, 500,
+                             top, measure);
   }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
 
   FixedTextMeasure measure;
   Session session;
@@ -49,7 +51,7 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
     length = length == 40 * kMs ? 10 * kMs : length;
   other.ranks[2].events = std::make_shared<const RankEvents>(std::move(lanes));
   session.open(std::make_shared<const Model>(run));
-  session.pages().show_comparison(compare_models(run, events_of(run), other));
+  session.compared = compare_models(run, events_of(run), other);
   const std::string drawn = text();
   EXPECT_THAT(drawn, HasSubstr("small beside faster"));
   EXPECT_THAT(drawn, HasSubstr("▼ 30.0 ms"));
@@ -57,8 +59,8 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   // 30 ms of one of three ranks.
   EXPECT_THAT(drawn, HasSubstr("▼ 10.0 ms"));
   ASSERT_FALSE(page().links.empty());
-  page().links.front().follow(session);
-  EXPECT_EQ(session.selection().name, session.pages().comparison()->comparison.names.front().name);
+  page().links.front().follow();
+  EXPECT_EQ(session.selecting.selection().name, session.compared->comparison.names.front().name);
 }
 
 TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
@@ -68,9 +70,9 @@ TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
   ComparedRuns runs{.other_name = "other"};
   runs.comparison.names = {
       {.name = "gemm", .a = cost({0, 0, 2, 4}), .b = cost({0, 0, 0, 0, 8, 0})}};
-  session.pages().show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  session.compared = std::make_shared<const ComparedRuns>(std::move(runs));
   EXPECT_THAT(text(), ::testing::Not(HasSubstr("durations of")));
-  session.select_name("gemm");
+  session.selecting.select_name("gemm");
   const Panel drawn = page();
   EXPECT_THAT(to_text(drawn.list), HasSubstr("durations of gemm"));
   std::vector<Box> bars;
@@ -96,7 +98,7 @@ TEST_F(ComparePageTest, OnlyLinesInViewAreDrawn) {
   ComparedRuns runs{.other_name = "other"};
   for (int i = 0; i < 50'000; ++i)
     runs.comparison.names.push_back({.name = fmt::format("name {}", i), .a = analyzer::NameCost{}});
-  session.pages().show_comparison(std::make_shared<const ComparedRuns>(std::move(runs)));
+  session.compared = std::make_shared<const ComparedRuns>(std::move(runs));
   const Panel drawn = page(400'000);
   EXPECT_GT(drawn.height, 50'000 * 20);
   EXPECT_LT(drawn.list.commands().size(), 500U);

@@ -63,9 +63,12 @@ std::string ms_or_none(int64_t ns) {
 
 class HeatmapPainter {
  public:
-  HeatmapPainter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session),
-        matrix_(session.pages().matrix()),
+  HeatmapPainter(const Model& model, const StepFigures& figures, const Selection& selection,
+                 int width, int height, const TextMeasure& measure)
+      : model_(model),
+        figures_(figures),
+        selection_(selection),
+        matrix_(figures.matrix()),
         width_(width),
         height_(height),
         measure_(measure) {}
@@ -76,7 +79,7 @@ class HeatmapPainter {
     if (!place_map()) {
       page_.list.text(
           {kHeatmapMargin, kHeatmapChoicesHeight + 20, width_ - 2 * kHeatmapMargin, 22},
-          session_.model().steps.empty()
+          model_.steps.empty()
               ? say("No training step was found; the diagnostics say why.")
               : say("Ranks were not compared with each other; the diagnostics say why."),
           {.role = Role::kTextDim});
@@ -99,7 +102,7 @@ class HeatmapPainter {
                        {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
     }
     x += 24;
-    const RankOrder order = session_.pages().rank_order();
+    const RankOrder order = figures_.order();
     x = paint_choice(x, say("by rank"), order == RankOrder::kByRank,
                      {.box = {}, .metric = {}, .order = RankOrder::kByRank});
     x = paint_choice(x, say("highest first"), order == RankOrder::kByValue,
@@ -221,10 +224,10 @@ class HeatmapPainter {
       const int high = row_top(r + 1) - top;
       if (top < free) continue;
       const int line = std::max(high, kHeatmapLabelled);
-      const RankModel& rank = session_.model().ranks[matrix_.ranks[r]];
-      const bool chosen = session_.selection().has_rank(rank.rank);
+      const RankModel& rank = model_.ranks[matrix_.ranks[r]];
+      const bool chosen = selection_.has_rank(rank.rank);
       const bool problem = rank.own_delay.has_value();
-      const std::string host = session_.model().report.run.hosts > 1 ? "  " + rank.host : "";
+      const std::string host = model_.report.run.hosts > 1 ? "  " + rank.host : "";
       page_.list.text({kHeatmapMargin, top, kHeatmapLabelWidth - 10, line},
                       elided(say("rank {}{}", rank.rank, host), kHeatmapLabelWidth - 10,
                              Font::kSmall, measure_),
@@ -271,14 +274,13 @@ class HeatmapPainter {
   }
 
   void paint_selection() {
-    const Selection& selection = session_.selection();
     for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
-      if (!selection.has_rank(session_.model().ranks[matrix_.ranks[r]].rank)) continue;
+      if (!selection_.has_rank(model_.ranks[matrix_.ranks[r]].rank)) continue;
       page_.list.frame({map().x - 1, row_top(r), map().w + 2, row_top(r + 1) - row_top(r)},
                        Role::kText);
     }
-    if (!selection.step) return;
-    const auto step = std::ranges::find(matrix_.steps, *selection.step);
+    if (!selection_.step) return;
+    const auto step = std::ranges::find(matrix_.steps, *selection_.step);
     if (step == matrix_.steps.end()) return;
     const auto column = static_cast<size_t>(step - matrix_.steps.begin());
     const int left = column_left(column);
@@ -286,7 +288,9 @@ class HeatmapPainter {
                      Role::kText);
   }
 
-  const Session& session_;
+  const Model& model_;
+  const StepFigures& figures_;
+  const Selection& selection_;
   const StepMatrix& matrix_;
   int width_;
   int height_;
@@ -296,14 +300,15 @@ class HeatmapPainter {
 
 }  // namespace
 
-HeatmapPage draw_heatmap(const Session& session, int width, int height,
-                         const TextMeasure& measure) {
-  return HeatmapPainter(session, width, height, measure).paint();
+HeatmapPage draw_heatmap(const Model& model, const StepFigures& figures, const Selection& selection,
+                         int width, int height, const TextMeasure& measure) {
+  return HeatmapPainter(model, figures, selection, width, height, measure).paint();
 }
 
-std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map, Point at) {
+std::optional<HeatmapCell> heatmap_cell_at(const Model& model, const StepFigures& figures,
+                                           const Box& map, Point at) {
   if (!map.contains(at.x, at.y)) return std::nullopt;
-  const StepMatrix& matrix = session.pages().matrix();
+  const StepMatrix& matrix = figures.matrix();
   const auto [row, rows_end] = part_of(at.y - map.y, map.h, matrix.ranks.size());
   const auto [first, end] = part_of(at.x - map.x, map.w, matrix.steps.size());
   // Of several in one pixel the one that it shows.
@@ -314,17 +319,17 @@ std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& ma
       if (matrix.at(r, s) > matrix.at(best_row, best)) std::tie(best_row, best) = std::pair(r, s);
     }
   }
-  HeatmapCell cell{session.model().ranks[matrix.ranks[best_row]].rank, matrix.steps[best], {}};
+  HeatmapCell cell{model.ranks[matrix.ranks[best_row]].rank, matrix.steps[best], {}};
   cell.text = say("rank {} · step {} · {} {}", cell.rank, cell.step,
                   translated(info_of(matrix.metric).title), ms_or_none(matrix.at(best_row, best)));
   return cell;
 }
 
-DrawList draw_heatmap_overlay(const Session& session, const Box& map, std::optional<Point> mouse,
-                              const TextMeasure& measure) {
+DrawList draw_heatmap_overlay(const Model& model, const StepFigures& figures, const Box& map,
+                              std::optional<Point> mouse, const TextMeasure& measure) {
   DrawList list;
   if (!mouse) return list;
-  const std::optional<HeatmapCell> cell = heatmap_cell_at(session, map, *mouse);
+  const std::optional<HeatmapCell> cell = heatmap_cell_at(model, figures, map, *mouse);
   if (!cell) return list;
   const int wide = measure.width(cell->text, Font::kBody) + 24;
   const int left = std::min(mouse->x + 14, map.x + map.w + kMeanWidth - wide);

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "gui/view/drawing/draw_list.h"
-#include "gui/view/session/session.h"
+#include "gui/view/model/selection.h"
+#include "gui/view/session/page_figures.h"
 
 namespace dprof::view {
 
@@ -35,14 +36,17 @@ struct HeatmapCell {
   std::string text;  // "rank 5 · step 42 · own delay 46.2 ms"
 };
 
-[[nodiscard]] HeatmapPage draw_heatmap(const Session& session, int width, int height,
+[[nodiscard]] HeatmapPage draw_heatmap(const Model& model, const StepFigures& figures,
+                                       const Selection& selection, int width, int height,
                                        const TextMeasure& measure);
 
-[[nodiscard]] std::optional<HeatmapCell> heatmap_cell_at(const Session& session, const Box& map,
+[[nodiscard]] std::optional<HeatmapCell> heatmap_cell_at(const Model& model,
+                                                         const StepFigures& figures, const Box& map,
                                                          Point at);
 
 // The cell under the mouse, and its figure beside it.
-[[nodiscard]] DrawList draw_heatmap_overlay(const Session& session, const Box& map,
-                                            std::optional<Point> mouse, const TextMeasure& measure);
+[[nodiscard]] DrawList draw_heatmap_overlay(const Model& model, const StepFigures& figures,
+                                            const Box& map, std::optional<Point> mouse,
+                                            const TextMeasure& measure);
 
 }  // namespace dprof::view

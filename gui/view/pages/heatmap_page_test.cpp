@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -19,15 +20,18 @@ constexpr int kHeight = 600;
 class HeatmapPageTest : public ::testing::Test {
  protected:
   HeatmapPageTest() { session.open(test::shared_small_model()); }
-  [[nodiscard]] HeatmapPage page() const { return draw_heatmap(session, kWidth, kHeight, measure); }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] HeatmapPage page() const {
+    return draw_heatmap(session.model(), session.steps, session.selecting.selection(), kWidth,
+                        kHeight, measure);
+  }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
 
   FixedTextMeasure measure;
   Session session;
 };
 
 TEST_F(HeatmapPageTest, ShowsOwnDelaysFirstAndNamesTheCulprit) {
-  EXPECT_EQ(session.pages().matrix().metric, Metric::kOwnDelay);
+  EXPECT_EQ(session.steps.matrix().metric, Metric::kOwnDelay);
   EXPECT_THAT(text(), HasSubstr("Own delay"));
   EXPECT_THAT(text(), HasSubstr("rank 2  node-b"));
   EXPECT_THAT(text(), HasSubstr("30.0 ms"));
@@ -41,14 +45,14 @@ TEST_F(HeatmapPageTest, CellsCoverTheMap) {
   std::set<std::pair<int, int64_t>> seen;
   for (int y = map.y; y < map.y + map.h; ++y) {
     for (int x = map.x; x < map.x + map.w; x += 3) {
-      const auto cell = heatmap_cell_at(session, map, {x, y});
+      const auto cell = heatmap_cell_at(session.model(), session.steps, map, {x, y});
       ASSERT_TRUE(cell);
       seen.emplace(cell->rank, cell->step);
     }
   }
   EXPECT_EQ(seen.size(), 9U);
-  EXPECT_FALSE(heatmap_cell_at(session, map, {map.x - 1, map.y}));
-  EXPECT_FALSE(heatmap_cell_at(session, map, {map.x, map.y + map.h}));
+  EXPECT_FALSE(heatmap_cell_at(session.model(), session.steps, map, {map.x - 1, map.y}));
+  EXPECT_FALSE(heatmap_cell_at(session.model(), session.steps, map, {map.x, map.y + map.h}));
 }
 
 TEST_F(HeatmapPageTest, APixelOfManyCellsShowsTheLargest) {
@@ -67,11 +71,11 @@ TEST_F(HeatmapPageTest, APixelOfManyCellsShowsTheLargest) {
     }
   }
   session.open(std::make_shared<const Model>(std::move(model)));
-  session.pages().show_metric(Metric::kOwnDelay);
+  session.steps.show_metric(Metric::kOwnDelay);
   const Box map = page().map;
   bool found = false;
   for (int x = map.x; x < map.x + map.w; ++x) {
-    const auto cell = heatmap_cell_at(session, map, {x, map.y + map.h / 2});
+    const auto cell = heatmap_cell_at(session.model(), session.steps, map, {x, map.y + map.h / 2});
     ASSERT_TRUE(cell);
     found = found || (cell->rank == 1 && cell->step == 2501);
   }
@@ -82,23 +86,24 @@ TEST_F(HeatmapPageTest, ChoicesChangeWhatIsShown) {
   const HeatmapPage before = page();
   ASSERT_EQ(before.choices.size(), kMetrics.size() + 2);
   EXPECT_EQ(before.choices[4].metric, Metric::kInput);
-  session.pages().show_metric(Metric::kInput);
-  session.pages().show_order(RankOrder::kByValue);
+  session.steps.show_metric(Metric::kInput);
+  session.steps.show_order(RankOrder::kByValue);
   EXPECT_THAT(text(), HasSubstr("40.0 ms"));
-  const auto cell = heatmap_cell_at(session, page().map, {page().map.x, page().map.y});
+  const auto cell =
+      heatmap_cell_at(session.model(), session.steps, page().map, {page().map.x, page().map.y});
   ASSERT_TRUE(cell);
   EXPECT_EQ(cell->rank, 2) << "the highest is first";
   EXPECT_THAT(cell->text, HasSubstr("Input wait 40.0 ms"));
 }
 
 TEST_F(HeatmapPageTest, ACellChoosesItsRankAndStep) {
-  session.select_cell(1, 2);
-  EXPECT_EQ(session.selection().step, 2);
-  EXPECT_THAT(session.selection().ranks, ::testing::ElementsAre(1));
-  EXPECT_FALSE(session.selection().finding) << "the finding is about rank 2";
-  session.select_finding(0);
-  session.select_cell(2, 0);
-  EXPECT_EQ(session.selection().finding, 0U);
+  session.selecting.select_cell(1, 2);
+  EXPECT_EQ(session.selecting.selection().step, 2);
+  EXPECT_THAT(session.selecting.selection().ranks, ::testing::ElementsAre(1));
+  EXPECT_FALSE(session.selecting.selection().finding) << "the finding is about rank 2";
+  session.selecting.select_finding(0);
+  session.selecting.select_cell(2, 0);
+  EXPECT_EQ(session.selecting.selection().finding, 0U);
 }
 
 TEST_F(HeatmapPageTest, WithoutStepsItSaysWhy) {
@@ -111,7 +116,7 @@ TEST_F(HeatmapPageTest, WithoutStepsItSaysWhy) {
 }
 
 TEST_F(HeatmapPageTest, ManyRanksOpenOnIt) {
-  EXPECT_EQ(session.page(), Page::kTimeline);
+  EXPECT_EQ(session.viewport.page(), Page::kTimeline);
   Model model = test::small_model();
   const RankModel one = model.ranks.front();
   for (int rank = 3; rank < 17; ++rank) {
@@ -119,7 +124,7 @@ TEST_F(HeatmapPageTest, ManyRanksOpenOnIt) {
     model.ranks.back().rank = rank;
   }
   session.open(std::make_shared<const Model>(std::move(model)));
-  EXPECT_EQ(session.page(), Page::kHeatmap);
+  EXPECT_EQ(session.viewport.page(), Page::kHeatmap);
 }
 
 }  // namespace

@@ -56,10 +56,13 @@ std::string matrix_count_text(int64_t count, bool waits) {
 
 class MatrixPainter {
  public:
-  MatrixPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
-      : session_(session),
-        choice_(session.pages().pair_choice()),
-        map_(session.pages().pairs()),
+  MatrixPainter(const Model& model, PairFigures& figures, Selecting& selecting, int width,
+                int height, int top, const TextMeasure& measure)
+      : model_(model),
+        figures_(figures),
+        selecting_(selecting),
+        choice_(figures.choice()),
+        map_(figures.map()),
         width_(width),
         height_(height),
         top_(top),
@@ -102,8 +105,7 @@ class MatrixPainter {
         y_ += kLine;
       }
       const Box box = draw_choice({x_, y_}, title, chosen, on_.measure_, on_.list());
-      on_.panel_.links.push_back(
-          {box, [choice](Session& session) { session.pages().show_pairs(choice); }});
+      on_.panel_.links.push_back({box, [&on = on_.figures_, choice] { on.show(choice); }});
       x_ += box.w + kChoiceGap;
     }
     [[nodiscard]] int end() const { return y_ + kLine; }
@@ -123,7 +125,7 @@ class MatrixPainter {
                    {measure, choice_.communicator});
     }
     bottom_ = measures.end();
-    const std::vector<analyzer::CommunicatorMatrix>& matrices = session_.model().matrices;
+    const std::vector<analyzer::CommunicatorMatrix>& matrices = model_.matrices;
     if (matrices.size() > 1) {
       Choices communicators(*this, bottom_);
       communicators.add(say("all communicators"), choice_.communicator.empty(),
@@ -153,7 +155,7 @@ class MatrixPainter {
   // Times between ranks are no better known than their clocks.
   void paint_clock_bound() {
     if (choice_.measure == PairMeasure::kBytes || choice_.measure == PairMeasure::kMessages) return;
-    const std::optional<DurationNs> bound = session_.model().clock_bound();
+    const std::optional<DurationNs> bound = model_.clock_bound();
     if (!bound) {
       sentence(say("How far the ranks' clocks agree is not known: these times may be off."));
     } else if (bound->ns > 0) {
@@ -219,7 +221,9 @@ class MatrixPainter {
     const bool numbered = box_.w / static_cast<int>(map_.ranks.size()) >= kNumbered;
     for (const PairCell& cell : map_.cells) {
       const Box at = cell_box(cell);
-      const auto pick = [pair = cell.pair](Session& on) { on.select_pair(pair); };
+      const auto pick = [&on = selecting_, choice = choice_, pair = cell.pair] {
+        on.select_pair(choice, pair);
+      };
       if (map_.cells.size() <= kMostCellLinks) panel_.links.push_back({at, pick, /*shows=*/true});
       if (numbered) {
         constexpr double kDark = 0.55;  // of the highest: text on it has to be light or dark
@@ -235,7 +239,7 @@ class MatrixPainter {
   }
 
   [[nodiscard]] bool is_selected(analyzer::RankPair pair) const {
-    return session_.selection().ranks == std::vector<int>{pair.rank, pair.peer};
+    return selecting_.selection().ranks == std::vector<int>{pair.rank, pair.peer};
   }
 
   void paint_axes() {
@@ -245,7 +249,7 @@ class MatrixPainter {
         waits ? say("waits ↓ for →") : say("from ↓ to →"),
         {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
-    const auto chosen = [&](size_t r) { return session_.selection().has_rank(map_.ranks[r]); };
+    const auto chosen = [&](size_t r) { return selecting_.selection().has_rank(map_.ranks[r]); };
     const auto style_of = [&](size_t r, Align align) {
       return TextStyle{.role = chosen(r) ? Role::kAccent : Role::kTextDim,
                        .font = chosen(r) ? Font::kBold : Font::kSmall,
@@ -282,7 +286,9 @@ class MatrixPainter {
       const Box line{x, y, width_of(kMatrixColumns), kLineHeight};
       if (is_selected(cell.pair)) list().rect(line, Role::kAccentSoft);
       panel_.links.push_back(
-          {line, [pair = cell.pair](Session& on) { on.select_pair(pair); }, /*shows=*/true});
+          {line,
+           [&on = selecting_, choice = choice_, pair = cell.pair] { on.select_pair(choice, pair); },
+           /*shows=*/true});
       const bool waits = choice_.measure == PairMeasure::kWait;
       const std::array<std::string, kMatrixColumns.size()> cells = {
           say("rank {} {} rank {}", cell.pair.rank, translated(info_of(choice_.measure).verb),
@@ -300,7 +306,9 @@ class MatrixPainter {
     bottom_ = std::max(bottom_, y);
   }
 
-  const Session& session_;
+  const Model& model_;
+  PairFigures& figures_;
+  Selecting& selecting_;
   const PairChoice choice_;
   const PairMap& map_;
   int width_;
@@ -314,9 +322,9 @@ class MatrixPainter {
 
 }  // namespace
 
-Panel draw_matrix_page(const Session& session, int width, int height, int top,
-                       const TextMeasure& measure) {
-  return MatrixPainter(session, width, height, top, measure).paint();
+Panel draw_matrix_page(const Model& model, PairFigures& figures, Selecting& selecting, int width,
+                       int height, int top, const TextMeasure& measure) {
+  return MatrixPainter(model, figures, selecting, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -6,6 +6,7 @@
 
 #include "gui/view/drawing/grid.h"
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -33,8 +34,11 @@ class MatrixPageTest : public ::testing::Test {
     model.matrices = analyzer::rank_matrices(model.collectives, model.messages);
     session.open(std::make_shared<const Model>(std::move(model)));
   }
-  [[nodiscard]] Panel page() const { return draw_matrix_page(session, 1300, 700, 0, measure); }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] Panel page() {
+    return draw_matrix_page(session.model(), session.pairs, session.selecting, 1300, 700, 0,
+                            measure);
+  }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
   void click(std::string_view line) {
     const Panel drawn = page();
     for (const Command& command : drawn.list.commands()) {
@@ -43,7 +47,7 @@ class MatrixPageTest : public ::testing::Test {
         return one.box.contains(command.box.x + 1, command.box.y + command.box.h / 2);
       });
       ASSERT_NE(link, drawn.links.end()) << line;
-      link->follow(session);
+      link->follow();
       return;
     }
     FAIL() << "no text " << line;
@@ -61,9 +65,9 @@ TEST_F(MatrixPageTest, WaitsAreOfThePairAndLeadToTheCollective) {
   EXPECT_THAT(text(), HasSubstr("clocks agree to ± 14.0 µs"));
   EXPECT_THAT(text(), Not(HasSubstr("all communicators"))) << "there is one";
   click("rank 0 waited for rank 2");
-  EXPECT_THAT(session.selection().ranks, ElementsAre(0, 2));
-  ASSERT_TRUE(session.selection().collective);
-  EXPECT_EQ(session.model().collectives[*session.selection().collective].last_arriver, 2);
+  EXPECT_THAT(session.selecting.selection().ranks, ElementsAre(0, 2));
+  ASSERT_TRUE(session.selecting.selection().collective);
+  EXPECT_EQ(session.model().collectives[*session.selecting.selection().collective].last_arriver, 2);
 }
 
 TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
@@ -74,10 +78,10 @@ TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
   EXPECT_THAT(text(), HasSubstr("8.00 MB"));
   EXPECT_THAT(text(), HasSubstr("2 messages"));
   EXPECT_THAT(text(), HasSubstr("recorded nowhere")) << "collectives' bytes are not invented";
-  EXPECT_EQ(session.pages().pairs().cells.front().pair, (analyzer::RankPair{0, 1}));
+  EXPECT_EQ(session.pairs.map().cells.front().pair, (analyzer::RankPair{0, 1}));
   click("Bandwidth");
-  EXPECT_DOUBLE_EQ(session.pages().pairs().cells.front().value, 2e9);
-  EXPECT_DOUBLE_EQ(session.pages().pairs().cells.back().value, 1e9);
+  EXPECT_DOUBLE_EQ(session.pairs.map().cells.front().value, 2e9);
+  EXPECT_DOUBLE_EQ(session.pairs.map().cells.back().value, 1e9);
   click("0");  // the communicators: the small run's collectives, and the messages
   EXPECT_THAT(text(), HasSubstr("No message from one rank to another"));
 }
@@ -88,18 +92,18 @@ TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {
   analyzer::MatchedMessage to_nobody = message(0, 1, 4'000'000, 5, 1);
   to_nobody.to.reset();
   open({untimed, to_nobody, message(1, 2, 10, 5, 1)});
-  session.pages().show_pairs({PairMeasure::kBandwidth, "pipeline"});
-  EXPECT_EQ(session.pages().pairs().cells.size(), 1U);
+  session.pairs.show({PairMeasure::kBandwidth, "pipeline"});
+  EXPECT_EQ(session.pairs.map().cells.size(), 1U);
   EXPECT_THAT(text(), HasSubstr("2 messages are not in it"));
   EXPECT_THAT(text(), HasSubstr("\"1 message\""));
 }
 
 TEST_F(MatrixPageTest, RanksWithoutATraceHaveARow) {
   open({message(0, 7, 10, 5, 1)});
-  session.pages().show_pairs({PairMeasure::kMessages, ""});
-  EXPECT_THAT(session.pages().pairs().ranks, ElementsAre(0, 1, 2, 7));
+  session.pairs.show({PairMeasure::kMessages, ""});
+  EXPECT_THAT(session.pairs.map().ranks, ElementsAre(0, 1, 2, 7));
   click("rank 0 sent to rank 7");
-  EXPECT_THAT(session.selection().ranks, ElementsAre(0, 7));
+  EXPECT_THAT(session.selecting.selection().ranks, ElementsAre(0, 7));
 }
 
 TEST_F(MatrixPageTest, AThousandRanksAreOneImage) {

@@ -88,11 +88,18 @@ std::string label_of(const RankMemory& memory) {
 
 class MemoryPainter {
  public:
-  MemoryPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
-      : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
+  MemoryPainter(const Model& model, const Viewport& viewport, Selecting& selecting, int width,
+                int height, int top, const TextMeasure& measure)
+      : model_(model),
+        viewport_(viewport),
+        selecting_(selecting),
+        width_(width),
+        height_(height),
+        top_(top),
+        measure_(measure) {}
 
   Panel paint() && {
-    const std::optional<analyzer::Memory>& memory = session_.model().report.memory;
+    const std::optional<analyzer::Memory>& memory = model_.report.memory;
     if (memory) {
       for (const std::string& trouble : analyzer::memory_troubles(*memory))
         sentence(trouble, Role::kProblem);
@@ -157,7 +164,7 @@ class MemoryPainter {
       y_ += kMemoryRankLine;
       return;
     }
-    if (session_.selection().has_rank(rank)) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
+    if (selecting_.selection().has_rank(rank)) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
     body_.text({whole.x + 8, y_, kMemoryLabelWidth - 12, kMemoryRankLine},
                elided(label, kMemoryLabelWidth - 12, Font::kBody, measure_));
     body_.text(
@@ -166,11 +173,12 @@ class MemoryPainter {
         {.font = Font::kMono, .align = Align::kRight});
     inside();
     y_ += kMemoryRankLine;
-    panel_.links.push_back({whole, [rank](Session& on) { on.select_rank(rank); }, /*shows=*/true});
+    panel_.links.push_back(
+        {whole, [&on = selecting_, rank] { on.select_rank(rank); }, /*shows=*/true});
   }
 
   [[nodiscard]] const MemoryTrack* track_of(int rank, int device, bool resident) const {
-    const RankModel* model = session_.model().rank(rank);
+    const RankModel* model = model_.rank(rank);
     if (model == nullptr) return nullptr;
     const auto of = std::ranges::find_if(model->memory, [&](const MemoryTrack& track) {
       return track.curve.device == device && is_resident(track.curve) == resident;
@@ -180,7 +188,7 @@ class MemoryPainter {
 
   // The whole run's times above the curves.
   void paint_axis(int width, std::string_view beside) {
-    const TimeScale scale(session_.whole(), std::max(width, 1));
+    const TimeScale scale(viewport_.whole(), std::max(width, 1));
     for (const Tick& tick : ruler_ticks(scale, 110)) {
       const int label_width = measure_.width(tick.label, Font::kSmall) + 4;
       if (tick.x < 0 || tick.x + label_width > width) continue;
@@ -196,20 +204,20 @@ class MemoryPainter {
 
   // A step in it is a link to it, where steps are wide enough.
   void paint_curve(const MemoryTrack& track, int rank, Box area, int64_t full) {
-    const TimeScale scale(session_.whole(), std::max(area.w, 1));
+    const TimeScale scale(viewport_.whole(), std::max(area.w, 1));
     body_.rect(area, Role::kLaneBackground);
-    const int x0 = std::clamp(scale.pixel_of(session_.range().begin), 0, area.w);
-    const int x1 = std::clamp(scale.pixel_of(session_.range().end), 0, area.w);
+    const int x0 = std::clamp(scale.pixel_of(viewport_.range().begin), 0, area.w);
+    const int x1 = std::clamp(scale.pixel_of(viewport_.range().end), 0, area.w);
     if (x1 - x0 < area.w)
       body_.rect({area.x + x0, area.y, std::max(x1 - x0, 1), area.h}, Role::kAccentSoft);
     draw_held(track.curve.levels, scale, area, full, body_);
-    for (const analyzer::StepWindow& step : session_.model().rank(rank)->steps) {
+    for (const analyzer::StepWindow& step : model_.rank(rank)->steps) {
       const int begin = scale.pixel_of(step.window.begin);
       const int end = scale.pixel_of(step.window.end);
       if (end - begin < kStepLinkFrom) continue;
       panel_.links.push_back(
           {{area.x + begin, area.y, end - begin, area.h},
-           [rank, index = step.index](Session& on) { on.select_cell(rank, index); },
+           [&on = selecting_, rank, index = step.index] { on.select_cell(rank, index); },
            /*shows=*/true});
     }
   }
@@ -285,7 +293,7 @@ class MemoryPainter {
   // Of the selected rank, else of the one with the largest peak.
   [[nodiscard]] const RankMemory* explained(const analyzer::Memory& memory) const {
     for (const RankMemory& one : memory.per_rank) {
-      if (session_.selection().has_rank(one.rank) && !one.at_peak.empty()) return &one;
+      if (selecting_.selection().has_rank(one.rank) && !one.at_peak.empty()) return &one;
     }
     return analyzer::largest_peak(memory);
   }
@@ -351,7 +359,9 @@ class MemoryPainter {
     }
   }
 
-  const Session& session_;
+  const Model& model_;
+  const Viewport& viewport_;
+  Selecting& selecting_;
   int width_;
   int height_;
   int top_;
@@ -363,9 +373,9 @@ class MemoryPainter {
 
 }  // namespace
 
-Panel draw_memory_page(const Session& session, int width, int height, int top,
-                       const TextMeasure& measure) {
-  return MemoryPainter(session, width, height, top, measure).paint();
+Panel draw_memory_page(const Model& model, const Viewport& viewport, Selecting& selecting,
+                       int width, int height, int top, const TextMeasure& measure) {
+  return MemoryPainter(model, viewport, selecting, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 // A line per rank is a link to it, a step in its curve to that step.
-[[nodiscard]] Panel draw_memory_page(const Session& session, int width, int height, int top,
+[[nodiscard]] Panel draw_memory_page(const Model& model, const Viewport& viewport,
+                                     Selecting& selecting, int width, int height, int top,
                                      const TextMeasure& measure);
 
 }  // namespace dprof::view

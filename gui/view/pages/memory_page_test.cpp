@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -19,13 +20,16 @@ constexpr int64_t kGb = 1'000'000'000;
 
 class MemoryPageTest : public ::testing::Test {
  protected:
-  [[nodiscard]] Panel page() const { return draw_memory_page(session, 1200, 700, 0, measure); }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] Panel page() {
+    return draw_memory_page(session.model(), session.viewport, session.selecting, 1200, 700, 0,
+                            measure);
+  }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
   void open(analyzer::Memory memory) {
     Model model = test::small_model();
     model.report.memory = std::move(memory);
     session.open(std::make_shared<const Model>(std::move(model)));
-    session.clear_selection();
+    session.selecting.clear();
   }
 
   FixedTextMeasure measure;
@@ -68,7 +72,7 @@ TEST_F(MemoryPageTest, WhatLivedAtThePeakOfTheLargestOrTheSelectedRank) {
   EXPECT_THAT(text(), HasSubstr("the peak of rank 2 (step 2, backward)"));
   EXPECT_THAT(text(), HasSubstr("layer of rank 2"));
   EXPECT_THAT(text(), HasSubstr("88 %"));
-  page().links.front().follow(session);
+  page().links.front().follow();
   EXPECT_THAT(text(), HasSubstr("layer of rank 0"));
   EXPECT_THAT(text(), Not(HasSubstr("layer of rank 2")));
 }
@@ -111,7 +115,7 @@ TEST_F(MemoryPageTest, OverTheRunOnTheScaleOfAllRanks) {
   model.ranks[0].memory.push_back(curve(2 * kGb));
   model.ranks[2].memory.push_back(curve(8 * kGb));
   session.open(std::make_shared<const Model>(std::move(model)));
-  session.clear_selection();
+  session.selecting.clear();
   const Panel drawn = page();
   EXPECT_THAT(text(), HasSubstr("What each rank held over the run and at its peak"));
   std::vector<Box> held;  // without the column in which it rises
@@ -132,9 +136,9 @@ TEST_F(MemoryPageTest, OverTheRunOnTheScaleOfAllRanks) {
       return link.box.contains(box.x + box.w / 2, box.y + 1);
     });
   };
-  at(held[2])->follow(session);
-  EXPECT_EQ(session.selection().ranks, std::vector<int>{2});
-  EXPECT_EQ(session.selection().step, 2);
+  at(held[2])->follow();
+  EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{2});
+  EXPECT_EQ(session.selecting.selection().step, 2);
 }
 
 TEST_F(MemoryPageTest, OnlyLinesInViewAreDrawn) {
@@ -142,7 +146,8 @@ TEST_F(MemoryPageTest, OnlyLinesInViewAreDrawn) {
   for (int rank = 0; rank < 1000; ++rank) memory.per_rank.push_back(peak_of(rank, kGb, kGb));
   open(std::move(memory));
   EXPECT_LT(page().links.size(), 30U);
-  const Panel scrolled = draw_memory_page(session, 1200, 700, 40 * 500, measure);
+  const Panel scrolled = draw_memory_page(session.model(), session.viewport, session.selecting,
+                                          1200, 700, 40 * 500, measure);
   EXPECT_EQ(scrolled.height, page().height);
   EXPECT_THAT(to_text(scrolled.list), Not(HasSubstr("rank 0 · device")));
   EXPECT_GT(scrolled.links.size(), 10U);

@@ -32,9 +32,11 @@ bool is_waiting(Category category) {
 
 class OverviewPainter {
  public:
-  OverviewPainter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session),
-        report_(session.model().report),
+  OverviewPainter(const Model& model, Selecting& selecting, int width, int height,
+                  const TextMeasure& measure)
+      : model_(model),
+        selecting_(selecting),
+        report_(model.report),
         width_(width),
         height_(height),
         measure_(measure) {}
@@ -74,7 +76,7 @@ class OverviewPainter {
 
   void paint_head() {
     const analyzer::RunInfo& run = report_.run;
-    line(session_.model().run.name, {.font = Font::kTitle});
+    line(model_.run.name, {.font = Font::kTitle});
     std::string facts =
         say_count(run.hosts, "{} ranks on {} host", "{} ranks on {} hosts", run.ranks, run.hosts);
     if (run.steps) {
@@ -82,7 +84,7 @@ class OverviewPainter {
                    format_duration({run.steps->median_ns}), format_count(run.steps->steady));
     }
     line(facts, {.role = Role::kTextDim});
-    const int64_t lost = session_.model().lost();
+    const int64_t lost = model_.lost();
     line(say("{} events, {} lost", format_count(report_.recording.events), format_count(lost)),
          {.role = lost > 0 ? Role::kProblem : Role::kTextDim});
   }
@@ -151,9 +153,9 @@ class OverviewPainter {
     }
     const int bar_width = room() - kOverviewLabelWidth - kOverviewFigureWidth;
     for (const auto& [number, step] : steps) {
-      const RankModel* rank = session_.model().rank(number);
+      const RankModel* rank = model_.rank(number);
       const bool problem = rank != nullptr && rank->own_delay.has_value();
-      const bool chosen = session_.selection().has_rank(number);
+      const bool chosen = selecting_.selection().has_rank(number);
       const Box whole{kOverviewMargin, y_, room(), kOverviewRankLine};
       if (chosen) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
       const std::string host =
@@ -176,12 +178,13 @@ class OverviewPainter {
                   .font = problem ? Font::kMonoBold : Font::kMono,
                   .align = Align::kRight});
       panel_.links.push_back(
-          {whole, [number = number](Session& on) { on.select_rank(number); }, /*shows=*/true});
+          {whole, [&on = selecting_, number = number] { on.select_rank(number); }, /*shows=*/true});
       y_ += kOverviewRankLine;
     }
   }
 
-  const Session& session_;
+  const Model& model_;
+  Selecting& selecting_;
   const analyzer::Report& report_;
   int width_;
   int height_;
@@ -193,9 +196,9 @@ class OverviewPainter {
 
 }  // namespace
 
-Panel draw_overview_page(const Session& session, int width, int height,
+Panel draw_overview_page(const Model& model, Selecting& selecting, int width, int height,
                          const TextMeasure& measure) {
-  return OverviewPainter(session, width, height, measure).paint();
+  return OverviewPainter(model, selecting, width, height, measure).paint();
 }
 
 }  // namespace dprof::view

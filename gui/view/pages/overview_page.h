@@ -3,12 +3,12 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 // A line per rank is a link to it.
-[[nodiscard]] Panel draw_overview_page(const Session& session, int width, int height,
-                                       const TextMeasure& measure);
+[[nodiscard]] Panel draw_overview_page(const Model& model, Selecting& selecting, int width,
+                                       int height, const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -14,8 +15,10 @@ using ::testing::HasSubstr;
 class OverviewPageTest : public ::testing::Test {
  protected:
   void open(Model model) { session.open(std::make_shared<const Model>(std::move(model))); }
-  [[nodiscard]] Panel page() const { return draw_overview_page(session, 1000, 700, measure); }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] Panel page() {
+    return draw_overview_page(session.model(), session.selecting, 1000, 700, measure);
+  }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
 
   FixedTextMeasure measure;
   Session session;
@@ -46,8 +49,8 @@ TEST_F(OverviewPageTest, TheMeanStepAndEachRank) {
   const Panel drawn = page();
   ASSERT_EQ(drawn.links.size(), 3U);
   EXPECT_GE(drawn.height, drawn.links[1].box.y + drawn.links[1].box.h);
-  drawn.links[1].follow(session);
-  EXPECT_EQ(session.selection().ranks, std::vector<int>{1});
+  drawn.links[1].follow();
+  EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{1});
   EXPECT_TRUE(drawn.links[1].shows);
 }
 

@@ -55,8 +55,14 @@ bool is_answered(const WhatIfAnswer& answer) { return answer.answer && answer.an
 
 class WhatIfPainter {
  public:
-  WhatIfPainter(const Session& session, int width, int height, int top, const TextMeasure& measure)
-      : session_(session), width_(width), height_(height), top_(top), measure_(measure) {}
+  WhatIfPainter(const Model& model, WhatIfQuestions& questions, int width, int height, int top,
+                const TextMeasure& measure)
+      : model_(model),
+        questions_(questions),
+        width_(width),
+        height_(height),
+        top_(top),
+        measure_(measure) {}
 
   Panel paint() && {
     if (why_not().empty()) {
@@ -92,10 +98,10 @@ class WhatIfPainter {
   [[nodiscard]] int room() const { return width_ - 2 * kWhatIfMargin; }
 
   [[nodiscard]] std::string why_not() const {
-    if (!session_.model().what_if)
+    if (!model_.what_if)
       return say(
           "Nothing of this run could be replayed: it has no steady steps, or too little was recorded. Diagnostics say why.");
-    const auto& replay = session_.model().report.replay;
+    const auto& replay = model_.report.replay;
     if (replay && !replay->accepted) {
       return say("The replay of this run is refused, so it cannot say what would be: {}",
                  replay->refused.empty() ? say("it does not reproduce what was recorded")
@@ -116,16 +122,16 @@ class WhatIfPainter {
 
   // What is known of the changes, and whether that is still being computed.
   [[nodiscard]] const analyzer::WhatIf* shown_answer() const {
-    const WhatIfAnswer* answer = session_.answer();
+    const WhatIfAnswer* answer = questions_.answer();
     return answer != nullptr && is_answered(*answer) ? &*answer->answer : nullptr;
   }
   [[nodiscard]] bool is_computing() const {
-    return !session_.changes().empty() && session_.counted().is_counting_what_if();
+    return !questions_.changes().empty() && questions_.is_counting();
   }
 
   int paint_head() {
     int y = 16;
-    const analyzer::WhatIfModel& model = *session_.model().what_if;
+    const analyzer::WhatIfModel& model = *model_.what_if;
     const int64_t recorded = model.mean_step_ns();
     const analyzer::WhatIf* answer = shown_answer();
     const int64_t predicted = answer != nullptr ? *answer->step_ns : recorded;
@@ -137,7 +143,7 @@ class WhatIfPainter {
     const bool computing = is_computing();
     std::string figure = format_duration({predicted});
     if (bound > 0) figure += fmt::format(" ± {}", format_duration({bound}));
-    if (session_.changes().empty() || answer == nullptr) figure = "–";
+    if (questions_.changes().empty() || answer == nullptr) figure = "–";
     if (computing) figure = say("computing …");
     answer_bar(y, say("predicted"), predicted, bound, longest,
                answer == nullptr || computing ? Role::kBorder
@@ -219,41 +225,42 @@ class WhatIfPainter {
       x += width + kChoiceGap;
       return box;
     };
-    if (session_.changes().empty()) {
+    if (questions_.changes().empty()) {
       head_.text({x, y, room(), kHeight},
                  say("Move a slider, or choose one of the best, to see what a step would take."),
                  {.role = Role::kTextDim});
       return y + kHeight;
     }
-    for (const std::string& change : session_.changes()) {
+    for (const std::string& change : questions_.changes()) {
       const Box box = place(measure_.width(change, Font::kMono) + 16 + kCross);
       head_.rect(box, Role::kAccentSoft, {}, 0, 6);
       head_.text({box.x + 8, box.y, box.w - kCross - 8, box.h},
                  elided(change, box.w - kCross - 8, Font::kMono, measure_), {.font = Font::kMono});
       head_.text({box.x + box.w - kCross, box.y, kCross - 4, box.h}, "×",
                  {.role = Role::kTextDim, .align = Align::kCentre});
-      head_link(box, [change](Session& on) { on.change({{"", change}}, ""); });
+      head_link(box, [&on = questions_, change] { on.change({{"", change}}, ""); });
     }
-    const auto button = [&](const std::string& text, auto follow) {
+    const auto button = [&](const std::string& text, auto follow, std::string copies = {}) {
       const Box box = place(measure_.width(text, Font::kSmall) + 20);
       draw_choice({box.x, box.y}, text, false, measure_, head_);
       head_.frame(box, Role::kBorder, 6);
-      head_link(box, std::move(follow));
+      head_link(box, std::move(follow), std::move(copies));
     };
     x += 10;
-    button(say("copy as command line"), [](Session& on) { on.copy(on.command_line()); });
-    button(say("all as recorded"), [](Session& on) { on.change(std::vector<std::string>()); });
+    button(
+        say("copy as command line"), [] {}, questions_.command_line());
+    button(say("all as recorded"), [&on = questions_] { on.change(std::vector<std::string>()); });
     return y + kHeight;
   }
 
-  void head_link(Box box, std::function<void(Session&)> follow) {
+  void head_link(Box box, std::function<void()> follow, std::string copies = {}) {
     box.y += top_;
-    head_links_.push_back({box, std::move(follow)});
+    head_links_.push_back({box, std::move(follow), false, std::move(copies)});
   }
 
   int paint_remarks(int y, const analyzer::WhatIf* answer) {
     y += 6;
-    const WhatIfAnswer* whole = session_.answer();
+    const WhatIfAnswer* whole = questions_.answer();
     const auto remark = [&](const std::string& text, Role role) {
       sentence(head_, kWhatIfMargin, y, room(), text, {.role = role, .font = Font::kSmall});
     };
@@ -278,8 +285,8 @@ class WhatIfPainter {
   }
 
   void paint_controls() {
-    const std::vector<WhatIfControl>& controls = session_.controls();
-    const WhatIfTrials& trials = session_.trials();
+    const std::vector<WhatIfControl>& controls = questions_.controls();
+    const WhatIfTrials& trials = questions_.trials();
     const int begin = y_;
     std::optional<WhatIfGroup> group;
     for (const WhatIfControl& control : controls) {
@@ -307,7 +314,7 @@ class WhatIfPainter {
     y_ += kControlLine;
     const std::string& tried = control.stops[control.tried].change;
     const bool refused = trial != nullptr && !is_answered(*trial);
-    const size_t at = control.stop_in(session_.changes());
+    const size_t at = control.stop_in(questions_.changes());
     const bool chosen = !control.stops[at].change.empty();
     body_.text({line.x, line.y, kControlLabel - 8, line.h},
                elided(control.label, kControlLabel - 8, Font::kBody, measure_),
@@ -360,7 +367,7 @@ class WhatIfPainter {
                control.stops[at].label,
                {.role = at == recorded ? Role::kTextDim : Role::kText, .font = Font::kSmall});
     sliders_.push_back({{box.x, box.y, width + 2 * kKnob, box.h},
-                        [stops = control.stops, track, last](Session& on, int x) {
+                        [&on = questions_, stops = control.stops, track, last](int x) {
                           const int stop = std::clamp(
                               ((x - track.x) * last * 2 + track.w) / (2 * track.w), 0, last);
                           on.change(stops, stops[static_cast<size_t>(stop)].change);
@@ -372,7 +379,7 @@ class WhatIfPainter {
     for (size_t stop = 0; stop < control.stops.size(); ++stop) {
       const Box word =
           draw_choice({x, box.y + 4}, control.stops[stop].label, stop == at, measure_, body_);
-      links_.push_back({word, [stops = control.stops, stop](Session& on) {
+      links_.push_back({word, [&on = questions_, stops = control.stops, stop] {
                           on.change(stops, stops[stop].change);
                         }});
       x += word.w + kChoiceGap;
@@ -391,8 +398,8 @@ class WhatIfPainter {
     body_.line({x, y}, {x + width, y}, Role::kBorder);
     y += 4;
     size_t listed = 0;
-    const auto& replay = session_.model().report.replay;
-    const int64_t recorded = session_.model().what_if->mean_step_ns();
+    const auto& replay = model_.report.replay;
+    const int64_t recorded = model_.what_if->mean_step_ns();
     for (size_t i = 0; replay && i < replay->whatif.size(); ++i) {
       const analyzer::WhatIf& one = replay->whatif[i];
       if (one.asked || !one.gain_ns) continue;
@@ -416,7 +423,7 @@ class WhatIfPainter {
 
   // The change with its gain, and that as a bar.
   void best_line(Box line, const analyzer::WhatIf& one, int64_t recorded) {
-    const bool chosen = std::ranges::count(session_.changes(), one.change) > 0;
+    const bool chosen = std::ranges::count(questions_.changes(), one.change) > 0;
     if (chosen)
       body_.rect({line.x - 8, line.y, line.w + 16, line.h - 4}, Role::kAccentSoft, {}, 0, 6);
     constexpr int kFigure = 150;
@@ -438,20 +445,21 @@ class WhatIfPainter {
     body_.text({bar.x + bar.w, bar.y - 8, kShare, kWhatIfLine}, format_share(share),
                {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
     links_.push_back(
-        {line, [change = one.change, chosen, stops = stops_with(one.change)](Session& on) {
+        {line, [&on = questions_, change = one.change, chosen, stops = stops_with(one.change)] {
            on.change(stops, chosen ? std::string() : change);
          }});
   }
 
   // Those of the control that can say the change: only one of them holds.
   [[nodiscard]] std::vector<WhatIfStop> stops_with(const std::string& change) const {
-    for (const WhatIfControl& control : session_.controls()) {
+    for (const WhatIfControl& control : questions_.controls()) {
       if (std::ranges::count(control.stops, change, &WhatIfStop::change) > 0) return control.stops;
     }
     return {{"", change}};
   }
 
-  const Session& session_;
+  const Model& model_;
+  WhatIfQuestions& questions_;
   int width_;
   int height_;
   int top_;
@@ -469,9 +477,9 @@ class WhatIfPainter {
 
 }  // namespace
 
-Panel draw_what_if_page(const Session& session, int width, int height, int top,
-                        const TextMeasure& measure) {
-  return WhatIfPainter(session, width, height, top, measure).paint();
+Panel draw_what_if_page(const Model& model, WhatIfQuestions& questions, int width, int height,
+                        int top, const TextMeasure& measure) {
+  return WhatIfPainter(model, questions, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/what_if_questions.h"
 
 namespace dprof::view {
 
 // What is in view when the content is scrolled down to `top`; the answer stays on top.
-[[nodiscard]] Panel draw_what_if_page(const Session& session, int width, int height, int top,
-                                      const TextMeasure& measure);
+[[nodiscard]] Panel draw_what_if_page(const Model& model, WhatIfQuestions& questions, int width,
+                                      int height, int top, const TextMeasure& measure);
 
 }  // namespace dprof::view

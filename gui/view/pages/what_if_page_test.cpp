@@ -7,6 +7,7 @@
 
 #include "gui/view/model/test_support/path_model.h"
 #include "gui/view/model/test_support/test_model.h"
+#include "gui/view/session/session.h"
 
 namespace dprof::view {
 namespace {
@@ -20,12 +21,12 @@ class WhatIfPageTest : public ::testing::Test {
  protected:
   WhatIfPageTest() {
     session.open(test::path_model());
-    session.show_page(Page::kWhatIf);
+    session.viewport.show_page(Page::kWhatIf);
   }
-  [[nodiscard]] Panel page(int top = 0) const {
-    return draw_what_if_page(session, 1400, 700, top, measure);
+  [[nodiscard]] Panel page(int top = 0) {
+    return draw_what_if_page(session.model(), session.what_if, 1400, 700, top, measure);
   }
-  [[nodiscard]] std::string text() const { return to_text(page().list); }
+  [[nodiscard]] std::string text() { return to_text(page().list); }
   [[nodiscard]] static std::optional<Box> box_of(const Panel& panel, std::string_view words) {
     for (const Command& command : panel.list.commands()) {
       if (command.kind == CommandKind::kText && panel.list.text_of(command) == words)
@@ -33,16 +34,17 @@ class WhatIfPageTest : public ::testing::Test {
     }
     return std::nullopt;
   }
-  bool click(std::string_view words) {
+  // What a click on these words copies; nullopt = there is nothing to click.
+  std::optional<std::string> click(std::string_view words) {
     const Panel drawn = page();
     const auto box = box_of(drawn, words);
-    if (!box) return false;
+    if (!box) return std::nullopt;
     for (const Link& link : drawn.links) {
       if (!link.box.contains(box->x + 1, box->y + box->h / 2)) continue;
-      link.follow(session);
-      return true;
+      link.follow();
+      return link.copies;
     }
-    return false;
+    return std::nullopt;
   }
   // Moves the slider on the line of that label to a share of its way.
   bool slide(std::string_view label, double share) {
@@ -51,7 +53,7 @@ class WhatIfPageTest : public ::testing::Test {
     if (!box) return false;
     for (const Slider& slider : drawn.sliders) {
       if (!slider.area.contains(slider.area.x, box->y + box->h / 2)) continue;
-      slider.set(session, slider.area.x + static_cast<int>(share * slider.area.w));
+      slider.set(slider.area.x + static_cast<int>(share * slider.area.w));
       return true;
     }
     return false;
@@ -68,14 +70,14 @@ TEST_F(WhatIfPageTest, NothingIsPredictedUntilSomethingIsChanged) {
 
 TEST_F(WhatIfPageTest, ASliderAsksAndTheAnswerStandsBesideTheRecordedStep) {
   ASSERT_TRUE(slide("transfers", 1));
-  EXPECT_THAT(session.changes(), ElementsAre("transfer=0"));
+  EXPECT_THAT(session.what_if.changes(), ElementsAre("transfer=0"));
   EXPECT_THAT(text(), HasSubstr("4.00 ms less per step"));
   EXPECT_THAT(text(), HasSubstr("It rests on"));
   ASSERT_TRUE(slide("transfers", 0.5));
-  EXPECT_THAT(session.changes(), ElementsAre("transfer*0.5"));
+  EXPECT_THAT(session.what_if.changes(), ElementsAre("transfer*0.5"));
   EXPECT_THAT(text(), HasSubstr("2.00 ms less per step"));
   ASSERT_TRUE(slide("transfers", 0));
-  EXPECT_THAT(session.changes(), IsEmpty());
+  EXPECT_THAT(session.what_if.changes(), IsEmpty());
 }
 
 TEST_F(WhatIfPageTest, WhatTheRunCannotAnswerHasItsReasonInsteadOfASlider) {
@@ -90,27 +92,25 @@ TEST_F(WhatIfPageTest, TheBestOfTheCatalogueAreClickedInAndOut) {
   ASSERT_FALSE(best.empty());
   const std::string first = best.front().change;
   ASSERT_TRUE(click(first));
-  EXPECT_THAT(session.changes(), ElementsAre(first));
+  EXPECT_THAT(session.what_if.changes(), ElementsAre(first));
   ASSERT_TRUE(slide("transfers", 1));
-  EXPECT_EQ(session.changes().size(), 2U) << "together";
+  EXPECT_EQ(session.what_if.changes().size(), 2U) << "together";
   ASSERT_TRUE(click("all as recorded"));
-  EXPECT_THAT(session.changes(), IsEmpty());
+  EXPECT_THAT(session.what_if.changes(), IsEmpty());
 }
 
 TEST_F(WhatIfPageTest, TheQuestionIsCopiedAsACommandLine) {
-  session.change({"transfer*0.5", "rank:1=peers"});
-  ASSERT_TRUE(click("copy as command line"));
+  session.what_if.change({"transfer*0.5", "rank:1=peers"});
   EXPECT_EQ(
-      session.take_copied(),
+      click("copy as command line"),
       "dprof report 'runs/my job' --what-if 'transfer*0.5' --what-if rank:1=peers --sections what-if");
-  EXPECT_EQ(session.take_copied(), "") << "once";
-  ASSERT_TRUE(click("transfer*0.5")) << "a click takes it back";
-  EXPECT_THAT(session.changes(), ElementsAre("rank:1=peers"));
+  ASSERT_EQ(click("transfer*0.5"), "") << "a click takes it back";
+  EXPECT_THAT(session.what_if.changes(), ElementsAre("rank:1=peers"));
 }
 
 // The head stays on top, and what is scrolled below it cannot be clicked through it.
 TEST_F(WhatIfPageTest, TheAnswerStaysInView) {
-  session.change({"transfer=0"});
+  session.what_if.change({"transfer=0"});
   constexpr int kTop = 300;
   const Panel scrolled = page(kTop);
   const auto box = box_of(scrolled, "recorded");
@@ -131,9 +131,10 @@ TEST_F(WhatIfPageTest, ARunThatCannotBeReplayedSaysWhy) {
 }
 
 TEST_F(WhatIfPageTest, ItFitsNarrowPages) {
-  session.change({"transfer=0"});
+  session.what_if.change({"transfer=0"});
   for (const int width : {700, 900, 1100}) {
-    const Panel narrow = draw_what_if_page(session, width, 500, 0, measure);
+    const Panel narrow =
+        draw_what_if_page(session.model(), session.what_if, width, 500, 0, measure);
     EXPECT_GT(narrow.height, 500) << "it scrolls";
     for (const Slider& slider : narrow.sliders) EXPECT_LE(slider.area.x + slider.area.w, width);
     for (const Link& link : narrow.links) EXPECT_LE(link.box.x + link.box.w, width) << width;

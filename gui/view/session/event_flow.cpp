@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "gui/view/model/selection.h"
-
 namespace dprof::view {
 
-void EventFlow::show(const Model& model, const SlicePlace& of,
-                     const std::vector<analyzer::RelatedRow>& rows) {
+void EventFlow::take(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows) {
+  const Model& model = *model_;
   forget();
   places_ = {of};
   const RankModel& rank = rank_of(model, of);
@@ -26,14 +24,15 @@ void EventFlow::show(const Model& model, const SlicePlace& of,
     if (member != rank.collective_of_row.end() && !collective_)
       collective_ = member->second.collective;
   }
-  find_message_ends(model);
+  find_message_ends();
 }
 
-void EventFlow::find_message_ends(const Model& model) {
+void EventFlow::find_message_ends() {
+  const Model& model = *model_;
   const auto find = [&](const std::optional<analyzer::CollectiveMember>& side) {
     if (!side) return std::optional<SlicePlace>();
     const auto place = place_of_row(model, side->rank, "collective", side->row);
-    if (place && !holds(place)) places_.push_back(*place);
+    if (place && !holds(*place)) places_.push_back(*place);
     return place;
   };
   for (ShownMessage& shown : messages_) {
@@ -52,8 +51,23 @@ void EventFlow::forget_if_of(size_t rank_index) {
   if (is_there) forget();
 }
 
-bool EventFlow::holds(const std::optional<SlicePlace>& place) const {
-  return place && std::ranges::find(places_, *place) != places_.end();
+void EventFlow::forget() {
+  places_.clear();
+  messages_.clear();
+  collective_.reset();
+  cut_ = false;
+}
+
+std::vector<SlicePlace> EventFlow::places() const {
+  return is_of_selected() && places_.size() > 1 ? places_ : std::vector<SlicePlace>();
+}
+
+std::vector<ShownMessage> EventFlow::messages() const {
+  return is_of_selected() ? messages_ : std::vector<ShownMessage>();
+}
+
+bool EventFlow::holds(const SlicePlace& place) const {
+  return std::ranges::find(places_, place) != places_.end();
 }
 
 }  // namespace dprof::view

@@ -10,6 +10,7 @@
 
 #include "analyzer/lanes/related.h"
 #include "gui/view/model/model.h"
+#include "gui/view/model/selection.h"
 #include "gui/view/model/slice_place.h"
 
 namespace dprof::view {
@@ -25,24 +26,31 @@ struct ShownMessage {
 
 class EventFlow {
  public:
+  // What it is asked is about what is selected.
+  EventFlow(const SharedModel& model, const Selection& selection)
+      : model_(model), selection_(selection) {}
+
   // `rows` as they were asked for from the trace: of more than kMostInFlow the first.
-  void show(const Model& model, const SlicePlace& of,
-            const std::vector<analyzer::RelatedRow>& rows);
+  void take(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
   // More events are loaded.
-  void find_message_ends(const Model& model);
+  void find_message_ends();
   // The events of that rank are others now.
   void forget_if_of(size_t rank_index);
-  void forget() { *this = {}; }
+  void forget();
 
-  [[nodiscard]] bool holds(const std::optional<SlicePlace>& place) const;
-  // By time, with the event that it was asked for.
-  [[nodiscard]] const std::vector<SlicePlace>& places() const { return places_; }
-  [[nodiscard]] const std::vector<ShownMessage>& messages() const { return messages_; }
-  [[nodiscard]] bool is_cut() const { return cut_; }
-  // The collective among them that is of `place`'s row, or of a row that it led to.
+  // With the selected event and the other sides of its messages, by time; empty = it has none.
+  [[nodiscard]] std::vector<SlicePlace> places() const;
+  [[nodiscard]] std::vector<ShownMessage> messages() const;
+  [[nodiscard]] bool is_cut() const { return is_of_selected() && cut_; }
+  // The collective among them: of the row that it was asked for, or of one that it led to.
   [[nodiscard]] const std::optional<size_t>& collective() const { return collective_; }
 
  private:
+  [[nodiscard]] bool holds(const SlicePlace& place) const;
+  [[nodiscard]] bool is_of_selected() const { return selection_.slice && holds(*selection_.slice); }
+
+  const SharedModel& model_;
+  const Selection& selection_;
   std::vector<SlicePlace> places_;
   std::vector<ShownMessage> messages_;
   std::optional<size_t> collective_;

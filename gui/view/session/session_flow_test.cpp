@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gui/view/draw_session.h"
 #include "gui/view/model/result_track.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/panels.h"
@@ -38,22 +39,24 @@ class SessionFlowTest : public ::testing::Test {
     return model;
   }
   void open(Model model) {
-    session.set_viewport(1000, 600);
+    session.viewport.resize(1000, 600);
     session.open(std::make_shared<const Model>(std::move(model)));
-    session.clear_selection();
+    session.selecting.clear();
   }
   void select(std::string_view selector) {
-    ASSERT_TRUE(session.select(selector).ok()) << selector;
-    session.show_flow(*session.selection().slice, {});
+    ASSERT_TRUE(session.selecting.select(selector).ok()) << selector;
+    session.take_flow(*session.selecting.selection().slice, {});
   }
   [[nodiscard]] std::string selected() const {
-    return selector_of(session.model(), *session.selection().slice);
+    return selector_of(session.model(), *session.selecting.selection().slice);
   }
   [[nodiscard]] std::string overlay() const {
     return to_text(draw_overlay(session, 1000, 600, measure));
   }
   [[nodiscard]] std::string details() const {
-    return to_text(draw_details(session, {{"row", "1"}}, 600, 600, measure).list);
+    return to_text(draw_details(session.model(), session.selecting, session.flow, {{"row", "1"}},
+                                600, 600, measure)
+                       .list);
   }
   [[nodiscard]] int64_t bands() const {
     const DrawList list = draw_overlay(session, 1000, 600, measure);
@@ -70,20 +73,20 @@ class SessionFlowTest : public ::testing::Test {
 TEST_F(SessionFlowTest, AMessageLeadsToItsOtherSideAndBack) {
   open(with_messages(0, 1));
   select("row:0/collective/2");
-  ASSERT_EQ(session.messages().size(), 1U);
-  EXPECT_EQ(session.flow().size(), 2U);
+  ASSERT_EQ(session.flow.messages().size(), 1U);
+  EXPECT_EQ(session.flow.places().size(), 2U);
   EXPECT_THAT(overlay(), HasSubstr("polyline"));
   EXPECT_EQ(bands(), 0) << "the ranks share a clock";
   EXPECT_THAT(details(), HasSubstr("rank 0 → rank 1, 1.00 MB"));
   EXPECT_THAT(details(), Not(HasSubstr("clocks agree")));
-  ASSERT_TRUE(session.next_in_flow(1));
+  ASSERT_TRUE(session.walk.next_in_flow(1));
   EXPECT_EQ(selected(), "row:1/collective/2");
-  EXPECT_EQ(session.messages().size(), 1U) << "it is the flow of both sides";
-  EXPECT_FALSE(session.next_in_flow(1));
-  ASSERT_TRUE(session.next_in_flow(-1));
+  EXPECT_EQ(session.flow.messages().size(), 1U) << "it is the flow of both sides";
+  EXPECT_FALSE(session.walk.next_in_flow(1));
+  ASSERT_TRUE(session.walk.next_in_flow(-1));
   EXPECT_EQ(selected(), "row:0/collective/2");
-  session.clear_selection();
-  EXPECT_TRUE(session.messages().empty());
+  session.selecting.clear();
+  EXPECT_TRUE(session.flow.messages().empty());
 }
 
 TEST_F(SessionFlowTest, WhereTheClocksAgreeLessThanPixelsALineIsABand) {
@@ -92,13 +95,13 @@ TEST_F(SessionFlowTest, WhereTheClocksAgreeLessThanPixelsALineIsABand) {
   EXPECT_EQ(bands(), 0) << "14 us are less than a pixel";
   EXPECT_THAT(details(), HasSubstr("± 14.0 µs"));
   const Interval close{TraceNs{(100 + 50) * kMs}, TraceNs{(100 + 50) * kMs + 200'000}};
-  session.show(close);
+  session.viewport.show(close);
   EXPECT_GT(bands(), 0);
   Model unknown = with_messages(0, 2);
   unknown.clocks = {};
   open(std::move(unknown));
   select("row:0/collective/2");
-  session.show(close);
+  session.viewport.show(close);
   EXPECT_EQ(bands(), 0);
   EXPECT_THAT(details(), HasSubstr("clock bound unknown"));
 }
@@ -108,9 +111,9 @@ TEST_F(SessionFlowTest, AMessageWhoseOtherRankIsFoldedLeadsToItsBar) {
   model.ranks[1].events = std::make_shared<const RankEvents>();  // nor are its events loaded
   open(std::move(model));
   select("row:0/collective/2");
-  EXPECT_TRUE(session.flow().empty()) << "there is nothing to walk to";
+  EXPECT_TRUE(session.flow.places().empty()) << "there is nothing to walk to";
   const int bar =
-      session.tracks().y_of(*session.tracks().layout().of_rank(1)) + kBarTop + kBarHeight / 2;
+      session.tracks.y_of(*session.tracks.layout().of_rank(1)) + kBarTop + kBarHeight / 2;
   EXPECT_THAT(overlay(), HasSubstr("," + std::to_string(bar) + " accent"));
 }
 
@@ -120,9 +123,9 @@ TEST_F(SessionFlowTest, TheOtherSideIsFoundWhenItsEventsCome) {
   model.ranks[1].events = std::make_shared<const RankEvents>();
   open(std::move(model));
   select("row:0/collective/2");
-  ASSERT_TRUE(session.flow().empty());
+  ASSERT_TRUE(session.flow.places().empty());
   session.take_events(1, events);
-  EXPECT_EQ(session.flow().size(), 2U);
+  EXPECT_EQ(session.flow.places().size(), 2U);
 }
 
 TEST_F(SessionFlowTest, AMessageOfOneSideSaysSo) {
@@ -131,38 +134,38 @@ TEST_F(SessionFlowTest, AMessageOfOneSideSaysSo) {
   open(std::move(model));
   select("row:0/collective/2");
   EXPECT_THAT(details(), HasSubstr("the other side was not recorded"));
-  EXPECT_TRUE(session.flow().empty());
+  EXPECT_TRUE(session.flow.places().empty());
 }
 
 // As a kernel's is: its trace tells of the collective that it belongs to.
 TEST_F(SessionFlowTest, TheCollectiveAmongWhatItLedToIsSelected) {
   open(test::small_model());
-  ASSERT_TRUE(session.select("row:1/host_range/12").ok());
-  EXPECT_FALSE(session.selection().collective);
-  session.show_flow(*session.selection().slice, {{"collective", 2}});
-  EXPECT_EQ(session.selection().collective, 1U);
+  ASSERT_TRUE(session.selecting.select("row:1/host_range/12").ok());
+  EXPECT_FALSE(session.selecting.selection().collective);
+  session.take_flow(*session.selecting.selection().slice, {{"collective", 2}});
+  EXPECT_EQ(session.selecting.selection().collective, 1U);
   EXPECT_THAT(overlay(), HasSubstr("last: rank 2"));
-  ASSERT_TRUE(session.next_arrival(1));
+  ASSERT_TRUE(session.walk.next_arrival(1));
   EXPECT_EQ(selected(), "row:2/collective/2") << "the next to arrive after rank 1";
 }
 
 TEST_F(SessionFlowTest, OfMoreEventsTheFirstAreShownAndThatIsSaid) {
   open(test::small_model());
-  ASSERT_TRUE(session.select("row:1/host_range/1").ok());
+  ASSERT_TRUE(session.selecting.select("row:1/host_range/1").ok());
   std::vector<analyzer::RelatedRow> rows;
   for (int64_t row = 2; row <= 4; ++row) rows.push_back({"host_range", row});
-  session.show_flow(*session.selection().slice, rows);
-  EXPECT_FALSE(session.is_flow_cut());
-  EXPECT_EQ(session.flow().size(), 4U);
+  session.take_flow(*session.selecting.selection().slice, rows);
+  EXPECT_FALSE(session.flow.is_cut());
+  EXPECT_EQ(session.flow.places().size(), 4U);
   while (rows.size() <= kMostInFlow) rows.push_back({"host_range", 11});
-  session.show_flow(*session.selection().slice, rows);
-  EXPECT_TRUE(session.is_flow_cut());
+  session.take_flow(*session.selecting.selection().slice, rows);
+  EXPECT_TRUE(session.flow.is_cut());
   EXPECT_THAT(details(), HasSubstr("first 20 of more"));
 }
 
 TEST_F(SessionFlowTest, ArrivalsThatCannotBeOrderedAreABand) {
   open(test::small_model());
-  session.select_collective(1);
+  session.selecting.select_collective(1);
   const auto bands_of = [&] {
     const DrawList list = draw_overlay(session, 1000, 600, measure);
     return std::ranges::count_if(list.commands(), [](const Command& command) {
@@ -175,9 +178,9 @@ TEST_F(SessionFlowTest, ArrivalsThatCannotBeOrderedAreABand) {
   Model unknown = test::small_model();
   unknown.collectives[1].last_arriver.reset();
   open(std::move(unknown));
-  session.select_collective(1);
+  session.selecting.select_collective(1);
   EXPECT_THAT(overlay(), HasSubstr("who came last is not known: clocks agree to ± 14.0 µs"));
-  session.show({TraceNs{180 * kMs - 100'000}, TraceNs{180 * kMs + 100'000}});
+  session.viewport.show({TraceNs{180 * kMs - 100'000}, TraceNs{180 * kMs + 100'000}});
   EXPECT_GT(bands_of(), 0);
 }
 

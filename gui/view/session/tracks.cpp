@@ -112,6 +112,14 @@ void Tracks::toggle(const Row& row) {
   relayout();
 }
 
+void Tracks::toggle_first_of(const std::vector<int>& ranks) {
+  for (const int rank : ranks) {
+    const auto index = model_->index_of_rank(rank);
+    const Row* row = index ? layout_.of_rank(static_cast<int>(*index)) : nullptr;
+    if (row != nullptr) return toggle(*row);
+  }
+}
+
 void Tracks::pin(const std::vector<std::string>& patterns) {
   std::vector<std::string>& pinned = arrangement_.pinned;
   const bool all_there = std::ranges::all_of(patterns, [&](const std::string& pattern) {

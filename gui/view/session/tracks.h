@@ -67,6 +67,7 @@ class Tracks {
   void scroll_to_rank(int rank);
 
   void toggle(const Row& row);
+  void toggle_first_of(const std::vector<int>& ranks);
   void unfold(const std::vector<int>& ranks);
   void set_filter(std::string filter);
   // Tracks that match are shown on top, too; pinning all the same ones again unpins them.

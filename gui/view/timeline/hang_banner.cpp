@@ -15,10 +15,11 @@ constexpr int kBannerLine = 20;
 
 }  // namespace
 
-Panel draw_hang_banner(const Session& session, int width, const TextMeasure& measure) {
+Panel draw_hang_banner(const Model& model, Selecting& selecting, int width,
+                       const TextMeasure& measure) {
   Panel panel;
-  if (!session.is_open() || !session.model().report.hang) return panel;
-  const analyzer::Hang& hang = *session.model().report.hang;
+  if (!model.report.hang) return panel;
+  const analyzer::Hang& hang = *model.report.hang;
   DrawList& list = panel.list;
   panel.height = kHangBannerHeight;
   list.rect({0, 0, width, kHangBannerHeight}, Role::kProblemSoft);
@@ -49,7 +50,7 @@ Panel draw_hang_banner(const Session& session, int width, const TextMeasure& mea
             elided(analyzer::printable(analyzer::hang_sentence(hang)), room, Font::kBody, measure),
             {.role = Role::kTextDim});
   panel.links.push_back({{0, 0, width, kHangBannerHeight},
-                         [](Session& on) { on.select_hang(); },
+                         [&selecting] { selecting.select_hang(); },
                          /*shows=*/true});
   return panel;
 }

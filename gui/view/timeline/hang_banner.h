@@ -4,13 +4,14 @@
 #pragma once
 
 #include "gui/view/drawing/panel.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 inline constexpr int kHangBannerHeight = 50;
 
 // A click selects the collective that never completed. Empty where nothing hangs.
-[[nodiscard]] Panel draw_hang_banner(const Session& session, int width, const TextMeasure& measure);
+[[nodiscard]] Panel draw_hang_banner(const Model& model, Selecting& selecting, int width,
+                                     const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -78,19 +78,16 @@ Callout callout_of(const Model& model, const analyzer::MatchedCollective& collec
 }
 
 // What the last one to arrive cost the others, beside the line through their arrivals.
-void draw_collective(const Session& session, int width, int height, const TextMeasure& measure,
-                     DrawList& list) {
-  const std::optional<Point> at = draw_arrivals(session, width, height, list);
-  if (!at || session.tracks().hover()) return;
-  const analyzer::MatchedCollective& collective =
-      session.model().collectives[*session.selection().collective];
-  draw_callout(callout_of(session.model(), collective), *at, width, height, measure, list);
+void draw_collective(const analyzer::MatchedCollective& collective, const RowsArea& area, int width,
+                     int height, const TextMeasure& measure, DrawList& list) {
+  const std::optional<Point> at = draw_arrivals(collective, area, width, height, list);
+  if (!at || area.tracks.hover()) return;
+  draw_callout(callout_of(area.model, collective), *at, width, height, measure, list);
 }
 
 // A length between two lines.
-void draw_measured(const Session& session, int height, const TextMeasure& measure, DrawList& list) {
-  const Interval range = *session.measured();
-  const TimeScale scale = session.scale();
+void draw_measured(Interval range, const TimeScale& scale, int height, const TextMeasure& measure,
+                   DrawList& list) {
   const int x0 = scale.pixel_of(range.begin);
   const int x1 = scale.pixel_of(range.end);
   list.rect({x0, 0, std::max(x1 - x0, 1), height}, Role::kAccentSoft, {}, 140);
@@ -105,12 +102,12 @@ void draw_measured(const Session& session, int height, const TextMeasure& measur
 }
 
 // Frames a slice wherever it can be seen.
-void draw_frame(const Session& session, const SlicePlace& place, int outset, Role role,
+void draw_frame(const RowsArea& area, const SlicePlace& place, int outset, Role role,
                 uint8_t thickness, int width, int height, DrawList& list) {
-  for (const ShownSlice& shown : shown_slices(session, place)) {
-    if (!session.tracks().is_in_view(*shown.row)) continue;
+  for (const ShownSlice& shown : shown_slices(area, place)) {
+    if (!area.tracks.is_in_view(*shown.row)) continue;
     const Box& box = shown.box;
-    const int fixed = shown.row->fixed ? 0 : session.tracks().layout().fixed_height;
+    const int fixed = shown.row->fixed ? 0 : area.tracks.layout().fixed_height;
     if (fixed > 0) list.clip({0, fixed, width, height - fixed});
     list.frame({box.x - outset, box.y - outset, box.w + 2 * outset, box.h + 2 * outset}, role, 0,
                thickness);
@@ -129,20 +126,21 @@ void draw_mark(Box box, DrawList& list) {
 }
 
 // Frames the events of the chosen name.
-void draw_named(const Session& session, int width, int height, DrawList& list) {
+void draw_named(const NamedMarks& marks, const RowsArea& area, int width, int height,
+                DrawList& list) {
   constexpr int kOutside = 2;  // of the picture, so that an edge there is not drawn
-  const TimeScale scale = session.scale();
-  for (const LaneMarks& lane : session.named_marks()) {
-    for (const Row& row : session.tracks().layout().rows) {
+  const TimeScale scale = area.scale;
+  for (const LaneMarks& lane : marks) {
+    for (const Row& row : area.tracks.layout().rows) {
       if (row.kind != RowKind::kThread || row.rank_index != lane.lane.rank_index ||
-          row.thread_index != lane.lane.thread_index || !session.tracks().is_in_view(row)) {
+          row.thread_index != lane.lane.thread_index || !area.tracks.is_in_view(row)) {
         continue;
       }
-      const int y = session.tracks().y_of(row) + depth_top(lane.lane.depth);
-      const int fixed = row.fixed ? 0 : session.tracks().layout().fixed_height;
+      const int y = area.tracks.y_of(row) + depth_top(lane.lane.depth);
+      const int fixed = row.fixed ? 0 : area.tracks.layout().fixed_height;
       list.clip({0, fixed, width, height - fixed});
       for (const Interval& mark : lane.marks) {
-        if (mark.end < session.range().begin || mark.begin > session.range().end) continue;
+        if (mark.end < area.scale.range().begin || mark.begin > area.scale.range().end) continue;
         const int x = std::max(scale.pixel_of(mark.begin), -kOutside);
         const int end = std::min(scale.pixel_of(mark.end), width + kOutside);
         draw_mark({x, y, std::max(end - x, 1), kDepthHeight}, list);
@@ -164,14 +162,10 @@ Callout callout_of(const ResultLine& line) {
   return callout;
 }
 
-TraceNs time_at(const Session& session, const Hover& hover) {
-  return session.scale().time_of(hover.at.x);
-}
-
-Callout callout_of(const Session& session, const Hover& hover) {
-  const Model& model = session.model();
+Callout callout_of(const RunPath* path, const RowsArea& area, const Hover& hover) {
+  const Model& model = area.model;
   const RankModel& rank = model.ranks[static_cast<size_t>(hover.rank_index)];
-  const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
+  const auto resolution = std::max<int64_t>(area.scale.range().length().ns / 10'000, 1);
   Callout callout;
   if (const auto line = hover.slice ? result_line_of(model, *hover.slice) : std::nullopt) {
     callout = callout_of(*line);
@@ -199,22 +193,22 @@ Callout callout_of(const Session& session, const Hover& hover) {
     callout.lines.push_back(
         say("the longest of {} here: zoom in to tell them apart", format_count(hover.folded)));
   }
-  if (const std::string words = path_words_at(session, hover.rank_index, time_at(session, hover));
-      !words.empty())
+  const TraceNs time = area.scale.time_of(hover.at.x);
+  if (const std::string words = path_words_at(path, hover.rank_index, time); !words.empty())
     callout.lines.push_back(words);
-  for (const std::string& words : losses_at(session, hover))
+  for (const std::string& words : losses_at(area, hover))
     callout.lines.push_back(say("around here {}", words));
   return callout;
 }
 
 // What was held under the mouse, in the time of that column of pixels.
-Callout callout_of_memory(const Session& session, const Hover& hover) {
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(hover.rank_index)];
+Callout callout_of_memory(const RowsArea& area, const Hover& hover) {
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(hover.rank_index)];
   const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(hover.memory)].curve;
-  const TimeScale scale = session.scale();
+  const TimeScale scale = area.scale;
   const Interval span{scale.time_of(hover.at.x), scale.time_of(hover.at.x + 1)};
   const std::optional<HeldMemory> held = held_in(curve.levels, span);
-  const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
+  const auto resolution = std::max<int64_t>(area.scale.range().length().ns / 10'000, 1);
   return {.title = held ? held_text(curve, *held) : say("not known here"),
           .lines = {say("rank {}, {}", rank.rank, title_of(curve)),
                     say("at {}", format_moment(span.begin, resolution))}};
@@ -222,29 +216,30 @@ Callout callout_of_memory(const Session& session, const Hover& hover) {
 
 }  // namespace
 
-DrawList draw_overlay(const Session& session, int width, int height, const TextMeasure& measure) {
+DrawList draw_overlay(const RowsArea& area, const Overlaid& what, int width, int height,
+                      const TextMeasure& measure) {
   DrawList list;
-  draw_named(session, width, height, list);
-  if (session.selection().collective) draw_collective(session, width, height, measure, list);
-  if (session.selection().slice) {
-    draw_frame(session, *session.selection().slice, 1, Role::kText, 2, width, height, list);
-  }
-  draw_flow(session, list);
-  draw_messages(session, height, list);
-  if (session.measured()) draw_measured(session, height, measure, list);
-  const std::optional<Hover>& hover = session.tracks().hover();
+  draw_named(what.marks, area, width, height, list);
+  if (const auto& chosen = what.selection.collective)
+    draw_collective(area.model.collectives[*chosen], area, width, height, measure, list);
+  if (const auto& chosen = what.selection.slice)
+    draw_frame(area, *chosen, 1, Role::kText, 2, width, height, list);
+  draw_flow(what.flow, area, list);
+  draw_messages(what.flow, area, height, list);
+  if (what.measured) draw_measured(*what.measured, area.scale, height, measure, list);
+  const std::optional<Hover>& hover = area.tracks.hover();
   if (hover && hover->memory >= 0) {
-    draw_callout(callout_of_memory(session, *hover), hover->at, width, height, measure, list);
+    draw_callout(callout_of_memory(area, *hover), hover->at, width, height, measure, list);
   }
   if (hover && hover->jump >= 0) {
-    PathWords words = words_of_jump(session, static_cast<size_t>(hover->jump));
+    PathWords words = words_of_jump(area, static_cast<size_t>(hover->jump));
     draw_callout({std::move(words.title), std::move(words.lines)}, hover->at, width, height,
                  measure, list);
     return list;
   }
   if (hover && (hover->slice || hover->piece)) {
-    if (hover->slice) draw_frame(session, *hover->slice, 0, Role::kTextDim, 1, width, height, list);
-    draw_callout(callout_of(session, *hover), hover->at, width, height, measure, list);
+    if (hover->slice) draw_frame(area, *hover->slice, 0, Role::kTextDim, 1, width, height, list);
+    draw_callout(callout_of(what.path, area, *hover), hover->at, width, height, measure, list);
   }
   return list;
 }

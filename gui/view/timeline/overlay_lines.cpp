@@ -20,21 +20,21 @@ struct Moment {
 };
 
 // Whether a point of the row is scrolled below the rows that stay.
-bool is_covered(const Session& session, const Row& row, int y) {
-  const int fixed = session.tracks().layout().fixed_height;
+bool is_covered(const RowsArea& area, const Row& row, int y) {
+  const int fixed = area.tracks.layout().fixed_height;
   return !row.fixed && fixed > 0 && y < fixed;
 }
 
 // One of its places for a line: one in view, if there is one. Of what is covered, the edge that it
 // is behind.
-std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
+std::optional<Box> box_of(const RowsArea& area, const SlicePlace& place) {
   std::optional<Box> box;
-  for (const ShownSlice& shown : shown_slices(session, place)) {
+  for (const ShownSlice& shown : shown_slices(area, place)) {
     box = shown.box;
-    if (is_covered(session, *shown.row, box->y + box->h / 2)) {
-      box->y = session.tracks().layout().fixed_height;
+    if (is_covered(area, *shown.row, box->y + box->h / 2)) {
+      box->y = area.tracks.layout().fixed_height;
       box->h = 0;
-    } else if (session.tracks().is_in_view(*shown.row)) {
+    } else if (area.tracks.is_in_view(*shown.row)) {
       break;
     }
   }
@@ -42,8 +42,8 @@ std::optional<Box> box_of(const Session& session, const SlicePlace& place) {
 }
 
 // The middle of a rank's bar.
-int bar_y(const Session& session, const Row& row) {
-  return session.tracks().y_of(row) + kBarTop + kBarHeight / 2;
+int bar_y(const RowsArea& area, const Row& row) {
+  return area.tracks.y_of(row) + kBarTop + kBarHeight / 2;
 }
 
 int reach_of(const TimeScale& scale, std::optional<DurationNs> bound) {
@@ -99,34 +99,33 @@ void draw_between(const Moment& from, const Moment& to, int height, Role role, b
 }
 
 // Where a side of a message is: in its lane, or in its rank's row; nullopt = its rank is not shown.
-std::optional<Point> point_of(const Session& session, const analyzer::CollectiveMember& side,
+std::optional<Point> point_of(const RowsArea& area, const analyzer::CollectiveMember& side,
                               const std::optional<SlicePlace>& place) {
   const std::optional<TraceNs> time = arrival_of(side);
-  const std::optional<size_t> index = session.model().index_of_rank(side.rank);
+  const std::optional<size_t> index = area.model.index_of_rank(side.rank);
   if (!time || !index) return std::nullopt;
-  const int x = session.scale().pixel_of(*time);
+  const int x = area.scale.pixel_of(*time);
   if (place) {
-    if (const std::optional<Box> box = box_of(session, *place))
-      return Point{x, box->y + box->h / 2};
+    if (const std::optional<Box> box = box_of(area, *place)) return Point{x, box->y + box->h / 2};
   }
-  const Row* row = session.tracks().layout().of_rank(static_cast<int>(*index));
+  const Row* row = area.tracks.layout().of_rank(static_cast<int>(*index));
   if (row == nullptr) return std::nullopt;
-  const int y = bar_y(session, *row);
-  return Point{x, is_covered(session, *row, y) ? session.tracks().layout().fixed_height : y};
+  const int y = bar_y(area, *row);
+  return Point{x, is_covered(area, *row, y) ? area.tracks.layout().fixed_height : y};
 }
 
-void draw_message(const Session& session, const ShownMessage& shown, int height, DrawList& list) {
-  const Model& model = session.model();
+void draw_message(const RowsArea& area, const ShownMessage& shown, int height, DrawList& list) {
+  const Model& model = area.model;
   const analyzer::MatchedMessage& message = model.messages[shown.message];
   if (!message.send || !message.receive) return;
-  const std::optional<Point> from = point_of(session, *message.send, shown.send);
-  const std::optional<Point> to = point_of(session, *message.receive, shown.receive);
+  const std::optional<Point> from = point_of(area, *message.send, shown.send);
+  const std::optional<Point> to = point_of(area, *message.receive, shown.receive);
   if (!from || !to) return;
   const TraceNs sent = *arrival_of(*message.send);
   const TraceNs received = *arrival_of(*message.receive);
   const std::optional<DurationNs> bound =
       model.clock_bound(message.send->rank, sent, message.receive->rank, received);
-  const Moment end{*to, reach_of(session.scale(), bound)};
+  const Moment end{*to, reach_of(area.scale, bound)};
   draw_between({*from}, end, height, Role::kAccent, /*dashed=*/!bound, list);
   draw_doubt(end, Role::kAccent, list);
   draw_dot(*from, 3, Role::kAccent, list);
@@ -134,15 +133,15 @@ void draw_message(const Session& session, const ShownMessage& shown, int height,
 }
 
 // Of each rank in view, from top to bottom. Against `reference` each may be off by its reach.
-std::vector<std::pair<int, Moment>> arrivals_in_view(const Session& session,
+std::vector<std::pair<int, Moment>> arrivals_in_view(const RowsArea& area,
                                                      const analyzer::MatchedCollective& collective,
                                                      const analyzer::CollectiveMember& reference) {
-  const Model& model = session.model();
-  const TimeScale scale = session.scale();
+  const Model& model = area.model;
+  const TimeScale scale = area.scale;
   std::vector<std::pair<int, Moment>> arrivals;
-  for (const Row& row : session.tracks().layout().rows) {
-    const int y = bar_y(session, row);
-    if (row.kind != RowKind::kRank || is_covered(session, row, y)) continue;
+  for (const Row& row : area.tracks.layout().rows) {
+    const int y = bar_y(area, row);
+    if (row.kind != RowKind::kRank || is_covered(area, row, y)) continue;
     const int rank = model.ranks[static_cast<size_t>(row.rank_index)].rank;
     for (const analyzer::CollectiveMember& member : collective.members) {
       const std::optional<TraceNs> arrival = arrival_of(member);
@@ -156,27 +155,26 @@ std::vector<std::pair<int, Moment>> arrivals_in_view(const Session& session,
 
 }  // namespace
 
-std::vector<ShownSlice> shown_slices(const Session& session, const SlicePlace& place) {
+std::vector<ShownSlice> shown_slices(const RowsArea& area, const SlicePlace& place) {
   std::vector<ShownSlice> shown;
-  const Interval span = span_of(session.model(), place);
-  const TimeScale scale = session.scale();
+  const Interval span = span_of(area.model, place);
+  const TimeScale scale = area.scale;
   const int x0 = scale.pixel_of(span.begin);
   const int w = std::max(scale.pixel_of(span.end) - x0, 2);
-  for (const Row& row : session.tracks().layout().rows) {
+  for (const Row& row : area.tracks.layout().rows) {
     if (row.kind != RowKind::kThread || row.rank_index != place.rank_index ||
         row.thread_index != place.thread_index) {
       continue;
     }
-    shown.push_back(
-        {{x0, session.tracks().y_of(row) + depth_top(place.depth), w, kDepthHeight}, &row});
+    shown.push_back({{x0, area.tracks.y_of(row) + depth_top(place.depth), w, kDepthHeight}, &row});
   }
   return shown;
 }
 
-void draw_flow(const Session& session, DrawList& list) {
+void draw_flow(const EventFlow& flow, const RowsArea& area, DrawList& list) {
   std::map<int, Point> former;  // by rank
-  for (const SlicePlace& place : session.flow()) {
-    const std::optional<Box> box = box_of(session, place);
+  for (const SlicePlace& place : flow.places()) {
+    const std::optional<Box> box = box_of(area, place);
     if (!box) continue;
     const Point begin{box->x, box->y + box->h / 2};
     if (const auto before = former.find(place.rank_index); before != former.end()) {
@@ -188,20 +186,19 @@ void draw_flow(const Session& session, DrawList& list) {
   }
 }
 
-void draw_messages(const Session& session, int height, DrawList& list) {
-  for (const ShownMessage& shown : session.messages()) draw_message(session, shown, height, list);
+void draw_messages(const EventFlow& flow, const RowsArea& area, int height, DrawList& list) {
+  for (const ShownMessage& shown : flow.messages()) draw_message(area, shown, height, list);
 }
 
-std::optional<Point> draw_arrivals(const Session& session, int width, int height, DrawList& list) {
-  const analyzer::MatchedCollective& collective =
-      session.model().collectives[*session.selection().collective];
+std::optional<Point> draw_arrivals(const analyzer::MatchedCollective& collective,
+                                   const RowsArea& area, int width, int height, DrawList& list) {
   const std::vector<const analyzer::CollectiveMember*> came = arrivals_of(collective);
   if (came.empty()) return std::nullopt;
   const auto named = std::ranges::find_if(came, [&](const analyzer::CollectiveMember* member) {
     return member->rank == collective.last_arriver;
   });
   const auto arrivals =
-      arrivals_in_view(session, collective, named == came.end() ? *came.back() : **named);
+      arrivals_in_view(area, collective, named == came.end() ? *came.back() : **named);
   const bool visible = std::ranges::any_of(arrivals, [&](const auto& arrival) {
     return arrival.second.at.x >= 0 && arrival.second.at.x < width;
   });

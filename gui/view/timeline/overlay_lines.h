@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "gui/view/drawing/draw_list.h"
-#include "gui/view/session/session.h"
+#include "gui/view/session/event_flow.h"
+#include "gui/view/timeline/rows_area.h"
 
 namespace dprof::view {
 
@@ -19,17 +20,18 @@ struct ShownSlice {
 };
 
 // Where the slice is on the screen: in its own row, and in a pinned copy of that.
-[[nodiscard]] std::vector<ShownSlice> shown_slices(const Session& session, const SlicePlace& place);
+[[nodiscard]] std::vector<ShownSlice> shown_slices(const RowsArea& area, const SlicePlace& place);
 
 // From each event of the selected one's flow to the next on its rank, also where one is narrower
 // than a pixel.
-void draw_flow(const Session& session, DrawList& list);
+void draw_flow(const EventFlow& flow, const RowsArea& area, DrawList& list);
 
 // From who sends to who receives.
-void draw_messages(const Session& session, int height, DrawList& list);
+void draw_messages(const EventFlow& flow, const RowsArea& area, int height, DrawList& list);
 
-// Through the moments at which the ranks came to the selected collective. Where there is room for
+// Through the moments at which the ranks came to a collective. Where there is room for
 // words about it; nullopt = nothing of it can be seen.
-std::optional<Point> draw_arrivals(const Session& session, int width, int height, DrawList& list);
+std::optional<Point> draw_arrivals(const analyzer::MatchedCollective& collective,
+                                   const RowsArea& area, int width, int height, DrawList& list);
 
 }  // namespace dprof::view

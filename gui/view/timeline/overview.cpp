@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/view/drawing/time_scale.h"
+
 namespace dprof::view {
 namespace {
 
@@ -42,10 +44,9 @@ void draw_utilisation(const Model& model, const TimeScale& scale, int width, Dra
 
 }  // namespace
 
-DrawList draw_overview(const Session& session, int width) {
+DrawList draw_overview(const Model& model, Interval whole, int width) {
   DrawList list;
-  const Model& model = session.model();
-  const TimeScale scale(session.whole(), width);
+  const TimeScale scale(whole, width);
   list.rect({0, 0, width, kOverviewHeight}, Role::kCanvas);
   draw_utilisation(model, scale, width, list);
   int previous = -10;
@@ -66,12 +67,12 @@ DrawList draw_overview(const Session& session, int width) {
   return list;
 }
 
-DrawList draw_brush(const Session& session, int width) {
+DrawList draw_brush(Interval range, Interval whole, int width) {
   DrawList list;
-  const TimeScale scale(session.whole(), width);
+  const TimeScale scale(whole, width);
   constexpr int kLeastWidth = 4;
-  const int x0 = scale.pixel_of(session.range().begin);
-  const int x1 = std::max(scale.pixel_of(session.range().end), x0 + kLeastWidth);
+  const int x0 = scale.pixel_of(range.begin);
+  const int x1 = std::max(scale.pixel_of(range.end), x0 + kLeastWidth);
   list.rect({x0, 1, x1 - x0, kOverviewHeight - 3}, Role::kBrush, {}, 200, 2);
   list.frame({x0, 1, x1 - x0, kOverviewHeight - 3}, Role::kBrush, 2, 2);
   return list;

@@ -21,25 +21,25 @@ constexpr uint8_t kVeilTints[kMostSlack + 1] = {255, 150, 95, 60};  // what shin
 // The rows with the ranks' bars, looked up once a frame: where a rank has two, one in view.
 class PathRows {
  public:
-  explicit PathRows(const Session& session) : session_(session) {
-    rows_.resize(session.model().ranks.size(), nullptr);
-    for (const Row& row : session.tracks().layout().rows) {
+  explicit PathRows(const RowsArea& area) : tracks_(area.tracks) {
+    rows_.resize(area.model.ranks.size(), nullptr);
+    for (const Row& row : area.tracks.layout().rows) {
       if (row.kind != RowKind::kRank) continue;
       const Row*& found = rows_[static_cast<size_t>(row.rank_index)];
-      if (found == nullptr || !session.tracks().is_in_view(*found)) found = &row;
+      if (found == nullptr || !area.tracks.is_in_view(*found)) found = &row;
     }
   }
   // The top of its bar; nullopt = the rank is not shown. Behind the rows that stay: their edge.
   [[nodiscard]] std::optional<int> bar_top(int rank_index) const {
     const Row* row = rows_[static_cast<size_t>(rank_index)];
     if (row == nullptr) return std::nullopt;
-    const int y = session_.tracks().y_of(*row) + kBarTop;
-    const int fixed = session_.tracks().layout().fixed_height;
+    const int y = tracks_.y_of(*row) + kBarTop;
+    const int fixed = tracks_.layout().fixed_height;
     return row->fixed ? y : std::max(y, fixed - kBarHeight);
   }
 
  private:
-  const Session& session_;
+  const Tracks& tracks_;
   std::vector<const Row*> rows_;
 };
 
@@ -50,9 +50,8 @@ auto first_after(const std::vector<Part>& parts, TraceNs at) {
                               [at](const Part& part) { return part.span.end <= at; });
 }
 
-int step_width(const Session& session) {
-  const TimeScale scale = session.scale();
-  return scale.pixel_of(scale.range().begin + DurationNs{session.model().path->median_ns});
+int step_width(const RunPath& path, const TimeScale& scale) {
+  return scale.pixel_of(scale.range().begin + DurationNs{path.median_ns});
 }
 
 void outline(Box box, DrawList& list) {
@@ -81,22 +80,21 @@ struct JumpPlace {
   int from_top = 0;
   int to_top = 0;
 };
-std::optional<JumpPlace> place_of(const Session& session, const PathRows& rows,
+std::optional<JumpPlace> place_of(const TimeScale& scale, const PathRows& rows,
                                   const PathJump& jump) {
   const auto from = rows.bar_top(jump.from);
   const auto to = rows.bar_top(jump.to);
   if (!from || !to || *from == *to) return std::nullopt;
-  return JumpPlace{session.scale().pixel_of(jump.at), *from, *to};
+  return JumpPlace{scale.pixel_of(jump.at), *from, *to};
 }
 
 }  // namespace
 
-std::vector<Veil> veils_of(const Session& session, int rank_index, int width) {
+std::vector<Veil> veils_of(const RunPath* shown, const TimeScale& scale, int rank_index,
+                           int width) {
   std::vector<Veil> veils;
-  if (!session.is_path_shown() || !session.model().path || step_width(session) < kVeilFrom)
-    return veils;
-  const RunPath& path = *session.model().path;
-  const TimeScale scale = session.scale();
+  if (shown == nullptr || step_width(*shown, scale) < kVeilFrom) return veils;
+  const RunPath& path = *shown;
   const std::vector<SlackPart>& parts = path.slack[static_cast<size_t>(rank_index)];
   const auto veil = [&](int from, int to, uint8_t grade) {
     from = std::max(from, 0);
@@ -155,11 +153,11 @@ void draw_veils(const std::vector<Veil>& veils, int y, int height, DrawList& lis
               kVeilTints[veil.grade]);
 }
 
-void draw_path(const Session& session, int width, int height, DrawList& list) {
-  if (!session.is_path_shown() || !session.model().path) return;
-  const RunPath& path = *session.model().path;
-  const PathRows rows(session);
-  const TimeScale scale = session.scale();
+void draw_path(const RunPath* shown, const RowsArea& area, int width, int height, DrawList& list) {
+  if (shown == nullptr) return;
+  const RunPath& path = *shown;
+  const PathRows rows(area);
+  const TimeScale& scale = area.scale;
   list.clip({0, 0, width, height});
   auto part = first_after(path.parts, scale.range().begin);
   while (part != path.parts.end() && part->span.begin < scale.range().end) {
@@ -178,7 +176,7 @@ void draw_path(const Session& session, int width, int height, DrawList& list) {
   int last_x = -1;
   for (auto jump = std::ranges::lower_bound(path.jumps, scale.range().begin, {}, &PathJump::at);
        jump != path.jumps.end() && jump->at <= scale.range().end; ++jump) {
-    const auto place = place_of(session, rows, *jump);
+    const auto place = place_of(scale, rows, *jump);
     if (!place || place->x == last_x) continue;
     last_x = place->x;
     draw_jump(place->x, place->from_top, place->to_top, list);
@@ -186,18 +184,18 @@ void draw_path(const Session& session, int width, int height, DrawList& list) {
   list.unclip();
 }
 
-std::optional<size_t> jump_at(const Session& session, Point at) {
-  if (!session.is_path_shown() || !session.model().path) return std::nullopt;
-  const RunPath& path = *session.model().path;
-  const TimeScale scale = session.scale();
+std::optional<size_t> jump_at(const RunPath* shown, const RowsArea& area, Point at) {
+  if (shown == nullptr) return std::nullopt;
+  const RunPath& path = *shown;
+  const TimeScale& scale = area.scale;
   const TraceNs from = scale.time_of(at.x - kJumpReach);
   const TraceNs to = scale.time_of(at.x + kJumpReach + 1);
-  const PathRows rows(session);
+  const PathRows rows(area);
   std::optional<size_t> nearest;
   int least = kJumpReach + 1;
   for (auto jump = std::ranges::lower_bound(path.jumps, from, {}, &PathJump::at);
        jump != path.jumps.end() && jump->at < to; ++jump) {
-    const auto place = place_of(session, rows, *jump);
+    const auto place = place_of(scale, rows, *jump);
     if (!place) continue;
     const auto [upper, lower] = std::minmax(place->from_top, place->to_top);
     const bool between = at.y >= upper + kBarHeight && at.y < lower;
@@ -209,13 +207,13 @@ std::optional<size_t> jump_at(const Session& session, Point at) {
   return nearest;
 }
 
-PathWords words_of_jump(const Session& session, size_t index) {
-  const Model& model = session.model();
+PathWords words_of_jump(const RowsArea& area, size_t index) {
+  const Model& model = area.model;
   const PathJump& jump = model.path->jumps[index];
   const auto number = [&](int rank_index) {
     return model.ranks[static_cast<size_t>(rank_index)].rank;
   };
-  const auto resolution = std::max<int64_t>(session.range().length().ns / 10'000, 1);
+  const auto resolution = std::max<int64_t>(area.scale.range().length().ns / 10'000, 1);
   return {.title = model.path->names[jump.by],
           .lines = {say("the path goes on: rank {} waited for rank {}", number(jump.to),
                         number(jump.from)),
@@ -223,9 +221,9 @@ PathWords words_of_jump(const Session& session, size_t index) {
                         format_moment(jump.at, resolution))}};
 }
 
-std::string path_words_at(const Session& session, int rank_index, TraceNs at) {
-  if (!session.is_path_shown() || !session.model().path) return {};
-  const RunPath& path = *session.model().path;
+std::string path_words_at(const RunPath* shown, int rank_index, TraceNs at) {
+  if (shown == nullptr) return {};
+  const RunPath& path = *shown;
   const auto in_step = std::ranges::find_if(path.steps, [&](const PathStep& step) {
     return step.span.begin <= at && at < step.span.end;
   });

@@ -24,10 +24,10 @@ bool is_shown_on(const analyzer::LossSpan& loss, const RankModel& rank, const Ro
 }
 
 template <typename Draw>
-void for_losses(const Session& session, const Row& row, const Draw& draw) {
+void for_losses(const RowsArea& area, const Row& row, const Draw& draw) {
   if (row.kind != RowKind::kRank && row.kind != RowKind::kThread) return;
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
-  const TimeScale scale = session.scale();
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(row.rank_index)];
+  const TimeScale scale = area.scale;
   for (const analyzer::LossSpan& loss : rank.lanes().losses) {
     const bool seen = loss.span.end >= scale.range().begin && loss.span.begin <= scale.range().end;
     if (!seen || !is_shown_on(loss, rank, row)) continue;
@@ -61,13 +61,13 @@ void draw_chip(Point at, const std::string& text, const TextMeasure& measure, Dr
       {.role = Role::kProblem, .font = Font::kSmall, .align = Align::kCentre, .on_fill = true});
 }
 
-void draw_end(const Session& session, const Row& row, int y, int width, const TextMeasure& measure,
+void draw_end(const RowsArea& area, const Row& row, int y, int width, const TextMeasure& measure,
               DrawList& list) {
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(row.rank_index)];
   if (!rank.events->loaded) return;
-  const int x = session.scale().pixel_of(rank.lanes().span.end);
+  const int x = area.scale.pixel_of(rank.lanes().span.end);
   if (x < 0 || x >= width) return;
-  const std::string words = end_words(session.model(), rank.rank);
+  const std::string words = end_words(area.model, rank.rank);
   if (words.empty()) return;
   list.rect({x, y, 2, row.height}, Role::kProblem);
   const int wide = measure.width(words, Font::kSmall) + 2 * kChipPadding;
@@ -78,8 +78,8 @@ void draw_end(const Session& session, const Row& row, int y, int width, const Te
 
 }  // namespace
 
-void draw_losses(const Session& session, const Row& row, int y, DrawList& list) {
-  for_losses(session, row, [&](const analyzer::LossSpan&, int x0, int x1) {
+void draw_losses(const RowsArea& area, const Row& row, int y, DrawList& list) {
+  for_losses(area, row, [&](const analyzer::LossSpan&, int x0, int x1) {
     const bool is_rank = row.kind == RowKind::kRank;
     const int top = is_rank ? kBarTop + kBarHeight : 1;
     const int bottom = is_rank ? row.height : row.height - 1;
@@ -87,26 +87,26 @@ void draw_losses(const Session& session, const Row& row, int y, DrawList& list) 
   });
 }
 
-void draw_row_marks(const Session& session, const Row& row, int y, int width,
+void draw_row_marks(const RowsArea& area, const Row& row, int y, int width,
                     const TextMeasure& measure, DrawList& list) {
   if (row.kind != RowKind::kRank && row.kind != RowKind::kThread) return;
-  for_losses(session, row, [&](const analyzer::LossSpan& loss, int x0, int x1) {
+  for_losses(area, row, [&](const analyzer::LossSpan& loss, int x0, int x1) {
     const std::string words = words_of(loss);
     const int needed = measure.width(words, Font::kSmall) + 2 * kChipPadding;
     if (x0 >= 0 && std::min(x1, width) - x0 >= needed)
       draw_chip({x0, y + row.height - kChipHeight - 2}, words, measure, list);
   });
-  draw_end(session, row, y, width, measure, list);
+  draw_end(area, row, y, width, measure, list);
 }
 
-std::vector<std::string> losses_at(const Session& session, const Hover& hover) {
-  const RankModel& rank = session.model().ranks[static_cast<size_t>(hover.rank_index)];
-  const TraceNs time = session.scale().time_of(hover.at.x);
+std::vector<std::string> losses_at(const RowsArea& area, const Hover& hover) {
+  const RankModel& rank = area.model.ranks[static_cast<size_t>(hover.rank_index)];
+  const TraceNs time = area.scale.time_of(hover.at.x);
   std::vector<std::string> words;
   for (const analyzer::LossSpan& loss : rank.lanes().losses) {
     if (time < loss.span.begin || time > loss.span.end) continue;
     const bool other_thread = hover.slice && loss.thread_id &&
-                              *loss.thread_id != thread_of(session.model(), *hover.slice).thread_id;
+                              *loss.thread_id != thread_of(area.model, *hover.slice).thread_id;
     if (!other_thread) words.push_back(words_of(loss));
   }
   return words;

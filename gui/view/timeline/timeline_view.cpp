@@ -32,13 +32,13 @@ bool is_hatched(Category category) {
 // Paints the rows that can be seen with `paint(row, y)`: those that stay, and those that scroll
 // below them, with a line between.
 template <typename Paint>
-void for_rows_in_view(const Session& session, int width, int height, DrawList& list,
+void for_rows_in_view(const Tracks& tracks, int width, int height, DrawList& list,
                       const Paint& paint) {
-  const Layout& layout = session.tracks().layout();
+  const Layout& layout = tracks.layout();
   const int fixed = layout.fixed_height;
   const auto paint_all = [&](bool of_fixed) {
     for (const Row& row : layout.rows) {
-      const int y = session.tracks().y_of(row);
+      const int y = tracks.y_of(row);
       const bool seen = y + row.height > (of_fixed ? 0 : fixed) && y < height;
       if (row.fixed == of_fixed && seen) paint(row, y);
     }
@@ -57,20 +57,23 @@ int painted_width(int width) { return width >= 4 ? width - 1 : std::max(width, 1
 // Paints the visible rows into one list.
 class RowPainter {
  public:
-  RowPainter(const Session& session, int width, int height, const TextMeasure& measure)
-      : session_(session),
-        model_(session.model()),
-        scale_(session.scale()),
+  RowPainter(const RowsArea& area, const Selection& selection, const RunPath* path, int width,
+             int height, const TextMeasure& measure)
+      : area_(area),
+        selection_(selection),
+        path_(path),
+        model_(area.model),
+        scale_(area.scale),
         width_(width),
         height_(height),
         measure_(measure) {}
 
   DrawList paint() && {
     list_.rect({0, 0, width_, height_}, Role::kCanvas);
-    if (session_.selection().range) paint_range(*session_.selection().range);
-    for_rows_in_view(session_, width_, height_, list_,
+    if (selection_.range) paint_range(*selection_.range);
+    for_rows_in_view(area_.tracks, width_, height_, list_,
                      [this](const Row& row, int y) { paint_row(row, y); });
-    draw_path(session_, width_, height_, list_);
+    draw_path(path_, area_, width_, height_, list_);
     return std::move(list_);
   }
 
@@ -85,16 +88,16 @@ class RowPainter {
     if (row.kind == RowKind::kHost || row.kind == RowKind::kGroup) return;
     const RankModel& rank = model_.ranks[static_cast<size_t>(row.rank_index)];
     if (row.kind == RowKind::kRank) {
-      if (session_.selection().has_rank(rank.rank)) {
+      if (selection_.has_rank(rank.rank)) {
         list_.rect({0, y, width_, row.height}, Role::kAccentSoft);
       }
-      draw_losses(session_, row, y, list_);
+      draw_losses(area_, row, y, list_);
       paint_summary(rank, y + kBarTop);
     } else if (row.kind == RowKind::kMemory) {
       paint_memory(rank.memory[static_cast<size_t>(row.memory_index)], y);
     } else {
       list_.rect({0, y + 1, width_, row.height - 2}, Role::kLaneBackground);
-      draw_losses(session_, row, y, list_);
+      draw_losses(area_, row, y, list_);
       const auto thread = static_cast<size_t>(row.thread_index);
       for (int depth = 0; depth < row.depths; ++depth) {
         const int top = y + depth_top(depth);
@@ -104,11 +107,11 @@ class RowPainter {
     }
     if (row.kind != RowKind::kMemory) draw_veils(veils(row.rank_index), y, row.height, list_);
     paint_step_lines(rank, y, row.height);
-    draw_row_marks(session_, row, y, width_, measure_, list_);
+    draw_row_marks(area_, row, y, width_, measure_, list_);
   }
 
   const std::vector<Veil>& veils(int rank_index) {
-    if (veils_of_ != rank_index) veils_ = veils_of(session_, rank_index, width_);
+    if (veils_of_ != rank_index) veils_ = veils_of(path_, scale_, rank_index, width_);
     veils_of_ = rank_index;
     return veils_;
   }
@@ -241,7 +244,9 @@ class RowPainter {
 
   void step_line(int x, int y, int height) { list_.rect({x, y, 1, height}, Role::kStepLine); }
 
-  const Session& session_;
+  const RowsArea& area_;
+  const Selection& selection_;
+  const RunPath* path_;
   const Model& model_;
   TimeScale scale_;
   int width_;
@@ -254,10 +259,9 @@ class RowPainter {
   std::vector<Veil> veils_;
 };
 
-void draw_step_strip(const Session& session, int width, const TextMeasure& measure,
+void draw_step_strip(const std::vector<analyzer::StepWindow>& steps, const TimeScale& scale,
+                     const Selection& selection, int width, const TextMeasure& measure,
                      DrawList& list) {
-  const TimeScale scale = session.scale();
-  const std::vector<analyzer::StepWindow>& steps = session.model().steps;
   auto at = std::partition_point(steps.begin(), steps.end(), [&](const analyzer::StepWindow& step) {
     return step.window.end <= scale.range().begin;
   });
@@ -273,7 +277,7 @@ void draw_step_strip(const Session& session, int width, const TextMeasure& measu
         at + 1 == steps.end() ? at->window.end : std::min(at->window.end, (at + 1)->window.begin);
     const int x0 = std::max(scale.pixel_of(at->window.begin), 0);
     const int x1 = std::min(scale.pixel_of(end), width);
-    const bool selected = session.selection().step == at->index;
+    const bool selected = selection.step == at->index;
     if (selected) {
       list.rect({x0, kRulerHeight, std::max(x1 - x0, 2), kStepStripHeight}, Role::kAccentSoft);
     }
@@ -289,12 +293,12 @@ void draw_step_strip(const Session& session, int width, const TextMeasure& measu
 }
 
 // Flags on the ruler; a range has a line below it.
-void draw_notes(const Session& session, int width, const TextMeasure& measure, DrawList& list) {
+void draw_notes(const std::vector<Note>& notes, const TimeScale& scale, int width,
+                const TextMeasure& measure, DrawList& list) {
   constexpr int kWidest = 180;
   constexpr int kTop = 3;
   constexpr int kFlag = 18;
-  const TimeScale scale = session.scale();
-  for (const Note& note : session.notes()) {
+  for (const Note& note : notes) {
     const int x0 = scale.pixel_of(note.at.begin);
     const int x1 = scale.pixel_of(note.at.end);
     if (x1 < 0 || x0 >= width) continue;
@@ -322,15 +326,15 @@ void draw_fold_mark(int x, int y, bool folded, DrawList& list) {
   }
 }
 
-void draw_track(const Session& session, const Row& row, int y, int width,
+void draw_track(const Model& model, const Selection& selection, const Row& row, int y, int width,
                 const TextMeasure& measure, DrawList& list) {
   const bool is_rank = row.kind == RowKind::kRank;
   bool selected = false;
   if (is_rank) {
-    const RankModel& rank = session.model().ranks[static_cast<size_t>(row.rank_index)];
-    selected = session.selection().has_rank(rank.rank);
+    const RankModel& rank = model.ranks[static_cast<size_t>(row.rank_index)];
+    selected = selection.has_rank(rank.rank);
   } else if (row.kind == RowKind::kThread || row.kind == RowKind::kMemory) {
-    selected = session.selection().track == row.track;
+    selected = selection.track == row.track;
   }
   if (selected) list.rect({0, y, width, row.height}, Role::kAccentSoft);
   constexpr int kRightMargin = 12;
@@ -355,12 +359,12 @@ void draw_track(const Session& session, const Row& row, int y, int width,
 
 }  // namespace
 
-DrawList draw_header(const Session& session, int width, const TextMeasure& measure) {
+DrawList draw_header(const Model& model, const TimeScale& scale, const Selection& selection,
+                     const std::vector<Note>& notes, int width, const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, kHeaderHeight}, Role::kCanvas);
-  const TimeScale scale = session.scale();
   std::string bound = say("clock bound unknown");
-  if (const std::optional<DurationNs> known = session.model().clock_bound()) {
+  if (const std::optional<DurationNs> known = model.clock_bound()) {
     bound = known->ns == 0 ? say("one clock") : fmt::format("± {}", format_duration(*known));
   }
   const int bound_width = measure.width(bound, Font::kSmall) + 12;
@@ -375,21 +379,22 @@ DrawList draw_header(const Session& session, int width, const TextMeasure& measu
   list.text({width - bound_width, 0, bound_width - 10, kRulerHeight}, bound,
             {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
   list.line({0, kRulerHeight - 1}, {width, kRulerHeight - 1}, Role::kBorder);
-  draw_step_strip(session, width, measure, list);
-  draw_notes(session, width, measure, list);
+  draw_step_strip(model.steps, scale, selection, width, measure, list);
+  draw_notes(notes, scale, width, measure, list);
   list.line({0, kHeaderHeight - 1}, {width, kHeaderHeight - 1}, Role::kBorder);
   return list;
 }
 
-DrawList draw_rows(const Session& session, int width, int height, const TextMeasure& measure) {
-  DrawList list = RowPainter(session, width, height, measure).paint();
-  const std::string& filter = session.tracks().arrangement().filter;
-  const bool found = std::ranges::any_of(session.tracks().layout().rows,
+DrawList draw_rows(const RowsArea& area, const Selection& selection, const RunPath* path, int width,
+                   int height, const TextMeasure& measure) {
+  DrawList list = RowPainter(area, selection, path, width, height, measure).paint();
+  const std::string& filter = area.tracks.arrangement().filter;
+  const bool found = std::ranges::any_of(area.tracks.layout().rows,
                                          [](const Row& row) { return row.kind == RowKind::kHost; });
   if (filter.empty() || found) return list;
   constexpr int kMargin = 26;
   constexpr int kLine = 22;
-  const int y = session.tracks().layout().height + kMargin;
+  const int y = area.tracks.layout().height + kMargin;
   const int room = width - 2 * kMargin;
   list.text(
       {kMargin, y, room, kLine},
@@ -401,28 +406,28 @@ DrawList draw_rows(const Session& session, int width, int height, const TextMeas
   return list;
 }
 
-DrawList draw_tracks(const Session& session, int width, int height, const TextMeasure& measure) {
+DrawList draw_tracks(const Model& model, const Tracks& tracks, const Selection& selection,
+                     int width, int height, const TextMeasure& measure) {
   DrawList list;
   list.rect({0, 0, width, height}, Role::kWindow);
-  for_rows_in_view(session, width, height, list, [&](const Row& row, int y) {
-    draw_track(session, row, y, width, measure, list);
+  for_rows_in_view(tracks, width, height, list, [&](const Row& row, int y) {
+    draw_track(model, selection, row, y, width, measure, list);
   });
   return list;
 }
 
-DrawList draw_rank_drop(const Session& session, int width) {
+DrawList draw_rank_drop(const Model& model, const Tracks& tracks, int width) {
   DrawList list;
-  const std::optional<RankDrop>& drop = session.tracks().rank_drop();
+  const std::optional<RankDrop>& drop = tracks.rank_drop();
   if (!drop) return list;
-  const Layout& layout = session.tracks().layout();
-  const auto index = session.model().index_of_rank(drop->rank);
+  const Layout& layout = tracks.layout();
+  const auto index = model.index_of_rank(drop->rank);
   const Row* dragged = index ? layout.of_rank(static_cast<int>(*index)) : nullptr;
-  if (dragged != nullptr && session.tracks().is_in_view(*dragged))
-    list.rect({0, session.tracks().y_of(*dragged), width, dragged->height}, Role::kAccent, {},
-              kDraggedTint);
+  if (dragged != nullptr && tracks.is_in_view(*dragged))
+    list.rect({0, tracks.y_of(*dragged), width, dragged->height}, Role::kAccent, {}, kDraggedTint);
   constexpr int kLeft = 26;  // as far in as the ranks
   constexpr int kKnob = 3;
-  const int y = std::max(drop->y - session.tracks().scroll(), layout.fixed_height);
+  const int y = std::max(drop->y - tracks.scroll(), layout.fixed_height);
   list.rect({kLeft, y - 1, width - kLeft, 2}, Role::kAccent);
   list.rect({kLeft - kKnob, y - kKnob, 2 * kKnob, 2 * kKnob}, Role::kAccent, {}, 0, kKnob);
   return list;

@@ -7,7 +7,10 @@
 #pragma once
 
 #include "gui/view/drawing/draw_list.h"
-#include "gui/view/session/session.h"
+#include "gui/view/figures/named_marks.h"
+#include "gui/view/model/saved_view.h"
+#include "gui/view/session/event_flow.h"
+#include "gui/view/timeline/rows_area.h"
 
 namespace dprof::view {
 
@@ -16,20 +19,33 @@ inline constexpr int kStepStripHeight = 20;
 inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
 
 // Ruler with the clock bound, and the numbers of steps. `width` × kHeaderHeight.
-[[nodiscard]] DrawList draw_header(const Session& session, int width, const TextMeasure& measure);
+[[nodiscard]] DrawList draw_header(const Model& model, const TimeScale& scale,
+                                   const Selection& selection, const std::vector<Note>& notes,
+                                   int width, const TextMeasure& measure);
 
-// The rows, scrolled below the pinned ones. Coordinates begin at the area's top left.
-[[nodiscard]] DrawList draw_rows(const Session& session, int width, int height,
+// The rows, scrolled below the pinned ones. Coordinates begin at the area's top left. `path`: that
+// is shown; nullptr = none.
+[[nodiscard]] DrawList draw_rows(const RowsArea& area, const Selection& selection,
+                                 const RunPath* path, int width, int height,
                                  const TextMeasure& measure);
 
-[[nodiscard]] DrawList draw_overlay(const Session& session, int width, int height,
-                                    const TextMeasure& measure);
+// What lies above the rows, besides what is under the mouse.
+struct Overlaid {
+  const Selection& selection;
+  const EventFlow& flow;
+  const NamedMarks& marks;
+  const RunPath* path;  // that is shown; nullptr = none
+  std::optional<Interval> measured;
+};
+[[nodiscard]] DrawList draw_overlay(const RowsArea& area, const Overlaid& what, int width,
+                                    int height, const TextMeasure& measure);
 
 // The track list: names and notes, aligned with the rows.
-[[nodiscard]] DrawList draw_tracks(const Session& session, int width, int height,
+[[nodiscard]] DrawList draw_tracks(const Model& model, const Tracks& tracks,
+                                   const Selection& selection, int width, int height,
                                    const TextMeasure& measure);
 
 // Above it: where a rank that is dragged would come to stand.
-[[nodiscard]] DrawList draw_rank_drop(const Session& session, int width);
+[[nodiscard]] DrawList draw_rank_drop(const Model& model, const Tracks& tracks, int width);
 
 }  // namespace dprof::view

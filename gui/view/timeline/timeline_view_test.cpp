@@ -10,6 +10,8 @@
 #include <functional>
 #include <sstream>
 
+#include "gui/view/docks/selection_table.h"
+#include "gui/view/draw_session.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/panels.h"
 #include "gui/view/timeline/overview.h"
@@ -41,7 +43,7 @@ std::vector<Box> frames_of(const DrawList& list) {
 class TimelineViewTest : public ::testing::Test {
  protected:
   TimelineViewTest() {
-    session.set_viewport(600, 200);
+    session.viewport.resize(600, 200);
     session.open(test::shared_small_model());
   }
   Session session;
@@ -54,11 +56,11 @@ TEST_F(TimelineViewTest, Overlay) {
   expect_golden(draw_overlay(session, 600, 200, measure), "overlay");
 }
 TEST_F(TimelineViewTest, AFilterThatMatchesNothingIsNamed) {
-  session.set_filter("no such thing");
+  session.viewport.set_filter("no such thing");
   const std::string rows = to_text(draw_rows(session, 600, 200, measure));
   EXPECT_NE(rows.find("“no such thing”"), std::string::npos);
   EXPECT_NE(rows.find("Backspace"), std::string::npos);
-  session.back();
+  session.viewport.back();
   EXPECT_EQ(to_text(draw_rows(session, 600, 200, measure)).find("matches"), std::string::npos);
 }
 
@@ -66,20 +68,23 @@ TEST_F(TimelineViewTest, Tracks) {
   expect_golden(draw_tracks(session, 240, 200, measure), "tracks");
 }
 TEST_F(TimelineViewTest, Overview) {
-  DrawList list = draw_overview(session, 600);
-  list.append(draw_brush(session, 600));
+  DrawList list = draw_overview(session.model(), session.viewport.whole(), 600);
+  list.append(draw_brush(session.viewport.range(), session.viewport.whole(), 600));
   expect_golden(list, "overview");
 }
 TEST_F(TimelineViewTest, SelectionTable) {
-  expect_golden(draw_selection_table(session, 600, 200, measure).list, "selection_table");
+  expect_golden(draw_selection_table(session.model(), session.selecting, 600, 200, measure).list,
+                "selection_table");
 }
 TEST_F(TimelineViewTest, Findings) {
-  const FindingsPanel panel = draw_findings(session, 380, 400, measure);
-  EXPECT_EQ(panel.cards.size(), 2U);
-  expect_golden(panel.panel.list, "findings");
+  const Panel panel = draw_findings(session.model(), session.selecting, 380, 400, measure);
+  EXPECT_EQ(panel.links.size(), 2U);
+  expect_golden(panel.list, "findings");
 }
 TEST_F(TimelineViewTest, StatusBar) {
-  expect_golden(draw_status_bar(session, "", 1200, 24, measure), "status_bar");
+  expect_golden(draw_status_bar(&session.model(), session.viewport.range(), session.tracks.layout(),
+                                "", 1200, 24, measure),
+                "status_bar");
 }
 
 TEST_F(TimelineViewTest, TheSameStateGivesTheSamePicture) {
@@ -88,16 +93,15 @@ TEST_F(TimelineViewTest, TheSameStateGivesTheSamePicture) {
 }
 
 TEST_F(TimelineViewTest, HoverShowsWhatIsUnderTheMouse) {
-  session.clear_selection();
-  session.tracks().set_hover(
-      Hover{.at = {50, 50}, .slice = SlicePlace{2, 0, 1, 1}, .rank_index = 2});
+  session.selecting.clear();
+  session.tracks.set_hover(Hover{.at = {50, 50}, .slice = SlicePlace{2, 0, 1, 1}, .rank_index = 2});
   const std::string text = to_text(draw_overlay(session, 600, 200, measure));
   EXPECT_NE(text.find("\"forward\""), std::string::npos) << text;
   EXPECT_NE(text.find("35.0 ms · forward · rank 2, main"), std::string::npos) << text;
 }
 
 TEST_F(TimelineViewTest, PinnedRowsAreDrawnAboveThoseThatScroll) {
-  session.tracks().pin({"rank:2"});
+  session.tracks.pin({"rank:2"});
   const auto fixed_part = [&](const DrawList& list) {
     const std::string text = to_text(list);
     const size_t clip = text.find("clip 0 50");
@@ -107,22 +111,22 @@ TEST_F(TimelineViewTest, PinnedRowsAreDrawnAboveThoseThatScroll) {
   const std::string rows = fixed_part(draw_rows(session, 600, 200, measure));
   const std::string tracks = fixed_part(draw_tracks(session, 240, 200, measure));
   const std::string before = to_text(draw_rows(session, 600, 200, measure));
-  session.tracks().scroll_by(40);
+  session.tracks.scroll_by(40);
   EXPECT_EQ(fixed_part(draw_rows(session, 600, 200, measure)), rows);
   EXPECT_EQ(fixed_part(draw_tracks(session, 240, 200, measure)), tracks);
   EXPECT_NE(to_text(draw_rows(session, 600, 200, measure)), before) << "the others scroll";
 }
 
 TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
-  session.tracks().pin({"rank:2", "rank:2/thread:main"});
-  session.select_event({2, 0, 1, 4});
-  session.tracks().scroll_by(10'000);
-  const int pinned_y = session.tracks().layout().rows[2].y + depth_top(1);
+  session.tracks.pin({"rank:2", "rank:2/thread:main"});
+  session.selecting.select_event({2, 0, 1, 4});
+  session.tracks.scroll_by(10'000);
+  const int pinned_y = session.tracks.layout().rows[2].y + depth_top(1);
   const std::string text = to_text(draw_overlay(session, 600, 200, measure));
   const Box box = frames_of(draw_overlay(session, 600, 200, measure)).front();
   EXPECT_EQ(box.y, pinned_y - 1) << text;
   // The arrivals of those that the pinned rows cover are not drawn above them.
-  const int fixed = session.tracks().layout().fixed_height;
+  const int fixed = session.tracks.layout().fixed_height;
   const DrawList overlay = draw_overlay(session, 600, 200, measure);
   for (const Command& command : overlay.commands()) {
     if (command.kind != CommandKind::kPolyline) continue;
@@ -132,9 +136,9 @@ TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
 }
 
 TEST_F(TimelineViewTest, ADraggedRankHasALineWhereItWillStand) {
-  EXPECT_TRUE(draw_rank_drop(session, 240).commands().empty());
-  session.tracks().drag_rank(0, 5000);
-  const std::string text = to_text(draw_rank_drop(session, 240));
+  EXPECT_TRUE(draw_rank_drop(session.model(), session.tracks, 240).commands().empty());
+  session.tracks.drag_rank(0, 5000);
+  const std::string text = to_text(draw_rank_drop(session.model(), session.tracks, 240));
   EXPECT_EQ(text,
             "rect 0 25 240 25 accent\nrect 26 74 214 2 accent\n"
             "rect 23 72 6 6 accent\n");
@@ -149,11 +153,11 @@ class RowMarksTest : public TimelineViewTest {
     change(lanes, model.run.traces[2]);
     model.ranks[2].events = std::make_shared<const RankEvents>(std::move(lanes));
     session.open(std::make_shared<const Model>(std::move(model)));
-    session.show_all();
+    session.viewport.show_all();
   }
   [[nodiscard]] int64_t drawn(CommandKind kind, Role role, std::string_view track) const {
-    const Row& row = *std::ranges::find(session.tracks().layout().rows, track, &Row::track);
-    const int y = session.tracks().y_of(row);
+    const Row& row = *std::ranges::find(session.tracks.layout().rows, track, &Row::track);
+    const int y = session.tracks.y_of(row);
     const DrawList list = draw_rows(session, 600, 400, measure);
     return std::ranges::count_if(list.commands(), [&](const Command& command) {
       return command.kind == kind && command.role == role && command.box.y >= y &&
@@ -172,9 +176,8 @@ TEST_F(RowMarksTest, LostRecordsAreHatchedWhereTheirTimeIsKnown) {
   });
   EXPECT_NE(rows().find("1,204 records lost: ring full"), std::string::npos);
   const auto hovered = [&](SlicePlace place) {
-    const int x = session.scale().pixel_of(TraceNs{100 * test::kMs});
-    session.tracks().set_hover(
-        Hover{.at = {x, 50}, .slice = place, .rank_index = place.rank_index});
+    const int x = session.viewport.scale().pixel_of(TraceNs{100 * test::kMs});
+    session.tracks.set_hover(Hover{.at = {x, 50}, .slice = place, .rank_index = place.rank_index});
     return to_text(draw_overlay(session, 600, 400, measure));
   };
   EXPECT_NE(hovered({2, 0, 0, 1}).find("around here 1,204 records lost"), std::string::npos);
@@ -183,11 +186,11 @@ TEST_F(RowMarksTest, LostRecordsAreHatchedWhereTheirTimeIsKnown) {
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:main"), 1);
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2/thread:gloo_worker"), 0);
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0) << "its thread is shown";
-  session.toggle_selected();
+  session.tracks.toggle_first_of(session.selecting.selection().ranks);
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 1) << "it is folded away";
-  session.show({TraceNs{50 * test::kMs}, TraceNs{150 * test::kMs}});
+  session.viewport.show({TraceNs{50 * test::kMs}, TraceNs{150 * test::kMs}});
   EXPECT_EQ(rows().find("records lost"), std::string::npos) << "no words over the rows between";
-  session.show({TraceNs{200 * test::kMs}, TraceNs{250 * test::kMs}});
+  session.viewport.show({TraceNs{200 * test::kMs}, TraceNs{250 * test::kMs}});
   EXPECT_EQ(drawn(CommandKind::kHatch, Role::kProblem, "rank:2"), 0);
 }
 
@@ -214,14 +217,14 @@ TEST_F(RowMarksTest, WhatNothingEndedFadesOut) {
 }
 
 TEST_F(TimelineViewTest, OnlyVisibleRowsAreDrawn) {
-  session.show_all();
+  session.viewport.show_all();
   const size_t all = draw_rows(session, 600, 1000, measure).commands().size();
   const size_t few = draw_rows(session, 600, 30, measure).commands().size();
   EXPECT_LT(few, all / 2);
 }
 
 TEST_F(TimelineViewTest, NoLabelLeavesItsSlice) {
-  session.show_all();
+  session.viewport.show_all();
   const DrawList list = draw_rows(session, 600, 400, measure);
   for (const Command& command : list.commands()) {
     if (command.kind != CommandKind::kText) continue;
