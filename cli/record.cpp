@@ -163,21 +163,27 @@ class Record final : public Subcommand {
     // Without -n the terminal is the command's alone.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     options_.say = [&](const std::string& text) { console.message(text); };
-    const Result<recorder::Recorded> recorded = recorder::record(options_);
-    if (!recorded.ok()) return report_failure(recorded.error(), console);
-    tell(*recorded, console);
-    if (recorded->command_code != 0) return recorded->command_code;
-    const bool missing =
-        std::ranges::any_of(recorded->diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
-          return diagnostic.code == "not_recorded" ||
-                 schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
-        });
-    return code_of(recorded->lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);
+    Result<int> code = recorder::record(options_, [&](const recorder::Recorded& recorded) {
+      tell(recorded, console);
+      return exit_code_of(recorded);
+    });
+    if (!code.ok()) return report_failure(code.error(), console);
+    return code;
   }
 
  private:
   static constexpr int kMaxRanks = 1024;
   static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
+
+  static int exit_code_of(const recorder::Recorded& recorded) {
+    if (recorded.command_code != 0) return recorded.command_code;
+    const bool missing =
+        std::ranges::any_of(recorded.diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
+          return diagnostic.code == "not_recorded" ||
+                 schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
+        });
+    return code_of(recorded.lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);
+  }
 
   Status read_options() {
     const auto window = [](const std::string& text) -> Result<std::optional<recorder::Window>> {

@@ -111,12 +111,13 @@ TEST(RecordGapTest, ALimitOfTheFileSizeEndsNothing) {
   Running running(scratch, record_beats("r"));
   ASSERT_TRUE(running.wait_for_output("ready"));
   rlimit before{};
-  ASSERT_EQ(prlimit(running.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
+  const pid_t recorder = recorder_of(running);
+  ASSERT_EQ(prlimit(recorder, RLIMIT_FSIZE, nullptr, &before), 0);
   const rlimit none{4096, before.rlim_max};
-  ASSERT_EQ(prlimit(running.pid(), RLIMIT_FSIZE, &none, nullptr), 0);
+  ASSERT_EQ(prlimit(recorder, RLIMIT_FSIZE, &none, nullptr), 0);
   const bool said = wait_for_error(running, "a trace cannot be written");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  ASSERT_EQ(prlimit(running.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
+  ASSERT_EQ(prlimit(recorder, RLIMIT_FSIZE, &before, nullptr), 0);
   ASSERT_TRUE(said) << running.err();
   ASSERT_TRUE(wait_for_error(running, "written again after")) << running.err();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));

@@ -170,10 +170,7 @@ TEST(LauncherTest, TheCarrierOfOutputIsStartedAgain) {
   arguments.insert(arguments.begin(), kDprof);
   Running running(scratch, arguments);
   ASSERT_TRUE(running.wait_for_output("[0] ready"));
-  // The recorder's child that is itself no program of its own.
-  const std::string find = "for p in $(ps -o pid= --ppid " + std::to_string(running.pid()) +
-                           "); do grep -qa record /proc/$p/cmdline && kill -9 $p; done; true";
-  ASSERT_EQ(std::system(find.c_str()), 0);
+  ASSERT_EQ(kill(child_named(running, "dprof-output"), SIGKILL), 0);
   EXPECT_EQ(running.wait(), 0);
   EXPECT_THAT(running.out(), HasSubstr("[0] last"));
   EXPECT_THAT(index_of(scratch.path() / "r").dump(), HasSubstr("output_carrier"));
@@ -394,14 +391,10 @@ class RecoverTest : public ::testing::Test {
     arguments.insert(arguments.begin(), kDprof);
     Running running(scratch_, arguments);
     ASSERT_TRUE(running.wait_for_output("ready"));
-    const std::string children = "/proc/" + std::to_string(running.pid()) + "/task/" +
-                                 std::to_string(running.pid()) + "/children";
-    const pid_t writer = std::atoi(text_of(children).c_str());
-    ASSERT_GT(writer, 0);
-    running.send(SIGKILL);
-    EXPECT_EQ(running.wait(), 128 + SIGKILL);
-    EXPECT_EQ(kill(writer, 0), 0) << "the end of the recorder must not end training";
-    kill(writer, SIGKILL);
+    ASSERT_EQ(kill(recorder_of(running), SIGKILL), 0);
+    while (recorder_of(running) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    running.send(SIGTERM);  // to the command, which lives on
+    EXPECT_EQ(running.wait(), 128 + SIGTERM);
   }
   TemporaryFolder scratch_;
 };

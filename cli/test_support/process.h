@@ -32,7 +32,10 @@ inline std::string text_of(const std::filesystem::path& path) {
 // A running program; its output goes to files in the scratch folder, where it also runs.
 class Running {
  public:
-  Running(const TemporaryFolder& scratch, const std::vector<std::string>& arguments)
+  // kOwn: a process group of its own, as a shell's job has.
+  enum class Group { kOurs, kOwn };
+  Running(const TemporaryFolder& scratch, const std::vector<std::string>& arguments,
+          Group group = Group::kOurs)
       : out_(scratch.path() / "stdout"), err_(scratch.path() / "stderr") {
     pid_ = fork();
     if (pid_ != 0) return;
@@ -41,6 +44,7 @@ class Running {
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
     if (chdir(scratch.path().c_str()) != 0) _exit(98);
+    if (group == Group::kOwn) setpgid(0, 0);
     std::vector<char*> pointers;
     for (const std::string& argument : arguments) {
       pointers.push_back(const_cast<char*>(argument.c_str()));

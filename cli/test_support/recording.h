@@ -37,6 +37,22 @@ inline std::vector<std::string> files_in(const std::filesystem::path& folder) {
   return names;
 }
 
+inline std::vector<pid_t> children_of(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+// The child of a running dprof that calls itself so; 0 while there is none.
+inline pid_t child_named(const Running& running, std::string_view name) {
+  for (const pid_t child : children_of(running.pid())) {
+    std::string comm = text_of("/proc/" + std::to_string(child) + "/comm");
+    if (comm == std::string(name) + '\n') return child;
+  }
+  return 0;
+}
+inline pid_t recorder_of(const Running& running) { return child_named(running, "dprof-recorder"); }
+
 inline nlohmann::json index_of(const std::filesystem::path& run) {
   return nlohmann::json::parse(text_of(run / "run.json"));
 }

@@ -255,6 +255,17 @@ def descendants(pid):
     return found
 
 
+def recorder_of(process):
+    """The process id of who records, below the dprof that was started; None while it is not there."""
+    for child in descendants(process.pid):
+        try:
+            if pathlib.Path(f"/proc/{child}/comm").read_text() == "dprof-recorder\n":
+                return child
+        except OSError:
+            continue
+    return None
+
+
 def rank_process(pid, program, rank):
     """The process id of one rank of `program` below `pid`, or None while it is not there."""
     for child in descendants(pid):

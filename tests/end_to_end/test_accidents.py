@@ -57,17 +57,16 @@ class Accidents(EndToEnd):
         self.assertIn("process_killed", [d["code"] for d in report["recording"]["diagnostics"]])
 
     def test_killed_recorder_does_not_end_training(self):
-        """The job is the recorder's child; it goes on without it and ends well. `recover` finishes the traces."""
+        """The job goes on without it and ends well, and so does what waits for the job. `recover` finishes the traces."""
         self.need_trainer()
         codes = self.folder / "codes.txt"
         recorder = self.start(DPROF, "record", "-o", self.run_folder, "--", sys.executable, HERE / "two_ranks.py", codes,
                               TRAINER, "--steps", 200)
         support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
-        job = support.descendants(recorder.pid)
-        recorder.send_signal(signal.SIGKILL)
-        recorder.wait(timeout=10)
+        os.kill(support.recorder_of(recorder), signal.SIGKILL)
+        support.wait_until(lambda: support.recorder_of(recorder) is None, 10, "the recorder has ended")
         self.assertFalse(codes.exists(), "the job must outlive the recorder for this to be a test")
-        support.wait_until(codes.exists, 60, f"the job {job} ends by itself")
+        self.assertEqual(recorder.wait(timeout=60), 5)
         self.assertEqual(codes.read_text().split(), ["0", "0"])
 
         self.assertEqual(self.command(DPROF, "report", self.run_folder).returncode, 0, "readable as it is")
@@ -87,9 +86,10 @@ class Accidents(EndToEnd):
         recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", TRAINER, "--steps", 200, "--log-every",
                               5, "--truth", truth)
         support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
+        os.kill(support.recorder_of(recorder), signal.SIGKILL)
         recorder.send_signal(signal.SIGKILL)
         recorder.wait(timeout=10)
-        self.assertFalse(truth.exists(), "the job must outlive the recorder for this to be a test")
+        self.assertFalse(truth.exists(), "the job must outlive them for this to be a test")
         support.wait_until(truth.exists, 60, "the job ends by itself and writes its truth")
 
     def test_a_reader_does_not_disturb_the_recording(self):
@@ -120,9 +120,10 @@ class Accidents(EndToEnd):
         recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--detail", "full", "--", TRAINER,
                               "--model", "toy", "--steps", 6000, "--log-every", 100000)
         support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
-        recorder.send_signal(signal.SIGSTOP)
+        recording = support.recorder_of(recorder)
+        os.kill(recording, signal.SIGSTOP)
         time.sleep(3)
-        recorder.send_signal(signal.SIGCONT)
+        os.kill(recording, signal.SIGCONT)
         _, messages = recorder.communicate(timeout=90)
         self.assertEqual(recorder.returncode, 5, messages)
         self.assertIn("lost", messages)

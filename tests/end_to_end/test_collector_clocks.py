@@ -216,6 +216,7 @@ class Folders(Recorders):
         processes = [self.start_rank(rank, job, seconds=6) for rank in (0, 1)]
         support.wait_until(lambda: len(list(self.run_folder.glob("*.dprof"))) == 2, 60, "both traces")
         time.sleep(0.5)
+        os.kill(support.recorder_of(processes[0]), signal.SIGKILL)
         processes[0].send_signal(signal.SIGKILL)
         processes[0].wait(timeout=10)
         self.assertEqual(self.command(DPROF, "recover", self.run_folder).returncode, 2, "the other works on")
@@ -248,7 +249,7 @@ class Folders(Recorders):
         ranks = support.descendants(process.pid)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=10)
-        for rank in ranks:
+        for rank in ranks:  # and who records them
             os.kill(rank, signal.SIGKILL)
         self.assertEqual(self.command(DPROF, "recover", self.run_folder).returncode, 5)
         trace = self.trace(0)

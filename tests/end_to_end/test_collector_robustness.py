@@ -161,10 +161,11 @@ class Overload(Probed):
         recorder = self.start(DPROF, "record", "-o", self.run_folder, "--", PROBE, "--marks", count, "--burst", 500,
                               "--pause-us", 10_000, "--counter", counter)
         support.wait_until(lambda: written(counter) > 0, 30, "the first mark")
-        recorder.send_signal(signal.SIGSTOP)
+        recording = support.recorder_of(recorder)
+        os.kill(recording, signal.SIGSTOP)
         before = written(counter)
         support.wait_until(lambda: written(counter) > before + 30_000, 30, "the ring is full")
-        recorder.send_signal(signal.SIGCONT)
+        os.kill(recording, signal.SIGCONT)
         _, messages = recorder.communicate(timeout=60)
         self.assertEqual(recorder.returncode, 5, messages)
         self.check_sum(count, lambda trace: len(self.marks(trace)))

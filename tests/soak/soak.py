@@ -65,6 +65,13 @@ def program(pid):
         return ""
 
 
+def name(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def below(pid):
     return [pid, *(deeper for child in children(pid) for deeper in below(child))]
 
@@ -180,7 +187,7 @@ class Soak:
         return planned
 
     def recorder_pids(self, root):
-        return [pid for pid in [root, *children(root)] if program(pid) == "dprof"]
+        return [pid for pid in children(root) if name(pid) == "dprof-recorder"]
 
     def stop_recorder(self, recorder):
         for pid in self.recorder_pids(recorder.pid):

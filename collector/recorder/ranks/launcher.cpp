@@ -138,7 +138,11 @@ void Launcher::forward(int signal) const {
   for (const auto& [pid, rank] : running_) kill(pid, signal);
 }
 
-bool Launcher::is_child(pid_t pid) const { return running_.contains(pid) || ended_.contains(pid); }
+std::vector<pid_t> Launcher::pids() const {
+  std::vector<pid_t> all;
+  for (const auto& [pid, rank] : running_) all.push_back(pid);
+  return all;
+}
 
 std::optional<ExitStatus> Launcher::status(pid_t pid) const {
   const auto found = ended_.find(pid);

@@ -59,7 +59,8 @@ class Launcher {
   void forward(int signal) const;
 
   [[nodiscard]] bool running() const { return !running_.empty(); }
-  [[nodiscard]] bool is_child(pid_t pid) const;
+  // Of the command's processes that have not ended.
+  [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::optional<ExitStatus> status(pid_t pid) const;
   // How often the carrier of the ranks' output had to be started again.
   [[nodiscard]] int revivals() const { return revivals_; }

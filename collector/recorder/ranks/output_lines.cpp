@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,7 @@ void OutputLines::finish() {
 // In the carrier. The recorder has blocked what a terminal or a launcher sends to the whole group,
 // and the carrier keeps it so: it ends when the pipes do.
 void OutputLines::run() {
+  prctl(PR_SET_NAME, "dprof-output");
   signal(SIGHUP, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   close_all_but_pipes();

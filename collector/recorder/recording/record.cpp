@@ -7,8 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +20,8 @@
 #include "collector/recorder/control/control.h"
 #include "collector/recorder/ranks/environment.h"
 #include "collector/recorder/ranks/job.h"
-#include "collector/recorder/ranks/launcher.h"
 #include "collector/recorder/ranks/server.h"
+#include "collector/recorder/ranks/supervisor.h"
 #include "collector/recorder/recording/progress.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/wire/hello.h"
@@ -47,120 +45,66 @@ std::string joined_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// What ends a command, what it may have agreed on with its launcher (Slurm's --signal, frameworks
-// that requeue), and what a terminal says.
-constexpr int kForwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                              SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-
-// These and SIGCHLD as a descriptor, for as long as this lives. What was ignored from the start
-// (nohup) stays so.
-class Signals {
- public:
-  Signals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGCHLD);
-    for (const int signal : kForwarded) {
-      struct sigaction inherited {};
-      sigaction(signal, nullptr, &inherited);
-      if (inherited.sa_handler != SIG_IGN) sigaddset(&set_, signal);
+// Until the command has ended.
+void wait_unrecorded(Command& command) {
+  constexpr std::chrono::milliseconds kLook{200};  // for the end of an orphan's command
+  for (command.receive(); command.running(); command.receive()) {
+    while (command.next_signal()) {
     }
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
-    pipe_before_ = signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end the recorder
-    size_before_ = signal(SIGXFSZ, SIG_IGN);  // nor a limit of the file size: it is a full disk
-  }
-  ~Signals() {
-    signal(SIGPIPE, pipe_before_);
-    signal(SIGXFSZ, size_before_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] std::optional<signalfd_siginfo> next() const {
-    signalfd_siginfo info{};
-    if (read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
-    return info;
-  }
-
- private:
-  sigset_t set_{}, before_{};
-  Descriptor fd_;
-  void (*pipe_before_)(int) = nullptr;
-  void (*size_before_)(int) = nullptr;
-};
-
-std::string name_of_signal(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
-// Until the command has ended: hands signals on, and nothing else.
-void wait_unrecorded(Launcher& launcher, const Signals& signals, bool kills_at_second_interrupt) {
-  int interrupts = 0;
-  while (launcher.running()) {
-    constexpr int kLookMs = 200;  // for a deadline of the launcher
-    pollfd polled{signals.fd(), POLLIN, 0};
-    poll(&polled, 1, kLookMs);
-    while (const std::optional<signalfd_siginfo> info = signals.next()) {
-      const int signal = static_cast<int>(info->ssi_signo);
-      if (signal == SIGCHLD) continue;
-      if (info->ssi_code != SI_KERNEL) launcher.forward(signal);
-      if (signal != SIGINT || ++interrupts != 2) continue;
-      if (kills_at_second_interrupt) launcher.forward(SIGKILL);
-    }
-    launcher.reap();
-    launcher.enforce(Steady::now());
+    command.wait(kLook);
   }
 }
 
 // The loop of one recording, in the main thread.
 class Loop {
  public:
-  Loop(const RecordOptions& options, const RunClock& clock, RunFolder& folder, Server& server,
-       Peers& peers, RunFacts facts)
+  Loop(const RecordOptions& options, Command& command, const RunClock& clock, RunFolder& folder,
+       Server& server, Peers& peers, RunFacts facts)
       : options_(options),
+        command_(command),
         folder_(folder),
         server_(server),
         peers_(peers),
         progress_(options.show_progress),
-        output_(options.show_progress ? kClearLine : ""),
-        launcher_({options.command, options.ranks, options.grace}, output_),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         sampler_(clock),
         recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {}
 
-  Launcher& launcher() { return launcher_; }
   Recording& recording() { return recording_; }
   void be_controlled(ControlServer control) { control_.emplace(std::move(control)); }
 
-  void run(const Signals& signals) {
+  void run() {
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     Steady::time_point next_look = Steady::now() + sampler_.look_interval();
     // Ends when the command has ended and so has every process of it that was recorded, whoever
     // its parent is by then. A short-lived process may say hello and go before anybody looks.
     for (;;) {
-      while (!leaving_ && (launcher_.running() || recording_.busy())) {
+      while (!leaving_ && (command_.running() || recording_.busy())) {
         guarded([&] {
-          turn(signals, next_sample, next_system_sample, next_look);
+          turn(next_sample, next_system_sample, next_look);
           leave_those_that_stay();
         });
       }
-      for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
-      recording_.watch([this](int pid) { return status_of(pid); });
+      hear_signals();  // the command's end may have come with them
+      welcome_all();
+      recording_.watch([this](int pid) { return command_.ending_of(pid); });
       if (leaving_ || !recording_.busy()) break;
     }
     if (leaving_) recording_.leave();
-    if (is_broken_) wait_unrecorded(launcher_, signals, options_.ranks.has_value());
-    if (const int times = launcher_.revivals(); times > 0) {
+    if (is_broken_) wait_unrecorded(command_);
+    if (command_.is_orphan()) {
+      recording_.diagnostics().push_back(
+          {"orphaned", "how the command ended is known of no process"});
+    }
+    recording_.finish();
+    wait_for_room();
+    command_.finish_output();
+    hear_signals();
+    if (const int times = command_.revivals(); times > 0) {
       recording_.diagnostics().push_back(
           {"output_carrier", fmt::format("{} time{}", times, times == 1 ? "" : "s")});
     }
-    recording_.finish();
-    wait_for_room(signals);
-    output_.finish();
     progress_.clear();
   }
 
@@ -182,19 +126,17 @@ class Loop {
     }
   }
 
-  void turn(const Signals& signals, Steady::time_point& next_sample,
-            Steady::time_point& next_system_sample, Steady::time_point& next_look) {
-    wait(signals, std::min({next_sample, next_system_sample, next_look}));
-    while (const std::optional<signalfd_siginfo> info = signals.next()) on_signal(*info);
-    for (Guest& guest : server_.accept_all()) recording_.welcome(std::move(guest));
+  void turn(Steady::time_point& next_sample, Steady::time_point& next_system_sample,
+            Steady::time_point& next_look) {
+    wait(std::min({next_sample, next_system_sample, next_look}));
+    hear_signals();
+    welcome_all();
     serve_control();
-    launcher_.reap();
     if (recording_.somebody_goes()) peers_.before_end();
     recording_.add_probes(peers_.take());
-    recording_.watch([this](int pid) { return status_of(pid); });
+    recording_.watch([this](int pid) { return command_.ending_of(pid); });
     tell_write_gaps();
     recording_.conclude_done();
-    launcher_.enforce(Steady::now());
     if (Steady::now() >= next_system_sample) {
       sampler_.sample(recording_.sampled());
       next_system_sample = Steady::now() + sampler_.interval();
@@ -220,7 +162,7 @@ class Loop {
 
   // A daemon that the command started must not keep the recorder for ever.
   void leave_those_that_stay() {
-    if (launcher_.running()) return;
+    if (command_.running()) return;
     if (!linger_until_) linger_until_ = Steady::now() + options_.linger;
     if (Steady::now() < *linger_until_ || !recording_.busy()) return;
     const std::vector<int> pids = recording_.live_pids();
@@ -233,7 +175,7 @@ class Loop {
   }
 
   // Traces whose end a full disk does not take.
-  void wait_for_room(const Signals& signals) {
+  void wait_for_room() {
     const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
     if (recording_.unfinished() != 0 && !leaving_) {
       say(fmt::format("{}: {} cannot be finished; is the disk full? Waits for room for {} s",
@@ -242,11 +184,12 @@ class Loop {
     }
     const Steady::time_point until = Steady::now() + at_most;
     while (recording_.unfinished() != 0 && !leaving_ && Steady::now() < until) {
-      constexpr int kLookMs = 200;
-      pollfd polled{signals.fd(), POLLIN, 0};
-      poll(&polled, 1, kLookMs);
-      while (const std::optional<signalfd_siginfo> info = signals.next()) {
-        const auto signal = static_cast<int>(info->ssi_signo);
+      constexpr std::chrono::milliseconds kLook{200};
+      command_.wait(kLook);
+      command_.receive();
+      while (const std::optional<SignalSeen> seen = command_.next_signal()) {
+        tell_signal(*seen);
+        const int signal = seen->signal;
         leaving_ |= signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
       }
       recording_.conclude_done();
@@ -255,9 +198,9 @@ class Loop {
     recording_.give_up_unfinished();
   }
 
-  void wait(const Signals& signals, Steady::time_point until) {
-    if (const auto deadline = launcher_.deadline()) until = std::min(until, *deadline);
-    std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
+  void wait(Steady::time_point until) {
+    std::vector<pollfd> polled{{wake_fd_.get(), POLLIN, 0}};
+    for (const int fd : command_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : control_ ? control_->descriptors() : std::vector<int>()) {
@@ -287,35 +230,36 @@ class Loop {
                           recording_.process_status(), totals.events, totals.lost});
   }
 
-  // A process whose pidfd says that it ended may have done so since the last reap().
-  std::optional<ExitStatus> status_of(int pid) {
-    launcher_.reap();
-    return launcher_.status(pid);
+  void welcome_all() {
+    for (Guest& guest : server_.accept_all()) {
+      command_.meet(guest.pid);
+      recording_.welcome(std::move(guest));
+    }
   }
 
-  void on_signal(const signalfd_siginfo& info) {
-    const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) return;
-    // A terminal sends its signals to the whole foreground group: the ranks have them already.
-    const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (!from_terminal) launcher_.forward(signal);
-    if (signal != SIGWINCH) tell_signal(info, from_terminal);
-    if (signal != SIGINT || ++interrupts_ < 2) return;
-    // Somebody is impatient: no grace.
-    if (options_.ranks) launcher_.forward(SIGKILL);
+  void hear_signals() {
+    command_.receive();
+    while (const std::optional<SignalSeen> seen = command_.next_signal()) on_signal(*seen);
+  }
+
+  void on_signal(const SignalSeen& seen) {
+    tell_signal(seen);
+    const bool ends_orphan =
+        seen.to_the_recorder && (seen.signal == SIGINT || seen.signal == SIGTERM);
+    if (!ends_orphan && (seen.signal != SIGINT || ++interrupts_ < 2)) return;
     leaving_ = true;
-    leaving_signal_ = signal;
+    leaving_signal_ = seen.signal;
   }
 
-  void tell_signal(const signalfd_siginfo& info, bool from_terminal) {
+  void tell_signal(const SignalSeen& seen) {
     constexpr int kMostTold = 16;
-    if (++signals_told_ > kMostTold) return;
-    const double seconds = std::chrono::duration<double>(Steady::now() - started_).count();
+    if (seen.signal == SIGWINCH || ++signals_told_ > kMostTold) return;
+    const double seconds = std::chrono::duration<double>(seen.when - started_).count();
     recording_.diagnostics().push_back(
-        {"signal", fmt::format("{} after {:.1f} s, {}",
-                               name_of_signal(static_cast<int>(info.ssi_signo)), seconds,
-                               from_terminal ? std::string("by the terminal")
-                                             : fmt::format("by process {}", info.ssi_pid))});
+        {"signal",
+         fmt::format("{} after {:.1f} s, {}", name_of_signal(seen.signal), std::max(0.0, seconds),
+                     seen.from_terminal ? std::string("by the terminal")
+                                        : fmt::format("by process {}", seen.sender))});
   }
 
   void say(const std::string& text) {
@@ -357,12 +301,11 @@ class Loop {
 
  private:
   const RecordOptions& options_;
+  Command& command_;
   RunFolder& folder_;
   Server& server_;
   Peers& peers_;
   ProgressLine progress_;
-  OutputLines output_;
-  Launcher launcher_;
   Descriptor wake_fd_;
   SystemSampler sampler_;
   Recording recording_;
@@ -461,11 +404,12 @@ void tell_strange_peers(const RecordOptions& options, const Peers& peers, const 
   }
 }
 
-Recorded outcome_of(const RunIndex& index, const RunFolder& folder, Loop& loop) {
+Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Command& command,
+                    Loop& loop) {
   Recorded recorded;
   recorded.folder = folder.path();
   recorded.command_code =
-      loop.leaving_signal() ? 128 + *loop.leaving_signal() : loop.launcher().exit_code();
+      loop.leaving_signal() ? 128 + *loop.leaving_signal() : command.exit_code();
   recorded.traces = static_cast<int64_t>(index.traces.size());
   for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
   Recording& recording = loop.recording();
@@ -516,35 +460,30 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
 }
 
 // The job must not suffer from its recorder.
-Result<Recorded> run_unrecorded(const RecordOptions& options, const Signals& signals,
-                                const Error& why) {
+Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, const Error& why) {
   options.say(fmt::format("{}; the command runs, and nothing of it is recorded{}{}", why.what,
                           why.hint.empty() ? "" : "\nhint: ", why.hint));
-  OutputLines output("");
-  Launcher launcher({options.command, options.ranks, options.grace}, output);
-  if (const Status started = launcher.start(Environment::current()); !started.ok()) {
+  if (const Status started = command.start(Environment::current()); !started.ok()) {
     return fail(started.error());
   }
-  wait_unrecorded(launcher, signals, options.ranks.has_value());
-  output.finish();
+  wait_unrecorded(command);
+  command.finish_output();
   Recorded recorded;
-  recorded.command_code = launcher.exit_code();
+  recorded.command_code = command.exit_code();
   recorded.diagnostics.push_back({"not_recorded", why.what});
   return recorded;
 }
 
-Result<Recorded> record_job(const RecordOptions& options) {
-  const Signals signals;
+Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   const RaisedFileLimit many_files;
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Variables variables = own_variables();
   Result<Ready> ready = get_ready(options, find_job(variables));
   if (!ready.ok() && ready.error().code == Code::kUsage) return fail(ready.error());
-  if (!ready.ok()) return run_unrecorded(options, signals, ready.error());
+  if (!ready.ok()) return run_unrecorded(options, command, ready.error());
   auto& [clock, peers, folder, server] = *ready;
 
   const Result<std::filesystem::path> library = server.preloadable(options.library);
-  if (!library.ok()) return run_unrecorded(options, signals, library.error());
+  if (!library.ok()) return run_unrecorded(options, command, library.error());
   Environment environment = Environment::current();
   RunFacts facts = facts_of(options, folder, clock);
   const std::optional<std::string> network = network_file_system(folder.path());
@@ -556,7 +495,7 @@ Result<Recorded> record_job(const RecordOptions& options) {
 
   peers.start(clock, folder, variables);
   peers.tick(folder);
-  Loop loop(options, clock, folder, server, peers, facts);
+  Loop loop(options, command, clock, folder, server, peers, facts);
   Recording& recording = loop.recording();
   RunIndex index{facts.run_id,
                  mask_secrets(joined_words(options.command)),
@@ -571,11 +510,11 @@ Result<Recorded> record_job(const RecordOptions& options) {
   if (!folder.joined()) remark("no_index", folder.write_index(index));
   open_control(loop, server.folder() / "ctl", peers.self());
   remark("no_control", peers.announce());
-  if (const Status started = loop.launcher().start(environment); !started.ok()) {
+  if (const Status started = command.start(environment); !started.ok()) {
     folder.discard();
     return fail(started.error());
   }
-  loop.run(signals);
+  loop.run();
 
   tell_missing_ranks(options, recording);
   if (network) {
@@ -587,18 +526,29 @@ Result<Recorded> record_job(const RecordOptions& options) {
   index.traces = recording.traces();
   index.diagnostics = recording.diagnostics();
   remark("no_index", folder.write_index(index));
-  return outcome_of(index, folder, loop);
+  return outcome_of(index, folder, command, loop);
+}
+
+// What a library throws (where memory or a descriptor is missing) is an error; the command goes on.
+Result<Recorded> record_guarded(const RecordOptions& options, Command& command) try {
+  return record_job(options, command);
+} catch (const std::exception& error) {
+  return fail(Code::kInternal, fmt::format("the recorder ended: {}", error.what()),
+              "`dprof recover RUN` finishes its traces");
 }
 
 }  // namespace
 
-// What a library throws (where memory or a descriptor is missing) is an error; the command, if it
-// runs, goes on.
-Result<Recorded> record(const RecordOptions& options) try {
-  return record_job(options);
-} catch (const std::exception& error) {
-  return fail(Code::kInternal, fmt::format("the recorder ended: {}", error.what()),
-              "the command may still run; `dprof recover RUN` finishes its traces");
+Result<int> record(const RecordOptions& options,
+                   const std::function<int(const Recorded&)>& account) {
+  const Supervision how{{options.command, options.ranks, options.grace},
+                        options.show_progress ? kClearLine : "",
+                        options.say};
+  return supervise(how, [&](Command& command) -> Result<int> {
+    const Result<Recorded> recorded = record_guarded(options, command);
+    if (!recorded.ok()) return fail(recorded.error());
+    return account(*recorded);
+  });
 }
 
 }  // namespace dprof::recorder

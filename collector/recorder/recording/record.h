@@ -65,7 +65,11 @@ struct Recorded {
 // Fails when the command could not be started; what goes wrong later is in `diagnostics` and
 // `lost`.
 //
+// The recorder is a process of its own, in which `account` makes an exit code of what was recorded:
+// both processes return (supervise()).
+//
 // Threading  call it from the main thread before other threads exist: it blocks signals.
-Result<Recorded> record(const RecordOptions& options);
+Result<int> record(const RecordOptions& options,
+                   const std::function<int(const Recorded&)>& account);
 
 }  // namespace dprof::recorder

@@ -162,7 +162,7 @@ void Recording::welcome(Guest guest) {
       {*std::move(session), std::move(guest.socket), std::move(guest.process), false, parent});
 }
 
-void Recording::watch(const std::function<std::optional<ExitStatus>(int pid)>& status_of) {
+void Recording::watch(const std::function<std::optional<Command::Ending>(int pid)>& ending_of) {
   for (Live& live : live_) {
     const int pid = live.session->process().pid;
     if (!live.hung_up && is_ready(live.socket.get(), POLLIN | POLLRDHUP)) {
@@ -172,8 +172,12 @@ void Recording::watch(const std::function<std::optional<ExitStatus>(int pid)>& s
     const bool gone = live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
     if (!gone) continue;
     if (!std::exchange(live.gone, true)) live.session->add(clock_.read());
-    const std::optional<ExitStatus> status = status_of(pid);
-    live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
+    if (live.ending) continue;
+    const std::optional<Command::Ending> ending = ending_of(pid);
+    if (!ending) continue;
+    live.ending = true;
+    live.session->end(ProcessEnd::kEnded,
+                      *ending ? std::optional((*ending)->text()) : std::nullopt);
   }
 }
 
@@ -326,7 +330,9 @@ std::vector<int> Recording::live_pids() const {
 }
 
 void Recording::leave() {
-  for (Live& live : live_) live.session->end(ProcessEnd::kLeft, std::nullopt);
+  for (Live& live : live_) {
+    live.session->end(live.gone ? ProcessEnd::kEnded : ProcessEnd::kLeft, std::nullopt);
+  }
 }
 
 bool Recording::somebody_goes() const {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "collector/recorder/control/control_answer.h"
-#include "collector/recorder/ranks/launcher.h"
 #include "collector/recorder/ranks/server.h"
+#include "collector/recorder/ranks/supervisor.h"
 #include "collector/recorder/recording/session.h"
 #include "collector/recorder/run/run_folder.h"
 #include "collector/recorder/system/system_sampler.h"
@@ -29,8 +29,8 @@ class Recording {
 
   // A process said hello.
   void welcome(Guest guest);
-  // Looks which processes have ended; `status_of` knows how children of ours did.
-  void watch(const std::function<std::optional<ExitStatus>(int pid)>& status_of);
+  // Looks which processes have ended, and asks `ending_of` how (Command::ending_of).
+  void watch(const std::function<std::optional<Command::Ending>(int pid)>& ending_of);
   // Finishes the traces of those that are drained and have a rank, and, once a second, of those for
   // whose end there was no room.
   void conclude_done();
@@ -96,6 +96,7 @@ class Recording {
     bool hung_up = false;
     int parent_pid = 0;  // of the process of the same rank that started it, 0 = none
     bool gone = false;
+    bool ending = false;  // its session knows that it is gone, and how
   };
 
   // The process has ended, and its trace has no end for want of room.

@@ -37,7 +37,7 @@ class RecordingTest : public ::testing::Test {
     return std::move(guests[0]);
   }
   static void let_end(Recording& recording) {
-    recording.watch([](int) { return std::nullopt; });
+    recording.watch([](int) { return Command::Ending(); });
     while (recording.busy()) {
       recording.conclude_done();
       usleep(1000);
@@ -61,7 +61,7 @@ TEST_F(RecordingTest, AProcessThatHasEndedIsNotPolled) {
   recording.welcome(short_guest());
   ASSERT_TRUE(recording.busy());
   EXPECT_EQ(recording.descriptors().size(), 1u);
-  recording.watch([](int) { return std::nullopt; });
+  recording.watch([](int) { return Command::Ending(); });
   EXPECT_TRUE(recording.busy()) << "not concluded yet";
   EXPECT_TRUE(recording.descriptors().empty());
   recording.finish();
