@@ -29,8 +29,9 @@ struct Pipelines {
 };
 
 // A stage gets its first message of a step from the stage before it; the first stage gets none
-// before it has sent one. nullopt: no pipeline of at least two stages, or pipelines of unlike
-// length. O(messages log messages).
+// before it has sent one. Where that leads nowhere, a chain of ranks with messages is a pipeline
+// from its end with the lower rank. nullopt: no pipeline of at least two stages, or pipelines of
+// unlike length. O(messages log messages).
 [[nodiscard]] std::optional<Pipelines> pipelines_of(std::span<const RankDigest> digests,
                                                     const Steps& steps, const Matching& matching);
 

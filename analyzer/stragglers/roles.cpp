@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/stragglers/roles.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "analyzer/replay/pipelines.h"
 
 namespace dprof::analyzer {
 namespace {
 
 constexpr double kNoPhases = 0.1;  // of the most that a rank computes in forward and backward
 
-using Neighbours = std::vector<std::set<size_t>>;
-
-Neighbours neighbours_of(std::span<const RankDigest> digests, const Steps& steps,
-                         const Matching& matching) {
-  std::map<int, size_t> entry_of;
-  for (size_t r = 0; r < steps.ranks.size(); ++r) entry_of[digests[steps.ranks[r]].rank] = r;
-  Neighbours neighbours(steps.ranks.size());
+// By entry of Steps::ranks.
+std::vector<bool> who_sends_or_receives(std::span<const RankDigest> digests, const Steps& steps,
+                                        const Matching& matching) {
+  std::set<int> ranks;
   for (const Message& message : matching.messages) {
-    if (!message.from || !message.to) continue;
-    const auto from = entry_of.find(*message.from);
-    const auto to = entry_of.find(*message.to);
-    if (from == entry_of.end() || to == entry_of.end() || from == to) continue;
-    neighbours[from->second].insert(to->second);
-    neighbours[to->second].insert(from->second);
+    if (message.from && message.to && message.from != message.to)
+      ranks.insert({*message.from, *message.to});
   }
-  return neighbours;
+  std::vector<bool> found;
+  for (const size_t digest : steps.ranks) found.push_back(ranks.contains(digests[digest].rank));
+  return found;
 }
 
 // Time in forward and backward over all steps.
@@ -42,60 +37,13 @@ std::vector<double> phases_of(const OwnWork& work) {
   return sums;
 }
 
-// Connected ranks in the order of the chain, from the end with the lower rank; empty = no chain.
-std::vector<size_t> chain_from(const Neighbours& neighbours, size_t member) {
-  std::vector<size_t> members = {member};
-  std::set<size_t> seen = {member};
-  for (size_t i = 0; i < members.size(); ++i) {
-    for (const size_t next : neighbours[members[i]]) {
-      if (seen.insert(next).second) members.push_back(next);
-    }
-  }
-  std::ranges::sort(members);
-  const auto end =
-      std::ranges::find_if(members, [&](size_t r) { return neighbours[r].size() == 1; });
-  if (end == members.end() ||
-      std::ranges::any_of(members, [&](size_t r) { return neighbours[r].size() > 2; }))
-    return {};
-  std::vector<size_t> chain = {*end};
-  while (chain.size() < members.size()) {
-    const auto next = std::ranges::find_if(neighbours[chain.back()], [&](size_t r) {
-      return chain.size() < 2 || r != chain[chain.size() - 2];
-    });
-    if (next == neighbours[chain.back()].end()) return {};
-    chain.push_back(*next);
-  }
-  return chain;
-}
-
-void find_servers(const Neighbours& neighbours, const OwnWork& work, Roles& roles) {
+void find_servers(const std::vector<bool>& messages, const OwnWork& work, Roles& roles) {
   const std::vector<double> phases = phases_of(work);
   const double most = phases.empty() ? 0 : *std::ranges::max_element(phases);
-  for (size_t r = 0; r < neighbours.size(); ++r) {
-    if (neighbours[r].empty() || most <= 0 || phases[r] >= kNoPhases * most) continue;
+  for (size_t r = 0; r < messages.size(); ++r) {
+    if (!messages[r] || most <= 0 || phases[r] >= kNoPhases * most) continue;
     roles.of[r] = {.name = "server", .is_server = true};
   }
-}
-
-void find_stages(const Neighbours& neighbours, Roles& roles) {
-  std::vector<bool> placed(neighbours.size(), false);
-  std::vector<Role> found(neighbours.size());
-  for (size_t r = 0; r < neighbours.size(); ++r) {
-    if (placed[r]) continue;
-    const std::vector<size_t> chain = chain_from(neighbours, r);
-    if (chain.size() < 2 || (roles.stages != 0 && chain.size() != roles.stages)) {
-      roles.stages = 0;
-      return;
-    }
-    roles.stages = chain.size();
-    for (size_t stage = 0; stage < chain.size(); ++stage) {
-      placed[chain[stage]] = true;
-      found[chain[stage]] = {.name = fmt::format("stage {} of {}", stage + 1, chain.size()),
-                             .is_stage = true,
-                             .stage = stage};
-    }
-  }
-  roles.of = std::move(found);
 }
 
 void make_sets(Roles& roles) {
@@ -138,13 +86,18 @@ Roles same_roles(size_t ranks) {
 
 Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
                const OwnWork& work) {
-  const Neighbours neighbours = neighbours_of(digests, steps, matching);
-  if (std::ranges::all_of(neighbours, [](const auto& of_rank) { return of_rank.empty(); }))
-    return same_roles(steps.ranks.size());
+  const std::vector<bool> messages = who_sends_or_receives(digests, steps, matching);
   Roles roles;
   roles.of.resize(steps.ranks.size());
-  find_servers(neighbours, work, roles);
-  if (std::ranges::none_of(roles.of, &Role::is_server)) find_stages(neighbours, roles);
+  find_servers(messages, work, roles);
+  if (std::ranges::none_of(roles.of, &Role::is_server)) {
+    if (const auto pipelines = pipelines_of(digests, steps, matching)) {
+      for (size_t r = 0; r < roles.of.size(); ++r) {
+        roles.of[r] = {.name = stage_words(pipelines->of[r].stage, pipelines->stages),
+                       .is_stage = true};
+      }
+    }
+  }
   make_sets(roles);
   return roles;
 }

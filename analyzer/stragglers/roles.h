@@ -19,7 +19,6 @@ struct Role {
   std::string name;        // "stage 3 of 4", "server"; empty = as all others
   bool is_stage = false;   // of a pipeline
   bool is_server = false;  // its job is another one: nobody's peer, and compared with nobody
-  size_t stage = 0;        // counted from 0
 };
 
 struct Roles {
@@ -27,14 +26,13 @@ struct Roles {
   std::vector<std::vector<size_t>> sets;  // that are compared within themselves; they may overlap
   // The set that a rank is judged in; nullopt = in none.
   std::vector<std::optional<size_t>> set_of;
-  size_t stages = 0;  // of the pipelines; 0 = there are none
   // Ranks that are alone in their role are compared with all others but servers.
   [[nodiscard]] bool alone(size_t rank) const;
 };
 
-// By who sends messages to whom in the steady steps: a chain is a pipeline, and the place in it the
-// stage; a rank in the middle of a star that computes no phases is a server. Without messages, and
-// in any other pattern, all have the same role. `work` may be without kinds. O(messages).
+// A rank that has messages and computes no phases is a server; where there is none, the stage of a
+// pipeline is a role (replay/pipelines.h). Otherwise all have the same role. `work` may be without
+// kinds. O(messages log messages).
 Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
                const OwnWork& work);
 
