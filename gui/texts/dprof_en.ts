@@ -1947,7 +1947,7 @@
     </message>
     <message>
         <location filename="../view/session/shown_path.cpp"/>
-        <location filename="../widgets/main_window_actions.cpp"/>
+        <location filename="../widgets/commands.cpp"/>
         <source>the run has no critical path</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2143,6 +2143,433 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Zoom in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Zoom out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>The whole run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Earlier</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Scroll up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Scroll down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Page up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Page down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Start of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>End of the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Bring the selection into view; again: fit it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Selection becomes the range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Back to the range, page or filter before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Forward to the range, page or filter after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous rank to arrive at the collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>What hangs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous on the lane</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Show or hide the critical path</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Why is this step long?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Copy the what-if as a command line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>nothing is changed yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>copied: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Fold or unfold the selected rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Pin the selected tracks on top, or unpin them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Pin or unpin the like of the selected track on all ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Pin or unpin the ranks of the selected collective's communicator</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Hide the selected tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Show the hidden tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Move the selected rank up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Move the selected rank down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Write a note at the mouse</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Write a note on the selected range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Go to a selector</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Search for events by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Run a command by its name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Filter the tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Page: %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Show or hide the tracks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Take the dock out of the window, or put it back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Close the dock</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Copy the listed events, or the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>%1 rows copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>%1 of %2 events copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save the listed events as CSV</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Copy the selectors of what is selected</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Open a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <location filename="../widgets/recent_list.cpp"/>
+        <source>Recent runs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Read the run again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save this view as a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Reset the layout</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>End the SQL statement; leave the field; clear the selection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>All keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>The manual of this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Run the SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>In its field: the SQL statement before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>In its field: the SQL statement after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next row of the SQL result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Make a track from the SQL result, or remove it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Remove the selected track made from a SQL result, or all of them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Begin a SQL statement</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next part of the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous part of the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Full screen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>On the timeline: the event around this one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>On the timeline: the first event within this one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save what is seen</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Pictures (*.png *.svg *.pdf)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>saved %1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save the listed events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Tables (*.csv)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>%1 of %2 events saved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>%1: %2</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Save this view</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Views (*.json)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>All events of this name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Why is step %1 long?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../widgets/dock_title.cpp"/>
         <location filename="../widgets/docks.cpp"/>
         <source>Take out of the window</source>
@@ -2279,12 +2706,6 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>copied: %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
         <source>no event's name contains %1</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2321,428 +2742,6 @@
     <message>
         <location filename="../widgets/main_window.cpp"/>
         <source>still being recorded, and followed</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>All events of this name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>Why is step %1 long?</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Why is this step long?</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Zoom in</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Zoom out</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>The whole run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Earlier</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Later</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Scroll up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Scroll down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Page up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Page down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Start of the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>End of the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Bring the selection into view; again: fit it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Selection becomes the range</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Back to the range, page or filter before</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Forward to the range, page or filter after</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next finding</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous finding</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next rank to arrive at the collective</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous rank to arrive at the collective</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>What hangs</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next on the lane</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous on the lane</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Show or hide the critical path</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Copy the what-if as a command line</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>nothing is changed yet</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Fold or unfold the selected rank</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Pin the selected tracks on top, or unpin them</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Pin or unpin the like of the selected track on all ranks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Pin or unpin the ranks of the selected collective's communicator</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Hide the selected tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Show the hidden tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Move the selected rank up</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Move the selected rank down</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Write a note at the mouse</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Write a note on the selected range</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Go to a selector</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Search for events by name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Run a command by its name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Filter the tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Page: %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Show or hide the tracks</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Take the dock out of the window, or put it back</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Close the dock</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Copy the listed events, or the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>%1 rows copied</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>%1 of %2 events copied</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save the listed events as CSV</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Copy the selectors of what is selected</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Open a run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <location filename="../widgets/recent_list.cpp"/>
-        <source>Recent runs</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Read the run again</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save this view as a file</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Reset the layout</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>End the SQL statement; leave the field; clear the selection</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>All keys</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>The manual of this view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Run the SQL statement</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>In its field: the SQL statement before</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>In its field: the SQL statement after</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous row of the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next row of the SQL result</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Make a track from the SQL result, or remove it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Remove the selected track made from a SQL result, or all of them</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Begin a SQL statement</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Next part of the window</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Previous part of the window</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Full screen</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>On the timeline: the event around this one</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>On the timeline: the first event within this one</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save what is seen</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Pictures (*.png *.svg *.pdf)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>saved %1</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save the listed events</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Tables (*.csv)</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>%1 of %2 events saved</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>%1: %2</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Save this view</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window_actions.cpp"/>
-        <source>Views (*.json)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

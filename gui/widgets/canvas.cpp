@@ -191,7 +191,7 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Canvas::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  strokes_.follow(*event, session_, width());
+  strokes_.follow(*event, session_.viewport, session_.tracks, width());
   event->accept();
   emit changed();
 }
@@ -199,7 +199,7 @@ void Canvas::wheelEvent(QWheelEvent* event) {
 bool Canvas::event(QEvent* event) {
   const std::optional<Pinch> pinch = pinch_of(*event);
   if (!pinch || !session_.is_open()) return Pane::event(event);
-  zoom_by_pinch(*pinch, session_, static_cast<int>(pinch->at.x()));
+  zoom_by_pinch(*pinch, session_.viewport, static_cast<int>(pinch->at.x()));
   emit changed();
   return true;
 }
@@ -256,9 +256,9 @@ int Overview::canvas_pixel(double x) const {
 void Overview::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
   if (std::abs(event->angleDelta().x()) > std::abs(event->angleDelta().y())) {
-    strokes_.follow(*event, session_, width());
+    strokes_.follow(*event, session_.viewport, session_.tracks, width());
   } else {
-    zoom_by_wheel(*event, session_, canvas_pixel(event->position().x()));
+    zoom_by_wheel(*event, session_.viewport, canvas_pixel(event->position().x()));
   }
   event->accept();
   emit changed();
@@ -267,7 +267,7 @@ void Overview::wheelEvent(QWheelEvent* event) {
 bool Overview::event(QEvent* event) {
   const std::optional<Pinch> pinch = pinch_of(*event);
   if (!pinch || !session_.is_open()) return Pane::event(event);
-  zoom_by_pinch(*pinch, session_, canvas_pixel(pinch->at.x()));
+  zoom_by_pinch(*pinch, session_.viewport, canvas_pixel(pinch->at.x()));
   emit changed();
   return true;
 }
@@ -375,7 +375,7 @@ void Tracks::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Tracks::wheelEvent(QWheelEvent* event) {
   if (!session_.is_open()) return;
-  strokes_.scroll(*event, session_);
+  strokes_.scroll(*event, session_.tracks);
   event->accept();
   emit changed();
 }

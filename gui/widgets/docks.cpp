@@ -72,7 +72,7 @@ void Docks::add(view::Dock dock) {
   place.pane->setAccessibleName(title);
   connect(place.pane, &ScrollPane::followed, this, &Docks::followed);
   QWidget* content = place.pane;
-  if (dock == view::Dock::kSql) content = sql_ = new SqlPane(session_, look_, place.pane);
+  if (dock == view::Dock::kSql) content = sql_ = new SqlPane(session_.sql, look_, place.pane);
   content->setMinimumWidth(kLeastWidth);
   place.frame->setWidget(content);
 

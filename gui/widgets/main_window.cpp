@@ -70,7 +70,6 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   setStyleSheet(look_.style_sheet());
   setFont(look_.font(view::Font::kBody));
   build();
-  add_actions();
   connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
     stage_ = stage;
     share_ = share;
@@ -93,6 +92,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&events_, &EventLoader::settled, this, &MainWindow::settle);
   connect(&views_, &ViewKeeper::remarked, this, &MainWindow::set_message);
   connect(&keys_, &KeyBindings::remarked, this, &MainWindow::set_message);
+  connect_commands();
   connect(&watch_, &RunWatch::changed, this, &MainWindow::run_changed);
   connect(&worker_, &Worker::failed, this, [this](const Error& error) {
     if (renewing_) {  // what is open stays
@@ -134,6 +134,41 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
   connect_sql();
+}
+
+void MainWindow::connect_commands() {
+  commands_ = new Commands({.canvas = *canvas_,
+                            .tracks = *tracks_,
+                            .filter = *filter_,
+                            .docks = *docks_,
+                            .go_to = *go_to_,
+                            .asking = asking_,
+                            .keys = keys_},
+                           session_, look_, *this);
+  connect(commands_, &Commands::changed, this, &MainWindow::refresh);
+  connect(commands_, &Commands::remarked, this, &MainWindow::set_message);
+  connect(commands_, &Commands::open_wanted, this, &MainWindow::choose_run);
+  connect(commands_, &Commands::recent_wanted, this, &MainWindow::choose_recent);
+  connect(commands_, &Commands::read_again_wanted, this, &MainWindow::read_again);
+  connect(commands_, &Commands::layout_reset, this, &MainWindow::reset_layout);
+  connect(commands_, &Commands::tracks_toggled, this, [this] { tracks_closed_ = !tracks_closed_; });
+  connect(commands_, &Commands::focus_moved, this, &MainWindow::focus_pane);
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (!commands_->follow(*event)) QMainWindow::keyPressEvent(event);
+}
+
+// The buttons at the side of a mouse, on every page.
+void MainWindow::mousePressEvent(QMouseEvent* event) {
+  const bool back = event->button() == Qt::BackButton;
+  if (!session_.is_open() || (!back && event->button() != Qt::ForwardButton)) return;
+  if (back) {
+    session_.viewport.back();
+  } else {
+    session_.viewport.forward();
+  }
+  refresh();
 }
 
 void MainWindow::build() {
@@ -228,7 +263,6 @@ QWidget* MainWindow::build_left() {
   rows->addWidget(head);
   tracks_ = new Tracks(session_, look_);
   connect(tracks_, &Tracks::changed, this, &MainWindow::refresh);
-  connect(tracks_, &Tracks::menu_wanted, this, &MainWindow::show_menu_at);
   rows->addWidget(tracks_, 1);
   left->setMinimumWidth(160);
   return left;
@@ -241,7 +275,6 @@ QWidget* MainWindow::build_centre() {
   canvas_ = new Canvas(session_, look_);
   connect(overview_, &Overview::changed, this, &MainWindow::refresh);
   connect(canvas_, &Canvas::changed, this, &MainWindow::refresh);
-  connect(canvas_, &Canvas::menu_wanted, this, &MainWindow::show_menu_at);
   connect(canvas_, &Canvas::hover_changed, canvas_, &Pane::update_overlay);
   rows->addWidget(overview_);
   rows->addWidget(canvas_, 1);
@@ -551,32 +584,6 @@ void MainWindow::ask_traces() {
   asking_.ask();
 }
 
-// The dock SQL with its field; keys never go to a field that is no longer there.
-void MainWindow::show_dock(view::Dock dock) {
-  const bool leaves_field = docks_->sql().field().hasFocus();
-  session_.dock = dock;
-  docks_->bring(dock);
-  docks_->refresh();
-  if (dock == view::Dock::kSql) {
-    docks_->sql().field().setFocus();
-  } else if (leaves_field) {
-    canvas_->setFocus();
-  }
-}
-
-void MainWindow::toggle_result_track() {
-  if (session_.sql_results.has_track()) {
-    session_.sql_results.remove_track();
-    return;
-  }
-  const Status made = session_.sql_results.make_track();
-  if (!made.ok()) {
-    set_message(to_qstring(made.error().what + ": " + made.error().hint));
-  } else if (session_.viewport.page() != view::Page::kTimeline) {
-    show_page(view::Page::kTimeline);
-  }
-}
-
 // --- runs that are opened, and read again ---
 
 void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
@@ -734,7 +741,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   QMainWindow::closeEvent(event);
 }
 
-// --- who has the keyboard, and the menu of what is under the mouse ---
+// --- who has the keyboard ---
 
 // In the order in which they are read: tracks, page, the docks that are seen.
 void MainWindow::focus_pane(int by) {
@@ -763,46 +770,6 @@ void MainWindow::focus_pane(int by) {
     pane->setFocus(Qt::TabFocusReason);
     return;
   }
-}
-
-// It is selected already.
-void MainWindow::show_menu_at(QPoint global) {
-  auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->setFont(look_.font(view::Font::kBody));
-  if (session_.selecting.selection().slice) {
-    const std::string name = name_of(session_.model(), *session_.selecting.selection().slice);
-    menu->addAction(tr("All events of this name"), this, [this, name] {
-      session_.selecting.select_name(name);
-      session_.dock = view::Dock::kHistogram;
-      refresh();
-    });
-    menu->addSeparator();
-  }
-  if (session_.model().path && session_.viewport.page() == view::Page::kTimeline) {
-    const std::optional<int64_t> step = canvas_->take_menu_step();
-    menu->addAction(step ? tr("Why is step %1 long?").arg(*step) : tr("Why is this step long?"),
-                    this, [this, step] { explain_step(step); });
-    menu->addSeparator();
-  }
-  menu->addActions(about_selection_);
-  menu->popup(global);
-}
-
-void MainWindow::explain_step(std::optional<int64_t> step) {
-  const Status shown = session_.explain_step(step);
-  set_message(shown.ok() ? QString() : to_qstring(shown.error().what + ": " + shown.error().hint));
-  refresh();
-}
-
-// As the headings of docs/gui.md are; the manual is English.
-QString MainWindow::manual_section() const {
-  if (const auto dock = docks_->dock_with(QApplication::focusWidget()))
-    return *dock == view::Dock::kSql ? QStringLiteral("SQL")
-                                     : QStringLiteral("The docks");  // untranslated: a heading
-  if (session_.viewport.page() == view::Page::kTimeline)
-    return QStringLiteral("What is where");  // untranslated: a heading
-  return to_qstring(view::info_of(session_.viewport.page()).title);
 }
 
 }  // namespace dprof::widgets

@@ -10,21 +10,19 @@
 #include <QStackedWidget>
 #include <QTabBar>
 #include <array>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "gui/view/panels.h"
 #include "gui/view/session/session.h"
 #include "gui/widgets/canvas.h"
+#include "gui/widgets/commands.h"
 #include "gui/widgets/docks.h"
 #include "gui/widgets/event_loader.h"
 #include "gui/widgets/go_to_field.h"
 #include "gui/widgets/heatmap_pane.h"
-#include "gui/widgets/key_bindings.h"
 #include "gui/widgets/recent_list.h"
 #include "gui/widgets/run_watch.h"
-#include "gui/widgets/sql_asking.h"
 #include "gui/widgets/view_keeper.h"
 #include "gui/widgets/worker.h"
 
@@ -49,7 +47,7 @@ class MainWindow : public QMainWindow {
   // Asks the traces, and shows the dock SQL; the answer comes later.
   void run_sql(const std::string& statement);
   // As if the keys had been pressed: "F", "Shift+N", "Ctrl+3". False if nothing has them.
-  bool press(const QString& keys);
+  bool press(const QString& keys) { return commands_->press(keys); }
 
   [[nodiscard]] view::Session& session() { return session_; }
   [[nodiscard]] const view::Session& session() const { return session_; }
@@ -101,36 +99,17 @@ class MainWindow : public QMainWindow {
   void build_pages();
   QWidget* build_message();
   void follow(const view::Link& link, bool twice);
-  void add_actions();
-  void add_view_actions();
-  void add_selection_actions();
-  void add_window_actions();
-  // A command without keys needs a word by which the keys that it is bound to are remembered.
-  QAction* add_action(const QString& text, const QList<QKeySequence>& keys,
-                      std::function<void()> run, const char* word = "");
-  [[nodiscard]] QString manual_section() const;
-  void save_picture();
-  void save_events();
+  void connect_commands();
   void choose_run();
   void choose_recent();
-  void save_view_as();
   void run_changed();
   void set_renewing(bool renewing);
   void renew_model(std::shared_ptr<const view::Model> model);
   void open_model(std::shared_ptr<const view::Model> model);
   void settle();
-  void add_track_actions();
-  void add_focus_actions();
   void focus_pane(int by);
-  void show_menu_at(QPoint global);
-  void explain_step(std::optional<int64_t> step);
-  void add_path_actions();
-  void add_sql_actions();
   void connect_sql();
   void ask_traces();
-  void show_dock(view::Dock dock);
-  void toggle_result_track();
-  void next_along(int by);
   void build_go_to();
   void go_to(const QString& selector);
   void run_command(const QString& text);
@@ -139,17 +118,16 @@ class MainWindow : public QMainWindow {
   void arrange();
   void place_page();
   void place_tracks();
-  void zoom(bool in, int anchor);
   void set_message(const QString& text);
 
   Look& look_;
   view::Session session_;
-  QList<QAction*> about_selection_;  // commands, for its menu
   Worker worker_;
   EventLoader events_{session_, worker_};
   ViewKeeper views_{session_};
   SqlAsking asking_{session_, views_};
   KeyBindings keys_{*this, look_};
+  Commands* commands_ = nullptr;
   RunWatch watch_;
   QElapsedTimer renewed_;
   bool renewing_ = false;

@@ -17,8 +17,8 @@ constexpr int kButtonWidth = 76;
 
 }  // namespace
 
-SqlPane::SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget* parent)
-    : QWidget(parent), session_(session), look_(look) {
+SqlPane::SqlPane(view::SqlConsole& sql, Look& look, ScrollPane* below, QWidget* parent)
+    : QWidget(parent), sql_(sql), look_(look) {
   auto* rows = new QVBoxLayout(this);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setSpacing(0);
@@ -42,11 +42,11 @@ SqlPane::SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget*
   rows->addLayout(upper);
   rows->addWidget(below, 1);
   connect(field_, &QPlainTextEdit::textChanged, this,
-          [this] { session_.sql.write(field_->toPlainText().toStdString()); });
+          [this] { sql_.write(field_->toPlainText().toStdString()); });
   connect(field_->document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged,
           this, &SqlPane::fit_field);
   connect(button_, &QToolButton::clicked, this, [this] {
-    if (session_.sql.is_asking()) {
+    if (sql_.is_asking()) {
       emit cancel_wanted();
     } else {
       emit run_wanted();
@@ -57,7 +57,7 @@ SqlPane::SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget*
 }
 
 void SqlPane::refresh() {
-  const QString text = to_qstring(session_.sql.text());
+  const QString text = to_qstring(sql_.text());
   if (text != field_->toPlainText()) {
     const QSignalBlocker quiet(field_);
     field_->setPlainText(text);
@@ -67,7 +67,7 @@ void SqlPane::refresh() {
     theme_ = &look_.theme();
     highlighter_->rehighlight();
   }
-  const bool asking = session_.sql.is_asking();
+  const bool asking = sql_.is_asking();
   button_->setText(asking ? tr("Cancel") : tr("Run"));
   button_->setToolTip(asking ? tr("Esc") : tr("Ctrl+Enter"));
   button_->setAccessibleName(asking ? tr("Cancel the statement") : tr("Run the statement"));

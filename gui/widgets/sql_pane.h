@@ -5,7 +5,7 @@
 #include <QPlainTextEdit>
 #include <QToolButton>
 
-#include "gui/view/session/session.h"
+#include "gui/view/model/sql_console.h"
 #include "gui/widgets/panes.h"
 #include "gui/widgets/sql_highlighter.h"
 
@@ -16,8 +16,8 @@ class SqlPane : public QWidget {
 
  public:
   // Takes over `below`.
-  SqlPane(view::Session& session, Look& look, ScrollPane* below, QWidget* parent = nullptr);
-  // Shows the session's text, and whether it is being asked.
+  SqlPane(view::SqlConsole& sql, Look& look, ScrollPane* below, QWidget* parent = nullptr);
+  // Shows the console's text, and whether it is being asked.
   void refresh();
   [[nodiscard]] QPlainTextEdit& field() { return *field_; }
 
@@ -28,7 +28,7 @@ class SqlPane : public QWidget {
  private:
   void fit_field();
 
-  view::Session& session_;
+  view::SqlConsole& sql_;
   Look& look_;
   QPlainTextEdit* field_ = nullptr;
   SqlHighlighter* highlighter_ = nullptr;

@@ -25,8 +25,8 @@ QPointF stroke_of(const QWheelEvent& event, double notch_x, double notch_y) {
 
 double row_notch() { return kRowsPerNotch * view::kRowHeight; }
 
-void zoom_to(view::Session& session, int pixel, double share) {
-  session.viewport.zoom(pixel, static_cast<int>(std::lround(share * kParts)), kParts);
+void zoom_to(view::Viewport& viewport, int pixel, double share) {
+  viewport.zoom(pixel, static_cast<int>(std::lround(share * kParts)), kParts);
 }
 
 }  // namespace
@@ -38,29 +38,30 @@ int Carry::whole(double by) {
   return static_cast<int>(whole);
 }
 
-void zoom_by_wheel(const QWheelEvent& event, view::Session& session, int pixel) {
+void zoom_by_wheel(const QWheelEvent& event, view::Viewport& viewport, int pixel) {
   // Shift or Alt turn the wheel sideways on some platforms.
   const QPoint angle = event.angleDelta();
   const double notches = (angle.y() != 0 ? angle.y() : angle.x()) / kNotch;
-  if (notches != 0) zoom_to(session, pixel, std::pow(kZoomPerNotch, std::clamp(notches, -8., 8.)));
+  if (notches != 0) zoom_to(viewport, pixel, std::pow(kZoomPerNotch, std::clamp(notches, -8., 8.)));
 }
 
-void Strokes::follow(const QWheelEvent& event, view::Session& session, int width) {
+void Strokes::follow(const QWheelEvent& event, view::Viewport& viewport, view::Tracks& tracks,
+                     int width) {
   const QPointF stroke = stroke_of(event, width * kWidthPerNotch, row_notch());
   const bool sideways = std::abs(event.angleDelta().x()) > std::abs(event.angleDelta().y());
   if (event.modifiers().testFlag(Qt::ControlModifier)) {
-    zoom_by_wheel(event, session, static_cast<int>(event.position().x()));
+    zoom_by_wheel(event, viewport, static_cast<int>(event.position().x()));
   } else if (sideways) {
-    session.viewport.pan(x_.whole(-stroke.x()));
+    viewport.pan(x_.whole(-stroke.x()));
   } else if (event.modifiers().testFlag(Qt::ShiftModifier)) {
-    session.viewport.pan(x_.whole(-stroke_of(event, 0, width * kWidthPerNotch).y()));
+    viewport.pan(x_.whole(-stroke_of(event, 0, width * kWidthPerNotch).y()));
   } else {
-    session.tracks.scroll_by(y_.whole(-stroke.y()));
+    tracks.scroll_by(y_.whole(-stroke.y()));
   }
 }
 
-void Strokes::scroll(const QWheelEvent& event, view::Session& session) {
-  session.tracks.scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
+void Strokes::scroll(const QWheelEvent& event, view::Tracks& tracks) {
+  tracks.scroll_by(y_.whole(-stroke_of(event, 0, row_notch()).y()));
 }
 
 std::optional<Pinch> pinch_of(const QEvent& event) {
@@ -70,8 +71,8 @@ std::optional<Pinch> pinch_of(const QEvent& event) {
   return Pinch{gesture.position(), gesture.value()};
 }
 
-void zoom_by_pinch(const Pinch& pinch, view::Session& session, int pixel) {
-  if (pinch.by != 0) zoom_to(session, pixel, 1 / (1 + std::clamp(pinch.by, -0.5, 1.)));
+void zoom_by_pinch(const Pinch& pinch, view::Viewport& viewport, int pixel) {
+  if (pinch.by != 0) zoom_to(viewport, pixel, 1 / (1 + std::clamp(pinch.by, -0.5, 1.)));
 }
 
 }  // namespace dprof::widgets

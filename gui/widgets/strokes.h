@@ -5,7 +5,8 @@
 #include <QPointF>
 #include <optional>
 
-#include "gui/view/session/session.h"
+#include "gui/view/session/tracks.h"
+#include "gui/view/session/viewport.h"
 
 class QEvent;
 class QWheelEvent;
@@ -26,9 +27,9 @@ class Strokes {
  public:
   // Zooms at a pixel with Ctrl, pans with Shift or sideways, else scrolls rows. `width`: of the
   // axis of time.
-  void follow(const QWheelEvent& event, view::Session& session, int width);
+  void follow(const QWheelEvent& event, view::Viewport& viewport, view::Tracks& tracks, int width);
   // Rows alone.
-  void scroll(const QWheelEvent& event, view::Session& session);
+  void scroll(const QWheelEvent& event, view::Tracks& tracks);
 
  private:
   Carry x_;
@@ -36,7 +37,7 @@ class Strokes {
 };
 
 // A wheel that zooms, whatever is held: so much per notch, and in proportion for less than one.
-void zoom_by_wheel(const QWheelEvent& event, view::Session& session, int pixel);
+void zoom_by_wheel(const QWheelEvent& event, view::Viewport& viewport, int pixel);
 
 // Of a pinch: where it is, and by how much its fingers have parted since the last one; nullopt =
 // the event is none.
@@ -46,6 +47,6 @@ struct Pinch {
 };
 [[nodiscard]] std::optional<Pinch> pinch_of(const QEvent& event);
 // Fingers that part zoom in.
-void zoom_by_pinch(const Pinch& pinch, view::Session& session, int pixel);
+void zoom_by_pinch(const Pinch& pinch, view::Viewport& viewport, int pixel);
 
 }  // namespace dprof::widgets
