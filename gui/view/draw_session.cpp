@@ -29,7 +29,8 @@ Panel draw_page(Session& session, Page page, PanelSize size, int top, const Text
     case Page::kCollectives:
       return draw_collectives(model, session.collectives, selecting, width, height, top, measure);
     case Page::kMatrix:
-      return draw_matrix_page(model, session.pairs, selecting, width, height, top, measure);
+      return draw_matrix_page(model, session.pairs, selecting.selection(), width, height, top,
+                              measure);
     case Page::kMemory:
       return draw_memory_page(model, session.viewport, selecting, width, height, top, measure);
     case Page::kCompare:

@@ -122,14 +122,11 @@ class CardPainter {
   std::vector<Line> lines_;
 };
 
-int draw_wrapped(const std::string& text, int y, int width, TextStyle style,
-                 const TextMeasure& measure, DrawList& list) {
-  for (std::string& line : wrapped(text, width - 2 * kPanelMargin - 4, style.font, measure)) {
-    list.text({kPanelMargin + 4, y, width - 2 * kPanelMargin - 4, kPanelLine}, std::move(line),
-              style);
-    y += kPanelLine;
-  }
-  return y;
+int draw_paragraph(const std::string& text, int y, int width, TextStyle style,
+                   const TextMeasure& measure, DrawList& list) {
+  constexpr int kLeft = kPanelMargin + 4;
+  return draw_wrapped(text, {kLeft, y}, width - kPanelMargin - kLeft, kPanelLine, style, measure,
+                      list);
 }
 
 Fields fields_of_selection(const Model& model, const Selecting& selecting) {
@@ -217,7 +214,7 @@ Panel draw_findings(const Model& model, Selecting& selecting, int width, int hei
                ? say("No finding: no rank holds the others up, and no rule applies.")
                : say("Findings were not computed from this run; the diagnostics say why.");
   }
-  y = draw_wrapped(last, y + 6, width, {.role = Role::kTextDim}, measure, cards);
+  y = draw_paragraph(last, y + 6, width, {.role = Role::kTextDim}, measure, cards);
   panel.height = y + 8;
   panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
   panel.list.append(cards);
@@ -256,14 +253,14 @@ Panel draw_diagnostics(const Model& model, int width, int height, const TextMeas
     const bool info = diagnostic.severity == schema::Severity::kInfo;
     std::string head = diagnostic.code;
     if (diagnostic.count != 1) head += fmt::format(" × {}", format_count(diagnostic.count));
-    y = draw_wrapped(head, y, width,
-                     {.role = info ? Role::kText : Role::kProblem, .font = Font::kBold}, measure,
-                     body);
-    y = draw_wrapped(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
+    y = draw_paragraph(head, y, width,
+                       {.role = info ? Role::kText : Role::kProblem, .font = Font::kBold}, measure,
+                       body);
+    y = draw_paragraph(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
   }
   if (model.report.recording.diagnostics.empty()) {
-    y = draw_wrapped(say("No diagnostics: all was recorded and read."), y, width,
-                     {.role = Role::kTextDim}, measure, body);
+    y = draw_paragraph(say("No diagnostics: all was recorded and read."), y, width,
+                       {.role = Role::kTextDim}, measure, body);
   }
   Panel panel{.height = y + 8};
   panel.list.rect({0, 0, width, std::max(height, panel.height)}, Role::kWindow);
@@ -347,21 +344,16 @@ DrawList draw_message(const std::string& title, const std::string& text,
   const int room = std::min(width - 40, 640);
   const int x = (width - room) / 2;
   int y = height / 2 - 60;
-  for (std::string& line : wrapped(title, room, Font::kTitle, measure)) {
-    list.text({x, y, room, 22}, std::move(line), {.font = Font::kTitle, .align = Align::kCentre});
-    y += 22;
-  }
-  for (std::string& line : wrapped(text, room, Font::kBody, measure)) {
-    list.text({x, y + 6, room, kPanelLine}, std::move(line),
-              {.role = Role::kTextDim, .align = Align::kCentre});
-    y += kPanelLine;
-  }
+  y = draw_wrapped(title, {x, y}, room, 22, {.font = Font::kTitle, .align = Align::kCentre},
+                   measure, list);
+  y = draw_wrapped(text, {x, y + 6}, room, kPanelLine,
+                   {.role = Role::kTextDim, .align = Align::kCentre}, measure, list);
   if (progress) {
     const int bar = std::min(room, 280);
     const int left = (width - bar) / 2;
     const int done = static_cast<int>(std::clamp(*progress, 0.0, 1.0) * bar);
-    list.rect({left, y + 18, bar, 4}, Role::kBorder, {}, 0, 2);
-    if (done > 0) list.rect({left, y + 18, done, 4}, Role::kAccent, {}, 0, 2);
+    list.rect({left, y + 12, bar, 4}, Role::kBorder, {}, 0, 2);
+    if (done > 0) list.rect({left, y + 12, done, 4}, Role::kAccent, {}, 0, 2);
   }
   return list;
 }

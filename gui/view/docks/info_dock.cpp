@@ -72,10 +72,7 @@ class InfoPainter {
     body_.text({kDockMargin, y_, kKeyWidth, kLineHeight}, std::string(key),
                {.role = Role::kTextDim});
     const int room = width_ - 2 * kDockMargin - kKeyWidth;
-    for (std::string& line : wrapped(value, room, Font::kBody, measure_)) {
-      body_.text({kDockMargin + kKeyWidth, y_, room, kLineHeight}, std::move(line));
-      y_ += kLineHeight;
-    }
+    y_ = draw_wrapped(value, {kDockMargin + kKeyWidth, y_}, room, kLineHeight, {}, measure_, body_);
   }
 
   void heads(std::span<const Column> columns) {

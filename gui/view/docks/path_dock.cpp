@@ -65,11 +65,8 @@ class PathDockPainter {
   }
 
   void sentence(const std::string& text, Role role, Font font = Font::kBody) {
-    for (std::string& part : wrapped(text, room(), font, measure_)) {
-      body_.text({kDockMargin, y_, room(), kPathLine}, std::move(part),
-                 {.role = role, .font = font});
-      y_ += kPathLine;
-    }
+    y_ = draw_wrapped(text, {kDockMargin, y_}, room(), kPathLine, {.role = role, .font = font},
+                      measure_, body_);
   }
 
   void paint_step(const RunPath& path, size_t index) {

@@ -150,13 +150,7 @@ class TablePainter {
   void paint_line(const SelectionTable::Line& line, int y, DrawList& list) const {
     rule(y, list);
     const Box swatch{kDockMargin, y + 5, 12, 12};
-    const bool hatched =
-        line.category == Category::kExposedWait || line.category == Category::kSyncBubble;
-    if (hatched) {
-      list.hatch(swatch, role_of(line.category));
-    } else {
-      list.rect(swatch, role_of(line.category));
-    }
+    draw_category(swatch, line.category, list);
     if (line.category == Category::kOverlapped) {
       list.rect({swatch.x, swatch.y + 8, swatch.w, 4}, role_of(Category::kExposedTransfer));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result that may take long to make: until the one that is asked for is there, the former is
-// shown.
+// A result that is made when it is asked for, and again only when what it was made from has
+// changed. Where it may take long to make, the former is shown until it is there.
 #pragma once
 
 #include <optional>

@@ -215,4 +215,26 @@ std::vector<std::string> wrapped(std::string_view text, int width, Font font,
   return lines;
 }
 
+int draw_wrapped(std::string_view text, Point at, int width, int line, TextStyle style,
+                 const TextMeasure& measure, DrawList& list) {
+  for (std::string& part : wrapped(text, width, style.font, measure)) {
+    list.text({at.x, at.y, width, line}, std::move(part), style);
+    at.y += line;
+  }
+  return at.y;
+}
+
+bool is_hatched(analyzer::Category category) {
+  return category == analyzer::Category::kExposedWait ||
+         category == analyzer::Category::kSyncBubble;
+}
+
+void draw_category(Box box, analyzer::Category category, DrawList& list) {
+  if (is_hatched(category)) {
+    list.hatch(box, role_of(category));
+  } else {
+    list.rect(box, role_of(category));
+  }
+}
+
 }  // namespace dprof::view

@@ -135,5 +135,12 @@ class DrawList {
 // `text` broken at spaces into lines at most `width` wide.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, int width, Font font,
                                                const TextMeasure& measure);
+// Its lines from `at` on, each `line` high. Returns where the next one would be.
+int draw_wrapped(std::string_view text, Point at, int width, int line, TextStyle style,
+                 const TextMeasure& measure, DrawList& list);
+
+// Hatched where nothing is done but waiting.
+[[nodiscard]] bool is_hatched(analyzer::Category category);
+void draw_category(Box box, analyzer::Category category, DrawList& list);
 
 }  // namespace dprof::view

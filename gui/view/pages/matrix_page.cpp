@@ -56,11 +56,11 @@ std::string matrix_count_text(int64_t count, bool waits) {
 
 class MatrixPainter {
  public:
-  MatrixPainter(const Model& model, PairFigures& figures, Selecting& selecting, int width,
+  MatrixPainter(const Model& model, PairFigures& figures, const Selection& selection, int width,
                 int height, int top, const TextMeasure& measure)
       : model_(model),
         figures_(figures),
-        selecting_(selecting),
+        selection_(selection),
         choice_(figures.choice()),
         map_(figures.map()),
         width_(width),
@@ -221,9 +221,7 @@ class MatrixPainter {
     const bool numbered = box_.w / static_cast<int>(map_.ranks.size()) >= kNumbered;
     for (const PairCell& cell : map_.cells) {
       const Box at = cell_box(cell);
-      const auto pick = [&on = selecting_, choice = choice_, pair = cell.pair] {
-        on.select_pair(choice, pair);
-      };
+      const auto pick = [&on = figures_, pair = cell.pair] { on.select(pair); };
       if (map_.cells.size() <= kMostCellLinks) panel_.links.push_back({at, pick, /*shows=*/true});
       if (numbered) {
         constexpr double kDark = 0.55;  // of the highest: text on it has to be light or dark
@@ -239,7 +237,7 @@ class MatrixPainter {
   }
 
   [[nodiscard]] bool is_selected(analyzer::RankPair pair) const {
-    return selecting_.selection().ranks == std::vector<int>{pair.rank, pair.peer};
+    return selection_.ranks == std::vector<int>{pair.rank, pair.peer};
   }
 
   void paint_axes() {
@@ -249,7 +247,7 @@ class MatrixPainter {
         waits ? say("waits ↓ for →") : say("from ↓ to →"),
         {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
-    const auto chosen = [&](size_t r) { return selecting_.selection().has_rank(map_.ranks[r]); };
+    const auto chosen = [&](size_t r) { return selection_.has_rank(map_.ranks[r]); };
     const auto style_of = [&](size_t r, Align align) {
       return TextStyle{.role = chosen(r) ? Role::kAccent : Role::kTextDim,
                        .font = chosen(r) ? Font::kBold : Font::kSmall,
@@ -285,10 +283,8 @@ class MatrixPainter {
       const PairCell& cell = map_.cells[c];
       const Box line{x, y, width_of(kMatrixColumns), kLineHeight};
       if (is_selected(cell.pair)) list().rect(line, Role::kAccentSoft);
-      panel_.links.push_back(
-          {line,
-           [&on = selecting_, choice = choice_, pair = cell.pair] { on.select_pair(choice, pair); },
-           /*shows=*/true});
+      panel_.links.push_back({line, [&on = figures_, pair = cell.pair] { on.select(pair); },
+                              /*shows=*/true});
       const bool waits = choice_.measure == PairMeasure::kWait;
       const std::array<std::string, kMatrixColumns.size()> cells = {
           say("rank {} {} rank {}", cell.pair.rank, translated(info_of(choice_.measure).verb),
@@ -308,7 +304,7 @@ class MatrixPainter {
 
   const Model& model_;
   PairFigures& figures_;
-  Selecting& selecting_;
+  const Selection& selection_;
   const PairChoice choice_;
   const PairMap& map_;
   int width_;
@@ -322,9 +318,9 @@ class MatrixPainter {
 
 }  // namespace
 
-Panel draw_matrix_page(const Model& model, PairFigures& figures, Selecting& selecting, int width,
-                       int height, int top, const TextMeasure& measure) {
-  return MatrixPainter(model, figures, selecting, width, height, top, measure).paint();
+Panel draw_matrix_page(const Model& model, PairFigures& figures, const Selection& selection,
+                       int width, int height, int top, const TextMeasure& measure) {
+  return MatrixPainter(model, figures, selection, width, height, top, measure).paint();
 }
 
 }  // namespace dprof::view

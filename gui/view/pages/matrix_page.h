@@ -5,13 +5,13 @@
 
 #include "gui/view/drawing/panel.h"
 #include "gui/view/session/page_figures.h"
-#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
 // A click on a pair selects both ranks and the collective or message that counts most in it.
 // `top`: how far the page is scrolled.
-[[nodiscard]] Panel draw_matrix_page(const Model& model, PairFigures& figures, Selecting& selecting,
-                                     int width, int height, int top, const TextMeasure& measure);
+[[nodiscard]] Panel draw_matrix_page(const Model& model, PairFigures& figures,
+                                     const Selection& selection, int width, int height, int top,
+                                     const TextMeasure& measure);
 
 }  // namespace dprof::view

@@ -35,8 +35,8 @@ class MatrixPageTest : public ::testing::Test {
     session.open(std::make_shared<const Model>(std::move(model)));
   }
   [[nodiscard]] Panel page() {
-    return draw_matrix_page(session.model(), session.pairs, session.selecting, 1300, 700, 0,
-                            measure);
+    return draw_matrix_page(session.model(), session.pairs, session.selecting.selection(), 1300,
+                            700, 0, measure);
   }
   [[nodiscard]] std::string text() { return to_text(page().list); }
   void click(std::string_view line) {

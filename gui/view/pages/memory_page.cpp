@@ -125,10 +125,8 @@ class MemoryPainter {
   [[nodiscard]] int room() const { return width_ - 2 * kMemoryMargin; }
 
   void sentence(const std::string& text, Role role) {
-    for (std::string& part : wrapped(analyzer::printable(text), room(), Font::kBody, measure_)) {
-      body_.text({kMemoryMargin, y_, room(), kLineHeight}, std::move(part), {.role = role});
-      y_ += kLineHeight;
-    }
+    y_ = draw_wrapped(analyzer::printable(text), {kMemoryMargin, y_}, room(), kLineHeight,
+                      {.role = role}, measure_, body_);
   }
 
   void heading(const std::string& text) {

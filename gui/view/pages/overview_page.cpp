@@ -26,10 +26,6 @@ constexpr int kOverviewFigureWidth = 110;
 constexpr int kOverviewLegendWidth = 250;
 constexpr double kOverviewLeastShare = 0.0005;  // of the step, to be listed
 
-bool is_waiting(Category category) {
-  return category == Category::kExposedWait || category == Category::kSyncBubble;
-}
-
 class OverviewPainter {
  public:
   OverviewPainter(const Model& model, Selecting& selecting, int width, int height,
@@ -62,10 +58,7 @@ class OverviewPainter {
   [[nodiscard]] int room() const { return width_ - 2 * kOverviewMargin; }
 
   void line(const std::string& text, TextStyle style) {
-    for (std::string& part : wrapped(text, room(), style.font, measure_)) {
-      body_.text({kOverviewMargin, y_, room(), kLine}, std::move(part), style);
-      y_ += kLine;
-    }
+    y_ = draw_wrapped(text, {kOverviewMargin, y_}, room(), kLine, style, measure_, body_);
   }
 
   void heading(const std::string& text) {
@@ -99,12 +92,7 @@ class OverviewPainter {
       const int right = box.x + static_cast<int>(std::lround(begun / whole_ns * box.w));
       if (right <= left) continue;
       const auto category = static_cast<Category>(c);
-      const Box part{left, box.y, right - left, box.h};
-      if (is_waiting(category)) {
-        body_.hatch(part, role_of(category));
-      } else {
-        body_.rect(part, role_of(category));
-      }
+      draw_category({left, box.y, right - left, box.h}, category, body_);
     }
   }
 
@@ -122,12 +110,7 @@ class OverviewPainter {
       if (share < kOverviewLeastShare) continue;
       const int x = kOverviewMargin + column * kOverviewLegendWidth;
       const auto category = static_cast<Category>(c);
-      const Box swatch{x, y_ + 5, 12, 12};
-      if (is_waiting(category)) {
-        body_.hatch(swatch, role_of(category));
-      } else {
-        body_.rect(swatch, role_of(category));
-      }
+      draw_category({x, y_ + 5, 12, 12}, category, body_);
       body_.text({x + 20, y_, 120, kLine}, std::string(analyzer::title_of(category)));
       body_.text({x + 130, y_, 60, kLine}, unit.text(shown.category_ns[c]),
                  {.font = Font::kMono, .align = Align::kRight});

@@ -112,10 +112,7 @@ class WhatIfPainter {
 
   void sentence(DrawList& list, int x, int& y, int width, const std::string& text,
                 TextStyle style) const {
-    for (std::string& part : wrapped(text, width, style.font, measure_)) {
-      list.text({x, y, width, kWhatIfLine}, std::move(part), style);
-      y += kWhatIfLine;
-    }
+    y = draw_wrapped(text, {x, y}, width, kWhatIfLine, style, measure_, list);
   }
 
   // --- the answer, which stays on top ---

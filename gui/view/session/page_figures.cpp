@@ -66,7 +66,7 @@ const std::vector<CollectiveGroup>& CollectiveFigures::groups() const {
 }
 
 const PairMap& PairFigures::map() const {
-  return map_.of(choice_, [this](const PairChoice& choice) { return pair_map(*model_, choice); });
+  return map_.now(choice_, [this](const PairChoice& choice) { return pair_map(*model_, choice); });
 }
 
 }  // namespace dprof::view

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "analyzer/compare/compare.h"
-#include "gui/view/drawing/kept.h"
+#include "gui/view/drawing/counted.h"
 #include "gui/view/figures/collective_lines.h"
 #include "gui/view/figures/pair_map.h"
 #include "gui/view/figures/step_matrix.h"
 #include "gui/view/model/model.h"
+#include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
@@ -70,18 +71,22 @@ class CollectiveFigures {
 // Matrix.
 class PairFigures {
  public:
-  explicit PairFigures(const SharedModel& model) : model_(model) {}
+  PairFigures(const SharedModel& model, Selecting& selecting)
+      : model_(model), selecting_(selecting) {}
   void open() { show({}); }
   void renew() { map_.forget(); }
 
   [[nodiscard]] const PairChoice& choice() const { return choice_; }
   void show(PairChoice choice) { choice_ = std::move(choice); }
   [[nodiscard]] const PairMap& map() const;  // O(pairs log pairs)
+  // Both ranks, with what counts most between them.
+  void select(analyzer::RankPair pair) { selecting_.select_pair(choice_, pair); }
 
  private:
   const SharedModel& model_;
+  Selecting& selecting_;
   PairChoice choice_;
-  mutable Kept<PairChoice, PairMap> map_;
+  mutable Counted<PairChoice, PairMap> map_;
 };
 
 // The other run that Compare shows beside this one.

@@ -74,7 +74,7 @@ class Session {
   WhatIfQuestions what_if{model_, selecting.selection(), counted};
   StepFigures steps{model_};
   CollectiveFigures collectives{model_};
-  PairFigures pairs{model_};
+  PairFigures pairs{model_, selecting};
   std::shared_ptr<const ComparedRuns> compared;  // nullptr = none
   SqlConsole sql;
   SqlResults sql_results{model_, tracks, viewport, selecting, sql};

@@ -20,7 +20,7 @@ const std::vector<WhatIfControl>& WhatIfQuestions::controls() const {
   constexpr size_t kMostChosen = 2;
   std::vector<int> ranks = selection_.ranks;
   ranks.resize(std::min(ranks.size(), kMostChosen));
-  return controls_.of(ranks, [this](const std::vector<int>& chosen) {
+  return controls_.now(ranks, [this](const std::vector<int>& chosen) {
     return what_if_controls(*model_->what_if, chosen);
   });
 }

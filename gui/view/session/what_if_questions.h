@@ -6,9 +6,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "gui/view/drawing/kept.h"
+#include "gui/view/drawing/counted.h"
+#include "gui/view/model/selection.h"
 #include "gui/view/session/counted_figures.h"
 
 namespace dprof::view {
@@ -40,7 +42,7 @@ class WhatIfQuestions {
   const Selection& selection_;
   const CountedFigures& counted_;
   std::vector<std::string> changes_;
-  mutable Kept<std::vector<int>, std::vector<WhatIfControl>> controls_;
+  mutable Counted<std::vector<int>, std::vector<WhatIfControl>> controls_;
 };
 
 }  // namespace dprof::view

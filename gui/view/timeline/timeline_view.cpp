@@ -25,10 +25,6 @@ constexpr uint8_t kFoldedTint = 70;
 constexpr uint8_t kDeepTint = 64;
 constexpr uint8_t kDraggedTint = 200;
 
-bool is_hatched(Category category) {
-  return category == Category::kExposedWait || category == Category::kSyncBubble;
-}
-
 // Paints the rows that can be seen with `paint(row, y)`: those that stay, and those that scroll
 // below them, with a line between.
 template <typename Paint>
