@@ -112,6 +112,16 @@ class LayersTest(Case):
         (self.root / "gui/view/a.h").unlink()
         self.assert_passes(layers.check, {"base/a.h": '#include "base/b.h"\n', "base/b.cpp": '#include "base/a.h"\n'})
 
+    def test_of_what_is_put_together_the_parts_are_taken(self):
+        whole = '#include "gui/view/session/session.h"\n'
+        self.assert_passes(layers.check, {"gui/view/a.cpp": whole, "gui/widgets/a.cpp": whole,
+                                          "gui/view/docks/a_test.cpp": whole,
+                                          "gui/view/pages/a.cpp": '#include "gui/view/session/viewport.h"\n'})
+        for folder in ("timeline", "docks", "pages"):
+            with self.subTest(folder):
+                self.assert_finds(layers.check, {f"gui/view/{folder}/a.h": whole}, f"gui/view/{folder}/a.h:1", "take the parts")
+                (self.root / f"gui/view/{folder}/a.h").unlink()
+
     def test_the_size_of_a_folder(self):
         files = {f"base/a{number}.h": "" for number in range(layers.MOST_FILES)}
         self.assert_passes(layers.check, files)
