@@ -237,11 +237,11 @@ class WhatIfPainter {
                  {.role = Role::kTextDim, .align = Align::kCentre});
       head_link(box, [&on = questions_, change] { on.change({{"", change}}, ""); });
     }
-    const auto button = [&](const std::string& text, auto follow, std::string copies = {}) {
+    const auto button = [&](const std::string& text, auto follow, const std::string& copies = {}) {
       const Box box = place(measure_.width(text, Font::kSmall) + 20);
       draw_choice({box.x, box.y}, text, false, measure_, head_);
       head_.frame(box, Role::kBorder, 6);
-      head_link(box, std::move(follow), std::move(copies));
+      head_link(box, std::move(follow), copies);
     };
     x += 10;
     button(
