@@ -6,6 +6,7 @@
 
 #include "analyzer/lanes/lane_walk.h"
 #include "gui/view/figures/collective_times.h"
+#include "gui/view/figures/event_list.h"
 #include "gui/view/session/landmarks.h"
 
 namespace dprof::view {
