@@ -104,6 +104,7 @@ function(dprof_test name)
   endif()
   if(NOT arg_LABELS)  # that of its module, which its name begins with: scripts/test --group
     set(label_analyzer analysis)
+    set(label_inject collector)
     set(label_recorder collector)
     set(label_trainer_harness trainer)
     set(label_gui gui)
