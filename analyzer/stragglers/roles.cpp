@@ -86,6 +86,7 @@ Roles same_roles(size_t ranks) {
 
 Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
                const OwnWork& work) {
+  if (matching.messages.empty()) return same_roles(steps.ranks.size());
   const std::vector<bool> messages = who_sends_or_receives(digests, steps, matching);
   Roles roles;
   roles.of.resize(steps.ranks.size());

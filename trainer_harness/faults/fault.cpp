@@ -393,8 +393,6 @@ const FaultRow& fault_row(FaultKind kind) {
   return *std::ranges::find(kKinds, kind, [](const FaultRow& row) { return row.kind; });
 }
 
-std::string_view fault_kind_name(FaultKind kind) { return fault_row(kind).name; }
-
 std::string fault_kind_names() {
   std::string names;
   for (const FaultRow& row : kKinds) {

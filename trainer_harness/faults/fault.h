@@ -119,7 +119,6 @@ struct Fault {
 
 [[nodiscard]] std::span<const FaultRow> fault_catalogue();
 [[nodiscard]] const FaultRow& fault_row(FaultKind kind);
-[[nodiscard]] std::string_view fault_kind_name(FaultKind kind);
 
 // "compute, forward, ...": for help and hints.
 [[nodiscard]] std::string fault_kind_names();

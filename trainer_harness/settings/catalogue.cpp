@@ -192,13 +192,6 @@ std::string_view strategy_word(StrategyKind kind) {
   return "unknown";
 }
 
-std::string_view mistake_word(Mistake mistake) {
-  for (const MistakeRow& row : kMistakes) {
-    if (row.mistake == mistake && !row.word.empty()) return row.word;
-  }
-  return "none";
-}
-
 std::string list_text(const std::vector<ModelLine>& models, const std::string& slow_link) {
   Section strategies("Strategies (--strategy)");
   for (const StrategyRow& row : kStrategies) {

@@ -45,7 +45,6 @@ struct ModelLine {
 [[nodiscard]] std::span<const MistakeRow> mistake_rows();
 
 [[nodiscard]] std::string_view strategy_word(StrategyKind kind);
-[[nodiscard]] std::string_view mistake_word(Mistake mistake);  // "none"
 
 // All of it as text, in lines of at most 100 columns. `slow_link` says how links are slowed here.
 [[nodiscard]] std::string list_text(const std::vector<ModelLine>& models,

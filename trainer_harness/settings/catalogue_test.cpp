@@ -27,8 +27,6 @@ TEST(Catalogue, HasEveryTechnique) { EXPECT_EQ(technique_rows().size(), 53U); }
 
 TEST(Catalogue, NamesAreFoundByKind) {
   for (const StrategyRow& row : strategy_rows()) EXPECT_EQ(strategy_word(row.kind), row.word);
-  EXPECT_EQ(mistake_word(Mistake::kNone), "none");
-  EXPECT_EQ(mistake_word(Mistake::kShape), "shape");
 }
 
 TEST(Catalogue, ListFitsAHundredColumnsAndLeavesNothingOut) {
