@@ -228,6 +228,9 @@ struct TraceWriter::Impl {
   Status begin() {
     if (failed) return fail(*failed);
     if (in_transaction) return Done{};
+    if (!database) {  // since rest()
+      if (const Status opened = note(open_again()); !opened.ok()) return fail(opened.error());
+    }
     in_transaction = true;
     return note(database->execute("BEGIN"));
   }
@@ -343,6 +346,9 @@ struct TraceWriter::Impl {
   }
 
   Status commit() {
+    if (!database) {
+      if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
+    }
     if (failed) return fail(*failed);
     if (const Status done = insert_pending(); !done.ok()) return fail(done.error());
     if (const Status done = write_meta(); !done.ok()) return fail(done.error());
@@ -359,13 +365,17 @@ struct TraceWriter::Impl {
     return Done{};
   }
 
-  // The connection goes first: it may hold a lock, and takes its transaction with it.
-  Status open_again() {
+  // The connection takes its transaction with it.
+  void close() {
     inserters = Inserters();
     close_range.reset();
     update_collective.reset();
     in_transaction = false;
     database.reset();
+  }
+
+  Status open_again() {
+    close();  // it may hold a lock
     Result<Database> opened =
         is_made ? Database::open(path, Database::Mode::kReadWrite) : make_file(path, settings);
     if (!opened.ok()) return fail(opened.error());
@@ -540,6 +550,12 @@ Result<int64_t> TraceWriter::query_int(const std::string& sql) {
 }
 
 Status TraceWriter::commit() { return impl_->commit(); }
+
+Status TraceWriter::rest() {
+  if (Status done = commit(); !done.ok()) return done;
+  impl_->close();
+  return Done{};
+}
 
 Status TraceWriter::resume() {
   Impl& impl = *impl_;

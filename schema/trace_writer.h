@@ -82,6 +82,10 @@ class TraceWriter {
   // Inserts what is gathered and commits. Call each 100 to 250 ms.
   Status commit();
 
+  // Commits, and closes the file until the next call that writes: for traces that wait for long. An
+  // open one costs up to 2 MB of SQLite's cache and three descriptors.
+  Status rest();
+
   // The failure that keeps it from writing, until resume() succeeds.
   [[nodiscard]] const std::optional<Error>& failed() const;
 

@@ -209,6 +209,7 @@ void Recording::conclude_done() {
       conclude(std::move(live.session), rank);
     } else {
       live.process = Descriptor();
+      live.session->rest();
       held_.push_back(std::move(live));
     }
   }
@@ -229,7 +230,7 @@ void Recording::finish_unfinished() {
   if (now < next_try_) return;
   next_try_ = now + TraceOutput::kRetry;
   for (Live& live : held_) {
-    if (live.session->in_gap()) live.session->settle();
+    if (live.session->in_gap()) live.session->rest();
   }
   while (!unfinished_.empty() &&
          try_to_finish(*unfinished_.front().session, unfinished_.front().rank)) {

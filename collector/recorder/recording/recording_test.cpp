@@ -36,6 +36,16 @@ class RecordingTest : public ::testing::Test {
     poll(&ended, 1, 10'000);
     return std::move(guests[0]);
   }
+  // By this process: descriptors of their files.
+  static int open_traces() {
+    int traces = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string file = std::filesystem::read_symlink(entry, gone).string();
+      traces += file.find(".dprof") != std::string::npos ? 1 : 0;
+    }
+    return traces;
+  }
   static void let_end(Recording& recording) {
     recording.watch([](int) { return Command::Ending(); });
     while (recording.busy()) {
@@ -116,6 +126,24 @@ TEST_F(RecordingTest, ATraceForWhichThereIsNeverRoomIsNamed) {
   EXPECT_GE(recording.totals().lost, kMarks) << "and what the recorder itself measured";
   ASSERT_EQ(recording.diagnostics().size(), 1u);
   EXPECT_EQ(recording.diagnostics()[0].code, "records_lost");
+}
+
+// What becomes of such processes depends on those that come later: there may be hundreds of them.
+TEST_F(RecordingTest, WhatWaitsForTheEndKeepsNoTraceOpen) {
+  Recording recording(clock_, {}, *folder_, [] {});
+  constexpr int kProcesses = 5;
+  for (int i = 0; i < kProcesses; ++i) recording.welcome(short_guest({}, kMarks));
+  EXPECT_GE(open_traces(), kProcesses);
+  let_end(recording);
+  EXPECT_EQ(open_traces(), 0) << "nor SQLite's cache of it";
+  recording.finish();
+  ASSERT_EQ(recording.traces().size(), kProcesses);
+  for (const TraceEntry& entry : recording.traces()) {
+    const auto trace = schema::TraceReader::open(folder_->path() / entry.file);
+    ASSERT_TRUE(trace.ok()) << trace.error().what;
+    EXPECT_EQ(trace->meta("ended"), "complete");
+    EXPECT_EQ(*trace->count("host_range"), kMarks);
+  }
 }
 
 // Where processes and threads are limited, the recorder goes on without that one.

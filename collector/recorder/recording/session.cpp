@@ -306,8 +306,8 @@ void Session::close() {
   memory_.reset();
 }
 
-void Session::settle() {
-  output_->settle();
+void Session::rest() {
+  output_->rest();
   in_gap_.store(output_->in_gap(), std::memory_order_relaxed);
   unwritten_.store(output_->unwritten(), std::memory_order_relaxed);
 }

@@ -87,8 +87,8 @@ class Session {
 
   // After done(): joins the thread and lets go of the process's memory.
   void close();
-  // After close(): ends the trace's gap if there is room.
-  void settle();
+  // After close(): ends the trace's gap if there is room, and keeps its file closed meanwhile.
+  void rest();
   // After close(): writes the end of the trace. `rank` overrides what the process's variables say.
   // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish). An error:
   // there is no room for it at present; it can be called again.

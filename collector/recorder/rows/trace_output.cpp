@@ -124,6 +124,10 @@ bool TraceOutput::settle() {
   return !in_gap();
 }
 
+void TraceOutput::rest() {
+  if (settle()) note(writer_->rest());
+}
+
 Result<bool> TraceOutput::finish() {
   if (!settle()) return fail(gap_cause());
   Result<bool> finished = writer_->finish();

@@ -97,6 +97,8 @@ class TraceOutput {
 
   // All that was appended is in the trace, or counted there as a loss: false where it cannot be.
   bool settle();
+  // Settles, if it can, and keeps the file closed until something is written again.
+  void rest();
   // Settles and makes one plain file of it, as TraceWriter::finish(). What fails can be tried
   // again.
   Result<bool> finish();
