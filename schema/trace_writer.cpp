@@ -155,7 +155,7 @@ Result<Database> make_file(const std::filesystem::path& path, const std::string&
   for (const std::string& sql : {kPageSize + settings, create_tables()}) {
     const Status done = database->execute(sql);
     if (done.ok()) continue;
-    const Error why = done.error();
+    const Error& why = done.error();
     database = fail(why);  // closes it
     std::error_code ignored;
     for (const char* rest : {"", "-wal", "-shm", "-journal"}) {
