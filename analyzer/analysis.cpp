@@ -13,7 +13,9 @@
 #include "analyzer/breakdown/slow_links.h"
 #include "analyzer/breakdown/summary.h"
 #include "analyzer/digest/all.h"
+#include "analyzer/ending/ending.h"
 #include "analyzer/hang/hang.h"
+#include "analyzer/match/failed_ends.h"
 #include "analyzer/match/match.h"
 #include "analyzer/memory/curves.h"
 #include "analyzer/memory/memory.h"
@@ -36,6 +38,13 @@ namespace {
 
 constexpr size_t kAnswersUnasked = 6;
 
+int64_t largest_bound(const std::optional<Clock>& clock) {
+  int64_t bound = 0;
+  if (!clock) return bound;
+  for (const HostClock& host : clock->hosts) bound = std::max(bound, host.bound_ns.value_or(0));
+  return bound;
+}
+
 // Calls the stages in their order and hands on what they make; computes nothing itself.
 class Analyst {
  public:
@@ -52,6 +61,7 @@ class Analyst {
              &Analyst::describe_recording,
              &Analyst::sum_up_communication,
              &Analyst::find_hangs,
+             &Analyst::find_ending,
              &Analyst::sum_up_steps,
              &Analyst::find_slow_links,
              &Analyst::sum_up_memory,
@@ -113,6 +123,7 @@ class Analyst {
   Status match() {
     if (const Status good = tell("match", 0.8); !good.ok()) return good;
     matching_ = match_collectives(digests_);
+    if (take_ends_of_failed(digests_, traces_, matching_)) matching_ = match_collectives(digests_);
     append(matching_.remarks);
     alignment_ = align_clocks(traces_, digests_, matching_, clock_witnesses(run_, traces_));
     put_on_axis(alignment_, digests_);
@@ -124,6 +135,7 @@ class Analyst {
 
   Status find_steps() {
     infer_steps(digests_, matching_, notes());
+    drop_failed_steps(digests_);
     attach_steps(matching_, digests_);
     steps_ = align_steps(digests_, options_.steps, notes());
     return Done{};
@@ -166,6 +178,16 @@ class Analyst {
          .matching = matching_,
          .aligned = alignment_.aligned,
          .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
+    return Done{};
+  }
+
+  Status find_ending() {
+    report().ending = ending_of({.digests = digests_,
+                                 .traces = traces_,
+                                 .matching = matching_,
+                                 .hang = report().hang ? &*report().hang : nullptr,
+                                 .aligned = alignment_.aligned,
+                                 .clock_bound_ns = largest_bound(report().clock)});
     return Done{};
   }
 

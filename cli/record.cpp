@@ -10,6 +10,7 @@
 #include "cli/beside.h"
 #include "cli/lists.h"
 #include "cli/subcommand.h"
+#include "cli/why_failed.h"
 #include "schema/diagnostics.h"
 
 namespace dprof::cli {
@@ -20,6 +21,8 @@ namespace fs = std::filesystem;
 // As env(1), nohup(1) and shells do.
 constexpr int kCommandNotFound = 127;
 constexpr int kCommandNotExecutable = 126;
+// Of a run that failed; a larger one is analysed when somebody asks: nobody waits for his prompt.
+constexpr int64_t kMostEventsAtOnce = 5'000'000;
 
 constexpr char kRecordDetails[] =
     "\n"
@@ -75,6 +78,14 @@ void tell(const recorder::Recorded& recorded, Console& console) {
   if (recorded.traces > 0) {
     console.message(fmt::format("next: dprof report {}", recorded.folder.string()));
   }
+}
+
+void tell_why(const recorder::Recorded& recorded, Console& console) {
+  if (recorded.traces == 0 || recorded.events > kMostEventsAtOnce) return;
+  const std::optional<WhyFailed> why = why_it_failed(recorded.folder);
+  if (!why) return;
+  console.message("FAILED: " + why->what);
+  if (!why->advice.empty()) console.print_error(fmt::format("       → {}\n", why->advice));
 }
 
 class Record final : public Subcommand {
@@ -165,6 +176,7 @@ class Record final : public Subcommand {
     options_.say = [&](const std::string& text) { console.message(text); };
     Result<int> code = recorder::record(options_, [&](const recorder::Recorded& recorded) {
       tell(recorded, console);
+      if (recorded.command_code != 0) tell_why(recorded, console);
       return exit_code_of(recorded);
     });
     if (!code.ok()) return report_failure(code.error(), console);

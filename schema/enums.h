@@ -87,6 +87,7 @@ inline constexpr EnumValue kCollectiveStateValues[] = {
     {1, "running", "Begun, and not finished when the trace ended."},
     {2, "complete", "Finished."},
     {3, "unobserved", "Called; when it ran was not recorded."},
+    {4, "failed", "Ended with an error, at its end_ns: it was never completed."},
 };
 
 inline constexpr EnumValue kStepSourceValues[] = {

@@ -468,6 +468,8 @@ inline constexpr MetaKey kMetaKeys[] = {
      "complete, process_killed, recovered, left (the recorder left before the process ended); "
      "missing = still being recorded, or the recorder died."},
     {"exit_status", "How the process ended, where the recorder could know: exit:N or signal:N."},
+    {"exit_declared",
+     "The code with which the process began to end; a signal may have been quicker."},
 };
 
 }  // namespace dprof::schema

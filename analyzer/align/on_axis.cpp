@@ -34,7 +34,7 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
   }
   for (CollectiveRecord& record : digest.collectives) {
     for (std::optional<TraceNs>* time :
-         {&record.enqueue, &record.start, &record.end, &record.ready})
+         {&record.enqueue, &record.start, &record.end, &record.failed, &record.ready})
       move_known(*time);
   }
   for (StepRecord& step : digest.steps) move_interval(step.window);

@@ -213,7 +213,7 @@ class Digester {
         reader_.for_each<schema::CommunicatorRow>([&](const schema::CommunicatorRow& row) {
           communicator_of_[row.id] = digest_.communicators.size();
           std::string name = row.name_id ? reader_.string(*row.name_id) : std::string();
-          if (name.empty()) name = fmt::format("{:#x}", row.hash);
+          if (name.empty()) name = fmt::format("group {:x}", static_cast<uint64_t>(row.hash) >> 32);
           digest_.communicators.push_back(
               {row.hash, row.ordinal, std::move(name), row.size, {}, row.own_rank, row.backend});
         });
@@ -264,6 +264,8 @@ class Digester {
       record.correlation = row.correlation;
       record.reduction = row.reduction;
       record.state = row.state;
+      if (row.state == schema::CollectiveState::kFailed)
+        record.failed = std::exchange(record.end, std::nullopt);
       record.captured = row.captured != 0;
       callers_.push_back(row.enqueue_thread_id);
       digest_.collectives.push_back(record);
@@ -281,6 +283,11 @@ class Digester {
       digest_.losses.push_back({row.source, row.reason, row.count});
     });
     if (!losses.ok()) return fail(losses.error());
+    const Status captures =
+        reader_.for_each<schema::CaptureRow>([&](const schema::CaptureRow& row) {
+          digest_.paused_at_end = row.state != schema::CaptureState::kRecording;
+        });
+    if (!captures.ok()) return fail(captures.error());
     return reader_.for_each<schema::DiagnosticRow>([&](const schema::DiagnosticRow& row) {
       digest_.remarks.push_back({row.code, row.severity, row.count, reader_.string(row.text_id)});
     });

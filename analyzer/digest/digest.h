@@ -47,6 +47,7 @@ struct CollectiveRecord {
   std::optional<TraceNs> enqueue;
   std::optional<TraceNs> start;
   std::optional<TraceNs> end;
+  std::optional<TraceNs> failed;       // when it ended with an error: then it has no end
   std::optional<int64_t> count;        // elements of this rank's input
   std::optional<int64_t> bucket;       // of DDP
   std::optional<TraceNs> ready;        // when that bucket's last gradient was ready
@@ -112,6 +113,7 @@ struct RankDigest {
   TraceNs last_sign;   // last moment of which the trace tells anything
   int64_t events = 0;  // rows in event tables
   int64_t open_ranges = 0;
+  bool paused_at_end = false;  // the capture was off: what came then was not recorded
 
   std::vector<PhaseRange> phases;  // of the training thread; may nest
   IntervalSet autograd;            // autograd nodes of the training thread

@@ -35,6 +35,7 @@ constexpr std::pair<std::string_view, SampleKind> kSampleNames[] = {
     {"host.memory_available_bytes", SampleKind::kMemoryAvailable},
     {"cgroup.memory_bytes", SampleKind::kCgroupMemory},
     {"cgroup.memory_limit_bytes", SampleKind::kCgroupLimit},
+    {"cgroup.oom_kills", SampleKind::kOomKills},
 };
 
 SampleKind kind_of_sample(std::string_view name) {
@@ -74,6 +75,10 @@ void SystemGatherer::see(const schema::SystemSampleRow& row, SampleKind kind) {
       break;
     case SampleKind::kMinorFaults:
       result_.faults.push_back(sample);
+      break;
+    case SampleKind::kOomKills:
+      if (!first_oom_kills_) first_oom_kills_ = row.value;
+      result_.oom_kills = std::max<int64_t>(0, row.value - *first_oom_kills_);
       break;
     case SampleKind::kUuid:
       gpus_[row.value].readings.uuid = uuid_of(reader_.string(row.kind_id));

@@ -39,6 +39,7 @@ enum class SampleKind : uint8_t {
   kMemoryAvailable,
   kCgroupMemory,
   kCgroupLimit,
+  kOomKills,
 };
 
 // By id of the kind's name.
@@ -79,6 +80,9 @@ struct SystemDigest {
   std::vector<CounterSample> faults;      // pages that the process was given
   std::vector<WaitSample> waits;
   std::vector<GpuReadings> gpus;  // by index
+  // Processes of the job's cgroup that the kernel killed for want of memory while it was recorded.
+  // The trace of the lowest rank of a host has it for all of them.
+  int64_t oom_kills = 0;
 };
 
 // Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
@@ -115,6 +119,7 @@ class SystemGatherer {
   const int64_t shift_ns_;
   std::optional<int64_t> main_thread_;  // its number in the kernel
   std::map<int64_t, Gpu> gpus_;
+  std::optional<int64_t> first_oom_kills_;
   SystemDigest result_;
 };
 

@@ -7,46 +7,15 @@
 #include <map>
 #include <string>
 
+#include "analyzer/hang/last_words.h"
 #include "analyzer/hang/progress.h"
 #include "analyzer/hang/wait_graph.h"
 #include "analyzer/match/resync.h"
 #include "analyzer/match/tokens.h"
 #include "analyzer/run/run.h"
-#include "base/format.h"
 
 namespace dprof::analyzer {
 namespace {
-
-std::string duration(int64_t ns) { return format_duration(DurationNs{std::max<int64_t>(0, ns)}); }
-
-std::string activity(const LastActivity& last) {
-  constexpr size_t kNamed = 3;
-  if (last.loading_for_ns)
-    return fmt::format("has been waiting for a batch for {}", duration(*last.loading_for_ns));
-  if (!last.open.empty()) {
-    std::string words = fmt::format("has been in `{}`", last.open[0].name);
-    for (size_t i = 1; i < std::min(kNamed, last.open.size()); ++i)
-      words += fmt::format(" within `{}`", last.open[i].name);
-    return words + fmt::format(" for {}", duration(last.open[0].begun_ago_ns));
-  }
-  if (last.last) {
-    return fmt::format("finished `{}` {} before its last sign", last.last->name,
-                       duration(last.last->ended_ago_ns.value_or(0)));
-  }
-  return {};
-}
-
-// Its last collective or message that it called at all.
-std::string last_call(const RankDigest& digest) {
-  if (digest.collectives.empty()) return "called no collective";
-  const CollectiveRecord& last = digest.collectives.back();
-  const std::string& group = digest.communicators[last.communicator].name;
-  if (is_point_to_point(last.function))
-    return fmt::format("last called {} of {}", word_of(last.function), group);
-  return fmt::format("last called {} #{} of {}", word_of(last.function),
-                     last.numbered ? last.sequence : last.group_sequence.value_or(last.sequence),
-                     group);
-}
 
 std::string end_of(const TraceFile& trace) {
   if (trace.exit_status.starts_with("signal:"))
@@ -80,9 +49,9 @@ std::string last_words_of(const RankDigest& digest, const TraceFile& trace, cons
   if (stands != nullptr) {
     parts.push_back("stands in " + words_of_call(*stands, matching));
   } else {
-    parts.push_back(last_call(digest));
+    parts.push_back(last_call_words(digest));
   }
-  if (std::string words = activity(digest.last_activity); !words.empty())
+  if (std::string words = activity_words(digest.last_activity); !words.empty())
     parts.push_back(std::move(words));
   if (std::string words = end_of(trace); !words.empty()) parts.push_back(std::move(words));
   return fmt::format("{}", fmt::join(parts, "; "));
@@ -159,15 +128,17 @@ class HangFinder {
   void note_wait(size_t digest) {
     const RankDigest& rank = in_.digests[digest];
     for (const OpenCall& front : progress_.fronts(digest)) {
-      const auto arrival = rank.collectives[front.record].arrival();
-      if (arrival) longest_wait_ns_ = std::max(longest_wait_ns_, (rank.last_sign - *arrival).ns);
+      const CollectiveRecord& record = rank.collectives[front.record];
+      failed_ = failed_ || record.failed;
+      if (record.arrival())
+        longest_wait_ns_ = std::max(longest_wait_ns_, (rank.last_sign - *record.arrival()).ns);
     }
     dumped_ = dumped_ || is_a_dump(rank);
   }
 
   [[nodiscard]] bool waited_long() const {
     const int64_t steps = kLongWaitSteps * in_.median_step_ns.value_or(0);
-    return dumped_ || longest_wait_ns_ >= std::max(kLongWaitNs, steps);
+    return dumped_ || failed_ || longest_wait_ns_ >= std::max(kLongWaitNs, steps);
   }
 
   void decide(std::string state, std::vector<int> culprits, const StuckCall* call,
@@ -528,6 +499,7 @@ class HangFinder {
   const StuckCall* call_ = nullptr;
   int64_t longest_wait_ns_ = 0;
   bool dumped_ = false;
+  bool failed_ = false;  // somebody's collective ended with an error
 };
 
 }  // namespace

@@ -125,12 +125,12 @@ Verdicts verdicts_of(const Report& report) {
   // What concerns other ranks was left out: nothing can be said of the run.
   if (is_seen_from_one_rank(report)) return verdicts;
   const std::optional<double> step = median_step(report);
-  if (report.findings && !has_dear_finding(report) && !report.hang && step) {
+  if (report.findings && !has_dear_finding(report) && !report.hang && !has_failed(report) && step) {
     verdicts.good.push_back(fmt::format("nothing was found that costs {} per step or more",
                                         of_step(report, *step * kWorthDoing)));
   }
   if (!report.stragglers) return verdicts;
-  if (report.stragglers->empty() && !report.hang)
+  if (report.stragglers->empty() && !report.hang && !has_failed(report))
     verdicts.good.push_back(no_straggler_text(report));
   const bool two = compared_ranks(report) == 2;
   const std::string alike = fmt::format("what slows {} alike", two ? "both ranks" : "all ranks");

@@ -125,9 +125,15 @@ Document head_section(const Report& report, const TextOptions& /*options*/) {
   const RunInfo& run = report.run;
   FactList head{{{.label = run.name.empty() ? "run" : run.name,
                   .said = {{run_text(report)}},
-                  .style = Style::kStrong},
-                 {.label = "clock", .said = {{clock_text(report)}}},
-                 {.label = "recording", .said = recording_text(report)}}};
+                  .style = Style::kStrong}}};
+  if (has_failed(report)) {
+    head.facts.push_back({.label = "FAILED",
+                          .said = {{report.ending->verdict.title, Style::kBad}},
+                          .fit = Fact::Fit::kWrapped,
+                          .style = Style::kBad});
+  }
+  head.facts.push_back({.label = "clock", .said = {{clock_text(report)}}});
+  head.facts.push_back({.label = "recording", .said = recording_text(report)});
   const auto add = [&](const char* label, const std::string& said, Fact::Fit fit) {
     if (!said.empty()) head.facts.push_back({.label = label, .said = {{said}}, .fit = fit});
   };

@@ -28,7 +28,7 @@ TEST(RenderJson, HasEveryTopLevelKeyAlways) {
                 ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
                             "overlap", "contention", "buckets", "link_fits", "collectives",
                             "point_to_point", "phases", "stragglers", "detection", "slow_links",
-                            "hang", "memory", "replay", "critical_path", "findings"));
+                            "hang", "ending", "memory", "replay", "critical_path", "findings"));
   }
 }
 
@@ -38,7 +38,7 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   for (const char* key :
        {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets", "link_fits",
         "collectives", "point_to_point", "phases", "stragglers", "detection", "slow_links", "hang",
-        "memory", "replay", "critical_path", "findings"}) {
+        "ending", "memory", "replay", "critical_path", "findings"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());

@@ -11,6 +11,7 @@
 
 #include "analyzer/align/result.h"
 #include "analyzer/breakdown/result.h"
+#include "analyzer/ending/result.h"
 #include "analyzer/hang/result.h"
 #include "analyzer/memory/result.h"
 #include "analyzer/replay/result.h"
@@ -77,13 +78,19 @@ struct Report {
   std::optional<Detection> detection;
   std::optional<SlowLinks> slow_links;
   std::optional<Hang> hang;
+  std::optional<Ending> ending;
   std::optional<Memory> memory;
   std::optional<Replay> replay;
   std::optional<CriticalPath> critical_path;
   std::optional<std::vector<Finding>> findings;
   DPROF_FIELDS(run, recording, clock, breakdown, gpu_rows, overlap, contention, buckets, link_fits,
-               collectives, point_to_point, phases, stragglers, detection, slow_links, hang, memory,
-               replay, critical_path, findings);
+               collectives, point_to_point, phases, stragglers, detection, slow_links, hang, ending,
+               memory, replay, critical_path, findings);
 };
+
+// Whether the job did not end well, as far as is known.
+[[nodiscard]] inline bool has_failed(const Report& report) {
+  return report.ending && report.ending->verdict.kind != "ok";
+}
 
 }  // namespace dprof::analyzer

@@ -401,7 +401,7 @@ constexpr Rule kHang = {
     .finds = "a collective that began was never finished, and the run ended in it",
     .costs = "fatal: the run stood still",
     .guard = "every collective that began was completed, or all ranks ended together",
-    .suppressed_by = "input.shards-uneven, comm.unfinished-reduction",
+    .suppressed_by = "run.failed, input.shards-uneven, comm.unfinished-reduction",
     .advice =
         "see what that rank did last: code that only some ranks run, uneven data, an endless loop",
     .detect = [](const RuleInput& input) {

@@ -17,6 +17,9 @@ extern const Rule kFindUnused, kNoOverlap, kOrderBlocked, kExposedTail, kSmallMe
     kLinkSaturated, kSlowedByCollectives, kExposedTransfer;
 extern const Rule kBucketCopies, kBlockingWait;
 
+// job_end.cpp
+extern const Rule kRunFailed;
+
 // parallel.cpp, updates.cpp
 extern const Rule kDeviceShared, kStagesShareDevice, kDataParallel, kBubble;
 extern const Rule kPartialAccumulation, kSkippedSteps, kManyWriters;

@@ -4,25 +4,12 @@
 
 #include <algorithm>
 
+#include "analyzer/ending/ending.h"
 #include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 
 namespace dprof::analyzer {
 namespace {
-
-using schema::Marker;
-
-constexpr size_t kMostCollectives = 64;  // of a set-up
-constexpr size_t kMostPhases = 4;        // of a first iteration
-constexpr int64_t kMostEvents = 100'000;
-
-// It never got to an update of its parameters.
-bool never_trained(const RankDigest& digest) {
-  const auto updates = std::ranges::count(digest.phases, Marker::kOptimizer, &PhaseRange::marker);
-  return updates == 0 && digest.steps.size() <= 1 && digest.phases.size() <= kMostPhases &&
-         digest.collectives.size() <= kMostCollectives && digest.events <= kMostEvents &&
-         digest.gpu.empty();
-}
 
 // Ended by themselves with an error, or by a signal that is not the launcher's.
 std::vector<int> culprits(const RuleInput& input) {
@@ -31,10 +18,6 @@ std::vector<int> culprits(const RuleInput& input) {
     if (failed(trace) && trace.exit_status != "signal:15") ranks.push_back(trace.rank);
   }
   return ranks;
-}
-
-bool met_anybody(const RankDigest& digest) {
-  return !digest.collectives.empty() || !digest.communicators.empty();
 }
 
 // "in `forward` within `step`"; "" = nothing is known.
@@ -93,13 +76,20 @@ constexpr Rule kFailedAtStart = {
     .costs = "fatal: nothing was trained",
     .guard =
         "an optimizer phase or two steps on any rank; a rank that only the launcher ended; a hang; rows of a GPU",
-    .suppressed_by = "comm.unfinished-reduction",
+    .suppressed_by = "run.failed, comm.unfinished-reduction",
     .advice = "read that rank's error; the last range that it was in says where",
     .judged = {.confidence = 0.9, .severity = kCritical},
     .title = "the job failed before its first update: {ranks}",
     .detail = "{how}; {met}",
     .refuted_by = {"updates that were made before the recording began"},
     .measure = failed_at_start};
+
+// Code 2, as most programs end that do not understand their options: nobody tried to meet.
+bool is_usage_error(const RuleInput& input) {
+  return std::ranges::all_of(input.traces, [](const TraceFile& trace) {
+    return !failed(trace) || trace.exit_status == "exit:2" || trace.exit_status == "signal:15";
+  });
+}
 
 // Why it failed the trace does not say: that nobody met anybody speaks of the rendezvous, and of a
 // set-up that failed just after it, too.
@@ -110,6 +100,7 @@ std::optional<Measured> rendezvous(const RuleInput& input) {
       std::ranges::any_of(input.digests, met_anybody)) {
     return {};
   }
+  if (is_usage_error(input)) return {};
   const auto seen = static_cast<int64_t>(input.digests.size());
   const bool doubled = std::ranges::count(input.report.recording.diagnostics, "several_traces",
                                           &Diagnostic::code) > 0;
@@ -128,7 +119,7 @@ constexpr Rule kRendezvous = {
     .finds = "the job has two or more ranks, ended with an error, and no trace has a communicator",
     .costs = "warn: which error it was the trace does not say",
     .guard = "any collective or communicator; any update",
-    .suppressed_by = "startup.failed",
+    .suppressed_by = "run.failed, startup.failed",
     .advice =
         "each process its own RANK below WORLD_SIZE, one MASTER_ADDR that all nodes reach (no loopback), one free MASTER_PORT; "
         "init_process_group once, with the back end of the tensors' devices",
@@ -174,9 +165,9 @@ constexpr Rule kNoRanks = {
 }  // namespace
 
 std::vector<Rule> startup_rules() {
-  return {kFailedAtStart,     kRendezvous,   kNoRanks, kDeviceShared,
-          kStagesShareDevice, kDataParallel, kBubble,  kPartialAccumulation,
-          kSkippedSteps,      kManyWriters};
+  return {kRunFailed,           kFailedAtStart,     kRendezvous,   kNoRanks,
+          kDeviceShared,        kStagesShareDevice, kDataParallel, kBubble,
+          kPartialAccumulation, kSkippedSteps,      kManyWriters};
 }
 
 }  // namespace dprof::analyzer

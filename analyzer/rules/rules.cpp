@@ -59,6 +59,7 @@ bool costs_agree(const Finding& cause, const Finding& symptom) {
 // worse than a cause that is hardly worth a line.
 bool explains(const Found& cause, const Found& symptom) {
   if (!names(symptom.rule->suppressed_by, cause.rule->name)) return false;
+  if (cause.rule->name == kRunFailed.name) return true;
   const Finding& by = cause.finding;
   const Finding& what = symptom.finding;
   if (by.severity == FindingSeverity::kInfo && what.severity != FindingSeverity::kInfo)
@@ -92,12 +93,13 @@ void hang_below(std::vector<Found>& all) {
   }
 }
 
-// Smaller comes first. Fatal ones cost more than time; what costs nothing that could be told stands
-// behind what does; what is only worth a line stands last.
+// Smaller comes first. Why the run failed is before all else. Fatal ones cost more than time; what
+// costs nothing that could be told stands behind what does; what is only worth a line stands last.
 std::tuple<int, double> place_of(const Finding& finding) {
   int kind = finding.cost_ns ? 1 : 2;
   if (finding.severity == FindingSeverity::kInfo) kind = 3;
   if (finding.severity == FindingSeverity::kCritical && !finding.cost_ns) kind = 0;
+  if (finding.rule == kRunFailed.name) kind = -1;
   return {kind, -weight_of(finding)};
 }
 

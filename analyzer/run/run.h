@@ -23,9 +23,10 @@ struct TraceFile {
   std::string clock_id;  // equal clock ids share one clock
   std::string ended;     // complete, process_killed, recovered; "" = still open
   std::string run_id;
-  std::string exit_status;  // exit:N or signal:N; "" = unknown
-  std::string detail;       // light, standard, full; "" = unknown
-  int64_t shift_ns = 0;     // added to the trace's times, gives the run's time axis
+  std::string exit_status;           // exit:N or signal:N; "" = unknown
+  std::optional<int> exit_declared;  // the code with which it began to end
+  std::string detail;                // light, standard, full; "" = unknown
+  int64_t shift_ns = 0;              // added to the trace's times, gives the run's time axis
 };
 
 // Invariant  traces are sorted by rank, one for each rank; every one of them could be opened.

@@ -408,6 +408,18 @@ size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns) {
   return std::max(kAlwaysWarmUp, n / 2);
 }
 
+void drop_failed_steps(std::span<RankDigest> digests) {
+  for (RankDigest& digest : digests) {
+    const auto failed_in = [&](const StepRecord& step) {
+      return std::ranges::any_of(digest.collectives, [&](const CollectiveRecord& record) {
+        return record.failed && *record.failed > step.window.begin &&
+               *record.failed <= step.window.end;
+      });
+    };
+    while (!digest.steps.empty() && failed_in(digest.steps.back())) digest.steps.pop_back();
+  }
+}
+
 std::optional<Steps> align_steps(std::span<const RankDigest> digests,
                                  const std::optional<std::pair<int64_t, int64_t>>& chosen,
                                  std::vector<Diagnostic>& diagnostics) {

@@ -16,6 +16,10 @@ namespace dprof::analyzer {
 // faster than it goes on is not trimmed: that is no warm-up. A position in `lengths_ns`.
 [[nodiscard]] size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns);
 
+// Takes out the last step of a rank if a collective failed in it: its length is the time-out's. It
+// was begun, and not completed.
+void drop_failed_steps(std::span<RankDigest> digests);
+
 // Aligns by index: no clock enters. Ranks with less than half as many steps as usual are left out.
 // nullopt = no step that is complete on all others that have any; `diagnostics` says why. With
 // `chosen` (half-open indices) those steps are the steady ones.

@@ -47,7 +47,7 @@ constinit std::atomic<Exit> real_exit = nullptr;
 }
 
 [[noreturn]] void leave(int status) noexcept {
-  mark_clean_end();
+  mark_clean_end(status);
   if (const Exit real = real_exit.load(std::memory_order_acquire)) real(status);
   for (;;) syscall(SYS_exit_group, status);
 }

@@ -92,7 +92,7 @@ TEST_P(SessionTest, HelloSaysWhoItIs) {
   EXPECT_EQ(session->header().magic, wire::kMagic);
   EXPECT_EQ(session->header().scale.source, wire::ClockSource::kMonotonic);
   EXPECT_TRUE(soon([&] { return session->hung_up(); }));
-  EXPECT_EQ(session->header().clean_end.load(), 1u);
+  EXPECT_EQ(session->header().clean_end.load(), wire::clean_end_of(0));
 }
 
 TEST_P(SessionTest, ClockComesFromTheEnvironment) {
@@ -277,7 +277,7 @@ TEST_P(SessionTest, UnderscoreExitIsAGoodEnd) {
   const auto session = recorder_.accept();
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(child->wait(), 0);
-  EXPECT_EQ(session->header().clean_end.load(), 1u);
+  EXPECT_EQ(session->header().clean_end.load(), wire::clean_end_of(0));
 }
 
 TEST_P(SessionTest, ForkChildRecordsNothing) {

@@ -35,13 +35,21 @@ bool is_ours() noexcept {
   return hot_page.pid.load(std::memory_order_relaxed) == getpid();
 }
 
+void set_clean_end(uint32_t word) noexcept {
+  if (!is_ours()) return;
+  finish_session();
+  runtime.mapping.header()->clean_end.store(word, std::memory_order_release);
+}
+
 // What follows are the destructors of libraries.
-void end_in_order() noexcept {
+void end_in_order(int code, void*) noexcept {
   if (!is_ours()) return;
   finish_session();
   end_linker_use();
-  mark_clean_end();
+  mark_clean_end(code);
 }
+
+void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the code is not told
 
 }  // namespace
 
@@ -57,8 +65,8 @@ void declare_over() noexcept {
 }
 
 void watch_exit() noexcept {
-  atexit(&end_in_order);
-  at_quick_exit(&mark_clean_end);
+  on_exit(&end_in_order, nullptr);
+  at_quick_exit(&end_quickly);
 }
 
 void finish_session() noexcept {
@@ -74,10 +82,6 @@ void finish_session() noexcept {
   errno = kept;
 }
 
-void mark_clean_end() noexcept {
-  if (!is_ours()) return;
-  finish_session();
-  runtime.mapping.header()->clean_end.store(1, std::memory_order_release);
-}
+void mark_clean_end(int code) noexcept { set_clean_end(wire::clean_end_of(code)); }
 
 }  // namespace dprof::inject

@@ -42,7 +42,7 @@ void watch_exit() noexcept;
 // where that was done, or the process (a fork or vfork child) has no session. Idempotent.
 void finish_session() noexcept;
 
-// Finishes, then sets the clean-end word. Idempotent.
-void mark_clean_end() noexcept;
+// Finishes, then sets the clean-end word, with the code that the process ends with. Idempotent.
+void mark_clean_end(int code) noexcept;
 
 }  // namespace dprof::inject

@@ -119,6 +119,17 @@ struct HookTimes {
   std::atomic<uint64_t> timed_ticks;  // that those took together
 };
 
+// Header::clean_end once the process ends in good order, with its exit code where that is known.
+inline constexpr uint32_t kCleanEnd = 1;
+inline constexpr uint32_t kCodeKnown = 0x100;
+[[nodiscard]] constexpr uint32_t clean_end_of(int code) noexcept {
+  return kCleanEnd | kCodeKnown | (static_cast<uint32_t>(code) & 0xff) << 16;
+}
+// -1 = not known.
+[[nodiscard]] constexpr int code_of_clean_end(uint32_t word) noexcept {
+  return (word & kCodeKnown) != 0 ? static_cast<int>(word >> 16 & 0xff) : -1;
+}
+
 struct Header {
   uint64_t magic;
   uint32_t wire_version;
@@ -128,7 +139,7 @@ struct Header {
   uint64_t arena_bytes;
   uint64_t total_bytes;
   TickScale scale;
-  std::atomic<uint32_t> clean_end;    // 1 once the process ended in good order
+  std::atomic<uint32_t> clean_end;    // 0: not in good order, or not yet
   std::atomic<uint32_t> rings_taken;  // directory entries that were ever used
   std::atomic<uint64_t> arena_used;   // bytes; may pass arena_bytes when full
   std::atomic<uint32_t> facts[kFactCount];

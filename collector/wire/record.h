@@ -104,7 +104,9 @@ struct CollectiveEnqueue {
 struct CollectiveEdge {  // begin and end
   uint64_t key;          // equal in both; reused afterwards
   uint64_t group;        // 0 = not known
-  uint64_t reserved[4];
+  uint32_t failed;       // an end: 1 = with an error, whose text is the record's string
+  uint32_t reserved_word;
+  uint64_t reserved[3];
 };
 
 struct Communicator {

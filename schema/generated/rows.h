@@ -262,6 +262,7 @@ enum class CollectiveState : int64_t {
   kRunning = 1,
   kComplete = 2,
   kUnobserved = 3,
+  kFailed = 4,
 };
 inline std::string_view word_of(CollectiveState value) {
   switch (value) {
@@ -273,6 +274,8 @@ inline std::string_view word_of(CollectiveState value) {
       return "complete";
     case CollectiveState::kUnobserved:
       return "unobserved";
+    case CollectiveState::kFailed:
+      return "failed";
   }
   return "?";
 }

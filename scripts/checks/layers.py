@@ -22,7 +22,7 @@ MAY_INCLUDE = {
 # itself) may include them all, and none of them includes it.
 ORDERS = {
     "analyzer": ["vocabulary", "run", "digest/memory", "digest", "match", "align", "waits", "steps", "breakdown", "memory",
-                 "replay", "stragglers", "hang", "report", "rules", "render"],
+                 "replay", "stragglers", "hang", "ending", "report", "rules", "render"],
     "collector/recorder": ["common", "ranks", "rows", "run", "clocks", "system", "control", "recording", "doctor"],
     "gui/view": ["drawing", "model", "figures", "session", "timeline", "docks", "pages"],
     "trainer_harness": ["common", "nccl", "ranks", "faults", "settings", "data", "models", "techniques", "strategies",

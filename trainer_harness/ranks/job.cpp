@@ -42,13 +42,16 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
 
 // A group without backends.
 c10::intrusive_ptr<ProcessGroup> make_group_of(const c10::intrusive_ptr<c10d::Store>& store,
-                                               const Rendezvous& rendezvous, Backend backend,
-                                               const std::string& name) {
+                                               const Rendezvous& rendezvous, Backend backend) {
   auto group = c10::make_intrusive<ProcessGroup>(store, rendezvous.rank, rendezvous.world_size);
   group->setDefaultBackend(backend == Backend::kNccl ? ProcessGroup::NCCL : ProcessGroup::GLOO);
-  group->setGroupName(name);
-  group->setGroupDesc(name);
   return group;
+}
+
+// The back ends keep the name: they must be there.
+void name_group(ProcessGroup& group, const std::string& name) {
+  group.setGroupName(name);
+  group.setGroupDesc(name);
 }
 
 }  // namespace
@@ -75,13 +78,14 @@ Job Job::join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s) 
   }
 
   auto prefixed = c10::make_intrusive<PrefixStore>("default_pg", job.store_);
-  job.group_ = make_group_of(prefixed, rendezvous, backend, "default_pg");
+  job.group_ = make_group_of(prefixed, rendezvous, backend);
   job.group_->setBackend(at::kCPU, ProcessGroup::GLOO, make_gloo(prefixed, rendezvous, timeout));
   if (backend == Backend::kNccl) {
     job.group_->setBackend(at::kCUDA, ProcessGroup::NCCL,
                            load_nccl().make_backend(prefixed, job.rank(), job.world_size(),
                                                     rendezvous.local_rank, timeout));
   }
+  name_group(*job.group_, "default_pg");
   return job;
 }
 
@@ -89,8 +93,9 @@ const c10::intrusive_ptr<ProcessGroup>& Job::make_group(const std::string& name)
   c10::intrusive_ptr<ProcessGroup>& group = further_groups_[name];
   if (!group) {
     auto prefixed = c10::make_intrusive<PrefixStore>(name, store_);
-    group = make_group_of(prefixed, rendezvous_, Backend::kGloo, name);
+    group = make_group_of(prefixed, rendezvous_, Backend::kGloo);
     group->setBackend(at::kCPU, ProcessGroup::GLOO, make_gloo(prefixed, rendezvous_, timeout_));
+    name_group(*group, name);
   }
   return group;
 }

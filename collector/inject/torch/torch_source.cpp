@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
 #include "collector/inject/export.h"
 #include "collector/inject/torch/collective_call.h"
@@ -59,6 +60,33 @@ void write_edge(wire::Kind kind, const at::RecordFunction& function, const char*
   core->write(name, &record, kind == wire::Kind::kCollectiveEnd);
 }
 
+// A time-out, or a peer that is gone.
+void write_failed_end(const at::RecordFunction& function,
+                      const std::exception_ptr& error) noexcept {
+  wire::Record record = record_of(wire::Kind::kCollectiveEnd);
+  record.edge = {};
+  record.edge.key = key_of(function);
+  record.edge.failed = 1;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& one) {
+    core->write(one.what(), &record, true);
+  } catch (...) {
+    core->write(nullptr, &record, true);
+  }
+}
+
+// Gloo ends the range of a collective that threw while it handles what was thrown
+// (ProcessGroupGloo::AsyncWork::execute, Work::finish).
+void write_end(const at::RecordFunction& function) noexcept {
+  const std::exception_ptr error = std::current_exception();
+  if (error) [[unlikely]] {
+    write_failed_end(function, error);
+  } else {
+    write_edge(wire::Kind::kCollectiveEnd, function, nullptr);
+  }
+}
+
 void begin_range(const at::RecordFunction& function, const char* name) noexcept {
   wire::Record record = range_begin(function);
   if (!function.isAsync()) {
@@ -100,7 +128,7 @@ std::unique_ptr<at::ObserverContext> on_range_start(const at::RecordFunction& fu
 void on_range_end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
   const char* name = function.name();
   if (starts_with(name, kGlooPrefix)) {
-    if (recording(kMaskTorch)) write_edge(wire::Kind::kCollectiveEnd, function, nullptr);
+    if (recording(kMaskTorch)) write_end(function);
     return;
   }
   if (cuda_memory_ready.load(std::memory_order_acquire)) sample_cuda_memory(name);

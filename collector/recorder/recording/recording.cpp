@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "collector/recorder/ranks/process_end.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/wire/hello.h"
 #include "schema/diagnostics.h"
@@ -176,8 +177,9 @@ void Recording::watch(const std::function<std::optional<Command::Ending>(int pid
     const std::optional<Command::Ending> ending = ending_of(pid);
     if (!ending) continue;
     live.ending = true;
-    live.session->end(ProcessEnd::kEnded,
-                      *ending ? std::optional((*ending)->text()) : std::nullopt);
+    std::optional<ExitStatus> status = *ending;
+    if (!status) status = exit_status_of(live.process.get(), pid);
+    live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
   }
 }
 

@@ -160,7 +160,9 @@ void Session::record_process() {
   bool left = false;
   {
     const std::lock_guard lock(mutex_);
-    const bool clean = memory_->mapping().header()->clean_end.load(std::memory_order_acquire) != 0;
+    const uint32_t end = memory_->mapping().header()->clean_end.load(std::memory_order_acquire);
+    const bool clean = end != 0;
+    declared_code_ = wire::code_of_clean_end(end);
     killed = how_ == ProcessEnd::kEnded && !clean;
     left = how_ == ProcessEnd::kLeft && !clean;
     if (how_ == ProcessEnd::kLeft) {  // the process may live on, unrecorded
@@ -344,6 +346,7 @@ void Session::write_end() {
   out.set_meta("in_process_ns", std::to_string(hooks_.ns));
   out.set_meta("recorder_cpu_ns", std::to_string(cpu_ns_));
   if (exit_status_) out.set_meta("exit_status", *exit_status_);
+  if (declared_code_ >= 0) out.set_meta("exit_declared", std::to_string(declared_code_));
   out.set_meta("ended", ended_);
 }
 

@@ -139,6 +139,7 @@ class Session {
   std::mutex mutex_;  // how_, exit_status_
   ProcessEnd how_ = ProcessEnd::kEnded;
   std::optional<std::string> exit_status_;
+  int declared_code_ = -1;  // with which the process said that it ends; -1 = it did not
 
   std::atomic<bool> ending_{false};
   std::atomic<bool> done_{false};

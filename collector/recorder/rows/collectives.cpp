@@ -155,13 +155,13 @@ void Collectives::begin(const wire::CollectiveEdge& edge, Function function,
   running_.clear();
 }
 
-bool Collectives::end(uint64_t key, int64_t time_ns) {
+bool Collectives::end(uint64_t key, int64_t time_ns, CollectiveState state) {
   const auto open = running_.find(key);
   if (open == running_.end()) return false;
   Entry& entry = live_.at(open->second);
   entry.row.end_ns = std::max(time_ns, entry.row.start_ns.value_or(time_ns));
   running_.erase(open);
-  settle(entry.row.id, CollectiveState::kComplete);
+  settle(entry.row.id, state);
   return true;
 }
 

@@ -42,8 +42,8 @@ class Collectives {
                   std::optional<int64_t> ready_ns, TraceOutput& output);
   void begin(const wire::CollectiveEdge& edge, schema::Function function, const ThreadRef& thread,
              int64_t time_ns, TraceOutput& output);
-  // False when no execution with that key is open.
-  bool end(uint64_t key, int64_t time_ns);
+  // False when no execution with that key is open. `state`: kComplete or kFailed.
+  bool end(uint64_t key, int64_t time_ns, schema::CollectiveState state);
 
   // A row that another part of the recorder looks after: numbered in its communicator, written with
   // the next flush, and kept in memory so that it can be changed until release().

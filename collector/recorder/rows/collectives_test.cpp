@@ -39,6 +39,29 @@ class CollectivesTest : public DrainTest {
   wire::RingWriter second_worker_ = process_.open_ring(2, kPid + 2);
 };
 
+TEST_F(CollectivesTest, AnEndWithAnErrorIsNoCompletion) {
+  for (uint64_t i = 0; i < 2; ++i) enqueue(100 + i, kWorld, Function::kAllReduce);
+  begin(worker_, 200, "gloo:all_reduce", 1);
+  end(worker_, 300, 1);
+  begin(worker_, 310, "gloo:all_reduce", 1);
+  wire::Record failed = collective_edge(
+      Kind::kCollectiveEnd, process_.text("Timed out waiting 5000ms for recv"), 5310, 1);
+  failed.edge.failed = 1;
+  worker_.push(failed);
+  drain_.pass();
+  const schema::TraceReader trace = read();
+  const auto all = rows<CollectiveRow>(trace);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].state, CollectiveState::kComplete);
+  EXPECT_EQ(all[1].state, CollectiveState::kFailed);
+  EXPECT_EQ(all[1].end_ns, 5310);
+  const auto remarks = rows<schema::DiagnosticRow>(trace);
+  ASSERT_THAT(remarks, SizeIs(1));
+  EXPECT_EQ(remarks[0].code, "collective_failed");
+  EXPECT_EQ(remarks[0].count, 1);
+  EXPECT_EQ(trace.string(remarks[0].text_id), "Timed out waiting 5000ms for recv");
+}
+
 TEST_F(CollectivesTest, JoinsTheNthEnqueueToTheNthStartOverBothWorkers) {
   wire::Record group{};
   group.kind = Kind::kCommunicator;

@@ -410,12 +410,19 @@ void Drain::run_one(const Ordered& item) {
       break;
     }
     case Kind::kCollectiveEnd:
-      paired = collectives_.end(record.edge.key, time_ns);
+      paired = on_collective_end(record, time_ns);
       break;
     default:
       break;
   }
   if (!paired && !paused_once_) lose(LossReason::kUnpairedEnd, thread.row.id, time_ns);
+}
+
+bool Drain::on_collective_end(const wire::Record& record, int64_t time_ns) {
+  if (record.edge.failed == 0)
+    return collectives_.end(record.edge.key, time_ns, schema::CollectiveState::kComplete);
+  if (failed_collectives_++ == 0) first_error_ = names_.text(record.string);
+  return collectives_.end(record.edge.key, time_ns, schema::CollectiveState::kFailed);
 }
 
 void Drain::lose(LossReason reason, std::optional<int64_t> thread_id, int64_t time_ns) {
@@ -513,6 +520,8 @@ void Drain::finish(bool killed) {
                       fmt::format("more than {} distinct names; records with a later one: {}",
                                   Names::kMost, names_.refused()));
   }
+  if (failed_collectives_ != 0)
+    append_diagnostic(output_, "collective_failed", failed_collectives_, first_error_);
   // Within a gap, too: nobody adds to them any more, and the trace keeps them until it is written.
   count_shared_losses();
   losses_.flush(output_);

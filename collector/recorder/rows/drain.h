@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -100,6 +101,7 @@ class Drain {
   bool take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool on_collective_end(const wire::Record& record, int64_t time_ns);
   bool on_thread_name(Thread& thread, const wire::Record& record);
   void on_enqueue(Thread& thread, const wire::Record& record, int64_t time_ns);
   [[nodiscard]] std::optional<int64_t> ready_ns(const wire::CollectiveEnqueue& call);
@@ -152,6 +154,8 @@ class Drain {
   int64_t damaged_rings_ = 0;
   int64_t threads_refused_ = 0;
   int64_t bad_ids_seen_ = 0;
+  int64_t failed_collectives_ = 0;
+  std::string first_error_;   // of these
   bool paused_once_ = false;  // ends may come whose beginning was not recorded
   DrainTotals totals_;
 };

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/ending/ending.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+
+#include "analyzer/hang/last_words.h"
+#include "analyzer/match/resync.h"
+#include "base/format.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using schema::Marker;
+
+// The recorder learns of an end 0.7 to 1.1 ms after it (docs/design/collector.md).
+constexpr int64_t kNoticedWithinNs = 5'000'000;
+constexpr size_t kMostDecided = 5;
+// What a job that never trained has at most.
+constexpr size_t kMostCollectives = 64;
+constexpr size_t kMostPhases = 4;
+constexpr int64_t kMostEvents = 100'000;
+constexpr int kSignalBase = 128;  // a shell's code for signal N is 128 + N
+
+std::optional<int64_t> number_behind(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string name_of_signal(int64_t signal) {
+  const char* name = signal > 0 && signal < NSIG ? sigabbrev_np(static_cast<int>(signal)) : nullptr;
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+// What a program's own fault raises, and what others send to end one.
+bool is_crash(int64_t signal) {
+  return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE ||
+         signal == SIGILL || signal == SIGSYS || signal == SIGTRAP;
+}
+bool asks_to_end(int64_t signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGXCPU ||
+         signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+// Also as a shell or a launcher hands it on.
+std::optional<int64_t> signal_of(const EndedRank& rank) {
+  if (rank.signal) return rank.signal;
+  if (rank.code && *rank.code > kSignalBase && *rank.code < kSignalBase + NSIG)
+    return *rank.code - kSignalBase;
+  return std::nullopt;
+}
+
+bool has_failed(const EndedRank& rank) {
+  return (rank.code && *rank.code != 0) || rank.signal || rank.how == "killed";
+}
+
+std::string ranks_words(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", words_of_ranks(ranks));
+}
+
+std::string end_words(const EndedRank& rank) {
+  if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
+  if (rank.code) return fmt::format("exit code {}", *rank.code);
+  if (rank.how == "killed") return "killed, by what is not known";
+  if (rank.how == "running") return "still running when the recording ended";
+  if (rank.how == "lost") return "no trace";
+  return "a clean end";
+}
+
+class EndFinder {
+ public:
+  explicit EndFinder(const EndingInput& input) : in_(input) {}
+
+  std::optional<Ending> run() {
+    const bool known = std::ranges::any_of(
+        in_.digests, [](const RankDigest& digest) { return digest.recorder_cpu_ns.has_value(); });
+    if (!known && in_.hang == nullptr) return std::nullopt;
+    for (size_t d = 0; d < in_.digests.size(); ++d) ending_.ranks.push_back(end_of(d));
+    decide();
+    for (EndedRank& rank : ending_.ranks)
+      rank.first = std::ranges::count(ending_.verdict.ranks, rank.rank) != 0;
+    return std::move(ending_);
+  }
+
+ private:
+  EndedRank end_of(size_t d) const {
+    const TraceFile& trace = in_.traces[d];
+    const RankDigest& digest = in_.digests[d];
+    EndedRank rank{.rank = digest.rank};
+    rank.code = number_behind(trace.exit_status, "exit:");
+    rank.signal = number_behind(trace.exit_status, "signal:");
+    // It was leaving with that code, and who wanted it gone was quicker; or only it knows its code.
+    const bool asked = rank.signal && asks_to_end(*rank.signal);
+    if (trace.exit_declared && (asked || trace.exit_status.empty())) {
+      rank.code = *trace.exit_declared;
+      rank.signal.reset();
+    }
+    rank.how = rank.code                         ? "exit"
+               : rank.signal                     ? "signal"
+               : trace.ended == "process_killed" ? "killed"
+               : trace.ended == "complete"       ? "complete"
+                                                 : "running";
+    if (in_.aligned && rank.how != "running") rank.time_ns = digest.last_sign.ns;
+    rank.doing = doing_of(digest, in_.matching, d);
+    for (const Diagnostic& remark : digest.remarks) {
+      if (remark.code == "collective_failed") rank.message = remark.text;
+    }
+    return rank;
+  }
+
+  [[nodiscard]] const EndedRank* find(int rank) const {
+    const auto found = std::ranges::lower_bound(ending_.ranks, rank, {}, &EndedRank::rank);
+    return found != ending_.ranks.end() && found->rank == rank ? &*found : nullptr;
+  }
+
+  void decide() {
+    if (in_.hang != nullptr) {
+      decide_by_hang(*in_.hang);
+    } else if (!decide_by_divergence()) {
+      decide_by_first_failure();
+    }
+    EndVerdict& verdict = ending_.verdict;
+    std::ranges::sort(verdict.ranks);
+    if (verdict.kind == "ok") return;
+    for (const int number : verdict.ranks) {
+      if (verdict.decided_by.size() < kMostDecided) add_words_of(number);
+    }
+    for (const EndedRank& rank : ending_.ranks) {
+      if (std::ranges::count(verdict.ranks, rank.rank) == 0 && has_failed(rank) &&
+          verdict.decided_by.size() < kMostDecided)
+        add_words_of(rank.rank);
+    }
+  }
+
+  void add_words_of(int number) {
+    const EndedRank* rank = find(number);
+    if (rank == nullptr) return;
+    std::string words = fmt::format("rank {}: {}", number, end_words(*rank));
+    if (!rank->doing.empty()) words += fmt::format("; it was {}", fmt::join(rank->doing, ", "));
+    if (!rank->message.empty()) words += fmt::format("; its collective failed: {}", rank->message);
+    ending_.verdict.decided_by.push_back(std::move(words));
+  }
+
+  void say(std::string kind, std::vector<int> ranks, double confidence, std::string title) {
+    EndVerdict& verdict = ending_.verdict;
+    verdict.kind = std::move(kind);
+    verdict.ranks = std::move(ranks);
+    verdict.confidence = confidence;
+    verdict.title = std::move(title);
+  }
+
+  // --- somebody was waited for ---
+
+  void decide_by_hang(const Hang& hang) {
+    const std::string call = words_of_call(hang);
+    if (hang.state == "mismatch") {
+      // Without a majority the sides say more than who is on one.
+      const bool tie = hang.culprits.size() >= ending_.ranks.size();
+      say("desync", hang.culprits, 0.9,
+          tie ? hang.reason
+              : fmt::format("{} called another collective than the others at {}",
+                            ranks_words(hang.culprits), call));
+    } else if (hang.state == "deadlock") {
+      say("desync", hang.culprits, 0.9,
+          fmt::format("{} called the collectives of several groups in another order, and wait for "
+                      "each other in {}",
+                      ranks_words(hang.culprits), call));
+    } else if (hang.culprits.empty()) {
+      say("network_stall", {}, 0.7,
+          fmt::format("all ranks were in {} and none finished it{}", call, waited(hang)));
+    } else if (const std::vector<int> gone = ended_by_themselves(hang); !gone.empty()) {
+      decide_by_gone(hang, gone, call);
+    } else if (std::ranges::none_of(hang.culprits, [&](int rank) { return find(rank); })) {
+      say("lost_peer", hang.culprits, 0.8,
+          fmt::format("{} left no trace; {} waited in {}", ranks_words(hang.culprits),
+                      ranks_words(hang.waiting), call));
+    } else {
+      say("hang", hang.culprits, 0.9, title_of_hang(hang, call));
+    }
+    ending_.verdict.decided_by.push_back(hang.reason);
+  }
+
+  std::string title_of_hang(const Hang& hang, const std::string& call) const {
+    const EndedRank* first = find(hang.culprits.front());
+    const std::string place =
+        first->doing.empty() ? std::string() : fmt::format(" {}", first->doing.front());
+    return fmt::format("{} hung{}: {} waited for {} in {}{}", ranks_words(hang.culprits), place,
+                       ranks_words(hang.waiting), hang.culprits.size() == 1 ? "it" : "them", call,
+                       waited(hang));
+  }
+
+  // " for 5.0 s, until it timed out".
+  std::string waited(const Hang& hang) const {
+    std::optional<int64_t> longest;
+    bool failed = false;
+    for (size_t d = 0; d < in_.digests.size(); ++d) {
+      if (std::ranges::count(hang.waiting, in_.digests[d].rank) == 0) continue;
+      for (const CollectiveRecord& record : in_.digests[d].collectives) {
+        if (record.end || !record.arrival()) continue;
+        if (record.state != schema::CollectiveState::kEnqueued &&
+            record.state != schema::CollectiveState::kRunning &&
+            record.state != schema::CollectiveState::kFailed)
+          continue;
+        failed = failed || record.failed.has_value();
+        const TraceNs until = record.failed.value_or(in_.digests[d].last_sign);
+        longest = std::max(longest.value_or(0), (until - *record.arrival()).ns);
+      }
+    }
+    if (!longest) return {};
+    return fmt::format(" for {}{}", format_duration({*longest}), failed ? ", until it failed" : "");
+  }
+
+  // Culprits whose process was gone before those that waited: not ended by the launcher.
+  [[nodiscard]] std::vector<int> ended_by_themselves(const Hang& hang) const {
+    std::vector<int> gone;
+    for (const int number : hang.culprits) {
+      const EndedRank* rank = find(number);
+      if (rank == nullptr || rank->how == "running") continue;
+      if (signal_of(*rank) && asks_to_end(*signal_of(*rank))) continue;
+      if (rank->signal == SIGKILL && !went_first(*rank, hang)) continue;  // the launcher's grace
+      gone.push_back(number);
+    }
+    return gone;
+  }
+
+  [[nodiscard]] bool went_first(const EndedRank& rank, const Hang& hang) const {
+    if (hang.state == "dead") return true;
+    return std::ranges::all_of(hang.waiting, [&](int other) {
+      const EndedRank* waiting = find(other);
+      return waiting == nullptr || !waiting->time_ns || !rank.time_ns ||
+             *rank.time_ns + margin() < *waiting->time_ns;
+    });
+  }
+
+  void decide_by_gone(const Hang& hang, const std::vector<int>& gone, const std::string& call) {
+    const EndedRank& first = *find(gone.front());
+    if (!has_failed(first)) {
+      say("early_exit", gone, 0.9,
+          fmt::format("{} ended early, with exit code 0: {} still expected {} in {}",
+                      ranks_words(gone), ranks_words(hang.waiting),
+                      gone.size() == 1 ? "it" : "them", call));
+      return;
+    }
+    decide_by_end(gone, fmt::format("; {} waited for {} in {}", ranks_words(hang.waiting),
+                                    gone.size() == 1 ? "it" : "them", call));
+  }
+
+  // --- the ranks ceased to do the same, and an error ended them ---
+
+  bool decide_by_divergence() {
+    if (in_.matching.divergences.empty() || std::ranges::none_of(ending_.ranks, has_failed))
+      return false;
+    const Divergence& parted = in_.matching.divergences.front();
+    std::vector<int> odd;
+    std::string words;
+    for (size_t s = 0; s < parted.sides.size(); ++s) {
+      const Divergence::Side& side = parted.sides[s];
+      if (s > 0 || parted.tie) odd.insert(odd.end(), side.ranks.begin(), side.ranks.end());
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", ranks_words(side.ranks),
+                           side.next.empty() ? "nothing more" : side.next.front());
+    }
+    say("desync", odd, 0.8,
+        fmt::format("the ranks called different collectives from #{} of {} on: {}", parted.sequence,
+                    in_.matching.groups[parted.group].name, words));
+    return true;
+  }
+
+  // --- processes that failed ---
+
+  [[nodiscard]] int64_t margin() const { return in_.clock_bound_ns + kNoticedWithinNs; }
+
+  void decide_by_first_failure() {
+    std::vector<const EndedRank*> failed;
+    for (const EndedRank& rank : ending_.ranks) {
+      if (has_failed(rank)) failed.push_back(&rank);
+    }
+    if (failed.empty()) return say("ok", {}, confidence_of_ok(), {});
+    // Who was asked to end follows whoever was not, and whose collective failed follows its peer.
+    const auto asked = [](const EndedRank* rank) {
+      const auto signal = signal_of(*rank);
+      return signal && asks_to_end(*signal);
+    };
+    if (!std::ranges::all_of(failed, asked)) std::erase_if(failed, asked);
+    const auto told = [](const EndedRank* rank) { return !rank->message.empty(); };
+    if (!std::ranges::all_of(failed, told)) std::erase_if(failed, told);
+    std::vector<int> first;
+    if (std::ranges::all_of(failed, [](const EndedRank* r) { return r->time_ns.has_value(); })) {
+      const int64_t earliest = (*std::ranges::min_element(failed, {}, [](const EndedRank* r) {
+                                 return *r->time_ns;
+                               }))->time_ns.value();
+      std::erase_if(failed, [&](const EndedRank* r) { return *r->time_ns > earliest + margin(); });
+    }
+    for (const EndedRank* rank : failed) first.push_back(rank->rank);
+    decide_by_end(first, {});
+  }
+
+  [[nodiscard]] double confidence_of_ok() const {
+    const bool sure = std::ranges::all_of(
+        ending_.ranks, [](const EndedRank& rank) { return rank.code.has_value(); });
+    return sure ? 1 : 0.7;
+  }
+
+  [[nodiscard]] bool anybody_trained() const {
+    return std::ranges::any_of(in_.digests, [](const RankDigest& d) { return !never_trained(d); });
+  }
+
+  // By how the first of them ended.
+  void decide_by_end(const std::vector<int>& ranks, const std::string& victims) {
+    const EndedRank& first = *find(ranks.front());
+    const std::string who = ranks_words(ranks);
+    const std::string place =
+        first.doing.empty() ? std::string() : fmt::format(" {}", first.doing.front());
+    const std::optional<int64_t> signal = signal_of(first);
+    if (signal && is_crash(*signal)) {
+      say("crash", ranks, 0.95,
+          fmt::format("{} crashed ({}){}{}", who, name_of_signal(*signal), place, victims));
+    } else if (signal == SIGKILL) {
+      const bool memory = ran_out_of_memory(ranks);
+      say(memory ? "out_of_memory" : "killed", ranks, 0.9,
+          memory
+              ? fmt::format("{} ran out of memory: the kernel killed it{}{}", who, place, victims)
+              : fmt::format("{} was killed (SIGKILL){}{}", who, place, victims));
+    } else if (signal) {
+      say("killed", ranks, 0.8,
+          fmt::format("the job was ended from outside: {} got {}{}", who, name_of_signal(*signal),
+                      place));
+    } else if (first.how == "killed") {
+      say("killed", ranks, 0.6,
+          fmt::format("{} was killed, by which signal could not be seen{}{}", who, place, victims));
+    } else if (!anybody_trained()) {
+      say("startup_failure", ranks, 0.9,
+          fmt::format("the job failed before its first step: {} ended with exit code {}{}", who,
+                      first.code.value_or(0), place));
+    } else {
+      say("exception", ranks, 0.9,
+          fmt::format("{} failed with exit code {}{}{}", who, first.code.value_or(0), place,
+                      victims));
+    }
+  }
+
+  // The cgroup of the job counted a kill while it was recorded.
+  [[nodiscard]] bool ran_out_of_memory(const std::vector<int>& ranks) const {
+    for (size_t d = 0; d < in_.digests.size(); ++d) {
+      if (std::ranges::count(ranks, in_.digests[d].rank) != 0 &&
+          in_.digests[d].system.oom_kills > 0)
+        return true;
+    }
+    return false;
+  }
+
+  const EndingInput& in_;
+  Ending ending_;
+};
+
+}  // namespace
+
+bool never_trained(const RankDigest& digest) {
+  const auto updates = std::ranges::count(digest.phases, Marker::kOptimizer, &PhaseRange::marker);
+  return updates == 0 && digest.steps.size() <= 1 && digest.phases.size() <= kMostPhases &&
+         digest.collectives.size() <= kMostCollectives && digest.events <= kMostEvents &&
+         digest.gpu.empty();
+}
+
+bool met_anybody(const RankDigest& digest) {
+  return !digest.collectives.empty() || !digest.communicators.empty();
+}
+
+std::optional<Ending> ending_of(const EndingInput& input) { return EndFinder(input).run(); }
+
+}  // namespace dprof::analyzer

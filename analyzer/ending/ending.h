@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the run stopped, and which rank failed first (docs/analysis/endings.md).
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "analyzer/ending/result.h"
+#include "analyzer/hang/hang.h"
+
+namespace dprof::analyzer {
+
+struct EndingInput {
+  std::span<const RankDigest> digests;
+  std::span<const TraceFile> traces;  // likewise ordered
+  const Matching& matching;
+  const Hang* hang = nullptr;  // null: none
+  bool aligned = true;         // times of different ranks can be compared
+  int64_t clock_bound_ns = 0;  // and are right to this; one host: 0
+};
+
+// nullopt: nothing is known of any process's end, as in traces of other tools.
+[[nodiscard]] std::optional<Ending> ending_of(const EndingInput& input);
+
+// Whether the rank never came to an update of its parameters.
+[[nodiscard]] bool never_trained(const RankDigest& digest);
+// Whether it ever knew of another rank.
+[[nodiscard]] bool met_anybody(const RankDigest& digest);
+
+}  // namespace dprof::analyzer

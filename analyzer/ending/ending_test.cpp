@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways in which a run ends, and who is said to have failed first.
+#include "analyzer/ending/ending.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "analyzer/match/failed_ends.h"
+#include "analyzer/match/test_support/test_run.h"
+#include "analyzer/waits/test_support/matched.h"
+
+namespace dprof::analyzer {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<int> kRanks = {0, 1, 2, 3};
+constexpr int64_t kMs = TestRun::kMs;
+
+struct Job : TestRun {
+  Job() : TestRun(4), world(group(kRanks)) {
+    for (int i = 0; i < 3; ++i) everybody(world, kRanks, {});
+    for (RankDigest& digest : digests) {
+      digest.recorder_cpu_ns = 1;
+      digest.phases.push_back({.span = {{0}, {1}}, .marker = schema::Marker::kOptimizer});
+    }
+    for (const int rank : kRanks) ends(rank, "exit:0");
+  }
+
+  void ends(int rank, const char* exit_status) {
+    TraceFile& trace = traces[static_cast<size_t>(rank)];
+    trace.exit_status = exit_status;
+    trace.ended = std::string_view(exit_status).starts_with("exit") ? "complete" : "process_killed";
+  }
+  void ends_at(int rank, int64_t ns) { digests[static_cast<size_t>(rank)].last_sign = {ns}; }
+
+  void fails_in_collective(int rank, std::string text) {
+    CollectiveRecord& record = call(rank, world, {});
+    record.failed = std::exchange(record.end, std::nullopt);
+    record.state = schema::CollectiveState::kFailed;
+    digests[static_cast<size_t>(rank)].remarks.push_back(
+        {.code = "collective_failed", .text = std::move(text)});
+    ends(rank, "exit:1");
+  }
+
+  Ending ending() {
+    Matching matching = matched(digests, true);
+    if (take_ends_of_failed(digests, traces, matching)) matching = matched(digests, true);
+    const std::optional<Hang> hang = find_hang({.digests = digests,
+                                                .traces = traces,
+                                                .matching = matching,
+                                                .aligned = true,
+                                                .median_step_ns = 10 * kMs});
+    const std::optional<Ending> found = ending_of({.digests = digests,
+                                                   .traces = traces,
+                                                   .matching = matching,
+                                                   .hang = hang ? &*hang : nullptr});
+    EXPECT_TRUE(found);
+    return found.value_or(Ending());
+  }
+
+  size_t world;
+};
+
+TEST(EndingTest, AJobWhoseRanksEndWithZeroIsGood) {
+  Job job;
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "ok");
+  EXPECT_THAT(ending.verdict.ranks, IsEmpty());
+  ASSERT_EQ(ending.ranks.size(), 4u);
+  EXPECT_EQ(ending.ranks[2].how, "exit");
+  EXPECT_EQ(ending.ranks[2].code, 0);
+}
+
+TEST(EndingTest, ATraceOfAnotherToolSaysNothingOfItsProcess) {
+  Job job;
+  for (RankDigest& digest : job.digests) digest.recorder_cpu_ns.reset();
+  const Matching matching = matched(job.digests, true);
+  EXPECT_FALSE(ending_of({.digests = job.digests, .traces = job.traces, .matching = matching}));
+}
+
+TEST(EndingTest, ACrashIsNamedByItsSignalAndNotByWhoFollowed) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.call(rank, job.world, {}, false);
+    job.ends(rank, "signal:15");
+  }
+  job.ends(1, "signal:11");
+  job.stand_still(30 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "crash");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_THAT(ending.verdict.title,
+              AllOf(HasSubstr("rank 1 crashed (SIGSEGV)"), HasSubstr("all_reduce #3 of group0")));
+  EXPECT_TRUE(ending.ranks[1].first);
+  EXPECT_FALSE(ending.ranks[0].first);
+}
+
+TEST(EndingTest, ACrashOfARankThatNobodyWaitedFor) {
+  Job job;
+  job.ends(2, "signal:6");
+  for (const int rank : {0, 1, 3}) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
+  job.ends_at(2, 800 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "crash");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+}
+
+TEST(EndingTest, ATimeOutInACollectiveIsTheHangOfWhoNeverCame) {
+  Job job;
+  for (const int rank : {0, 2, 3})
+    job.fails_in_collective(rank, "Timed out waiting 5000ms for recv operation to complete");
+  job.ends(1, "signal:15");
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "hang");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_THAT(ending.verdict.title,
+              AllOf(HasSubstr("rank 1 hung"), HasSubstr("ranks 0, 2, 3"),
+                    HasSubstr("all_reduce #3"), HasSubstr("until it failed")));
+  EXPECT_THAT(ending.ranks[0].message, HasSubstr("Timed out"));
+}
+
+TEST(EndingTest, AnErrorThatWasNotRecordedIsSeenByWhoNeverCame) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.call(rank, job.world, {});
+    job.ends(rank, "exit:1");
+  }
+  job.ends(1, "signal:15");
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "hang");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+}
+
+TEST(EndingTest, WhoLeavesWithZeroWhileOthersExpectItLeftEarly) {
+  Job job;
+  for (const int rank : {0, 2, 3}) job.fails_in_collective(rank, "Connection closed by peer");
+  job.ends(1, "exit:0");
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "early_exit");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_THAT(ending.verdict.title, HasSubstr("rank 1 ended early, with exit code 0"));
+}
+
+TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
+  Job job;
+  for (const int rank : {0, 2, 3}) job.fails_in_collective(rank, "Connection closed by peer");
+  job.ends(1, "signal:15");
+  job.traces[1].exit_declared = 0;
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "early_exit");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_EQ(ending.ranks[1].code, 0);
+}
+
+TEST(EndingTest, WhoWasPausedMayHaveComeToIt) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.call(rank, job.world, {});
+    job.ends(rank, "exit:1");
+  }
+  job.digests[1].paused_at_end = true;
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "exception");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(0, 2, 3));
+}
+
+TEST(EndingTest, WhoFailsFirstByTheClockIsNamed) {
+  Job job;
+  for (const int rank : kRanks) job.ends(rank, "exit:1"), job.ends_at(rank, 1000 * kMs);
+  job.ends_at(2, 900 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "exception");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+}
+
+TEST(EndingTest, WhoFailsWithinTheClocksBoundFailsTogether) {
+  Job job;
+  for (const int rank : {0, 3}) job.ends(rank, "exit:1"), job.ends_at(rank, 900 * kMs + rank);
+  EXPECT_THAT(job.ending().verdict.ranks, ElementsAre(0, 3));
+}
+
+TEST(EndingTest, WhoFailedBeforeTrainingFailedAtStart) {
+  Job job;
+  for (RankDigest& digest : job.digests) digest.phases.clear();
+  for (const int rank : kRanks) job.ends(rank, "exit:2"), job.ends_at(rank, 10 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "startup_failure");
+  EXPECT_THAT(ending.verdict.title, HasSubstr("exit code 2"));
+}
+
+TEST(EndingTest, AKilledRankIsOutOfMemoryOnlyWhereTheKernelCountedOne) {
+  for (const bool counted : {false, true}) {
+    Job job;
+    job.ends(3, "signal:9");
+    job.digests[3].system.oom_kills = counted ? 1 : 0;
+    for (const int rank : {0, 1, 2}) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
+    const Ending ending = job.ending();
+    EXPECT_EQ(ending.verdict.kind, counted ? "out_of_memory" : "killed");
+    EXPECT_THAT(ending.verdict.ranks, ElementsAre(3));
+  }
+}
+
+TEST(EndingTest, ATerminatedJobWasEndedFromOutside) {
+  Job job;
+  for (const int rank : kRanks) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "killed");
+  EXPECT_THAT(ending.verdict.title, HasSubstr("from outside"));
+}
+
+TEST(EndingTest, DifferentCallsAreADesynchronisedJob) {
+  Job job;
+  for (const int rank : {0, 1, 3}) job.call(rank, job.world, {}, false);
+  job.call(2, job.world, {.bytes = 8}, false);
+  for (const int rank : kRanks) job.ends(rank, "exit:1");
+  job.stand_still(5 * kNsPerSecond);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "desync");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace dprof::analyzer

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank was at when its trace ended, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/hang/result.h"
+#include "analyzer/match/match.h"
+
+namespace dprof::analyzer {
+
+// "has been in `backward` within `step` for 20 ms", "finished `step` 3 ms before its last sign",
+// "has been waiting for a batch for 61 s"; "" = nothing is known.
+[[nodiscard]] std::string activity_words(const LastActivity& last);
+// "last called all_reduce #4 of default_pg".
+[[nodiscard]] std::string last_call_words(const RankDigest& digest);
+// "all_reduce #42 of default_pg": where the hang is.
+[[nodiscard]] std::string words_of_call(const Hang& hang);
+
+// "in `backward` in step 5" or "waiting for a batch", and behind it the collectives that it had
+// called and not completed. `d`: the digest's position in the matching.
+[[nodiscard]] std::vector<std::string> doing_of(const RankDigest& digest, const Matching& matching,
+                                                size_t d);
+
+}  // namespace dprof::analyzer

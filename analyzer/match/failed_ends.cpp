@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/failed_ends.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dprof::analyzer {
+namespace {
+
+// Recorded by dprof to the process's end, and nothing of it was lost: what is not in it did not
+// happen.
+bool is_whole(const RankDigest& digest, const TraceFile& trace) {
+  return digest.recorder_cpu_ns && digest.losses.empty() && !digest.paused_at_end &&
+         (!trace.exit_status.empty() || trace.exit_declared) &&
+         (trace.ended == "complete" || trace.ended == "process_killed");
+}
+
+bool has_failed(const TraceFile& trace) {
+  return !trace.exit_status.empty() && trace.exit_status != "exit:0";
+}
+
+// The last call of a rank in a group that any of its members made.
+class LastCalls {
+ public:
+  LastCalls(std::span<const RankDigest> digests, const Matching& matching)
+      : last_(digests.size(), std::vector<int64_t>(matching.groups.size(), INT64_MIN)) {
+    for (const Instance& instance : matching.instances) {
+      for (const Member& member : instance.members) {
+        int64_t& last = last_[member.digest][instance.group];
+        last = std::max(last, instance.position);
+      }
+    }
+  }
+  [[nodiscard]] int64_t of(size_t digest, size_t group) const { return last_[digest][group]; }
+
+ private:
+  std::vector<std::vector<int64_t>> last_;
+};
+
+}  // namespace
+
+bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFile> traces,
+                         const Matching& matching) {
+  if (std::ranges::none_of(traces, has_failed)) return false;
+  const LastCalls last(digests, matching);
+  const auto never_came = [&](const Instance& instance, size_t digest) {
+    return is_whole(digests[digest], traces[digest]) &&
+           last.of(digest, instance.group) != INT64_MIN &&
+           last.of(digest, instance.group) < instance.position;
+  };
+  bool any = false;
+  for (const Instance& instance : matching.instances) {
+    if (!is_synchronising(instance.function) || instance.state != MatchState::kTruncated) continue;
+    const Group& group = matching.groups[instance.group];
+    if (group.members_inferred ||
+        std::ranges::none_of(group.digests, [&](size_t d) { return never_came(instance, d); }))
+      continue;
+    for (const Member& member : instance.members) {
+      CollectiveRecord& record = digests[member.digest].collectives[member.record];
+      const bool last_of_it = last.of(member.digest, instance.group) == instance.position;
+      if (!record.end || !last_of_it || !has_failed(traces[member.digest])) continue;
+      record.failed = record.end;
+      record.end.reset();
+      record.state = schema::CollectiveState::kFailed;
+      any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace dprof::analyzer

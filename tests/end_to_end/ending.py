@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain DistributedDataParallel script that ends in a way of your choice on one rank. It knows nothing of a profiler.
+
+    torchrun --nproc-per-node=2 ending.py --ending exception --rank 1 --step 5
+"""
+import argparse
+import ctypes
+import datetime
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+
+class Samples(Dataset):
+    def __init__(self, count, fault=None, fault_at=0):
+        self.count, self.fault, self.fault_at = count, fault, fault_at
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        if self.fault and index >= self.fault_at:
+            self.fault()
+        return torch.randn(32)
+
+
+def fail():
+    raise RuntimeError("the sample cannot be read")
+
+
+def take_all_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    used = int(open("/proc/self/statm").read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), resource.RLIM_INFINITY))
+    torch.empty(1 << 30).fill_(1)
+
+
+def lock_twice():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def loop():
+    while True:
+        pass
+
+
+def read_nothing():
+    reader, _writer = os.pipe()
+    os.read(reader, 1)
+
+
+def other_collective():
+    dist.all_reduce(torch.ones(7))
+
+
+ENDINGS = {
+    "exception": fail,
+    "exit0": lambda: sys.exit(0),
+    "exit3": lambda: sys.exit(3),
+    "_exit3": lambda: os._exit(3),
+    "_exit0": lambda: os._exit(0),
+    "keyboard": lambda: (_ for _ in ()).throw(KeyboardInterrupt()),
+    "abort": os.abort,
+    "segv": lambda: ctypes.string_at(0),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "term": lambda: os.kill(os.getpid(), signal.SIGTERM),
+    "memory": take_all_memory,
+    "deadlock": lock_twice,
+    "loop": loop,
+    "sleep": lambda: time.sleep(1000),
+    "read": read_nothing,
+    "other": other_collective,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ending", choices=[*ENDINGS, "loader", "good", "all-early", "late"], default="good")
+    parser.add_argument("--rank", type=int, default=1)
+    parser.add_argument("--step", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--timeout", type=float, default=4, help="seconds that a collective may take")
+    options = parser.parse_args()
+
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
+    torch.manual_seed(1)
+    chosen = dist.get_rank() == options.rank
+    at_loader = options.ending == "loader" and chosen
+    samples = Samples(8 * options.steps, fail if at_loader else None, 8 * options.step)
+    loader = DataLoader(samples, batch_size=8, num_workers=1 if options.ending == "loader" else 0)
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step, batch in enumerate(loader):
+        if options.ending == "all-early" and step == options.step:
+            break
+        optimizer.zero_grad()
+        loss = model(batch).square().mean()
+        if chosen and step == options.step and options.ending in ENDINGS:
+            ENDINGS[options.ending]()
+        loss.backward()
+        optimizer.step()
+        time.sleep(0.01)
+    if options.ending == "late" and chosen:
+        time.sleep(2)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that fail, and jobs that end well: what `dprof report` says of their end (docs/analysis/endings.md)."""
+import json
+
+from support import DPROF, HERE, TRAINER, EndToEnd
+
+CONVNET = ("--model", "convnet", "--batch", 16, "--steps", 12)
+SOON = ("--timeout", 5)
+
+
+class Endings(EndToEnd):
+    programs = (DPROF, TRAINER)
+
+    def ending(self, *command, ranks=2, want=1):
+        """Records it; the verdict, the ranks' ends and the first three lines of the text."""
+        self.record(*command, ranks=ranks, want=want)
+        done = self.command(DPROF, "report", self.run_folder, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        text = self.command(DPROF, "report", self.run_folder).stdout
+        return report, "\n".join(text.splitlines()[:3])
+
+    def check(self, report, kind, ranks):
+        verdict = report["ending"]["verdict"]
+        self.assertEqual((verdict["kind"], verdict["ranks"]), (kind, ranks), report["ending"])
+        if kind == "ok":
+            self.assertNotIn("run.failed", [f["rule"] for f in report["findings"] or ()])
+            return
+        first = report["findings"][0]
+        self.assertEqual((first["rule"], first["cause"], first["ranks"]), ("run.failed", kind, ranks))
+        self.assertTrue(first["title"] and first["detail"] and first["advice"], first)
+        for rank in report["breakdown"]["per_rank"] if report["breakdown"] else ():
+            self.assertLess(rank["category_ns"]["exposed_transfer"], 1e9, "a time-out is no transfer")
+
+
+class OfTheTrainer(Endings):
+    def broken(self, fault, kind, *options, words=(), want=1):
+        report, head = self.ending(TRAINER, *CONVNET, "--inject", fault, *options, want=want)
+        self.check(report, kind, [1])
+        for word in ("FAILED", "rank 1", *words):
+            self.assertIn(word, head)
+        return report
+
+    def test_a_crash(self):
+        report = self.broken("crash:rank=1,step=5", "crash", words=("SIGSEGV",), want=139)
+        self.assertEqual(report["ending"]["ranks"][1]["signal"], 11)
+
+    def test_a_hang_that_times_out(self):
+        report = self.broken("hang:rank=1,step=5", "hang", *SOON, words=("all_reduce",))
+        self.assertIn("Timed out", report["ending"]["ranks"][0]["message"])
+
+    def test_a_rank_that_leaves_early(self):
+        self.broken("early-exit:rank=1,step=5", "early_exit", *SOON, words=("all_reduce",))
+
+    def test_a_kill(self):
+        self.broken("kill:rank=1,step=5", "killed", words=("SIGKILL",), want=137)
+
+    def test_another_order(self):
+        report, head = self.ending(TRAINER, *CONVNET, "--inject", "wrong-order:rank=1,step=5", *SOON)
+        self.assertEqual(report["ending"]["verdict"]["kind"], "desync", report["ending"])
+        self.assertIn("rank 1", head)
+
+    def test_a_wrong_size(self):
+        report, head = self.ending(TRAINER, *CONVNET, "--inject", "wrong-size:rank=1,step=5", *SOON)
+        self.assertEqual(report["ending"]["verdict"]["kind"], "desync", report["ending"])
+        self.assertIn("rank 1", head)
+
+    def test_a_usage_error(self):
+        report, head = self.ending(TRAINER, "--no-such-option", want=2)
+        self.assertEqual(report["ending"]["verdict"]["kind"], "startup_failure", report["ending"])
+        self.assertIn("exit code 2", head)
+        self.assertNotIn("startup.rendezvous", [f["rule"] for f in report["findings"]])
+
+    def test_a_good_end(self):
+        report, head = self.ending(TRAINER, *CONVNET, want=0)
+        self.check(report, "ok", [])
+        self.assertNotIn("FAILED", head)
+
+
+class UnderTorchrun(Endings):
+    def setUp(self):
+        super().setUp()
+        self.python = self.need_python_torch()
+
+    def job(self, ending, kind, ranks, want=1):
+        torchrun = [self.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+        report, head = self.ending(*torchrun, HERE / "ending.py", "--ending", ending, ranks=None, want=want)
+        self.check(report, kind, ranks)
+        return report
+
+    def test_an_exception(self):
+        report = self.job("exception", "exception", [1])
+        self.assertEqual(report["ending"]["ranks"][1]["code"], 1)
+
+    def test_a_segmentation_fault(self):
+        self.assertEqual(self.job("segv", "crash", [1])["ending"]["ranks"][1]["signal"], 11)
+
+    def test_a_deadlock_that_times_out(self):
+        self.job("deadlock", "hang", [1])
+
+    def test_a_rank_that_leaves_early(self):
+        self.job("_exit0", "early_exit", [1])
+
+    def test_all_that_stop_early_by_agreement(self):
+        self.job("all-early", "ok", [], want=0)
+
+    def test_one_rank_that_ends_two_seconds_late(self):
+        self.job("late", "ok", [], want=0)
