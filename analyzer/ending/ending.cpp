@@ -183,6 +183,12 @@ class EndFinder {
       say("lost_peer", hang.culprits, 0.8,
           fmt::format("{} left no trace; {} waited in {}", ranks_words(hang.culprits),
                       ranks_words(hang.waiting), call));
+    } else if (const std::string closed = closed_words(hang); !closed.empty()) {
+      say("early_exit", hang.culprits, 0.6,
+          fmt::format("{} left: {} still expected {} in {}, whose connection closed",
+                      ranks_words(hang.culprits), ranks_words(hang.waiting),
+                      hang.culprits.size() == 1 ? "it" : "them", call));
+      ending_.verdict.decided_by.push_back(closed);
     } else {
       say("hang", hang.culprits, 0.9, title_of_hang(hang, call));
     }
@@ -196,6 +202,20 @@ class EndFinder {
     return fmt::format("{} hung{}: {} waited for {} in {}{}", ranks_words(hang.culprits), place,
                        ranks_words(hang.waiting), hang.culprits.size() == 1 ? "it" : "them", call,
                        waited(hang));
+  }
+
+  // A process that hangs keeps its connections. One that closed them was on its way out when the
+  // launcher's SIGTERM came; with which code is not known. "" = none of the errors says so.
+  [[nodiscard]] std::string closed_words(const Hang& hang) const {
+    for (const int number : hang.waiting) {
+      const EndedRank* rank = find(number);
+      if (rank == nullptr) continue;
+      for (const std::string_view said : {"closed by peer", "reset by peer"}) {
+        if (rank->message.find(said) != std::string::npos)
+          return fmt::format("rank {} did not time out: its connection was {}", number, said);
+      }
+    }
+    return {};
   }
 
   // " for 5.0 s, until it timed out".

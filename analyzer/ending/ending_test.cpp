@@ -158,6 +158,16 @@ TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
   EXPECT_EQ(ending.ranks[1].code, 0);
 }
 
+TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {
+  Job job;
+  for (const int rank : {0, 2, 3})
+    job.fails_in_collective(rank, "Read error [10.0.0.2]:19878: Connection reset by peer");
+  job.ends(1, "signal:15");
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "early_exit");
+  EXPECT_LT(ending.verdict.confidence, 0.7);
+}
+
 TEST(EndingTest, WhoWasPausedMayHaveComeToIt) {
   Job job;
   for (const int rank : {0, 2, 3}) {

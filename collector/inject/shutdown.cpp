@@ -41,15 +41,19 @@ void set_clean_end(uint32_t word) noexcept {
   runtime.mapping.header()->clean_end.store(word, std::memory_order_release);
 }
 
+void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the code is not told
+
 // What follows are the destructors of libraries.
-void end_in_order(int code, void*) noexcept {
+void end_in_order() noexcept {
   if (!is_ours()) return;
   finish_session();
   end_linker_use();
-  mark_clean_end(code);
+  end_quickly();
 }
 
-void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the code is not told
+// After the destructors: the linker does not know whose handler this is. Registered in a library's
+// constructor, one of on_exit() alone would come too late to keep the helper away from it.
+void note_code(int code, void*) noexcept { mark_clean_end(code); }
 
 }  // namespace
 
@@ -65,7 +69,8 @@ void declare_over() noexcept {
 }
 
 void watch_exit() noexcept {
-  on_exit(&end_in_order, nullptr);
+  on_exit(&note_code, nullptr);
+  atexit(&end_in_order);
   at_quick_exit(&end_quickly);
 }
 

@@ -12,8 +12,11 @@ class Endings(EndToEnd):
     programs = (DPROF, TRAINER)
 
     def ending(self, *command, ranks=2, want=1):
-        """Records it; the verdict, the ranks' ends and the first three lines of the text."""
-        self.record(*command, ranks=ranks, want=want)
+        """Records it; the report and the first three lines of its text. `want`: None = any code but 0."""
+        launcher = [] if ranks is None else ["-n", ranks]
+        recorded = self.command(DPROF, "record", *launcher, "-o", self.run_folder, "--", *command)
+        self.assertTrue(recorded.returncode == want or (want is None and recorded.returncode != 0), recorded.stderr)
+        self.assertEqual("FAILED: " in recorded.stderr, want != 0, recorded.stderr)
         done = self.command(DPROF, "report", self.run_folder, "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
@@ -58,10 +61,10 @@ class OfTheTrainer(Endings):
     def test_another_order(self):
         report, head = self.ending(TRAINER, *CONVNET, "--inject", "wrong-order:rank=1,step=5", *SOON)
         self.assertEqual(report["ending"]["verdict"]["kind"], "desync", report["ending"])
-        self.assertIn("rank 1", head)
+        self.assertIn("ranks 0, 1", head)
 
     def test_a_wrong_size(self):
-        report, head = self.ending(TRAINER, *CONVNET, "--inject", "wrong-size:rank=1,step=5", *SOON)
+        report, head = self.ending(TRAINER, *CONVNET, "--inject", "wrong-size:rank=1,step=5", *SOON, want=None)
         self.assertEqual(report["ending"]["verdict"]["kind"], "desync", report["ending"])
         self.assertIn("rank 1", head)
 
@@ -98,7 +101,7 @@ class UnderTorchrun(Endings):
     def test_a_deadlock_that_times_out(self):
         self.job("deadlock", "hang", [1])
 
-    def test_a_rank_that_leaves_early(self):
+    def test_a_process_that_leaves_early(self):
         self.job("_exit0", "early_exit", [1])
 
     def test_all_that_stop_early_by_agreement(self):
