@@ -205,15 +205,23 @@ class EndFinder {
   }
 
   // A process that hangs keeps its connections. One that closed them was on its way out when the
-  // launcher's SIGTERM came; with which code is not known. "" = none of the errors says so.
+  // launcher's SIGTERM came; with which code is not known. The first error counts: whoever times out
+  // closes its connections, too. "" = it does not say so.
   [[nodiscard]] std::string closed_words(const Hang& hang) const {
-    for (const int number : hang.waiting) {
-      const EndedRank* rank = find(number);
-      if (rank == nullptr) continue;
-      for (const std::string_view said : {"closed by peer", "reset by peer"}) {
-        if (rank->message.find(said) != std::string::npos)
-          return fmt::format("rank {} did not time out: its connection was {}", number, said);
+    const EndedRank* first = nullptr;
+    std::optional<TraceNs> failed;
+    for (size_t d = 0; d < in_.digests.size(); ++d) {
+      if (std::ranges::count(hang.waiting, in_.digests[d].rank) == 0) continue;
+      for (const CollectiveRecord& record : in_.digests[d].collectives) {
+        if (!record.failed || (failed && *failed <= *record.failed)) continue;
+        failed = record.failed;
+        first = &ending_.ranks[d];
       }
+    }
+    if (first == nullptr) return {};
+    for (const std::string_view said : {"closed by peer", "reset by peer"}) {
+      if (first->message.find(said) != std::string::npos)
+        return fmt::format("rank {} did not time out: its connection was {}", first->rank, said);
     }
     return {};
   }
