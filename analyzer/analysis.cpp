@@ -121,7 +121,7 @@ class Analyst {
 
   // Which records belong together needs no clock; from then on all times are on one axis.
   Status match() {
-    if (const Status good = tell("match", 0.8); !good.ok()) return good;
+    if (Status good = tell("match", 0.8); !good.ok()) return good;
     matching_ = match_collectives(digests_);
     if (take_ends_of_failed(digests_, traces_, matching_)) matching_ = match_collectives(digests_);
     append(matching_.remarks);
@@ -143,7 +143,7 @@ class Analyst {
 
   // Frees what served the steps and the pieces: both are made now.
   Status divide_time() {
-    if (const Status good = tell("breakdown", 0.85); !good.ok()) return good;
+    if (Status good = tell("breakdown", 0.85); !good.ok()) return good;
     for (size_t d = 0; d < digests_.size(); ++d) {
       find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
@@ -218,7 +218,7 @@ class Analyst {
   }
 
   Status replay() {
-    if (const Status good = tell("replay", 0.88); !good.ok()) return good;
+    if (Status good = tell("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
     replay_ = std::make_shared<RunReplay>(replay_run(digests_, *steps_, matching_, pieces_));
     report().replay = replay_of(*replay_, digests_, *steps_, notes());
@@ -247,7 +247,7 @@ class Analyst {
   }
 
   Status compare_ranks() {
-    if (const Status good = tell("stragglers", 0.9); !good.ok()) return good;
+    if (Status good = tell("stragglers", 0.9); !good.ok()) return good;
     if (steps_) name_stragglers(*replay_);
     return Done{};
   }

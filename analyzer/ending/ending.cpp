@@ -205,8 +205,8 @@ class EndFinder {
   }
 
   // A process that hangs keeps its connections. One that closed them was on its way out when the
-  // launcher's SIGTERM came; with which code is not known. The first error counts: whoever times out
-  // closes its connections, too. "" = it does not say so.
+  // launcher's SIGTERM came; with which code is not known. The first error counts: whoever times
+  // out closes its connections, too. "" = it does not say so.
   [[nodiscard]] std::string closed_words(const Hang& hang) const {
     const EndedRank* first = nullptr;
     std::optional<TraceNs> failed;
