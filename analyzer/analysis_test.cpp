@@ -294,7 +294,11 @@ TEST(AnalysisTest, KilledRankIsTheHangsCulprit) {
   EXPECT_THAT(analysis.report.hang->culprits, ElementsAre(1));
   EXPECT_THAT(analysis.report.hang->waiting, ElementsAre(0, 2));
   EXPECT_EQ(analysis.report.hang->function, schema::Function::kAllReduce);
-  EXPECT_EQ(analysis.report.findings->front().rule, "comm.hang");
+  ASSERT_GE(analysis.report.findings->size(), 2U);
+  EXPECT_EQ(analysis.report.findings->at(0).rule, "run.failed");
+  EXPECT_EQ(analysis.report.findings->at(0).cause, "killed");
+  EXPECT_EQ(analysis.report.findings->at(1).rule, "comm.hang");
+  EXPECT_EQ(analysis.report.findings->at(1).caused_by, 0);
   EXPECT_THAT(codes(analysis.report), Contains("process_killed"));
   EXPECT_THAT(codes(analysis.report), Contains("open_ranges"));
   EXPECT_THAT(codes(analysis.report), Contains("unmatched_collectives"));
