@@ -59,10 +59,6 @@ std::optional<int64_t> signal_of(const EndedRank& rank) {
   return std::nullopt;
 }
 
-bool has_failed(const EndedRank& rank) {
-  return (rank.code && *rank.code != 0) || rank.signal || rank.how == "killed";
-}
-
 std::string ranks_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", words_of_ranks(ranks));
 }
@@ -72,7 +68,6 @@ std::string end_words(const EndedRank& rank) {
   if (rank.code) return fmt::format("exit code {}", *rank.code);
   if (rank.how == "killed") return "killed, by what is not known";
   if (rank.how == "running") return "still running when the recording ended";
-  if (rank.how == "lost") return "no trace";
   return "a clean end";
 }
 
@@ -375,12 +370,15 @@ class EndFinder {
     }
   }
 
-  // The cgroup of the job counted a kill while it was recorded.
+  // The cgroup of the job counted a kill while it was recorded, in any trace of a host of theirs:
+  // the lowest rank's has what the host's sampler saw.
   [[nodiscard]] bool ran_out_of_memory(const std::vector<int>& ranks) const {
     for (size_t d = 0; d < in_.digests.size(); ++d) {
-      if (std::ranges::count(ranks, in_.digests[d].rank) != 0 &&
-          in_.digests[d].system.oom_kills > 0)
-        return true;
+      if (std::ranges::count(ranks, in_.digests[d].rank) == 0) continue;
+      for (size_t other = 0; other < in_.digests.size(); ++other) {
+        if (in_.traces[other].host == in_.traces[d].host && in_.digests[other].system.oom_kills > 0)
+          return true;
+      }
     }
     return false;
   }
@@ -390,6 +388,10 @@ class EndFinder {
 };
 
 }  // namespace
+
+bool has_failed(const EndedRank& rank) {
+  return (rank.code && *rank.code != 0) || rank.signal || rank.how == "killed";
+}
 
 bool never_trained(const RankDigest& digest) {
   const auto updates = std::ranges::count(digest.phases, Marker::kOptimizer, &PhaseRange::marker);

@@ -22,6 +22,8 @@ struct EndingInput {
 // nullopt: nothing is known of any process's end, as in traces of other tools.
 [[nodiscard]] std::optional<Ending> ending_of(const EndingInput& input);
 
+// Whether its process ended badly; one that left early with code 0 did not.
+[[nodiscard]] bool has_failed(const EndedRank& rank);
 // Whether the rank never came to an update of its parameters.
 [[nodiscard]] bool never_trained(const RankDigest& digest);
 // Whether it ever knew of another rank.

@@ -219,12 +219,21 @@ TEST(EndingTest, AKilledRankIsOutOfMemoryOnlyWhereTheKernelCountedOne) {
   for (const bool counted : {false, true}) {
     Job job;
     job.ends(3, "signal:9");
-    job.digests[3].system.oom_kills = counted ? 1 : 0;
+    job.digests[0].system.oom_kills = counted ? 1 : 0;  // where its host's sampler writes
     for (const int rank : {0, 1, 2}) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
     const Ending ending = job.ending();
     EXPECT_EQ(ending.verdict.kind, counted ? "out_of_memory" : "killed");
     EXPECT_THAT(ending.verdict.ranks, ElementsAre(3));
   }
+}
+
+TEST(EndingTest, AKillOnAnotherHostIsNotThisRanks) {
+  Job job;
+  job.ends(3, "signal:9");
+  job.traces[0].host = "other";
+  job.digests[0].system.oom_kills = 1;
+  for (const int rank : {0, 1, 2}) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
+  EXPECT_EQ(job.ending().verdict.kind, "killed");
 }
 
 TEST(EndingTest, ATerminatedJobWasEndedFromOutside) {

@@ -28,11 +28,7 @@ std::string end_of(const TraceFile& trace) {
 
 // "all_reduce #42 of default_pg", "send of pg 0 from rank 0 to rank 1".
 std::string words_of_call(const StuckCall& call, const Matching& matching) {
-  if (call.instance) {
-    const Instance& instance = matching.instances[*call.instance];
-    return fmt::format("{} #{} of {}", word_of(instance.function), instance.sequence,
-                       matching.groups[instance.group].name);
-  }
+  if (call.instance) return words_of_call(matching.instances[*call.instance], matching);
   const Message& message = matching.messages[*call.message];
   const auto rank = [](const std::optional<int>& r) {
     return r ? fmt::format("rank {}", *r) : std::string("some rank");

@@ -67,6 +67,11 @@ std::string words_of_call(const Hang& hang) {
                      hang.communicator.empty() ? "an unnamed group" : hang.communicator);
 }
 
+std::string words_of_call(const Instance& instance, const Matching& matching) {
+  return fmt::format("{} #{} of {}", word_of(instance.function), instance.sequence,
+                     matching.groups[instance.group].name);
+}
+
 std::vector<std::string> doing_of(const RankDigest& digest, const Matching& matching, size_t d) {
   std::vector<std::string> doing;
   if (digest.last_activity.loading_for_ns) doing.emplace_back("waiting for a batch");
@@ -77,12 +82,9 @@ std::vector<std::string> doing_of(const RankDigest& digest, const Matching& matc
     if (record.end || is_finished(record) || !record.arrival()) continue;
     ++calls;
     const size_t instance = matching.instance_of[d][i];
-    const std::string call =
-        instance == kNoInstance
-            ? std::string(word_of(record.function))
-            : fmt::format("{} #{} of {}", word_of(record.function),
-                          matching.instances[instance].sequence,
-                          matching.groups[matching.instances[instance].group].name);
+    const std::string call = instance == kNoInstance
+                                 ? std::string(word_of(record.function))
+                                 : words_of_call(matching.instances[instance], matching);
     doing.push_back(record.failed ? fmt::format("in {}, which failed after {}", call,
                                                 duration((*record.failed - *record.arrival()).ns))
                                   : fmt::format("in {}", call));

@@ -15,8 +15,9 @@ namespace dprof::analyzer {
 [[nodiscard]] std::string activity_words(const LastActivity& last);
 // "last called all_reduce #4 of default_pg".
 [[nodiscard]] std::string last_call_words(const RankDigest& digest);
-// "all_reduce #42 of default_pg": where the hang is.
+// "all_reduce #42 of default_pg": where the hang is; any collective.
 [[nodiscard]] std::string words_of_call(const Hang& hang);
+[[nodiscard]] std::string words_of_call(const Instance& instance, const Matching& matching);
 
 // "in `backward` in step 5" or "waiting for a batch", and behind it the collectives that it had
 // called and not completed. `d`: the digest's position in the matching.

@@ -2,6 +2,7 @@
 #include "analyzer/match/failed_ends.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 namespace dprof::analyzer {
@@ -19,22 +20,25 @@ bool has_failed(const TraceFile& trace) {
   return !trace.exit_status.empty() && trace.exit_status != "exit:0";
 }
 
-// The last call of a rank in a group that any of its members made.
+// The last call of each rank in each group in which it made any.
 class LastCalls {
  public:
-  LastCalls(std::span<const RankDigest> digests, const Matching& matching)
-      : last_(digests.size(), std::vector<int64_t>(matching.groups.size(), INT64_MIN)) {
+  explicit LastCalls(const Matching& matching) : last_(matching.groups.size()) {
     for (const Instance& instance : matching.instances) {
       for (const Member& member : instance.members) {
-        int64_t& last = last_[member.digest][instance.group];
+        int64_t& last = last_[instance.group].try_emplace(member.digest, INT64_MIN).first->second;
         last = std::max(last, instance.position);
       }
     }
   }
-  [[nodiscard]] int64_t of(size_t digest, size_t group) const { return last_[digest][group]; }
+  // INT64_MIN: it made none.
+  [[nodiscard]] int64_t of(size_t digest, size_t group) const {
+    const auto found = last_[group].find(digest);
+    return found == last_[group].end() ? INT64_MIN : found->second;
+  }
 
  private:
-  std::vector<std::vector<int64_t>> last_;
+  std::vector<std::unordered_map<size_t, int64_t>> last_;  // by group, then digest
 };
 
 }  // namespace
@@ -42,7 +46,7 @@ class LastCalls {
 bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFile> traces,
                          const Matching& matching) {
   if (std::ranges::none_of(traces, has_failed)) return false;
-  const LastCalls last(digests, matching);
+  const LastCalls last(matching);
   const auto never_came = [&](const Instance& instance, size_t digest) {
     return is_whole(digests[digest], traces[digest]) &&
            last.of(digest, instance.group) != INT64_MIN &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/hang/last_words.h"
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
 #include "analyzer/render/sections.h"
@@ -100,7 +101,7 @@ std::vector<Span> recording_text(const Report& report) {
 
 // Where the trace ended before a reason was found.
 std::string where_it_hangs(const Hang& hang) {
-  const std::string where = hung_operation(hang);
+  const std::string where = words_of_call(hang);
   std::string sentence = hang.waiting.empty()
                              ? fmt::format("Nobody finished {}.", where)
                              : fmt::format("{} waited in {} when the trace ended.",
@@ -141,12 +142,6 @@ Document head_section(const Report& report, const TextOptions& /*options*/) {
   add("memory", memory_line(report), Fact::Fit::kWrapped);
   add("command", run.command, Fact::Fit::kCut);
   return {{head}};
-}
-
-std::string hung_operation(const Hang& hang) {
-  return fmt::format("{}{} of {}", word_of(hang.function),
-                     hang.sequence ? fmt::format(" #{}", *hang.sequence) : "",
-                     hang.communicator.empty() ? "an unnamed group" : hang.communicator);
 }
 
 std::string hang_sentence(const Hang& hang) {

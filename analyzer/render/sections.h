@@ -52,8 +52,6 @@ SectionMaker unknown_section;
 [[nodiscard]] size_t shown_of(size_t all, int top);
 void say_more(Document& document, size_t shown, size_t all);
 
-// "all_reduce #42 of default_pg".
-[[nodiscard]] std::string hung_operation(const Hang& hang);
 // How that was decided, or where the trace ended before a reason was found.
 [[nodiscard]] std::string hang_sentence(const Hang& hang);
 

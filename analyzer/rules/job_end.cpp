@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/ending/ending.h"
 #include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 
@@ -68,13 +69,12 @@ std::vector<Evidence> evidence_of_end(const RuleInput& input, const Ending& endi
 }
 
 std::vector<Finding> run_failed(const RuleInput& input) {
-  if (!input.report.ending || input.report.ending->verdict.kind == "ok") return {};
+  if (!has_failed(input.report)) return {};
   const Ending& ending = *input.report.ending;
   const EndVerdict& verdict = ending.verdict;
   const KindOfEnd& kind = kind_of(verdict.kind);
-  const auto failed = std::ranges::count_if(ending.ranks, [](const EndedRank& rank) {
-    return rank.first || (rank.code && *rank.code != 0) || rank.signal || rank.how == "killed";
-  });
+  const auto failed = std::ranges::count_if(
+      ending.ranks, [](const EndedRank& rank) { return rank.first || has_failed(rank); });
   const auto message = std::ranges::find_if(
       ending.ranks, [](const EndedRank& rank) { return !rank.message.empty(); });
   std::string detail = fmt::format("{} of {} ranks did not end well", failed, ending.ranks.size());
@@ -105,4 +105,5 @@ constexpr Rule kRunFailed = {
     .advice = "look at the rank that failed first; what to look for depends on how it ended",
     .judged = {.severity = kCritical},
     .detect = run_failed};
+
 }  // namespace dprof::analyzer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/view/timeline/hang_banner.h"
 
+#include "analyzer/hang/last_words.h"
 #include "analyzer/render/layout.h"
 #include "analyzer/render/sections.h"
 #include "gui/view/drawing/texts.h"
@@ -33,7 +34,7 @@ Panel draw_hang_banner(const Model& model, Selecting& selecting, int width,
     list.text({x, top, wide, kBannerLine}, shown, style);
     x += wide + kBannerGap;
   };
-  add(say("Hang: {}", analyzer::printable(analyzer::hung_operation(hang))),
+  add(say("Hang: {}", analyzer::printable(analyzer::words_of_call(hang))),
       {.role = Role::kProblem, .font = Font::kTitle});
   if (!hang.culprits.empty()) {
     add(say_count(hang.culprits.size(), "culprit: rank {}", "culprits: ranks {}",
