@@ -16,10 +16,6 @@ bool is_whole(const RankDigest& digest, const TraceFile& trace) {
          (trace.ended == "complete" || trace.ended == "process_killed");
 }
 
-bool has_failed(const TraceFile& trace) {
-  return !trace.exit_status.empty() && trace.exit_status != "exit:0";
-}
-
 // The last call of each rank in each group in which it made any.
 class LastCalls {
  public:
@@ -45,7 +41,7 @@ class LastCalls {
 
 bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFile> traces,
                          const Matching& matching) {
-  if (std::ranges::none_of(traces, has_failed)) return false;
+  if (std::ranges::none_of(traces, failed)) return false;
   const LastCalls last(matching);
   const auto never_came = [&](const Instance& instance, size_t digest) {
     return is_whole(digests[digest], traces[digest]) &&
@@ -62,7 +58,7 @@ bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFil
     for (const Member& member : instance.members) {
       CollectiveRecord& record = digests[member.digest].collectives[member.record];
       const bool last_of_it = last.of(member.digest, instance.group) == instance.position;
-      if (!record.end || !last_of_it || !has_failed(traces[member.digest])) continue;
+      if (!record.end || !last_of_it || !failed(traces[member.digest])) continue;
       record.failed = record.end;
       record.end.reset();
       record.state = schema::CollectiveState::kFailed;

@@ -197,10 +197,6 @@ bool has_update(const RankDigest& digest, const StepRecord& step) {
                             &PhaseRange::marker) > 0;
 }
 
-bool failed(const TraceFile& trace) {
-  return !trace.exit_status.empty() && trace.exit_status != "exit:0";
-}
-
 schema::Marker phase_at(const RankDigest& digest, TraceNs at) {
   const auto after = std::ranges::upper_bound(digest.phases, at, {},
                                               [](const PhaseRange& p) { return p.span.begin; });

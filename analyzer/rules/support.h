@@ -82,8 +82,6 @@ struct TimeOfRank {
 // In which phase most members of it called it.
 [[nodiscard]] schema::Marker phase_of(const RuleInput& input, const Instance& instance);
 [[nodiscard]] bool has_gpu(const RuleInput& input);  // some rank has rows of a GPU
-// The process ended with an error: by itself, or by the launcher because another one had.
-[[nodiscard]] bool failed(const TraceFile& trace);
 
 [[nodiscard]] inline bool reduces(schema::Function function) {
   return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;

@@ -29,6 +29,11 @@ struct TraceFile {
   int64_t shift_ns = 0;              // added to the trace's times, gives the run's time axis
 };
 
+// The process ended with an error: by itself, or by the launcher because another one had.
+[[nodiscard]] inline bool failed(const TraceFile& trace) {
+  return !trace.exit_status.empty() && trace.exit_status != "exit:0";
+}
+
 // Invariant  traces are sorted by rank, one for each rank; every one of them could be opened.
 struct Run {
   std::vector<std::filesystem::path> paths;  // as given
