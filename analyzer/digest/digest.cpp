@@ -424,6 +424,9 @@ class Digester {
     });
     if (!read.ok()) return fail(read.error());
     if (digest_.steps_begun > 0) {
+      std::vector<StepRecord>& steps = digest_.steps;
+      for (size_t i = 1; i < steps.size(); ++i)
+        end_at_next_if_rounded(steps[i - 1].window, steps[i].window);
       digest_.tokens = {};
       return Done{};
     }

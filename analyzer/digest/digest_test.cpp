@@ -70,6 +70,23 @@ TEST(StepsFromMarksTest, MostFrequentSourceWithoutOverlap) {
   EXPECT_EQ(steps[1].span, span(60, 110));
 }
 
+TEST(StepsFromMarksTest, NeighboursThatOverlapByRoundingAreBothSteps) {
+  const auto steps = steps_from_marks({{span(0, 50'001), "step"},
+                                       {span(50'000, 100'000), "step"},
+                                       {span(99'000, 150'000), "step"}});
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(steps[0].span, span(0, 50'000));
+  EXPECT_EQ(steps[1].span, span(50'000, 99'000));
+}
+
+TEST(StepsFromMarksTest, WhatOverlapsByMoreOrLiesWithinIsNoNeighbour) {
+  EXPECT_EQ(steps_from_marks({{span(0, 50'000), "step"}, {span(48'999, 90'000), "step"}}).size(),
+            1U);
+  EXPECT_EQ(steps_from_marks({{span(0, 1'000), "step"}, {span(899, 2'000), "step"}}).size(), 1U);
+  EXPECT_EQ(steps_from_marks({{span(0, 50'000), "step"}, {span(49'500, 50'000), "step"}}).size(),
+            1U);
+}
+
 TEST(StepsFromOptimizerTest, FromEndToEnd) {
   const std::vector<PhaseRange> phases = {
       {span(0, 30), Marker::kForward, 1},      {span(80, 100), Marker::kOptimizer, 2},
@@ -227,6 +244,21 @@ TEST_F(DigestTest, MicroStepsBetweenOptimizersAreOneStep) {
   EXPECT_EQ(d.step_source, schema::StepSource::kOptimizer);
   ASSERT_EQ(d.steps.size(), 2U);
   EXPECT_EQ(d.steps[1].window, span(1850, 2850));
+}
+
+TEST_F(DigestTest, StepsThatRoundingMadeOverlapAreNeighbours) {
+  for (int64_t index = 0; index < 3; ++index) {
+    const int64_t end = 10'000 * (index + 1) + (index == 0 ? 1 : 900);
+    ASSERT_TRUE(writer_
+                    ->append(schema::StepRow{
+                        .step_index = index, .start_ns = 10'000 * index, .end_ns = end})
+                    .ok());
+  }
+  const RankDigest d = digest();
+  ASSERT_EQ(d.steps.size(), 3U);
+  EXPECT_EQ(d.steps[0].window, span(0, 10'000));
+  EXPECT_EQ(d.steps[1].window, span(10'000, 20'000));
+  EXPECT_EQ(d.steps[2].window, span(20'000, 30'900));
 }
 
 TEST_F(DigestTest, OpenStepIsNotComplete) {

@@ -71,6 +71,15 @@ void ThreadSketch::add_token(const RangeKind& kind, int64_t name_id, Interval sp
   token_until = span.end;
 }
 
+void end_at_next_if_rounded(Interval& step, Interval next) {
+  constexpr int64_t kMostRoundingNs = 1000;
+  const int64_t overlap = (step.end - next.begin).ns;
+  const int64_t shorter = std::min(step.length().ns, next.length().ns);
+  const bool neighbours = next.begin > step.begin && next.end > step.end;
+  if (neighbours && overlap > 0 && overlap <= std::min(kMostRoundingNs, shorter / 10))
+    step.end = next.begin;
+}
+
 std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks) {
   std::map<std::string, int64_t> count;
   for (const StepMark& mark : marks) ++count[mark.source];
@@ -81,7 +90,10 @@ std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks) {
   std::ranges::stable_sort(marks, {}, [](const StepMark& mark) { return mark.span.begin; });
   std::vector<StepMark> steps;
   for (StepMark& mark : marks) {
-    if (!steps.empty() && mark.span.begin < steps.back().span.end) continue;
+    if (!steps.empty()) {
+      end_at_next_if_rounded(steps.back().span, mark.span);
+      if (mark.span.begin < steps.back().span.end) continue;
+    }
     steps.push_back(std::move(mark));
   }
   return steps;

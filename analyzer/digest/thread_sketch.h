@@ -57,8 +57,13 @@ struct ThreadSketch {
   void add_token(const RangeKind& kind, int64_t name_id, Interval span);
 };
 
+// Neighbouring steps whose times were rounded overlap by a little: the earlier one ends where the
+// later one begins. An overlap counts as rounding up to 1 us (the Chrome trace format counts in
+// microseconds) and up to a tenth of either step; a step within the other is no neighbour.
+void end_at_next_if_rounded(Interval& step, Interval next);
+
 // Steps from explicit marks: those of the source that marked most. Nested or overlapping ones of
-// that source count once.
+// that source count once; an overlap by rounding is none.
 std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks);
 
 // Steps from the end of one optimizer range to the end of the next. Ranges with no computation of a
