@@ -76,9 +76,17 @@ const Advice* advice_of(std::string_view cause) {
   return found == std::end(kAdvice) ? nullptr : &*found;
 }
 
-std::string straggler_advice(const Straggler& s) {
+// Of the C library: without a GPU there is no other allocator to blame. glibc gives back what is
+// free at the top of its heap from 128 KiB on, and maps blocks from 128 KiB on anew each time
+// (mallopt(3), M_TRIM_THRESHOLD and M_MMAP_THRESHOLD; the latter grows up to 32 MiB by itself).
+constexpr std::string_view kKeepHostMemory =
+    "keep freed memory in the process: MALLOC_TRIM_THRESHOLD_=1073741824 and "
+    "MALLOC_MMAP_THRESHOLD_=1073741824 on all ranks, or preload jemalloc or tcmalloc";
+
+std::string straggler_advice(const RuleInput& input, const Straggler& s) {
   if (s.cause == "compute" && !s.rank)
     return "batches cost differently: balance their work across ranks";
+  if (s.cause == "allocator" && !has_gpu(input)) return std::string(kKeepHostMemory);
   const Advice* advice = advice_of(s.cause);
   return advice == nullptr ? std::string() : std::string(advice->what);
 }
@@ -179,7 +187,7 @@ std::vector<Finding> straggler(const RuleInput& input) {
     finding.severity = v.named ? severity_of(share_of(input, s.cost_ns)) : kInfo;
     finding.title = straggler_title(input, v);
     finding.detail = straggler_detail(input, v);
-    finding.advice = straggler_advice(s);
+    finding.advice = straggler_advice(input, s);
     finding.cost_ns = s.cost_ns;
     finding.bound_ns = s.bound_ns;
     finding.cause = s.cause;

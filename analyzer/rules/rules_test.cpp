@@ -106,6 +106,18 @@ TEST(RulesTest, EveryCauseHasAdviceOfItsOwn) {
   }
 }
 
+TEST(RulesTest, MemoryIsKeptInTheAllocatorThatIsThere) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  v.straggler.cause = "allocator";
+  std::vector<RankDigest> digests(4);
+  const auto advice = [&] {
+    return find_all({.report = report_of(4), .verdicts = {v}, .digests = digests}).front().advice;
+  };
+  EXPECT_THAT(advice(), HasSubstr("MALLOC_TRIM_THRESHOLD_"));
+  digests[0].facts.has_gpu = true;
+  EXPECT_THAT(advice(), HasSubstr("PYTORCH_CUDA_ALLOC_CONF"));
+}
+
 TEST(RulesTest, AWholeHostIsOneFinding) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   v.straggler.host = "node-b";

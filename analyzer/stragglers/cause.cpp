@@ -102,6 +102,8 @@ class Decision {
       refine_computation();
     } else if (cause_.word == "host") {
       refine_host();
+    } else if (cause_.word == "rank0_work" && !in_.rank0) {
+      cause_.word = "host";  // any rank may log; only the first is chosen to do it for all
     }
     return std::move(cause_);
   }

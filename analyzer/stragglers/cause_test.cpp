@@ -31,6 +31,7 @@ struct Case {
   std::vector<Machine> machines = std::vector<Machine>(3);
   Suspect suspect;
   bool phases_marked = true;
+  bool rank0 = false;
 
   explicit Case(const KindNs& culprit, Shape shape = Shape::kPersistent) {
     for (size_t s = 0; s < 10; ++s) work.steps.push_back(s);
@@ -43,7 +44,7 @@ struct Case {
     suspect = {.rank = 1, .shape = shape, .when = work.steps, .excess_ns = {}};
   }
   [[nodiscard]] Cause cause() const {
-    return cause_of({work, roles, machines, phases_marked, false}, suspect);
+    return cause_of({work, roles, machines, phases_marked, rank0}, suspect);
   }
 };
 
@@ -86,6 +87,16 @@ TEST(CauseTest, WithoutACoreIsContention) {
   KindNs culprit = kinds(10, 110, 210, 30, 20);
   culprit[index_of(OwnKind::kRunnable)] = 80 * kCauseMs;
   EXPECT_EQ(Case(culprit).cause().word, "cpu_contention");
+}
+
+TEST(CauseTest, LoggingIsRank0sWorkOnRank0Only) {
+  KindNs culprit = kPeer;
+  culprit[index_of(OwnKind::kLogging)] = 80 * kCauseMs;
+  Case one(culprit);
+  EXPECT_EQ(one.cause().word, "host");
+  EXPECT_EQ(one.cause().kind, "logging");
+  one.rank0 = true;
+  EXPECT_EQ(one.cause().word, "rank0_work");
 }
 
 TEST(CauseTest, LongerStageOfAPipeline) {
