@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <vector>
 
+#include "base/nearest_name.h"
 #include "cli/subcommand.h"
 
 namespace dprof::cli {
@@ -32,7 +36,26 @@ int fail_usage(const std::string& what, const std::string& hint, Console& consol
   return code_of(ExitCode::kUsage);
 }
 
+// Whether the command line begins with a word that is no verb; then it says so.
+bool fail_unknown_verb(std::span<const char* const> words, Console& console) {
+  static constexpr std::array kNames{
+#define DPROF_NAME(verb) std::string_view(#verb),
+      DPROF_VERBS(DPROF_NAME)
+#undef DPROF_NAME
+  };
+  if (words.size() < 2) return false;
+  const std::string_view word = words[1];
+  if (word.starts_with('-') || std::ranges::find(kNames, word) != kNames.end()) return false;
+  const std::optional<std::string_view> meant = nearest_name(word, kNames);
+  const std::string end = meant ? fmt::format("did you mean '{}'?", *meant) : "see dprof --help";
+  fail_usage(fmt::format("no command '{}'; {}", word, end), "", console);
+  return true;
+}
+
 int run_parsed(int argc, const char* const* argv, Console& console) {
+  if (fail_unknown_verb({argv, static_cast<size_t>(argc)}, console)) {
+    return code_of(ExitCode::kUsage);
+  }
   CLI::App app(kAbout, "dprof");
   app.footer(kFooter);
   app.set_version_flag("--version", "dprof " DPROF_VERSION);

@@ -72,6 +72,16 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"doctor_format", {"doctor", "--format", "xml"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+TEST(CommandLineTest, AnUnknownVerbSuggestsTheNearest) {
+  const TemporaryFolder scratch;
+  const Ended near = run_dprof(scratch, {"reprot", "run1", "--format", "json"});
+  EXPECT_EQ(near.code, 2);
+  EXPECT_EQ(near.err, "dprof: no command 'reprot'; did you mean 'report'?\n");
+  const Ended nonsense = run_dprof(scratch, {"frobnicate", "report"});
+  EXPECT_EQ(nonsense.code, 2);
+  EXPECT_EQ(nonsense.err, "dprof: no command 'frobnicate'; see dprof --help\n");
+}
+
 TEST(CommandLineTest, WhatCannotBeReadIsThree) {
   const TemporaryFolder scratch;
   const Ended missing = run_dprof(scratch, {"report", "nowhere"});
