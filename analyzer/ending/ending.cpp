@@ -63,12 +63,47 @@ std::string ranks_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", words_of_ranks(ranks));
 }
 
+// The exception's type and the first line of its message, cut.
+std::string exception_words(const EndedRank& rank) {
+  constexpr size_t kMostBytes = 160;
+  std::string words = rank.exception.substr(0, rank.exception.find('\n'));
+  if (words.size() <= kMostBytes) return words;
+  size_t end = kMostBytes;
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  return words.substr(0, end) + "…";
+}
+
+// What an allocator says that has nothing left: Python's, LibTorch's for CPU and CUDA, C++'s.
+bool tells_of_memory(std::string_view exception) {
+  constexpr std::string_view kTypes[] = {"MemoryError", "OutOfMemoryError", "std::bad_alloc"};
+  constexpr std::string_view kTexts[] = {"out of memory", "can't allocate memory",
+                                         "Cannot allocate memory"};
+  const std::string_view type = exception.substr(0, exception.find(": "));
+  return std::ranges::any_of(kTypes, [&](auto name) { return type.ends_with(name); }) ||
+         std::ranges::any_of(kTexts,
+                             [&](auto text) { return exception.find(text) < exception.npos; });
+}
+
+// A peer's end, as c10d and Gloo tell it.
+bool tells_of_a_peer(std::string_view exception) {
+  constexpr std::string_view kTexts[] = {"closed by peer", "reset by peer", "Broken pipe",
+                                         "Timed out waiting", "DistNetworkError"};
+  return std::ranges::any_of(kTexts,
+                             [&](auto text) { return exception.find(text) < exception.npos; });
+}
+
 std::string end_words(const EndedRank& rank) {
   if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
   if (rank.code) return fmt::format("exit code {}", *rank.code);
   if (rank.how == "killed") return "killed, by what is not known";
   if (rank.how == "running") return "still running when the recording ended";
   return "a clean end";
+}
+
+// Without the folders of its file.
+std::string_view short_frame(std::string_view frame) {
+  const size_t slash = frame.rfind('/', frame.rfind(':'));
+  return slash == std::string_view::npos ? frame : frame.substr(slash + 1);
 }
 
 class EndFinder {
@@ -109,7 +144,22 @@ class EndFinder {
     for (const Diagnostic& remark : digest.remarks) {
       if (remark.code == "collective_failed") rank.message = remark.text;
     }
+    take_exception(trace.exception, rank);
     return rank;
+  }
+
+  // Message and frames, which are lines behind a tab.
+  static void take_exception(std::string_view text, EndedRank& rank) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (line.starts_with('\t')) {
+        rank.frames.emplace_back(line.substr(1));
+      } else {
+        rank.exception += fmt::format("{}{}", rank.exception.empty() ? "" : "\n", line);
+      }
+    }
   }
 
   [[nodiscard]] const EndedRank* find(int rank) const {
@@ -140,6 +190,9 @@ class EndFinder {
     const EndedRank* rank = find(number);
     if (rank == nullptr) return;
     std::string words = fmt::format("rank {}: {}", number, end_words(*rank));
+    if (!rank->exception.empty()) words += fmt::format("; {}", exception_words(*rank));
+    if (!rank->frames.empty())
+      words += fmt::format("; in {}", fmt::join(rank->frames, ", called from "));
     if (!rank->doing.empty()) words += fmt::format("; it was {}", fmt::join(rank->doing, ", "));
     if (!rank->message.empty()) words += fmt::format("; its collective failed: {}", rank->message);
     ending_.verdict.decided_by.push_back(std::move(words));
@@ -313,7 +366,9 @@ class EndFinder {
       return signal && asks_to_end(*signal);
     };
     if (!std::ranges::all_of(failed, asked)) std::erase_if(failed, asked);
-    const auto told = [](const EndedRank* rank) { return !rank->message.empty(); };
+    const auto told = [](const EndedRank* rank) {
+      return !rank->message.empty() || tells_of_a_peer(rank->exception);
+    };
     if (!std::ranges::all_of(failed, told)) std::erase_if(failed, told);
     std::vector<int> first;
     if (std::ranges::all_of(failed, [](const EndedRank* r) { return r->time_ns.has_value(); })) {
@@ -343,7 +398,10 @@ class EndFinder {
     const std::string place =
         first.doing.empty() ? std::string() : fmt::format(" {}", first.doing.front());
     const std::optional<int64_t> signal = signal_of(first);
-    if (signal && is_crash(*signal)) {
+    const bool was_asked = signal && *signal != SIGKILL && !is_crash(*signal);
+    if (!first.exception.empty() && !was_asked && signal != SIGKILL) {
+      decide_by_exception(ranks, place, victims);
+    } else if (signal && is_crash(*signal)) {
       say("crash", ranks, 0.95,
           fmt::format("{} crashed ({}){}{}", who, name_of_signal(*signal), place, victims));
     } else if (signal == SIGKILL) {
@@ -367,6 +425,28 @@ class EndFinder {
       say("exception", ranks, 0.9,
           fmt::format("{} failed with exit code {}{}{}", who, first.code.value_or(0), place,
                       victims));
+    }
+  }
+
+  // By what the first of them raised.
+  void decide_by_exception(const std::vector<int>& ranks, const std::string& place,
+                           const std::string& victims) {
+    const EndedRank& first = *find(ranks.front());
+    const std::string who = ranks_words(ranks);
+    const std::string raised = exception_words(first);
+    const std::string where = first.frames.empty()
+                                  ? std::string()
+                                  : fmt::format(" ({})", short_frame(first.frames.front()));
+    if (tells_of_memory(first.exception)) {
+      say("out_of_memory", ranks, 0.95,
+          fmt::format("{} ran out of memory{}{}{}", who, where, place, victims));
+    } else if (!anybody_trained()) {
+      say("startup_failure", ranks, 0.95,
+          fmt::format("the job failed before its first step: {} raised {}{}{}", who, raised, where,
+                      place));
+    } else {
+      say("exception", ranks, 0.95,
+          fmt::format("{} raised {}{}{}{}", who, raised, where, place, victims));
     }
   }
 

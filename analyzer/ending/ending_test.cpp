@@ -255,5 +255,72 @@ TEST(EndingTest, DifferentCallsAreADesynchronisedJob) {
   EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
 }
 
+TEST(EndingTest, WhatWasRaisedIsSaidWithItsPlace) {
+  Job job;
+  job.ends(2, "exit:1");
+  job.traces[2].exception =
+      "ValueError: bad batch\nof 7\n\t/home/me/train.py:17 load\n\t/home/me/train.py:40 main";
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "exception");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+  EXPECT_EQ(ending.verdict.title, "rank 2 raised ValueError: bad batch (train.py:17 load)");
+  EXPECT_EQ(ending.ranks[2].exception, "ValueError: bad batch\nof 7");
+  EXPECT_THAT(ending.ranks[2].frames,
+              ElementsAre("/home/me/train.py:17 load", "/home/me/train.py:40 main"));
+}
+
+TEST(EndingTest, AnAbortThatAnExceptionLedToIsAnException) {
+  Job job;
+  job.ends(1, "signal:6");
+  job.traces[1].exception = "std::out_of_range: index 3";
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "exception");
+  EXPECT_EQ(ending.verdict.title, "rank 1 raised std::out_of_range: index 3");
+}
+
+TEST(EndingTest, AllocatorsThatHaveNothingLeftAreOutOfMemory) {
+  for (const char* raised :
+       {"MemoryError", "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes",
+        "std::bad_alloc: std::bad_alloc", "OSError: [Errno 12] Cannot allocate memory"}) {
+    Job job;
+    job.ends(3, "exit:1");
+    job.traces[3].exception = raised;
+    const Ending ending = job.ending();
+    EXPECT_EQ(ending.verdict.kind, "out_of_memory") << raised;
+    EXPECT_THAT(ending.verdict.ranks, ElementsAre(3)) << raised;
+  }
+}
+
+TEST(EndingTest, WhoRaisedForAPeerThatHadGoneFollowsIt) {
+  Job job;
+  job.ends(0, "exit:1");
+  job.traces[0].exception = "RuntimeError: [gloo] Connection closed by peer [127.0.0.1]:1234";
+  job.ends(2, "exit:1");
+  job.traces[2].exception = "KeyError: 'label'";
+  const Ending ending = job.ending();
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+}
+
+TEST(EndingTest, AnExceptionThatASignalRaisedIsAnEndFromOutside) {
+  Job job;
+  for (const int rank : kRanks) {
+    job.ends(rank, "signal:2");
+    job.traces[static_cast<size_t>(rank)].exception = "KeyboardInterrupt";
+  }
+  EXPECT_EQ(job.ending().verdict.kind, "killed");
+}
+
+TEST(EndingTest, LongMessagesAreCutBetweenLetters) {
+  Job job;
+  job.ends(2, "exit:1");
+  std::string letters;
+  for (int i = 0; i < 300; ++i) letters += "ü";
+  job.traces[2].exception = "Error: " + letters;
+  const Ending ending = job.ending();
+  EXPECT_THAT(ending.verdict.title, HasSubstr("üü…"));
+  EXPECT_LT(ending.verdict.title.size(), 200u);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

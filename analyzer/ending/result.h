@@ -18,11 +18,13 @@ struct EndedRank {
   std::string how;
   std::optional<int64_t> code;
   std::optional<int64_t> signal;
-  std::optional<int64_t> time_ns;  // on the run's axis; null: not known, or clocks not aligned
-  bool first = false;              // one of those that failed first
-  std::vector<std::string> doing;  // what it was in, the innermost first
-  std::string message;             // the error that a collective of it ended with; "" = none
-  DPROF_FIELDS(rank, how, code, signal, time_ns, first, doing, message);
+  std::optional<int64_t> time_ns;   // on the run's axis; null: not known, or clocks not aligned
+  bool first = false;               // one of those that failed first
+  std::vector<std::string> doing;   // what it was in, the innermost first
+  std::string message;              // the error that a collective of it ended with; "" = none
+  std::string exception;            // that nobody caught, "TYPE: MESSAGE"; "" = none was seen
+  std::vector<std::string> frames;  // of it, "FILE:LINE FUNCTION", the innermost first
+  DPROF_FIELDS(rank, how, code, signal, time_ns, first, doing, message, exception, frames);
 };
 
 struct EndVerdict {

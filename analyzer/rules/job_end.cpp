@@ -53,6 +53,19 @@ const KindOfEnd& kind_of(std::string_view name) {
   return found != std::end(kKinds) ? *found : std::end(kKinds)[-1];
 }
 
+// Where more is known than the kind.
+std::string advice_for(const Ending& ending, const KindOfEnd& kind) {
+  const auto raised = std::ranges::find_if(
+      ending.ranks, [](const EndedRank& rank) { return rank.first && !rank.exception.empty(); });
+  if (raised == ending.ranks.end()) return std::string(kind.advice);
+  if (kind.kind == "exception")
+    return "mend what that rank raised: the errors of the others followed from it";
+  if (kind.kind == "out_of_memory" && raised->exception.find("CUDA") != std::string::npos)
+    return "use less memory on the GPU: a smaller batch, activation checkpointing, sharded parameters; "
+           "where far more is reserved than allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+  return std::string(kind.advice);
+}
+
 // Where the ranks were that failed first, and those that waited for them.
 std::vector<Evidence> evidence_of_end(const RuleInput& input, const Ending& ending) {
   std::vector<Evidence> all;
@@ -83,7 +96,7 @@ std::vector<Finding> run_failed(const RuleInput& input) {
   Finding finding{.severity = kCritical,
                   .title = verdict.title,
                   .detail = std::move(detail),
-                  .advice = std::string(kind.advice),
+                  .advice = advice_for(ending, kind),
                   .ranks = verdict.ranks,
                   .cause = verdict.kind,
                   .confidence = verdict.confidence,

@@ -63,6 +63,7 @@ Result<Candidate> read_candidate(const fs::path& path) {
   file.run_id = text("run_id");
   file.exit_status = text("exit_status");
   file.exit_declared = as_int(reader->meta_int("exit_declared"));
+  file.exception = text("exception");
   file.detail = text("detail");
   candidate.command = text("command");
   candidate.restart_count = reader->meta_int("restart_count").value_or(0);

@@ -25,6 +25,7 @@ struct TraceFile {
   std::string run_id;
   std::string exit_status;           // exit:N or signal:N; "" = unknown
   std::optional<int> exit_declared;  // the code with which it began to end
+  std::string exception;             // that nobody caught, and its frames (schema: meta); "" = none
   std::string detail;                // light, standard, full; "" = unknown
   int64_t shift_ns = 0;              // added to the trace's times, gives the run's time axis
 };

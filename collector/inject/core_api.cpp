@@ -68,7 +68,7 @@ uint64_t now() noexcept { return ticks(); }
 
 constinit CoreApi table = {kCoreApiVersion, sizeof(CoreApi), &hot_page.mask, &begin_range,
                            &end_range,      &write,          &define,        &now,
-                           &set_fact};
+                           &set_fact,       &note_exception};
 
 }  // namespace
 

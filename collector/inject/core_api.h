@@ -13,7 +13,7 @@
 
 namespace dprof::inject {
 
-inline constexpr uint32_t kCoreApiVersion = 3;
+inline constexpr uint32_t kCoreApiVersion = 4;
 
 struct CoreApi {
   uint32_t version;
@@ -33,6 +33,7 @@ struct CoreApi {
   // The clock that records are stamped with.
   uint64_t (*ticks)();
   void (*set_fact)(wire::Fact fact, const char* text);
+  void (*note_exception)(const char* text);  // session.h
 };
 
 // Of libdprof_torch.so. Registers the callbacks for `detail` (wire::DetailLevel) and returns 0, or

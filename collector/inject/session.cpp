@@ -210,4 +210,12 @@ void add_remark(wire::Remark remark) noexcept {
       1, std::memory_order_relaxed);
 }
 
+void note_exception(const char* text) noexcept {
+  // The word is wiped in a fork's child, and that of a vfork has another pid.
+  if (hot_page.pid.load(std::memory_order_relaxed) != getpid()) return;
+  const int kept = errno;
+  set_fact(wire::Fact::kException, text);
+  errno = kept;
+}
+
 }  // namespace dprof::inject

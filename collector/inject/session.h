@@ -62,4 +62,7 @@ void set_mask(uint32_t bits) noexcept;
 void set_fact(wire::Fact fact, const char* text) noexcept;
 void add_remark(wire::Remark remark) noexcept;
 
+// What nobody caught, as wire::Fact::kException has it. Nothing in a fork's child. Keeps errno.
+void note_exception(const char* text) noexcept;
+
 }  // namespace dprof::inject

@@ -76,6 +76,7 @@ enum class Fact : uint32_t {
   kCuptiVersion,
   kCudaDriver,    // version of the driver
   kMemorySource,  // what of memory is recorded
+  kException,  // that nobody caught: "TYPE: MESSAGE", and "\n\tFILE:LINE FUNCTION" for each frame
   kCount
 };
 inline constexpr uint32_t kFactCount = 16;  // room

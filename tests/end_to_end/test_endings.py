@@ -6,6 +6,13 @@ from support import DPROF, HERE, TRAINER, EndToEnd
 
 CONVNET = ("--model", "convnet", "--batch", 16, "--steps", 12)
 SOON = ("--timeout", 5)
+# In a script: until the collector has had its turn, at most 10 s.
+WAIT_FOR_US = """
+import os, sys, time, torch
+for _ in range(500):
+    if "LD_PRELOAD" not in os.environ or sys.excepthook is not sys.__excepthook__: break
+    time.sleep(.02)
+"""
 
 
 class Endings(EndToEnd):
@@ -93,7 +100,15 @@ class UnderTorchrun(Endings):
 
     def test_an_exception(self):
         report = self.job("exception", "exception", [1])
-        self.assertEqual(report["ending"]["ranks"][1]["code"], 1)
+        rank = report["ending"]["ranks"][1]
+        self.assertEqual((rank["code"], rank["exception"]), (1, "RuntimeError: the sample cannot be read"))
+        self.assertRegex(rank["frames"][0], r"/ending\.py:\d+ fail$")
+        self.assertRegex(rank["frames"][-1], r"/ending\.py:\d+ (main|<module>)$")
+        self.assertIn("raised RuntimeError: the sample cannot be read (ending.py:", report["ending"]["verdict"]["title"])
+
+    def test_an_allocation_that_fails(self):
+        report = self.job("memory", "out_of_memory", [1])
+        self.assertIn("can't allocate memory", report["ending"]["ranks"][1]["exception"])
 
     def test_a_segmentation_fault(self):
         self.assertEqual(self.job("segv", "crash", [1])["ending"]["ranks"][1]["signal"], 11)
@@ -109,3 +124,55 @@ class UnderTorchrun(Endings):
 
     def test_one_rank_that_ends_two_seconds_late(self):
         self.job("late", "ok", [], want=0)
+
+
+class HooksOfTheProgram(Endings):
+    """The program's own hooks, output and exit code are what they are without a recording."""
+
+    SCRIPT = """
+import threading
+def mine(kind, value, trace):
+    print("mine:", kind.__name__, value, file=sys.stderr)
+    before(kind, value, trace)
+before, sys.excepthook = sys.excepthook, mine
+worker = threading.Thread(target=lambda: 1 // 0, name="worker")
+worker.start()
+worker.join()
+with torch.profiler.record_function("some work"): torch.ones(2).sum()
+sys.exit(7) if LEAVE else [][3]
+"""
+
+    def stderr_of(self, recorded, leave):
+        script = self.folder / "raises.py"
+        script.write_text(f"{WAIT_FOR_US}LEAVE = {leave}\n{self.SCRIPT}")
+        record = [DPROF, "record", "--overwrite", "-o", self.run_folder, "--"] if recorded else []
+        done = self.command(*record, self.python, script)
+        lines = [line for line in done.stderr.splitlines() if not line.lstrip().startswith(("dprof:", "→"))]
+        return done.returncode, lines
+
+    def setUp(self):
+        super().setUp()
+        self.python = self.need_python_torch()
+
+    def test_an_exception_ends_the_program_as_without_us(self):
+        plain = self.stderr_of(recorded=False, leave=False)
+        self.assertEqual(plain[0], 1)
+        self.assertIn("mine: IndexError list index out of range", plain[1])
+        self.assertEqual(self.stderr_of(recorded=True, leave=False), plain)
+        report = json.loads(self.command(DPROF, "report", self.run_folder, "--format", "json").stdout)
+        self.assertEqual(report["ending"]["ranks"][0]["exception"], "IndexError: list index out of range")
+
+    def test_one_that_fails_before_it_did_anything_says_why(self):
+        script = self.folder / "early.py"
+        script.write_text(WAIT_FOR_US + "raise ValueError('no such model')\n")
+        report, head = self.ending(self.python, script, ranks=None)
+        self.assertEqual(report["ending"]["verdict"]["kind"], "startup_failure", report["ending"])
+        self.assertIn("ValueError: no such model (early.py:", " ".join(head.split()))
+
+    def test_an_exit_code_is_no_exception(self):
+        self.assertEqual(self.stderr_of(recorded=True, leave=True), self.stderr_of(recorded=False, leave=True))
+        report = json.loads(self.command(DPROF, "report", self.run_folder, "--format", "json").stdout)
+        rank = report["ending"]["ranks"][0]
+        self.assertEqual(rank["code"], 7)
+        self.assertIn("ZeroDivisionError", rank["exception"])
+        self.assertIn("in a thread", rank["exception"])

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A C++ LibTorch program to be recorded, for torch_source_test.cpp: marked ranges, a backward pass,
 // and each collective of a Gloo group of two ranks, which are two threads here. It starts when a
-// line comes, so that the test knows what the collector had in place by then.
+// line comes, so that the test knows what the collector had in place by then; `throw` ends it by an
+// exception that nobody catches.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
 
 #include <cstdio>
+#include <cstring>
+#include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -23,6 +26,7 @@ void meet_test() {
   fflush(stdout);
   char line[64];
   if (fgets(line, sizeof line, stdin) == nullptr) exit(9);
+  if (strcmp(line, "throw\n") == 0) printf("%d", std::stoi("no number"));
 }
 
 void local_work() {

@@ -19,6 +19,7 @@
 #include "collector/inject/torch/cuda_memory.h"
 #include "collector/inject/torch/gradient_buckets.h"
 #include "collector/inject/torch/host_memory.h"
+#include "collector/inject/torch/uncaught.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/layout.h"
 
@@ -175,6 +176,7 @@ void register_callbacks(bool wants_ops) {
   static bool ops = false;
   if (!ranges) {
     ranges = true;
+    watch_terminate();
     at::addGlobalCallback(at::RecordFunctionCallback(&on_range_start, &on_range_end)
                               .scopes({at::RecordScope::USER_SCOPE}));
     at::addGlobalCallback(at::RecordFunctionCallback(&on_node_start, &on_node_end)

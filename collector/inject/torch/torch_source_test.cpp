@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 
@@ -271,6 +272,19 @@ TEST(TorchSource, ExecutionsBeginAndEndOnTheirWorker) {
     open.erase(one.record.edge.key);
   }
   EXPECT_TRUE(open.empty());
+}
+
+TEST(TorchSource, WhatNobodyCaughtIsNotedAndEndsTheProgramAsWithoutUs) {
+  const MiniRecorder recorder;
+  Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},
+                                                    {wire::kSocketVariable, recorder.path()}});
+  const std::unique_ptr<SeenSession> session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  child.hear();
+  for (int i = 0; i < 2000 && session->fact(wire::Fact::kTorchSource).empty(); ++i) usleep(10'000);
+  child.say("throw");
+  EXPECT_EQ(child.wait(), 128 + SIGABRT);
+  EXPECT_EQ(session->fact(wire::Fact::kException), "std::invalid_argument: stoi");
 }
 
 TEST(CollectiveOps, NamesAreFoundWhole) {

@@ -399,11 +399,14 @@ void Recording::finish() {
     if (!live_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::vector<Live> nameless;
+  std::vector<Live> silent;  // a program that failed before it did anything, or its launcher
   for (Live& live : held_) {
     const std::optional<int> rank = rank_of(live);
     const bool empty = live.session->events() == 0;
     if (!rank && !empty) {
       nameless.push_back(std::move(live));
+    } else if (!rank && live.session->raised()) {
+      silent.push_back(std::move(live));
     } else if (!rank || (empty && has_trace(*rank))) {
       drop(*live.session);
     } else {
@@ -411,8 +414,14 @@ void Recording::finish() {
     }
   }
   held_.clear();
+  const bool others = !traces_.empty() || !unfinished_.empty();
+  if (nameless.empty() && !others && silent.size() == 1) {
+    nameless = std::move(silent);
+  } else {
+    for (const Live& live : silent) drop(*live.session);
+  }
   // A program without a launcher is rank 0 of one.
-  const bool alone = nameless.size() == 1 && traces_.empty() && unfinished_.empty();
+  const bool alone = nameless.size() == 1 && !others;
   for (Live& live : nameless) {
     conclude(std::move(live.session), alone ? std::optional(0) : std::nullopt);
   }

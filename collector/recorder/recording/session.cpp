@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "collector/recorder/common/secrets.h"
 #include "collector/recorder/common/text.h"
 #include "collector/wire/arena.h"
 #include "schema/diagnostics.h"
@@ -270,6 +271,10 @@ void Session::write_facts() {
     const std::string text = fact_text(mapping, fact);
     if (!text.empty()) out.set_meta(key, clean_text(text));
   }
+  // Messages quote what they were given.
+  const std::string raised = fact_text(mapping, wire::Fact::kException);
+  raised_ = !raised.empty();
+  if (raised_) out.set_meta("exception", mask_secrets(clean_text(raised)));
 }
 
 void Session::write_rank() {

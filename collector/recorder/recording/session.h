@@ -99,6 +99,8 @@ class Session {
   [[nodiscard]] int64_t records() const { return records_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t events() const { return events_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  // After close(): something was raised in it that nobody caught.
+  [[nodiscard]] bool raised() const { return raised_; }
   // After done().
   [[nodiscard]] SessionTotals totals() const;
   [[nodiscard]] const std::optional<Error>& failure() const { return output_->failure(); }
@@ -132,6 +134,7 @@ class Session {
   std::string ended_;
   int64_t cpu_ns_ = 0;
   HookCost hooks_;
+  bool raised_ = false;
   bool end_written_ = false;
   Inbox inbox_;
   CaptureDriver capture_;
