@@ -12,6 +12,7 @@
 #include "analyzer/breakdown/marked_phases.h"
 #include "analyzer/breakdown/slow_links.h"
 #include "analyzer/breakdown/summary.h"
+#include "analyzer/compare/compare.h"
 #include "analyzer/digest/all.h"
 #include "analyzer/ending/ending.h"
 #include "analyzer/hang/hang.h"
@@ -69,6 +70,7 @@ class Analyst {
              &Analyst::compare_ranks,
              &Analyst::apply_rules,
              &Analyst::fill_for_drawing,
+             &Analyst::sum_up_names,
          }) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
@@ -158,7 +160,7 @@ class Analyst {
   }
 
   Status describe_recording() {
-    report().run = run_info_of(run_, traces_, steps_ ? &steps_->info : nullptr);
+    report().run = run_info_of(run_, traces_, digests_, steps_ ? &steps_->info : nullptr);
     report().recording = recording_of(digests_, traces_, std::move(notes()));
     return Done{};
   }
@@ -322,6 +324,28 @@ class Analyst {
       analysis_.collectives = matched_collectives(digests_, matching_);
       analysis_.messages = matched_messages(digests_, matching_);
     }
+    return Done{};
+  }
+
+  // Of ranks evenly spread, the first one among them.
+  Status sum_up_names() {
+    const size_t ranks = steps_ ? std::min(options_.names, traces_.size()) : 0;
+    if (Status good = tell("names", 0.95); !good.ok()) return good;
+    std::vector<RankLanes> lanes;
+    std::vector<int> numbers;
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < ranks; ++i) {
+      const size_t r = i * traces_.size() / ranks;
+      Result<RankLanes> loaded = load_lanes(traces_[r], analysis_.ranks[r].clock);
+      if (!loaded.ok()) continue;  // it could be read for its digest: said there if not
+      lanes.push_back(*std::move(loaded));
+      numbers.push_back(traces_[r].rank);
+      positions.push_back(r);
+    }
+    ComparedRun run{.report = &report(), .ranks = {}};
+    for (size_t i = 0; i < lanes.size(); ++i)
+      run.ranks.push_back({&lanes[i], analysis_.ranks[positions[i]].steps});
+    if (!lanes.empty()) report().names = names_of(run, std::move(numbers));
     return tell("done", 1);
   }
 

@@ -29,7 +29,9 @@ struct AnalysisOptions {
   bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages,
                        // curves of memory
   std::vector<Change> what_if = {};  // one question: all of them at once
-  bool model = false;                // keep what further questions are put to
+  size_t names =
+      0;  // of how many ranks events are summed up by name: report.names, lanes are loaded
+  bool model = false;  // keep what further questions are put to
 };
 
 struct Analysis {

@@ -126,6 +126,7 @@ class Report final : public Subcommand {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     options.cache = cache_;
     options.pieces = false;
+    if (format_ == "json") options.names = analyzer::Names::kMostRanks;
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);

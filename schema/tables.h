@@ -426,6 +426,8 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"restart_count", "How often the launcher had restarted the job."},
     {"command", "The process's command line."},
     {"detail", "light, standard or full."},
+    {"cpu_model", "Model of the host's processors, as /proc/cpuinfo names it."},
+    {"cpus", "Processors that the process could run on when it was recorded first."},
     {"clock_source", "tsc or monotonic."},
     {"ticks_per_second", "Rate of the tick counter, as used for the conversion."},
     {"origin_realtime_ns", "CLOCK_REALTIME at time 0."},

@@ -128,6 +128,10 @@ Costs costs_of(const ComparedRun& run) {
   return costs;
 }
 
+bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 }  // namespace
 
 size_t length_bucket(int64_t duration_ns) {
@@ -142,6 +146,59 @@ int64_t bucket_begin_ns(size_t bucket) {
   const double begin =
       std::ldexp(bucket % 2 == 1 ? std::numbers::sqrt2 : 1.0, static_cast<int>(bucket / 2));
   return static_cast<int64_t>(std::ceil(begin));
+}
+
+std::string aligned_name(std::string_view name) {
+  std::string aligned;
+  int depth = 0;  // of template arguments
+  for (size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const char before = i > 0 ? name[i - 1] : ' ';
+    if (c == '<' && before != ' ' && before != '<') {
+      ++depth;
+    } else if (c == '>' && depth > 0 && before != '-') {
+      --depth;
+    } else if (depth > 0) {
+      continue;
+    } else if (c == '(' && aligned.starts_with("void ")) {
+      break;
+    } else if (c == '0' && i + 1 < name.size() && name[i + 1] == 'x' && !is_word(before)) {
+      i = std::min(name.find_first_not_of("0123456789abcdefABCDEF", i + 2), name.size()) - 1;
+      aligned += "0x";
+    } else if (c == '#') {
+      i = std::min(name.find_first_not_of("0123456789", i + 1), name.size()) - 1;
+      aligned += '#';
+    } else {
+      aligned += c;
+    }
+  }
+  if (depth > 0 || aligned.empty()) return std::string(name);  // not what it looked like
+  return aligned;
+}
+
+std::optional<Names> names_of(const ComparedRun& run, std::vector<int> ranks) {
+  std::map<std::pair<bool, std::string>, NameCost> sums;
+  for (const auto& [key, cost] : costs_of(run)) {
+    NameCost& sum = sums[{key.on_device, aligned_name(key.name)}];
+    sum.total_ns += cost.total_ns;
+    sum.self_ns += cost.self_ns;
+    sum.count += cost.count;
+  }
+  if (sums.empty()) return std::nullopt;
+  Names names{.ranks = std::move(ranks)};
+  for (const auto& [key, sum] : sums) {
+    names.list.push_back({.name = key.second,
+                          .on_device = key.first,
+                          .count = sum.count,
+                          .total_ns = std::llround(sum.total_ns),
+                          .self_ns = std::llround(sum.self_ns)});
+  }
+  std::ranges::stable_sort(names.list, std::greater(), &NameTimes::self_ns);
+  if (names.list.size() > Names::kMost) {
+    names.left_out = static_cast<int64_t>(names.list.size() - Names::kMost);
+    names.list.resize(Names::kMost);
+  }
+  return names;
 }
 
 double ComparedName::difference_ns() const { return (b ? b->self_ns : 0) - (a ? a->self_ns : 0); }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/lanes/lanes.h"
@@ -54,6 +55,13 @@ struct RunComparison {
   std::vector<ComparedName> names;  // largest difference first, of either sign
   std::string why_no_names;         // "" = there are some
 };
+
+// A name without what differs from one build, instantiation or call to the next: template
+// arguments, addresses, parameters of kernels, numbers after '#'.
+[[nodiscard]] std::string aligned_name(std::string_view name);
+
+// What the names of one run cost, for its report. nullopt: no events in steady steps.
+[[nodiscard]] std::optional<Names> names_of(const ComparedRun& run, std::vector<int> ranks);
 
 // Events count that begin in a rank's steady steps and have an end. O(events + names log names).
 [[nodiscard]] RunComparison compare(const ComparedRun& a, const ComparedRun& b);

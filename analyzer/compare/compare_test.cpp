@@ -134,5 +134,35 @@ TEST(Compare, WithoutStepsItSaysSo) {
   EXPECT_FALSE(comparison.why_no_names.empty());
 }
 
+TEST(Compare, NamesAreAlignedWithoutTemplatesAddressesAndNumbers) {
+  for (const auto& [name, want] : std::vector<std::pair<std::string, std::string>>{
+           {"aten::mm", "aten::mm"},
+           {"void at::native::kernel<4, Foo<int> >(int, Foo<int>)", "void at::native::kernel"},
+           {"ProfilerStep#12", "ProfilerStep#"},
+           {"Optimizer.step#SGD.step", "Optimizer.step#SGD.step"},
+           {"hook at 0x7f00ab12 of it", "hook at 0x of it"},
+           {"<lambda>", "<lambda>"},
+           {"a < b", "a < b"},
+           {"cut off<int, ", "cut off<int, "},
+           {"", ""}}) {
+    EXPECT_EQ(aligned_name(name), want) << name;
+  }
+}
+
+TEST(Compare, TheReportsNamesAreAlignedAndTheLargestComeFirst) {
+  MadeRun run(100, 3);
+  run.lanes[0].names[2] = "gemm<128>";
+  run.lanes[1].names[2] = "gemm<64>";
+  const std::optional<Names> names = names_of(run.compared(), {0, 1});
+  ASSERT_TRUE(names);
+  ASSERT_EQ(names->list.size(), 3U);
+  EXPECT_EQ(names->list[0].name, "outer");
+  EXPECT_EQ(names->list[0].self_ns, 500);
+  EXPECT_EQ(names->list[1].name, "gemm");
+  EXPECT_DOUBLE_EQ(names->list[1].count, 3);
+  EXPECT_EQ(names->list[1].self_ns, 150);
+  EXPECT_EQ(names->left_out, 0);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 Json json_of(const CategoryNs& category_ns);
 Json json_of(const MemoryUseBytes& bytes);
 Json json_of(const std::vector<std::pair<std::string, int64_t>>& by_key);
+Json json_of(const std::vector<std::pair<std::string, std::string>>& by_key);
 Json json_of(const Breakdown& breakdown);
 Json json_of(const Hang& hang);
 Json json_of(const Finding& finding);
@@ -77,6 +78,12 @@ Json json_of(const MemoryUseBytes& bytes) {
 }
 
 Json json_of(const std::vector<std::pair<std::string, int64_t>>& by_key) {
+  Json object = Json::object();
+  for (const auto& [key, value] : by_key) object[key] = value;
+  return object;
+}
+
+Json json_of(const std::vector<std::pair<std::string, std::string>>& by_key) {
   Json object = Json::object();
   for (const auto& [key, value] : by_key) object[key] = value;
   return object;

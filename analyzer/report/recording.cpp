@@ -2,8 +2,10 @@
 #include "analyzer/report/recording.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace dprof::analyzer {
@@ -40,9 +42,27 @@ void note_rank(const RankDigest& digest, const TraceFile& trace, std::vector<Dia
   }
 }
 
+std::vector<std::pair<std::string, std::string>> environment_of(
+    std::span<const TraceFile> traces, std::span<const RankDigest> digests) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const TraceFile& trace : traces) {
+    for (const auto& [key, value] : trace.environment) values[key].insert(value);
+  }
+  for (const RankDigest& digest : digests) {
+    for (const DeviceFact& device : digest.facts.devices) {
+      if (!device.model.empty()) values["gpu"].insert(device.model);
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> environment;
+  for (const auto& [key, different] : values)
+    environment.emplace_back(key, fmt::to_string(fmt::join(different, ", ")));
+  return environment;
+}
+
 }  // namespace
 
-RunInfo run_info_of(const Run& run, std::span<const TraceFile> traces, const StepsInfo* steps) {
+RunInfo run_info_of(const Run& run, std::span<const TraceFile> traces,
+                    std::span<const RankDigest> digests, const StepsInfo* steps) {
   RunInfo info;
   info.name = run.name;
   info.command = run.command;
@@ -52,6 +72,7 @@ RunInfo run_info_of(const Run& run, std::span<const TraceFile> traces, const Ste
   info.hosts = static_cast<int64_t>(hosts.size());
   if (run.world_size) info.world_size = *run.world_size;
   if (steps != nullptr) info.steps = *steps;
+  info.environment = environment_of(traces, digests);
   return info;
 }
 

@@ -14,7 +14,7 @@ namespace dprof::analyzer {
 
 // `steps`: nullptr = none were found.
 [[nodiscard]] RunInfo run_info_of(const Run& run, std::span<const TraceFile> traces,
-                                  const StepsInfo* steps);
+                                  std::span<const RankDigest> digests, const StepsInfo* steps);
 
 // Of the ranks analysed. What the recorders remarked and what was lost comes behind `notes`, which
 // the recording takes over.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/align/result.h"
@@ -32,7 +33,30 @@ struct RunInfo {
   int64_t hosts = 0;
   std::optional<int64_t> world_size;
   std::optional<StepsInfo> steps;
-  DPROF_FIELDS(name, command, ranks, hosts, world_size, steps);
+  // What it was recorded with and on, by the key of `meta`, and "gpu": different values of the
+  // ranks with ", " between them.
+  std::vector<std::pair<std::string, std::string>> environment;
+  DPROF_FIELDS(name, command, ranks, hosts, world_size, steps, environment);
+};
+
+// What the events of one name took, mean per rank and steady step, addresses and template arguments
+// left out of the name.
+struct NameTimes {
+  std::string name;
+  bool on_device = false;  // kernels and copies of GPUs; else ranges of the host
+  double count = 0;
+  int64_t total_ns = 0;
+  int64_t self_ns = 0;  // without what nests in it
+  DPROF_FIELDS(name, on_device, count, total_ns, self_ns);
+};
+
+struct Names {
+  static constexpr size_t kMost = 300;
+  static constexpr size_t kMostRanks = 4;  // that are counted
+  std::vector<int> ranks;                  // whose events were counted
+  std::vector<NameTimes> list;             // by self_ns, largest first; the kMost largest
+  int64_t left_out = 0;                    // further names
+  DPROF_FIELDS(ranks, list, left_out);
 };
 
 struct Loss {
@@ -83,9 +107,10 @@ struct Report {
   std::optional<Replay> replay;
   std::optional<CriticalPath> critical_path;
   std::optional<std::vector<Finding>> findings;
+  std::optional<Names> names;
   DPROF_FIELDS(run, recording, clock, breakdown, gpu_rows, overlap, contention, buckets, link_fits,
                collectives, point_to_point, phases, stragglers, detection, slow_links, hang, ending,
-               memory, replay, critical_path, findings);
+               memory, replay, critical_path, findings, names);
 };
 
 // Whether the job did not end well, as far as is known.

@@ -20,6 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTraceSuffix = ".dprof";
+// What a comparison of two runs asks.
+constexpr std::string_view kEnvironment[] = {"cpu_model",    "cpus",          "cuda_driver",
+                                             "detail",       "dprof_version", "host",
+                                             "nccl_version", "torch_version"};
 
 // A trace that could be opened, with what decides which of a rank's traces counts.
 struct Candidate {
@@ -65,6 +69,10 @@ Result<Candidate> read_candidate(const fs::path& path) {
   file.exit_declared = as_int(reader->meta_int("exit_declared"));
   file.exception = text("exception");
   file.detail = text("detail");
+  for (const std::string_view key : kEnvironment) {
+    if (std::string value = text(key); !value.empty())
+      file.environment.emplace_back(key, std::move(value));
+  }
   candidate.command = text("command");
   candidate.restart_count = reader->meta_int("restart_count").value_or(0);
   candidate.origin_realtime_ns = as_time(reader->meta_int("origin_realtime_ns"));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/vocabulary/diagnostic.h"
@@ -27,7 +28,10 @@ struct TraceFile {
   std::optional<int> exit_declared;  // the code with which it began to end
   std::string exception;             // that nobody caught, and its frames (schema: meta); "" = none
   std::string detail;                // light, standard, full; "" = unknown
-  int64_t shift_ns = 0;              // added to the trace's times, gives the run's time axis
+  // What it was recorded with and on, by the key of `meta`: "torch_version", "cpu_model". Only what
+  // is known.
+  std::vector<std::pair<std::string, std::string>> environment;
+  int64_t shift_ns = 0;  // added to the trace's times, gives the run's time axis
 };
 
 // The process ended with an error: by itself, or by the launcher because another one had.

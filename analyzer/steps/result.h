@@ -31,7 +31,12 @@ struct StepsInfo {
   schema::StepSource source = schema::StepSource::kMarker;
   std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = cannot be told
   std::vector<OuterEvent> outer;       // among the steady steps, by index
-  DPROF_FIELDS(count, first_steady, last_steady, steady, median_ns, source, micro_steps, outer);
+  // Of the steady steps without those of `outer`, in their order, the longest rank's window: the
+  // last kMostLengths of them.
+  static constexpr size_t kMostLengths = 2000;
+  std::vector<int64_t> lengths_ns;
+  DPROF_FIELDS(count, first_steady, last_steady, steady, median_ns, source, micro_steps, outer,
+               lengths_ns);
 };
 
 // A step of one rank on the run's axis.

@@ -318,7 +318,12 @@ void fill_info(std::span<const RankDigest> digests, Steps& steps) {
                 .median_ns = median_ns(ordinary.empty() ? all : ordinary),
                 .source = digests[steps.ranks.front()].step_source,
                 .micro_steps = micro_steps_of(digests, steps),
-                .outer = {}};
+                .outer = {},
+                .lengths_ns = {}};
+  const std::vector<int64_t>& usable = ordinary.empty() ? all : ordinary;
+  steps.info.lengths_ns.assign(
+      usable.end() - static_cast<ptrdiff_t>(std::min(usable.size(), StepsInfo::kMostLengths)),
+      usable.end());
   for (size_t s = 0; s < kinds.size(); ++s) {
     const AlignedStep& step = steps.steady()[s];
     if (step.outer)

@@ -152,6 +152,16 @@ std::string clock_variable(const wire::TickScale& scale) {
                      scale.multiplier, scale.shift);
 }
 
+std::string cpu_model() {
+  std::ifstream lines("/proc/cpuinfo");
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("model name")) continue;
+    const size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
 std::string RunClock::id() const {

@@ -88,5 +88,7 @@ class RunClock {
 
 // The kernel's boot id, "" where it cannot be read.
 [[nodiscard]] std::string boot_id();
+// As /proc/cpuinfo names the first processor; "" = it does not.
+[[nodiscard]] std::string cpu_model();
 
 }  // namespace dprof::recorder

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -232,6 +233,8 @@ void Session::write_identity() {
   out.set_meta("run_id", run_.run_id);
   out.set_meta("host", run_.host);
   out.set_meta("boot_id", boot_id());
+  if (const std::string model = cpu_model(); !model.empty()) out.set_meta("cpu_model", model);
+  out.set_meta("cpus", std::to_string(std::thread::hardware_concurrency()));
   out.set_meta("recorder_id", run_.recorder_id);
   out.set_meta("clock_id", clock_.id());
   if (const FakeClock& fake = clock_.fake(); fake != FakeClock{}) {
