@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -92,6 +93,25 @@ Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed, int ro
     one = sum / n;
   }
   return {mean, (quantile(means, 0.975) - quantile(means, 0.025)) / 2};
+}
+
+std::vector<int64_t> rounded_to_sum(const std::vector<double>& values) {
+  std::vector<int64_t> whole;
+  double sum = 0;
+  int64_t least = 0;
+  for (const double value : values) {
+    sum += value;
+    whole.push_back(static_cast<int64_t>(std::floor(value)));
+    least += whole.back();
+  }
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](size_t i) { return values[i] - static_cast<double>(whole[i]); });
+  const int64_t missing = std::llround(sum) - least;
+  for (int64_t i = 0; i < missing && !order.empty(); ++i)
+    ++whole[order[static_cast<size_t>(i) % order.size()]];
+  return whole;
 }
 
 }  // namespace dprof

@@ -31,6 +31,10 @@ namespace dprof {
 // deviations from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
 [[nodiscard]] size_t rise_point(std::span<const double> series);
 
+// Whole numbers that add up to the sum of `values`, rounded, each less than 1 from its value: the
+// largest remainders get what is missing.
+[[nodiscard]] std::vector<int64_t> rounded_to_sum(const std::vector<double>& values);
+
 // Half-width of a bootstrap interval of the mean or median.
 struct Estimate {
   double value = 0;

@@ -61,5 +61,12 @@ TEST(RisePointTest, IsWhereTheHigherLevelBegins) {
   EXPECT_EQ(rise_point({}), 0U);
 }
 
+TEST(StatsTest, RoundedNumbersAddUp) {
+  EXPECT_EQ(rounded_to_sum({0.5, 0.5, 0.5, 0.5}), (std::vector<int64_t>{1, 1, 0, 0}));
+  EXPECT_EQ(rounded_to_sum({-0.4, -0.4, 1.8}), (std::vector<int64_t>{0, -1, 2}));
+  EXPECT_EQ(rounded_to_sum({3, 4}), (std::vector<int64_t>{3, 4}));
+  EXPECT_TRUE(rounded_to_sum({}).empty());
+}
+
 }  // namespace
 }  // namespace dprof

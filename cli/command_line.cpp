@@ -24,6 +24,7 @@ constexpr char kFooter[] =
     "  dprof record -- torchrun --nproc-per-node=8 train.py\n"
     "  dprof report ./dprof-20260131-235959        what happened, ranked by the time to be won\n"
     "  dprof gui ./dprof-20260131-235959           the timeline\n"
+    "  dprof diff before after                     what changed from one run to another\n"
     "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
     "  dprof doctor                                what can be recorded here, and why not\n\n"
     "Exit codes:\n"
@@ -52,10 +53,12 @@ bool fail_unknown_verb(std::span<const char* const> words, Console& console) {
   return true;
 }
 
-int run_parsed(int argc, const char* const* argv, Console& console) {
-  if (fail_unknown_verb({argv, static_cast<size_t>(argc)}, console)) {
-    return code_of(ExitCode::kUsage);
-  }
+int run_parsed(std::span<const char* const> given, Console& console) {
+  if (fail_unknown_verb(given, console)) return code_of(ExitCode::kUsage);
+  std::vector<const char*> words(given.begin(), given.end());
+  if (words.size() > 1 && std::string_view(words[1]) == "diff")
+    std::ranges::replace_if(
+        words, [](std::string_view word) { return word == "--"; }, kBetweenSides);
   CLI::App app(kAbout, "dprof");
   app.footer(kFooter);
   app.set_version_flag("--version", "dprof " DPROF_VERSION);
@@ -72,7 +75,7 @@ int run_parsed(int argc, const char* const* argv, Console& console) {
     by_app[part] = verb.get();
   }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {  // --help, --version
     std::ostringstream text;
     app.exit(asked, text, text);
@@ -98,7 +101,7 @@ int run_parsed(int argc, const char* const* argv, Console& console) {
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, Console& console) try {
-  return run_parsed(argc, argv, console);
+  return run_parsed({argv, static_cast<size_t>(argc)}, console);
 } catch (const std::exception& error) {
   console.error({Code::kInternal, error.what(), "this is a fault of dprof's: please report it"});
   return code_of(ExitCode::kInternal);

@@ -36,7 +36,7 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
-                         ::testing::Values("record", "report", "import", "gui", "recover",
+                         ::testing::Values("record", "report", "diff", "import", "gui", "recover",
                                            "doctor"));
 
 struct UsageCase {
@@ -68,6 +68,10 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"unknown_format", {"report", "r", "--format", "xml"}},
         UsageCase{"steps_backwards", {"report", "r", "--steps", "9:3"}},
         UsageCase{"ranks_no_list", {"report", "r", "--ranks", "1,,2"}},
+        UsageCase{"diff_nothing", {"diff"}}, UsageCase{"diff_one", {"diff", "a"}},
+        UsageCase{"diff_three", {"diff", "a", "b", "c"}},
+        UsageCase{"diff_no_b", {"diff", "a", "b", "--"}},
+        UsageCase{"diff_format", {"diff", "a", "b", "--format", "xml"}},
         UsageCase{"recover_nothing", {"recover"}},
         UsageCase{"doctor_format", {"doctor", "--format", "xml"}}),
     [](const auto& test) { return std::string(test.param.name); });

@@ -3,7 +3,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analyzer/analysis.h"
 #include "analyzer/render/explain.h"
@@ -15,6 +14,7 @@
 #include "analyzer/run/run.h"
 #include "cli/lists.h"
 #include "cli/progress.h"
+#include "cli/run_input.h"
 #include "cli/subcommand.h"
 
 namespace dprof::cli {
@@ -37,19 +37,6 @@ constexpr char kReportDetails[] =
     "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
     "read is made all the same); 125 dprof itself failed.\n";
-
-// Written beside and renamed, so that no half of a report is left.
-Status write_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "w");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed && std::rename(part.c_str(), path.c_str()) == 0) return Done{};
-  std::remove(part.c_str());
-  return fail(Code::kIo, fmt::format("{}: cannot be written", path),
-              "is the folder there, and is there room on the disk?");
-}
 
 class Report final : public Subcommand {
  public:
@@ -145,7 +132,7 @@ class Report final : public Subcommand {
         rank_ ? analyzer::seen_from(analysis->report, *rank_) : std::move(analysis->report);
     const Result<std::string> text = rendered(report, run->traces, analysis->ranks, console);
     if (!text.ok()) return fail(text.error());
-    const Status shown = show(*text, console);
+    const Status shown = show_text(*text, file_, console);
     if (!shown.ok()) return fail(shown.error());
     return code_of(analysis->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
@@ -182,12 +169,6 @@ class Report final : public Subcommand {
     if (format_ == "json") return analyzer::render_json(report);
     if (format_ == "markdown") return analyzer::render_markdown(report, {.top = top_});
     return analyzer::render_text(report, text);
-  }
-
-  Status show(const std::string& text, Console& console) const {
-    if (!file_.empty()) return write_file(file_, text);
-    console.print(text);
-    return Done{};
   }
 
   std::vector<std::string> paths_;

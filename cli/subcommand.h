@@ -29,11 +29,14 @@ class Subcommand {
 
 // The verbs, in the order of `dprof --help`. Each is the file of its name, which defines its maker.
 #define DPROF_VERBS(each) \
-  each(record) each(report) each(import) each(gui) each(recover) each(doctor) each(ctl)
+  each(record) each(report) each(diff) each(import) each(gui) each(recover) each(doctor) each(ctl)
 
 #define DPROF_DECLARE_MAKER(verb) std::unique_ptr<Subcommand> make_##verb();
 DPROF_VERBS(DPROF_DECLARE_MAKER)
 #undef DPROF_DECLARE_MAKER
+
+// What `dprof diff` gets for the "--" between its runs, which the parser would take away.
+inline constexpr char kBetweenSides[] = "\x1f--";
 
 [[nodiscard]] constexpr int code_of(ExitCode code) { return static_cast<int>(code); }
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changed from one run, or set of runs, to another (docs/ci.md). A typed result; render.h
+// shows it. Of several runs on a side means are compared; std::nullopt = not known on both sides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/diff/change.h"
+#include "analyzer/diff/run_facts.h"
+#include "base/fields.h"
+
+namespace dprof::analyzer {
+
+// Something that is not the same on both sides.
+struct Dissimilarity {
+  std::string what;  // "world size"
+  std::string a;
+  std::string b;
+  bool matters = false;  // step times of the two are not of the same work, or machine
+  std::string why;       // a sentence without its full stop
+  DPROF_FIELDS(what, a, b, matters, why);
+};
+
+struct DiffSide {
+  std::vector<std::string> runs;  // their names
+  int64_t ranks = 0;              // of the first run
+  int64_t hosts = 0;
+  std::vector<int64_t> steps;  // ordinary steady ones, of each run
+  DPROF_FIELDS(runs, ranks, hosts, steps);
+};
+
+// The change of the mean step, over ranks and steady steps. Changes add up to the whole's.
+struct ChangedPart {
+  std::string key;    // "exposed_wait"
+  std::string title;  // "exposed wait"
+  int64_t a_ns = 0;
+  int64_t b_ns = 0;
+  DPROF_FIELDS(key, title, a_ns, b_ns);
+
+  [[nodiscard]] int64_t change_ns() const { return b_ns - a_ns; }
+};
+struct Division {
+  int64_t a_ns = 0;  // a mean step
+  int64_t b_ns = 0;
+  std::vector<ChangedPart> parts;  // in the report's order; the sums are a_ns and b_ns
+  DPROF_FIELDS(a_ns, b_ns, parts);
+
+  [[nodiscard]] int64_t change_ns() const { return b_ns - a_ns; }
+};
+
+struct ChangedPhase {
+  std::string name;
+  std::optional<double> a_ns;  // nullopt: the side does not have it
+  std::optional<double> b_ns;
+  DPROF_FIELDS(name, a_ns, b_ns);
+
+  [[nodiscard]] double change_ns() const { return b_ns.value_or(0) - a_ns.value_or(0); }
+};
+
+// What a rank did in a mean step, and where most of its change lies, waiting for others apart.
+struct ChangedRank {
+  int rank = 0;
+  int64_t a_work_ns = 0;  // of its step without exposed communication
+  int64_t b_work_ns = 0;
+  std::string part;  // title of the category that changed most; "" = none did
+  int64_t part_ns = 0;
+  DPROF_FIELDS(rank, a_work_ns, b_work_ns, part, part_ns);
+
+  [[nodiscard]] int64_t change_ns() const { return b_work_ns - a_work_ns; }
+};
+
+struct CollectiveTimes {
+  double per_step = 0;
+  int64_t transfer_ns = 0;
+  int64_t wait_ns = 0;
+  DPROF_FIELDS(per_step, transfer_ns, wait_ns);
+
+  [[nodiscard]] double transfer_per_step() const {
+    return per_step * static_cast<double>(transfer_ns);
+  }
+};
+struct ChangedCollective {
+  std::string communicator;
+  std::string function;
+  std::optional<int64_t> bytes;
+  std::optional<CollectiveTimes> a;
+  std::optional<CollectiveTimes> b;
+  DPROF_FIELDS(communicator, function, bytes, a, b);
+
+  [[nodiscard]] double change_ns() const {  // of transfers, per step
+    return (b ? b->transfer_per_step() : 0) - (a ? a->transfer_per_step() : 0);
+  }
+};
+
+// "new" and "gone" are said only where the other side's list could not have left the name out.
+struct ChangedName {
+  std::string name;
+  bool on_device = false;
+  std::string what;  // new, gone, more, fewer, longer, shorter
+  std::optional<double> a_count;
+  std::optional<double> b_count;
+  int64_t a_self_ns = 0;
+  int64_t b_self_ns = 0;
+  int64_t by_count_ns = 0;   // of the change: as many more at A's length
+  int64_t by_length_ns = 0;  // and the rest
+  DPROF_FIELDS(name, on_device, what, a_count, b_count, a_self_ns, b_self_ns, by_count_ns,
+               by_length_ns);
+
+  [[nodiscard]] int64_t change_ns() const { return b_self_ns - a_self_ns; }
+};
+
+// Memory, lost records, cost of recording.
+struct ChangedFigure {
+  std::string key;
+  std::string title;
+  std::string unit;  // "bytes", "records", "share"
+  double a = 0;
+  double b = 0;
+  DPROF_FIELDS(key, title, unit, a, b);
+};
+
+struct ChangedStraggler {
+  std::string what;  // appeared, vanished, other rank, other cause
+  std::string text;  // "rank 3 holds the others up: dataloader, 12.0 ms per step"
+  DPROF_FIELDS(what, text);
+};
+
+struct ChangedFinding {
+  std::string what;  // new, gone
+  std::string rule;
+  std::string severity;
+  std::string title;
+  DPROF_FIELDS(what, rule, severity, title);
+};
+
+struct Diff {
+  DiffSide a;
+  DiffSide b;
+  std::vector<Dissimilarity> dissimilar;
+  std::optional<StepChange> step;
+  std::string why_no_step;  // where there is none
+  std::optional<Division> division;
+  std::vector<ChangedPhase> phases;  // largest change first, as all that follow
+  std::vector<ChangedRank> ranks;    // both sides have them
+  std::vector<ChangedCollective> collectives;
+  std::vector<ChangedName> names;
+  std::string why_no_names;
+  std::vector<ChangedFigure> figures;
+  std::vector<ChangedStraggler> stragglers;
+  std::vector<ChangedFinding> findings;  // from warn on
+
+  [[nodiscard]] bool comparable() const;
+};
+
+// There is at least one run on each side. O(steps + names log names).
+[[nodiscard]] Diff diff_of(std::span<const RunFacts> a, std::span<const RunFacts> b);
+
+// The division of a mean step by category; exact. Its change lies mostly in one part: that one, or
+// nullptr where nothing changed that way.
+[[nodiscard]] const ChangedPart* largest_part(const Division& division);
+
+}  // namespace dprof::analyzer

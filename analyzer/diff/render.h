@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows what changed: text for a terminal, Markdown, JSON of schema "dprof.diff/1".
+#pragma once
+
+#include <string>
+
+#include "analyzer/diff/diff.h"
+#include "analyzer/render/document.h"
+#include "analyzer/render/writers.h"
+
+namespace dprof::analyzer {
+
+struct DiffOptions {
+  int top = 8;  // names, ranks, phases, collectives
+};
+
+// Where the change lies, what else changed: what follows the answer, here and in `dprof check`.
+[[nodiscard]] Document changes_section(const Diff& diff, const DiffOptions& options = {});
+// What differs between the sides and does, or does not, matter.
+[[nodiscard]] Document dissimilar_section(const Diff& diff);
+
+// "+5.1 % (95 %: +4.9 % to +5.3 %)".
+[[nodiscard]] std::string change_text(const StepChange& change);
+// "+5.1 %"; with two decimals below 1 %.
+[[nodiscard]] std::string signed_share(double share);
+// "base-1: 4 ranks on 1 host, 58 steady steps".
+[[nodiscard]] std::string side_text(const DiffSide& side);
+// "forward is +3.2 ms of it"; "" where no part stands out.
+[[nodiscard]] std::string where_text(const Division& division);
+
+[[nodiscard]] std::string render_diff_text(const Diff& diff, const TextShape& shape,
+                                           const DiffOptions& options = {});
+[[nodiscard]] std::string render_diff_markdown(const Diff& diff, const DiffOptions& options = {});
+[[nodiscard]] std::string render_diff_json(const Diff& diff);
+
+}  // namespace dprof::analyzer
