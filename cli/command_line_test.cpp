@@ -36,8 +36,8 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
-                         ::testing::Values("record", "report", "diff", "import", "gui", "recover",
-                                           "doctor"));
+                         ::testing::Values("record", "report", "diff", "check", "baseline",
+                                           "import", "gui", "recover", "doctor"));
 
 struct UsageCase {
   const char* name;
@@ -72,6 +72,13 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"diff_three", {"diff", "a", "b", "c"}},
         UsageCase{"diff_no_b", {"diff", "a", "b", "--"}},
         UsageCase{"diff_format", {"diff", "a", "b", "--format", "xml"}},
+        UsageCase{"check_nothing", {"check"}},
+        UsageCase{"check_format", {"check", "a", "--format", "xml"}},
+        UsageCase{"check_slowdown", {"check", "a", "--max-slowdown", "much"}},
+        UsageCase{"check_rules", {"check", "a", "--rules", "nowhere.toml"}},
+        UsageCase{"baseline_nothing", {"baseline"}},
+        UsageCase{"baseline_add_nothing", {"baseline", "add", "d"}},
+        UsageCase{"baseline_list_run", {"baseline", "list", "d", "r"}},
         UsageCase{"recover_nothing", {"recover"}},
         UsageCase{"doctor_format", {"doctor", "--format", "xml"}}),
     [](const auto& test) { return std::string(test.param.name); });

@@ -337,13 +337,20 @@ std::string side_text(const DiffSide& side) {
                      plural(side.hosts, "host"), steps);
 }
 
-std::string where_text(const Division& division) {
-  const ChangedPart* part = largest_part(division);
+std::string where_text(const Diff& diff) {
+  const ChangedPart* part = diff.division ? largest_part(*diff.division) : nullptr;
   if (part == nullptr) return "";
-  const StepUnit unit(static_cast<double>(division.a_ns));
-  return fmt::format("{} is {} {} of {} {}", part->title,
-                     signed_number(unit, static_cast<double>(part->change_ns())), unit.name(),
-                     signed_number(unit, static_cast<double>(division.change_ns())), unit.name());
+  const StepUnit unit(static_cast<double>(diff.division->a_ns));
+  const auto ms = [&](int64_t ns) { return signed_number(unit, static_cast<double>(ns)); };
+  const int64_t whole = diff.division->change_ns();
+  if (part->key == key_of(Category::kExposedWait) && !diff.ranks.empty() && whole > 0 &&
+      2 * diff.ranks.front().change_ns() > whole) {
+    const ChangedRank& rank = diff.ranks.front();
+    return fmt::format("others wait for rank {}, whose {} is {} {}", rank.rank, rank.part,
+                       ms(rank.part_ns), unit.name());
+  }
+  return fmt::format("most of it is {}: {} of {} {}", part->title, ms(part->change_ns()), ms(whole),
+                     unit.name());
 }
 
 Document dissimilar_section(const Diff& diff) {

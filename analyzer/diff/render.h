@@ -25,8 +25,8 @@ struct DiffOptions {
 [[nodiscard]] std::string signed_share(double share);
 // "base-1: 4 ranks on 1 host, 58 steady steps".
 [[nodiscard]] std::string side_text(const DiffSide& side);
-// "forward is +3.2 ms of it"; "" where no part stands out.
-[[nodiscard]] std::string where_text(const Division& division);
+// "most of it is forward: +3.2 of +3.4 ms"; "" where no part stands out.
+[[nodiscard]] std::string where_text(const Diff& diff);
 
 [[nodiscard]] std::string render_diff_text(const Diff& diff, const TextShape& shape,
                                            const DiffOptions& options = {});

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a run is as good as it should be (docs/ci.md): against runs that were, against budgets,
+// and by its own findings. A typed result; formats.h shows it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/check/settings.h"
+#include "analyzer/diff/diff.h"
+#include "analyzer/diff/run_facts.h"
+#include "base/exit_code.h"
+
+namespace dprof::analyzer {
+
+enum class Outcome : uint8_t {
+  kPassed,
+  kFailed,
+  kUndecided,  // cannot be told, with the reason
+  kExcused,    // fired, and is waived, or known from the baselines
+};
+[[nodiscard]] std::string_view word_of(Outcome outcome);
+
+struct CheckCase {
+  std::string name;  // "step_time", "budget.step_ms", "phase.forward", or a rule of the report
+  Outcome outcome = Outcome::kPassed;
+  FindingSeverity severity = FindingSeverity::kCritical;
+  std::string says;    // a line
+  std::string advice;  // "" = none
+};
+
+// A figure of the run that one may want to plot.
+struct CheckMetric {
+  std::string name;  // "step_seconds"
+  std::string unit;  // "seconds", "ratio", "bytes", "records"
+  std::string help;
+  double value = 0;
+  std::optional<double> half_width;  // of its 95 % interval
+};
+
+struct CheckResult {
+  Outcome verdict = Outcome::kPassed;  // never kExcused
+  std::string title;                   // a line: the answer
+  std::string sensitivity;             // a sentence: what could have been seen
+  std::string needed;                  // where undecided: what would decide; "" = not known
+  std::vector<std::string> remarks;    // sentences
+  FindingSeverity fail_on = FindingSeverity::kCritical;
+  DiffSide run;
+  std::vector<CheckCase> cases;
+  std::optional<Diff> diff;  // nullopt: no baseline
+  std::vector<CheckMetric> metrics;
+
+  [[nodiscard]] ExitCode code() const;
+  // Whether it makes the check fail, or only says something.
+  [[nodiscard]] bool counts(const CheckCase& one) const {
+    return one.outcome == Outcome::kFailed && one.severity >= fail_on;
+  }
+};
+
+struct CheckInput {
+  std::span<const RunFacts> runs;       // of what is checked: one, or some that were repeated
+  std::span<const RunFacts> baselines;  // none: no step time is compared
+  bool is_history = false;              // of the baselines those on other hardware are left out
+  Day today;
+};
+
+[[nodiscard]] CheckResult check(const CheckInput& input, const CheckSettings& settings);
+
+}  // namespace dprof::analyzer
