@@ -2,6 +2,7 @@
 #include "gui/view/figures/step_matrix.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <unordered_map>
@@ -91,6 +92,23 @@ void fill_means(StepMatrix& matrix) {
   for (const Mean& mean : by_step) matrix.step_mean_ns.push_back(mean.value());
 }
 
+// Of the ranks' medians over steps. Some value is known.
+int64_t highest_median(const StepMatrix& matrix) {
+  int64_t highest = std::numeric_limits<int64_t>::min();
+  std::vector<int64_t> row;
+  for (size_t r = 0; r < matrix.ranks.size(); ++r) {
+    row.clear();
+    for (size_t s = 0; s < matrix.steps.size(); ++s) {
+      if (matrix.at(r, s) != StepMatrix::kUnknown) row.push_back(matrix.at(r, s));
+    }
+    if (row.empty()) continue;
+    const auto middle = row.begin() + static_cast<ptrdiff_t>(row.size() / 2);
+    std::nth_element(row.begin(), middle, row.end());
+    highest = std::max(highest, *middle);
+  }
+  return highest;
+}
+
 void set_colours(StepMatrix& matrix) {
   std::vector<int64_t> known;
   for (const int64_t value : matrix.ns) {
@@ -102,7 +120,8 @@ void set_colours(StepMatrix& matrix) {
     std::nth_element(known.begin(), known.begin() + place, known.end());
     return known[static_cast<size_t>(place)];
   };
-  matrix.high_ns = at(kHighest);
+  // One rank of a thousand that is late in most steps is no wild value.
+  matrix.high_ns = std::max(at(kHighest), highest_median(matrix));
   // Steps are never empty: what differs between them is seen, not what they have in common.
   matrix.low_ns = matrix.metric == Metric::kStepTime ? at(kLowest) : 0;
 }

@@ -46,7 +46,8 @@ struct StepMatrix {
   std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
   std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none
   std::vector<int64_t> step_mean_ns;
-  // What the colours run from and to: a few wild values do not make all others pale.
+  // What the colours run from and to: a few wild values do not make all others pale, a rank that
+  // has them in each step does.
   int64_t low_ns = 0;
   int64_t high_ns = 0;
 

@@ -59,6 +59,26 @@ TEST(StepMatrixTest, WhatARankDoesNotHaveIsUnknownAndNotZero) {
   EXPECT_EQ(delays.rank_mean_ns[2], kUnknown);
 }
 
+TEST(StepMatrixTest, ARankThatIsAlwaysLateStandsOutAmongAThousand) {
+  Model model = test::small_model();
+  model.steps.clear();
+  for (int64_t step = 0; step < 20; ++step)
+    model.steps.push_back({step, {TraceNs{step * 1000}, TraceNs{step * 1000 + 900}}});
+  model.ranks.clear();
+  for (int r = 0; r < 1000; ++r) {
+    RankModel rank{.rank = r};
+    for (const analyzer::StepWindow& step : model.steps) {
+      const int64_t late = r == 517 ? 60 : step.index % 3;
+      rank.own_delays.push_back({.step = step.index, .ns = late});
+      rank.steps.push_back(step);
+    }
+    model.ranks.push_back(std::move(rank));
+  }
+  const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByRank);
+  EXPECT_EQ(delays.high_ns, 60);
+  EXPECT_LT(delays.level_of(2), 0.1F);
+}
+
 TEST(StepMatrixTest, OneWildValueDoesNotMakeAllOthersPale) {
   Model model = test::small_model();
   for (RankModel& rank : model.ranks) {
