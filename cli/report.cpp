@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gui/html/report.h"
+
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -32,7 +34,8 @@ constexpr char kReportDetails[] =
     "  dprof report run1 --explain 1          how finding 1 was decided, and what would refute it\n"
     "  dprof report run1 --sections overlap,links\n"
     "  dprof report run1 --what-if input=0 --what-if rank:1=peers\n"
-    "  dprof report run1 --format markdown    for a pull request\n\n"
+    "  dprof report run1 --format markdown    for a pull request\n"
+    "  dprof report run1 --format html -o report.html    one file with pictures, for a browser\n\n"
     "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
     "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
@@ -47,8 +50,9 @@ class Report final : public Subcommand {
   void declare(CLI::App& app) override {
     app.add_option("RUN", paths_, "run folders, or traces")->required();
     app.add_option("--format", format_,
-                   "text for people, json for programs, markdown for pull requests")
-        ->check(CLI::IsMember({"text", "json", "markdown"}))
+                   "text for people, json for programs, markdown for pull requests, html: one page "
+                   "with pictures")
+        ->check(CLI::IsMember({"text", "json", "markdown", "html"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
     app.add_option("--steps", steps_, "only steps A to B, B not included")->type_name("A:B");
@@ -63,10 +67,11 @@ class Report final : public Subcommand {
             ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
             ->capture_default_str();
     app.add_flag("!--no-cache", cache_, "neither use nor keep digests beside the run");
-    app.add_option("--top", top_, "how many findings and collectives to show (text, markdown)")
-        ->type_name("K")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    top_given_ = app.add_option("--top", top_,
+                                "how many findings and collectives to show (text, markdown, html)")
+                     ->type_name("K")
+                     ->check(CLI::Range(1, 1000))
+                     ->capture_default_str();
     app.add_option("--explain", explain_,
                    "finding K alone: how it was decided, from which rows, what would refute it")
         ->type_name("K");
@@ -104,16 +109,16 @@ class Report final : public Subcommand {
       if (!change.ok()) return fail(change.error());
       options.what_if.push_back(*std::move(change));
     }
-    if (explain_ && format_ == "json") {
+    if (explain_ && (format_ == "json" || format_ == "html")) {
       return fail(Code::kUsage, "--explain goes with --format text or markdown",
-                  "JSON has it for every finding: findings[].explain");
+                  "JSON and HTML have it for every finding");
     }
     if (const Status good = choose_sections(); !good.ok()) return fail(good.error());
     // Vectors of millions grow and go: what they leave goes back to the system at once.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     options.cache = cache_;
-    options.pieces = false;
-    if (format_ == "json") options.names = analyzer::Names::kMostRanks;
+    options.pieces = format_ == "html";  // for its pictures
+    if (format_ == "json" || format_ == "html") options.names = analyzer::Names::kMostRanks;
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);
@@ -128,13 +133,15 @@ class Report final : public Subcommand {
       return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run->name, *rank_),
                   "`dprof report` without --rank lists the ranks that are there");
     }
-    const analyzer::Report report =
-        rank_ ? analyzer::seen_from(analysis->report, *rank_) : std::move(analysis->report);
-    const Result<std::string> text = rendered(report, run->traces, analysis->ranks, console);
+    if (rank_) analysis->report = analyzer::seen_from(analysis->report, *rank_);
+    const bool damaged = analysis->damaged;
+    const Result<std::string> text =
+        format_ == "html" ? html_of(*run, *std::move(analysis))
+                          : rendered(analysis->report, run->traces, analysis->ranks, console);
     if (!text.ok()) return fail(text.error());
     const Status shown = show_text(*text, file_, console);
     if (!shown.ok()) return fail(shown.error());
-    return code_of(analysis->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+    return code_of(damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
  private:
@@ -171,6 +178,12 @@ class Report final : public Subcommand {
     return analyzer::render_text(report, text);
   }
 
+  [[nodiscard]] std::string html_of(analyzer::Run run, analyzer::Analysis analysis) const {
+    html::HtmlOptions options{.version = DPROF_VERSION};
+    if (top_given_->count() > 0) options.top = top_;
+    return html::render_html(std::move(run), std::move(analysis), options);
+  }
+
   std::vector<std::string> paths_;
   std::string format_ = "text";
   std::string file_;
@@ -184,6 +197,7 @@ class Report final : public Subcommand {
   std::string sections_;
   std::vector<std::string> changes_;
   const CLI::Option* rows_given_ = nullptr;
+  const CLI::Option* top_given_ = nullptr;
   analyzer::TextOptions text_;
 };
 

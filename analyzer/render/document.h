@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says, as a tree: sections.h makes it from the typed report, writers.h writes it as
-// text for a terminal or as Markdown. Texts stand in it as they are; a writer makes them harmless
-// where it writes them.
+// text for a terminal, as Markdown or as HTML. Texts stand in it as they are; a writer makes them
+// harmless where it writes them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "analyzer/vocabulary/category.h"
 
 namespace dprof::analyzer {
 
@@ -105,6 +108,7 @@ struct Bars {
     double share = 0;
     std::vector<std::string> notes = {};
     Style style = Style::kBar;
+    std::optional<Category> category = {};  // whose colour it has where there are such
   };
   std::vector<Part> parts;
 };

@@ -21,7 +21,7 @@ std::string escaped_markdown(std::string_view text) {
 }
 
 // Within a tag of HTML, where a backslash escapes nothing.
-std::string escaped_html(std::string_view text) {
+std::string escaped_in_tag(std::string_view text) {
   std::string safe;
   for (const char c : printable(text)) {
     const bool plain = kMarkup.find(c) == std::string_view::npos && c != '"' && c != '\'';
@@ -110,7 +110,7 @@ class MarkdownWriter {
   }
   void operator()(const BlankLine&) {}
   void operator()(const Fold& fold) {
-    line(fmt::format("<details><summary>{}</summary>\n", escaped_html(fold.summary)));
+    line(fmt::format("<details><summary>{}</summary>\n", escaped_in_tag(fold.summary)));
     write_all(fold.inside);
     line("\n</details>");
   }

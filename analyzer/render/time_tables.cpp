@@ -85,13 +85,13 @@ Bars picture_of(const Report& report, const MeanStep& mean) {
   Bars bars;
   double rest = 0;
   const auto add = [&](std::string_view title, double ns, std::vector<std::string> notes,
-                       Style style = Style::kBar) {
+                       std::optional<Category> category, Style style = Style::kBar) {
     if (ns < kLeastShare * mean.wall_ns) {
       rest += ns;
       return;
     }
     bars.parts.push_back(
-        {std::string(title), unit.text(ns), ns / mean.wall_ns, std::move(notes), style});
+        {std::string(title), unit.text(ns), ns / mean.wall_ns, std::move(notes), style, category});
   };
   double overlapped = ns_of(Category::kOverlapped);
   for (const Category c :
@@ -101,17 +101,21 @@ Bars picture_of(const Report& report, const MeanStep& mean) {
     overlapped -= hides;
     std::vector<std::string> notes;
     if (hides > 0) notes = {fmt::format("{} of it beside communication", unit.text(hides))};
-    add(title_of(c), ns_of(c) + hides, std::move(notes));
+    add(title_of(c), ns_of(c) + hides, std::move(notes), c);
   }
-  if (overlapped > 0.5) add("overlapped", overlapped, {"compute and communication at once"});
+  if (overlapped > 0.5) {
+    add("overlapped", overlapped, {"compute and communication at once"}, Category::kOverlapped);
+  }
   const double wait = ns_of(Category::kExposedWait);
   const double transfer = ns_of(Category::kExposedTransfer);
-  add("exposed comm", wait + transfer, exposed_notes(report, unit, wait, transfer), Style::kAccent);
+  add("exposed comm", wait + transfer, exposed_notes(report, unit, wait, transfer),
+      Category::kExposedTransfer, Style::kAccent);
   for (size_t c = static_cast<size_t>(Category::kCopy); c < kCategories; ++c) {
     const auto category = static_cast<Category>(c);
-    add(title_of(category), ns_of(category), detail_notes(mean, unit, category), Style::kWarn);
+    add(title_of(category), ns_of(category), detail_notes(mean, unit, category), category,
+        Style::kWarn);
   }
-  if (rest >= kLeastShare * mean.wall_ns) add("rest", rest, {}, Style::kFaint);
+  if (rest >= kLeastShare * mean.wall_ns) add("rest", rest, {}, {}, Style::kFaint);
   return bars;
 }
 

@@ -24,4 +24,10 @@ struct TextShape {
 // As GitHub shows it.
 [[nodiscard]] std::string write_markdown(const Document& document);
 
+// Part of a page of HTML. What it looks like is said by classes: the names of styles, `n` for
+// figures, `c0` … for categories.
+[[nodiscard]] std::string write_html(const Document& document);
+// Text between tags, or in an attribute's quotes.
+[[nodiscard]] std::string escaped_html(std::string_view text);
+
 }  // namespace dprof::analyzer

@@ -138,4 +138,53 @@ TEST(Writers, TextsOfATraceDoNoHarm) {
 }
 
 }  // namespace
+TEST(Writers, HtmlSaysWhatABlockIs) {
+  const auto html_of = [](Block block) { return write_html({{std::move(block)}}); };
+  EXPECT_EQ(html_of(Heading{.title = "RANK BY RANK", .remark = "ms"}),
+            "<h2>Rank by rank</h2>\n<p class=\"remark\">ms</p>\n");
+  EXPECT_EQ(html_of(Heading{.title = "GPU rows"}), "<h2>GPU rows</h2>\n");
+  EXPECT_EQ(html_of(FactList{{{.label = "run", .said = {{"2 ranks   60 steps"}}}}}),
+            "<dl>\n<div><dt class=\"faint\">run</dt><dd>2 ranks · 60 steps</dd></div>\n</dl>\n");
+  EXPECT_EQ(html_of(Paragraph{.text = "look there", .lead = "  → ", .tail = "network"}),
+            "<p>→ look there <span class=\"faint\">network</span></p>\n");
+  EXPECT_EQ(html_of(List{{{.text = "good", .style = Style::kGood, .mark = "✓"}}}),
+            "<ul>\n<li class=\"good\"><span class=\"mark\">✓</span>good</li>\n</ul>\n");
+  EXPECT_EQ(html_of(Commands{{"ls *"}}), "<pre>ls *\n</pre>\n");
+  Table table{"n"};
+  table.rows.push_back({{"<0.1", Style::kStrong}});
+  EXPECT_EQ(html_of(table),
+            "<div class=\"wide\"><table>\n<thead><tr>\n<th scope=\"col\" class=\"n\">n</th>\n"
+            "</tr></thead>\n<tbody>\n<tr><td class=\"n\"><b>&lt;0.1</b></td></tr>\n"
+            "</tbody></table></div>\n");
+  EXPECT_EQ(html_of(Bars{{{"forward", "9.0 ms", 0.9, {"a note"}, Style::kBar, Category::kForward},
+                          {"rest", "1.0 ms", 0.1}}}),
+            "<div class=\"stack\" aria-hidden=\"true\">\n"
+            "<i class=\"c0\" style=\"width:90.00%\"></i>\n"
+            "<i class=\"rest\" style=\"width:10.00%\"></i>\n</div>\n"
+            "<table class=\"parts\"><tbody>\n"
+            "<tr><td><i class=\"swatch c0\"></i>forward</td><td class=\"n\">9.0 ms</td>"
+            "<td class=\"n\">90 %</td><td class=\"faint\">a note</td></tr>\n"
+            "<tr><td><i class=\"swatch rest\"></i>rest</td><td class=\"n\">1.0 ms</td>"
+            "<td class=\"n\">10 %</td><td class=\"faint\"></td></tr>\n</tbody></table>\n");
+}
+
+TEST(Writers, HtmlOfATraceMakesNoMarkup) {
+  const std::string evil = "<script>alert('a' & \"b\")</script>\x1b[2J";
+  EXPECT_EQ(escaped_html(evil),
+            "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;?[2J");
+  Fold fold{evil};
+  Table table;
+  table.add_columns(Align::kLeft, {evil});
+  table.add_row({evil});
+  fold.inside.add(std::move(table));
+  const Document document{{Heading{.title = evil, .remark = evil},
+                           Paragraph{.text = evil, .tail = evil}, SingleLine{{{evil, Style::kBad}}},
+                           List{{{.text = evil, .mark = evil}}},
+                           FactList{{{.label = evil, .said = {{evil}}}}}, Commands{{evil}},
+                           Bars{{{evil, evil, 0.5, {evil}}}}, std::move(fold)}};
+  const std::string html = write_html(document);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("alert('"), std::string::npos);
+}
+
 }  // namespace dprof::analyzer

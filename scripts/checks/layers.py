@@ -14,8 +14,9 @@ MAY_INCLUDE = {
     "analyzer": ["analyzer", "schema", "base"],
     "synth": ["synth", "schema", "base"],
     "gui/view": ["gui/view", "analyzer", "base"],
+    "gui/html": ["gui/html", "gui/view", "analyzer", "base"],
     "gui": ["gui", "analyzer", "base"],
-    "cli": ["cli", "collector/recorder", "analyzer", "schema", "base"],
+    "cli": ["cli", "gui/html", "collector/recorder", "analyzer", "schema", "base"],
     "trainer_harness": ["trainer_harness"],
 }
 # Within these folders data goes one way: a part includes only those before it. What stands beside them (or in the folder
@@ -48,9 +49,10 @@ MAY_LINK = {
     "dprof_synth": ["dprof_schema", "dprof_base"],
     "dprof-synth": ["dprof_synth"],
     "dprof_gui_view": ["dprof_analyzer", "dprof_base"],
+    "dprof_gui_html": ["dprof_gui_view", "dprof_analyzer", "dprof_base"],
     "dprof_gui_widgets": ["dprof_gui_view", "dprof_analyzer", "dprof_base"],
     "dprof-gui": ["dprof_gui_widgets", "dprof_gui_view", "dprof_analyzer", "dprof_base"],
-    "dprof_cli": ["dprof_recorder", "dprof_analyzer", "dprof_base"],
+    "dprof_cli": ["dprof_gui_html", "dprof_recorder", "dprof_analyzer", "dprof_base"],
     "dprof-program": ["dprof_cli"],
     "dprof_inject_core": [],
     "dprof": ["dprof_inject_core"],

@@ -64,14 +64,15 @@ std::string ms_or_none(int64_t ns) {
 class HeatmapPainter {
  public:
   HeatmapPainter(const Model& model, const StepFigures& figures, const Selection& selection,
-                 int width, int height, const TextMeasure& measure)
+                 int width, int height, const TextMeasure& measure, PageUse use)
       : model_(model),
         figures_(figures),
         selection_(selection),
         matrix_(figures.matrix()),
         width_(width),
         height_(height),
-        measure_(measure) {}
+        measure_(measure),
+        use_(use) {}
 
   HeatmapPage paint() && {
     page_.list.rect({0, 0, width_, height_}, Role::kCanvas);
@@ -97,6 +98,16 @@ class HeatmapPainter {
   // The words above the map, and what the colours mean.
   void paint_choices() {
     int x = kHeatmapMargin;
+    if (use_ == PageUse::kReport) {
+      const MetricInfo& info = info_of(matrix_.metric);
+      const std::string about =
+          fmt::format("{}: {}", translated(info.title), translated(info.about));
+      page_.list.text({x, 10, measure_.width(about, Font::kSmall), kChoiceHeight}, about,
+                      {.role = Role::kTextDim, .font = Font::kSmall});
+      x += measure_.width(about, Font::kSmall);
+      if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
+      return;
+    }
     for (size_t m = 0; m < kMetrics.size(); ++m) {
       x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == static_cast<Metric>(m),
                        {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
@@ -216,13 +227,16 @@ class HeatmapPainter {
   }
 
   void paint_labels() {
-    int free = 0;
     int64_t most = 1;
     for (const int64_t mean : matrix_.rank_mean_ns) most = std::max(most, mean);
-    for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
+    const auto is_wanted = [&](size_t r) {
+      const RankModel& rank = model_.ranks[matrix_.ranks[r]];
+      return rank.own_delay.has_value() || selection_.has_rank(rank.rank);
+    };
+    for (const size_t r :
+         labelled_places(matrix_.ranks.size(), map().h, kHeatmapLabelled, is_wanted)) {
       const int top = row_top(r);
       const int high = row_top(r + 1) - top;
-      if (top < free) continue;
       const int line = std::max(high, kHeatmapLabelled);
       const RankModel& rank = model_.ranks[matrix_.ranks[r]];
       const bool chosen = selection_.has_rank(rank.rank);
@@ -236,7 +250,6 @@ class HeatmapPainter {
                        .align = Align::kRight});
       paint_mean(matrix_.rank_mean_ns[r], most,
                  {map().x + map().w + 10, top, kMeanWidth - 10, line});
-      free = top + kHeatmapLabelled;
     }
     page_.list.text(
         {map().x + map().w + 10, map().y - kHeatmapAxisHeight, kMeanWidth - 10, kHeatmapAxisHeight},
@@ -295,14 +308,15 @@ class HeatmapPainter {
   int width_;
   int height_;
   const TextMeasure& measure_;
+  PageUse use_;
   HeatmapPage page_;
 };
 
 }  // namespace
 
 HeatmapPage draw_heatmap(const Model& model, const StepFigures& figures, const Selection& selection,
-                         int width, int height, const TextMeasure& measure) {
-  return HeatmapPainter(model, figures, selection, width, height, measure).paint();
+                         int width, int height, const TextMeasure& measure, PageUse use) {
+  return HeatmapPainter(model, figures, selection, width, height, measure, use).paint();
 }
 
 std::optional<HeatmapCell> heatmap_cell_at(const Model& model, const StepFigures& figures,

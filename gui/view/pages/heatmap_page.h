@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gui/view/drawing/choice.h"
 #include "gui/view/drawing/draw_list.h"
 #include "gui/view/model/selection.h"
 #include "gui/view/session/page_figures.h"
@@ -38,7 +39,7 @@ struct HeatmapCell {
 
 [[nodiscard]] HeatmapPage draw_heatmap(const Model& model, const StepFigures& figures,
                                        const Selection& selection, int width, int height,
-                                       const TextMeasure& measure);
+                                       const TextMeasure& measure, PageUse use = PageUse::kWindow);
 
 [[nodiscard]] std::optional<HeatmapCell> heatmap_cell_at(const Model& model,
                                                          const StepFigures& figures, const Box& map,

@@ -57,7 +57,7 @@ std::string matrix_count_text(int64_t count, bool waits) {
 class MatrixPainter {
  public:
   MatrixPainter(const Model& model, PairFigures& figures, const Selection& selection, int width,
-                int height, int top, const TextMeasure& measure)
+                int height, int top, const TextMeasure& measure, PageUse use)
       : model_(model),
         figures_(figures),
         selection_(selection),
@@ -66,10 +66,12 @@ class MatrixPainter {
         width_(width),
         height_(height),
         top_(top),
-        measure_(measure) {}
+        measure_(measure),
+        use_(use) {}
 
   Panel paint() && {
-    paint_choices();
+    if (use_ == PageUse::kWindow) paint_choices();
+    paint_about();
     if (map_.cells.empty()) {
       paint_nothing();
     } else {
@@ -95,9 +97,9 @@ class MatrixPainter {
   }
 
   // The words of a line, which continues below where the window is narrow.
-  class Choices {
+  class ChoiceLine {
    public:
-    Choices(MatrixPainter& on, int y) : on_(on), y_(y) {}
+    ChoiceLine(MatrixPainter& on, int y) : on_(on), y_(y) {}
     void add(std::string_view title, bool chosen, const PairChoice& choice) {
       const int wide = on_.measure_.width(title, Font::kSmall) + 20;
       if (x_ > kMatrixMargin && x_ + wide > on_.width_ - kMatrixMargin) {
@@ -118,7 +120,7 @@ class MatrixPainter {
   };
 
   void paint_choices() {
-    Choices measures(*this, 10);
+    ChoiceLine measures(*this, 10);
     for (size_t m = 0; m < kPairMeasures.size(); ++m) {
       const auto measure = static_cast<PairMeasure>(m);
       measures.add(translated(kPairMeasures[m].title), choice_.measure == measure,
@@ -127,7 +129,7 @@ class MatrixPainter {
     bottom_ = measures.end();
     const std::vector<analyzer::CommunicatorMatrix>& matrices = model_.matrices;
     if (matrices.size() > 1) {
-      Choices communicators(*this, bottom_);
+      ChoiceLine communicators(*this, bottom_);
       communicators.add(say("all communicators"), choice_.communicator.empty(),
                         {choice_.measure, ""});
       for (const analyzer::CommunicatorMatrix& matrix : matrices) {
@@ -136,6 +138,11 @@ class MatrixPainter {
       }
       bottom_ = communicators.end();
     }
+  }
+
+  // What the map shows, and what is not in it.
+  void paint_about() {
+    bottom_ = std::max(bottom_, 10);
     sentence(fmt::format("{}: {}.", translated(info_of(choice_.measure).title),
                          translated(info_of(choice_.measure).about)));
     if (choice_.measure == PairMeasure::kWait) {
@@ -278,7 +285,9 @@ class MatrixPainter {
     draw_heads(columns, {x, y}, kMatrixHeadHeight, list());
     y += kMatrixHeadHeight;
     list().line({x, y - 1}, {x + width_of(kMatrixColumns), y - 1}, Role::kBorder);
-    const size_t lines = std::min(map_.cells.size(), kMostLines);
+    const auto room = static_cast<size_t>(std::max(height_ - y - kLineHeight, 0) / kLineHeight);
+    const size_t most = use_ == PageUse::kWindow ? kMostLines : room;
+    const size_t lines = std::min(map_.cells.size(), most);
     for (size_t c = 0; c < lines; ++c, y += kLineHeight) {
       const PairCell& cell = map_.cells[c];
       const Box line{x, y, width_of(kMatrixColumns), kLineHeight};
@@ -311,6 +320,7 @@ class MatrixPainter {
   int height_;
   int top_;
   const TextMeasure& measure_;
+  PageUse use_;
   Box box_;
   int bottom_ = 0;
   Panel panel_;
@@ -319,8 +329,8 @@ class MatrixPainter {
 }  // namespace
 
 Panel draw_matrix_page(const Model& model, PairFigures& figures, const Selection& selection,
-                       int width, int height, int top, const TextMeasure& measure) {
-  return MatrixPainter(model, figures, selection, width, height, top, measure).paint();
+                       int width, int height, int top, const TextMeasure& measure, PageUse use) {
+  return MatrixPainter(model, figures, selection, width, height, top, measure, use).paint();
 }
 
 }  // namespace dprof::view

@@ -89,18 +89,22 @@ std::string label_of(const RankMemory& memory) {
 class MemoryPainter {
  public:
   MemoryPainter(const Model& model, const Viewport& viewport, Selecting& selecting, int width,
-                int height, int top, const TextMeasure& measure)
+                int height, int top, const TextMeasure& measure, PageUse use)
       : model_(model),
         viewport_(viewport),
         selecting_(selecting),
         width_(width),
         height_(height),
         top_(top),
-        measure_(measure) {}
+        measure_(measure),
+        use_(use) {}
 
   Panel paint() && {
     const std::optional<analyzer::Memory>& memory = model_.report.memory;
-    if (memory) {
+    if (memory && use_ == PageUse::kReport) {
+      paint_peaks(*memory);
+      paint_resident(*memory);
+    } else if (memory) {
       for (const std::string& trouble : analyzer::memory_troubles(*memory))
         sentence(trouble, Role::kProblem);
       paint_peaks(*memory);
@@ -364,6 +368,7 @@ class MemoryPainter {
   int height_;
   int top_;
   const TextMeasure& measure_;
+  PageUse use_;
   int y_ = kMemoryMargin;
   DrawList body_;
   Panel panel_;
@@ -372,8 +377,8 @@ class MemoryPainter {
 }  // namespace
 
 Panel draw_memory_page(const Model& model, const Viewport& viewport, Selecting& selecting,
-                       int width, int height, int top, const TextMeasure& measure) {
-  return MemoryPainter(model, viewport, selecting, width, height, top, measure).paint();
+                       int width, int height, int top, const TextMeasure& measure, PageUse use) {
+  return MemoryPainter(model, viewport, selecting, width, height, top, measure, use).paint();
 }
 
 }  // namespace dprof::view

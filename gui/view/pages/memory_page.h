@@ -3,14 +3,16 @@
 // what lived there at the peak of the selected one. The figures are the report's.
 #pragma once
 
+#include "gui/view/drawing/choice.h"
 #include "gui/view/drawing/panel.h"
 #include "gui/view/session/selecting.h"
 
 namespace dprof::view {
 
-// A line per rank is a link to it, a step in its curve to that step.
+// A line per rank is a link to it, a step in its curve to that step. In a report: the curves and
+// peaks alone.
 [[nodiscard]] Panel draw_memory_page(const Model& model, const Viewport& viewport,
                                      Selecting& selecting, int width, int height, int top,
-                                     const TextMeasure& measure);
+                                     const TextMeasure& measure, PageUse use = PageUse::kWindow);
 
 }  // namespace dprof::view
