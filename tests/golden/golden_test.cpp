@@ -6,6 +6,8 @@
 //              /report.txt, report.json   what `dprof report` must give, one or both
 //              /report.md, explain-K.txt  with --format markdown, with --explain K
 //              /what-if.txt               answers to the spec's "what_if": each a list of changes
+//   diff/CASE/spec.json                   the run, and the "other" it is compared with
+//            /diff.txt, check.txt         `dprof diff`, and `dprof check` of the other against it
 //   sql/CASE/spec.json                    the run, and the rank whose trace is queried
 //           /query.sql, expected.txt      the query, and its rows
 //
@@ -22,6 +24,9 @@
 #include <sstream>
 
 #include "analyzer/analysis.h"
+#include "analyzer/check/check.h"
+#include "analyzer/check/formats.h"
+#include "analyzer/diff/render.h"
 #include "analyzer/render/explain.h"
 #include "analyzer/render/json.h"
 #include "analyzer/render/markdown.h"
@@ -89,6 +94,7 @@ class GoldenCase : public ::testing::Test {
     ASSERT_TRUE(written.ok()) << written.error().what;
     const std::string area = folder_.parent_path().filename().string();
     if (area == "report") return check_report(run, json);
+    if (area == "diff") return check_pair(run, json);
     if (area == "sql") return check_query(run, json);
     FAIL() << "there is no area " << area;
   }
@@ -120,6 +126,32 @@ class GoldenCase : public ::testing::Test {
     const path markdown = folder_ / "report.md";
     if (exists(markdown)) compare(markdown, analyzer::render_markdown(report));
     check_explanations(report, *run, *analysis);
+  }
+
+  static Result<analyzer::RunFacts> facts_of_run(const path& folder) {
+    const Result<analyzer::Run> run = analyzer::open_run({folder});
+    if (!run.ok()) return fail(run.error());
+    analyzer::AnalysisOptions wish;
+    wish.names = analyzer::Names::kMostRanks;
+    const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, wish);
+    if (!analysis.ok()) return fail(analysis.error());
+    return analyzer::facts_of_json(analyzer::render_json(analysis->report), "RUN");
+  }
+
+  void check_pair(const path& folder, const Json& json) {
+    const path other = folder.parent_path() / "other";
+    const Result<test_support::RunSpec> spec = test_support::spec_from_json(json["other"]);
+    ASSERT_TRUE(spec.ok()) << spec.error().what;
+    ASSERT_TRUE(test_support::write_run(other, *spec).ok());
+    const Result<analyzer::RunFacts> a = facts_of_run(folder);
+    const Result<analyzer::RunFacts> b = facts_of_run(other);
+    ASSERT_TRUE(a.ok() && b.ok());
+    const std::span base(&*a, 1);
+    const std::span run(&*b, 1);
+    compare(folder_ / "diff.txt", analyzer::render_diff_text(analyzer::diff_of(base, run), {}));
+    const analyzer::CheckResult result =
+        analyzer::check({.runs = run, .baselines = base, .today = {}}, {});
+    compare(folder_ / "check.txt", analyzer::render_check_text(result, {}));
   }
 
   static std::string answers(const analyzer::WhatIfModel& model, const Json& questions) {
