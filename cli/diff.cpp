@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
 
 #include "analyzer/diff/render.h"
 #include "cli/run_input.h"

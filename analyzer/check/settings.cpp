@@ -2,11 +2,11 @@
 #include "analyzer/check/settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0  // NOLINT(readability-identifier-naming)
 #include <toml++/toml.h>
 
 #include "analyzer/rules/rules.h"

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "analyzer/vocabulary/category.h"
 #include "base/format.h"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -109,6 +110,14 @@ std::vector<const T*> worth_a_line(const std::vector<T>& list, double step_ns, i
 Document ranks_section(const Diff& diff, const StepUnit& unit, int top) {
   const auto ranks = worth_a_line(diff.ranks, step_of(diff), top);
   if (ranks.empty() || diff.ranks.size() < 2) return {};
+  const auto [least, most] = std::ranges::minmax(diff.ranks, {}, &ChangedRank::change_ns);
+  if (static_cast<double>(most.change_ns() - least.change_ns()) < kLeastPartShare * step_of(diff)) {
+    return {{Heading{
+        .title = "RANKS",
+        .remark = fmt::format(
+            "all {} alike: {} {} per step each, without exposed communication", diff.ranks.size(),
+            signed_number(unit, static_cast<double>(ranks.front()->change_ns())), unit.name())}}};
+  }
   Table table;
   table.add_columns(Align::kRight, {"rank", "A", "B", "change"});
   table.add_columns(Align::kLeft, {"mostly"});

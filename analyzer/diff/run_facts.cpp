@@ -64,7 +64,10 @@ void read_run(const Json& run, RunFacts& facts) {
 
 void read_recording(const Json& recording, RunFacts& facts) {
   facts.events = int_at(recording, "events").value_or(0);
-  for (const Json& loss : at(recording, "lost")) facts.lost += int_at(loss, "count").value_or(0);
+  for (const Json& loss : at(recording, "lost")) {
+    if (text_at(loss, "reason") != word_of(schema::LossReason::kSkippedRow))  // vocabulary/loss.h
+      facts.lost += int_at(loss, "count").value_or(0);
+  }
   facts.overhead_share = number_at(at(recording, "overhead"), "share");
 }
 

@@ -56,10 +56,13 @@ TEST(RunFacts, AreWhatTheReportSays) {
   rank.category_ns[static_cast<size_t>(Category::kExposedWait)] = 5;
   report.breakdown = Breakdown{{rank}};
   report.stragglers.emplace();
+  report.recording.lost = {{.reason = schema::LossReason::kRingFull, .count = 5},
+                           {.reason = schema::LossReason::kSkippedRow, .count = 7}};
   report.names = Names{{0}, {{"mm", true, 2, 8, 6}}, 3};
   const Result<RunFacts> facts = facts_of_json(render_json(report), "x");
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->environment.at("gpu"), "X");
+  EXPECT_EQ(facts->lost, 5) << "what an importer has no table for is not lost";
   EXPECT_EQ(facts->lengths_ns, (std::vector<int64_t>{9, 11}));
   EXPECT_DOUBLE_EQ(facts->per_rank.at(0).wall_ns, 10);
   EXPECT_DOUBLE_EQ(*facts->exposed_share, 0.25);
