@@ -42,10 +42,12 @@ constexpr char kCheckDetails[] =
     "Exit codes: 0 good; 1 slower, over a budget, a finding, or a run that failed; 4 cannot tell;\n"
     "2 usage, also of dprof-check.toml; 3 a run or baseline cannot be read; 125 dprof itself failed.\n";
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
+// "" = not set.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
 }
+bool is_set(const char* name) { return !variable(name).empty(); }
 
 class CheckVerb final : public Subcommand {
  public:
@@ -201,8 +203,8 @@ class CheckVerb final : public Subcommand {
   static Status tell_ci(const analyzer::CheckResult& result, Console& console) {
     if (is_set("GITHUB_ACTIONS")) {
       console.print(analyzer::render_check_github(result));
-      if (!is_set("GITHUB_STEP_SUMMARY")) return Done{};
-      const std::string path = std::getenv("GITHUB_STEP_SUMMARY");
+      const std::string path = variable("GITHUB_STEP_SUMMARY");
+      if (path.empty()) return Done{};
       std::ofstream file(path, std::ios::app);
       file << analyzer::render_check_markdown(result) << '\n';
       file.close();

@@ -25,11 +25,13 @@ constexpr char kFooter[] =
     "  dprof report ./dprof-20260131-235959        what happened, ranked by the time to be won\n"
     "  dprof gui ./dprof-20260131-235959           the timeline\n"
     "  dprof diff before after                     what changed from one run to another\n"
+    "  dprof check run1 --baseline baselines       is it as good as it should be? For CI\n"
     "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
     "  dprof doctor                                what can be recorded here, and why not\n\n"
     "Exit codes:\n"
-    "  0 good   2 usage   3 input unreadable or damaged   5 recorded, but something was lost\n"
-    "  125 dprof itself failed; `dprof record` else returns the command's own code\n\n"
+    "  0 good   1 `check` failed   2 usage   3 input unreadable or damaged   4 `check` cannot tell\n"
+    "  5 recorded, but something was lost   125 dprof itself failed; `dprof record` else returns the\n"
+    "  command's own code\n\n"
     "`dprof VERB --help` tells more about each.\n";
 
 int fail_usage(const std::string& what, const std::string& hint, Console& console) {
