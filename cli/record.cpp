@@ -152,6 +152,11 @@ class Record final : public Subcommand {
         ->type_name("S")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
+    app.add_option("--keep-output", options_.kept_lines,
+                   "with -n: keep so many last lines of a failed rank's standard error; 0: none")
+        ->type_name("LINES")
+        ->check(CLI::Range(0, kMostKeptLines))
+        ->capture_default_str();
     app.add_flag("--overwrite", options_.overwrite, "replace the run that RUN holds");
     app.add_option("COMMAND", options_.command, "what to run, with its arguments, after `--`")
         ->required();
@@ -185,6 +190,7 @@ class Record final : public Subcommand {
 
  private:
   static constexpr int kMaxRanks = 1024;
+  static constexpr int kMostKeptLines = 1000;
   static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
 
   static int exit_code_of(const recorder::Recorded& recorded) {

@@ -472,6 +472,7 @@ inline constexpr MetaKey kMetaKeys[] = {
     {"exit_status", "How the process ended, where the recorder could know: exit:N or signal:N."},
     {"exit_declared",
      "The code with which the process began to end; a signal may have been quicker."},
+    {"output", "The last lines of the process's standard error, where the recorder carried it."},
     {"exception",
      "What nobody caught, TYPE: MESSAGE; then a line FILE:LINE FUNCTION for each frame, the "
      "innermost first, behind a tab."},

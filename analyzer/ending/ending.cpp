@@ -145,6 +145,11 @@ class EndFinder {
       if (remark.code == "collective_failed") rank.message = remark.text;
     }
     take_exception(trace.exception, rank);
+    for (size_t at = 0; at < trace.output.size();) {
+      const size_t end = std::min(trace.output.find('\n', at), trace.output.size());
+      rank.output.push_back(trace.output.substr(at, end - at));
+      at = end + 1;
+    }
     return rank;
   }
 
@@ -191,6 +196,8 @@ class EndFinder {
     if (rank == nullptr) return;
     std::string words = fmt::format("rank {}: {}", number, end_words(*rank));
     if (!rank->exception.empty()) words += fmt::format("; {}", exception_words(*rank));
+    if (rank->exception.empty() && !rank->output.empty())
+      words += fmt::format("; its last line: {}", rank->output.back());
     if (!rank->frames.empty())
       words += fmt::format("; in {}", fmt::join(rank->frames, ", called from "));
     if (!rank->doing.empty()) words += fmt::format("; it was {}", fmt::join(rank->doing, ", "));

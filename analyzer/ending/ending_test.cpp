@@ -322,5 +322,15 @@ TEST(EndingTest, LongMessagesAreCutBetweenLetters) {
   EXPECT_LT(ending.verdict.title.size(), 200u);
 }
 
+TEST(EndingTest, WhatItSaidLastIsEvidence) {
+  Job job;
+  job.ends(2, "exit:3");
+  job.traces[2].output = "loading\n\nno such file: data.bin";
+  const Ending ending = job.ending();
+  EXPECT_THAT(ending.ranks[2].output, ElementsAre("loading", "", "no such file: data.bin"));
+  EXPECT_THAT(ending.verdict.decided_by,
+              ElementsAre(HasSubstr("its last line: no such file: data.bin")));
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

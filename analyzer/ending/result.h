@@ -24,7 +24,8 @@ struct EndedRank {
   std::string message;              // the error that a collective of it ended with; "" = none
   std::string exception;            // that nobody caught, "TYPE: MESSAGE"; "" = none was seen
   std::vector<std::string> frames;  // of it, "FILE:LINE FUNCTION", the innermost first
-  DPROF_FIELDS(rank, how, code, signal, time_ns, first, doing, message, exception, frames);
+  std::vector<std::string> output;  // the last lines of its standard error
+  DPROF_FIELDS(rank, how, code, signal, time_ns, first, doing, message, exception, frames, output);
 };
 
 struct EndVerdict {

@@ -165,4 +165,20 @@ Document hang_section(const Report& report, const TextOptions& /*options*/) {
   return document;
 }
 
+Document output_section(const Report& report, const TextOptions& options) {
+  if (!report.ending || !has_failed(report)) return {};
+  const auto& ranks = report.ending->ranks;
+  const auto rank = std::ranges::find_if(
+      ranks, [](const EndedRank& one) { return one.first && !one.output.empty(); });
+  if (rank == ranks.end()) return {};
+  const size_t shown = std::min(rank->output.size(), static_cast<size_t>(options.top));
+  Document document;
+  document.add(Heading{.title = "STANDARD ERROR",
+                       .remark = fmt::format("rank {}, its last {}", rank->rank,
+                                             plural(static_cast<int64_t>(shown), "line"))});
+  for (const std::string& line : std::span(rank->output).last(shown))
+    document.add(SingleLine{{{"  " + line}}});
+  return document;
+}
+
 }  // namespace dprof::analyzer

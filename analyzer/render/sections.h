@@ -20,7 +20,8 @@ using SectionMaker = Document(const Report& report, const TextOptions& options);
 
 SectionMaker head_section;  // what was recorded, on what clock, how well
 SectionMaker hang_section;
-SectionMaker step_section;  // where a mean step goes
+SectionMaker output_section;  // what a rank said before it failed
+SectionMaker step_section;    // where a mean step goes
 SectionMaker finding_section;
 
 // In the order of Section.

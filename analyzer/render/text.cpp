@@ -105,7 +105,8 @@ std::string render_text(const Report& report, const TextOptions& options) {
   TextOptions bounded = options;
   bounded.width = std::clamp(options.width, 80, 120);
   Document document;
-  for (SectionMaker* make : {head_section, hang_section, step_section, finding_section})
+  for (SectionMaker* make :
+       {head_section, hang_section, output_section, step_section, finding_section})
     document.add(make(report, bounded));
   for (size_t s = 0; s < kSections; ++s) {
     const bool wanted = is_asked_for(bounded, static_cast<Section>(s)) ||

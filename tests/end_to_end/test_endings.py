@@ -87,6 +87,40 @@ class OfTheTrainer(Endings):
         self.assertNotIn("FAILED", head)
 
 
+class OfAnyProgram(Endings):
+    """Ranks of -n that fail before they say hello: nothing of ours is loaded into them."""
+
+    SCRIPT = """
+import os, sys
+print("reads the data", file=sys.stderr)
+print("with HF_TOKEN=abcdefgh12345678", file=sys.stderr)
+if os.environ["RANK"] == "1": open("/nowhere/data.bin")
+"""
+
+    def failing(self, *options):
+        script = self.folder / "reads.py"
+        script.write_text(self.SCRIPT)
+        done = self.command(DPROF, "record", "-n", 2, *options, "-o", self.run_folder, "--", "python3", script)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("FAILED: the job failed before its first step: rank 1 ended with exit code 1", done.stderr)
+        report = json.loads(self.command(DPROF, "report", self.run_folder, "--format", "json").stdout)
+        self.check(report, "startup_failure", [1])
+        return report["ending"]["ranks"][-1]["output"]
+
+    def test_a_rank_that_fails_before_it_says_hello(self):
+        output = self.failing()
+        self.assertEqual(output[:2], ["reads the data", "with HF_TOKEN=***"])
+        self.assertEqual(output[-1], "FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/data.bin'")
+        text = self.command(DPROF, "report", self.run_folder).stdout
+        self.assertIn("STANDARD ERROR   rank 1, its last", text)
+
+    def test_so_many_lines_as_were_asked_for(self):
+        self.assertEqual(len(self.failing("--keep-output", 1)), 1)
+
+    def test_no_output_is_kept_where_none_is_wanted(self):
+        self.assertEqual(self.failing("--keep-output", 0), [])
+
+
 class UnderTorchrun(Endings):
     def setUp(self):
         super().setUp()

@@ -51,10 +51,9 @@ Status Launcher::start(const Environment& environment) {
   for (int rank = 0; rank < *options_.ranks; ++rank) {
     Environment of_rank = environment;
     add_rank(of_rank, rank, *options_.ranks, *port);
-    const std::string prefix = fmt::format("[{}] ", rank);
-    const Result<int> out = output_.add(prefix, STDOUT_FILENO);
+    const Result<int> out = output_.add(rank, STDOUT_FILENO);
     if (!out.ok()) return fail(out.error());
-    const Result<int> error = output_.add(prefix, STDERR_FILENO);
+    const Result<int> error = output_.add(rank, STDERR_FILENO);
     if (!error.ok()) {
       close(*out);
       return fail(error.error());
@@ -119,7 +118,12 @@ void Launcher::on_exit(pid_t pid, ExitStatus status) {
     return;
   }
   ended_[pid] = status;
-  const bool ours = running_.erase(pid) != 0;
+  const auto found = running_.find(pid);
+  const bool ours = found != running_.end();
+  if (ours) {
+    rank_ends_.push_back({found->second, pid, status, Clock::now()});
+    running_.erase(found);
+  }
   if (!ours || status.code() == 0 || ending_) return;
   exit_code_ = status.code();
   if (running_.empty()) return;

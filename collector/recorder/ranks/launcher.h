@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +24,14 @@ struct ExitStatus {
   int wait_status = 0;
   [[nodiscard]] int code() const;          // 128+N for signal N, as shells do
   [[nodiscard]] std::string text() const;  // "exit:N" or "signal:N"
+};
+
+// How the process that was started for a rank ended.
+struct RankEnd {
+  int rank = 0;
+  pid_t pid = 0;
+  ExitStatus status;
+  std::chrono::steady_clock::time_point when;  // as it was noticed
 };
 
 struct LaunchOptions {
@@ -62,6 +71,8 @@ class Launcher {
   // Of the command's processes that have not ended.
   [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::optional<ExitStatus> status(pid_t pid) const;
+  // What has ended since the last call.
+  [[nodiscard]] std::vector<RankEnd> take_rank_ends() { return std::exchange(rank_ends_, {}); }
   // How often the carrier of the ranks' output had to be started again.
   [[nodiscard]] int revivals() const { return revivals_; }
   // Of the command: 0, or the code of the first rank that failed.
@@ -75,6 +86,7 @@ class Launcher {
   OutputLines& output_;
   std::map<pid_t, int> running_;  // → rank
   std::map<pid_t, ExitStatus> ended_;
+  std::vector<RankEnd> rank_ends_;
   std::optional<Clock::time_point> kill_at_;
   bool ending_ = false;  // a rank failed, or a signal came: later failures are consequences
   int exit_code_ = 0;

@@ -44,14 +44,14 @@ OutputLines::~OutputLines() {
   if (ending_fd_ >= 0) close(ending_fd_);
 }
 
-Result<int> OutputLines::add(std::string prefix, int to_fd) {
+Result<int> OutputLines::add(int rank, int to_fd) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return fail(Code::kIo, fmt::format("cannot make a pipe: {}", std::strerror(errno)),
                 "raise the limit of open files (ulimit -n)");
   }
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  pipes_.push_back({ends[0], to_fd, LinePrefixer(std::move(prefix))});
+  pipes_.push_back({ends[0], rank, to_fd, LinePrefixer(fmt::format("[{}] ", rank))});
   return ends[1];
 }
 
@@ -128,7 +128,9 @@ bool OutputLines::carry(Pipe& pipe) {
     if (got == 0) return false;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN;
-    write_all(pipe.to_fd, pipe.lines.add({bytes, static_cast<size_t>(got)}));
+    const std::string_view text(bytes, static_cast<size_t>(got));
+    if (pipe.to_fd == STDERR_FILENO) kept_.add(pipe.rank, text);
+    write_all(pipe.to_fd, pipe.lines.add(text));
   }
   return true;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collector/recorder/ranks/kept_output.h"
 
 namespace dprof::recorder {
 
@@ -37,12 +38,12 @@ class LinePrefixer {
 class OutputLines {
  public:
   // `clear`: what to write to stderr before each output, to take the progress line away; may be
-  // empty.
-  explicit OutputLines(std::string clear) : clear_(std::move(clear)) {}
+  // empty. `kept` gets what goes to stderr.
+  OutputLines(std::string clear, KeptOutput& kept) : clear_(std::move(clear)), kept_(kept) {}
   ~OutputLines();
 
   // A pipe whose read end is carried to `to_fd` (1 or 2); returns the write end for the child.
-  Result<int> add(std::string prefix, int to_fd);
+  Result<int> add(int rank, int to_fd);
   Status start();
   // Whether a child that has ended is the carrier.
   [[nodiscard]] bool is_carrier(pid_t pid) const { return carrier_ > 0 && pid == carrier_; }
@@ -55,6 +56,7 @@ class OutputLines {
  private:
   struct Pipe {
     int fd;
+    int rank;
     int to_fd;
     LinePrefixer lines;
   };
@@ -64,6 +66,7 @@ class OutputLines {
   void write_all(int fd, std::string_view text);
 
   std::string clear_;
+  KeptOutput& kept_;
   std::vector<Pipe> pipes_;
   int ending_fd_ = -1;   // an eventfd: readable once finish() was called
   bool closed_[3] = {};  // by to_fd: nobody reads it any more

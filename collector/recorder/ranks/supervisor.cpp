@@ -139,6 +139,12 @@ void Command::hear(const Channel::Packet& packet) {
       endings_[message.pid] =
           message.flag != 0 ? Ending(ExitStatus{message.value}) : Ending(std::nullopt);
       break;
+    case Kind::kRankEnded:
+      rank_ends_.push_back({message.flag,
+                            message.pid,
+                            {message.value},
+                            Steady::time_point(Steady::duration(message.time_ns))});
+      break;
     case Kind::kOver:
       is_over_ = true;
       exit_code_ = message.value;
@@ -207,12 +213,13 @@ namespace {
 
 class Supervisor {
  public:
-  Supervisor(const Supervision& how, const Signals& signals, Descriptor socket, pid_t recorder)
+  Supervisor(const Supervision& how, const Signals& signals, KeptOutput& kept, Descriptor socket,
+             pid_t recorder)
       : how_(how),
         signals_(signals),
         channel_(std::move(socket)),
         recorder_(recorder),
-        output_(how.clear),
+        output_(how.clear, kept),
         launcher_(how.launch, output_) {}
 
   Result<int> run() {
@@ -226,7 +233,7 @@ class Supervisor {
       launcher_.reap();
       hear();
       launcher_.enforce(Steady::now());
-      tell_over();
+      tell_ends();
       const std::optional<ExitStatus> end = launcher_.status(recorder_);
       if (recorder_ == 0 || !end) continue;
       recorder_ = 0;
@@ -324,7 +331,15 @@ class Supervisor {
                    .flag = status ? 1 : 0});
   }
 
-  void tell_over() {
+  void tell_ends() {
+    for (const RankEnd& end : launcher_.take_rank_ends()) {
+      if (!how_.launch.ranks) continue;
+      channel_.send({.kind = Kind::kRankEnded,
+                     .pid = end.pid,
+                     .value = end.status.wait_status,
+                     .flag = end.rank,
+                     .time_ns = end.when.time_since_epoch().count()});
+    }
     if (!is_asked_ || launcher_.running() || std::exchange(is_over_, true)) return;
     channel_.send({.kind = Kind::kOver, .value = launcher_.exit_code()});
   }
@@ -371,20 +386,21 @@ class Supervisor {
 
 Result<int> supervise(const Supervision& how, const std::function<Result<int>(Command&)>& record) {
   const Signals signals;
+  KeptOutput kept(how.launch.ranks.value_or(0), how.kept_lines);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Supervisor(how, signals, Descriptor(), 0).run();
+    return Supervisor(how, signals, kept, Descriptor(), 0).run();
   }
   Descriptor supervisors(ends[0]), recorders(ends[1]);
   const pid_t recorder = fork();
   if (recorder == 0) {
     supervisors = Descriptor();
     prctl(PR_SET_NAME, "dprof-recorder");
-    Command command(std::move(recorders), signals);
+    Command command(std::move(recorders), signals, kept);
     return record(command);
   }
   recorders = Descriptor();
-  return Supervisor(how, signals, std::move(supervisors), std::max<pid_t>(recorder, 0)).run();
+  return Supervisor(how, signals, kept, std::move(supervisors), std::max<pid_t>(recorder, 0)).run();
 }
 
 }  // namespace dprof::recorder

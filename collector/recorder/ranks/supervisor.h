@@ -45,6 +45,7 @@ class Channel {
     kNotStarted,      // `value`: Code; text: what, NUL, hint
     kSignal,          // `value` came from process `pid`; `flag`: from the terminal
     kEnding,          // process `pid`; `flag`: it is known, `value`: the status of wait()
+    kRankEnded,       // process `pid` of rank `flag` ended; `value`: the status of wait()
     kOver,            // all processes of the command have ended; `value`: its exit code
     kOutputFinished,  // `value`: how often its carrier was started again
   };
@@ -100,7 +101,8 @@ class Command {
   // So long an orphan that was told of no process of the command waits for one to say hello.
   static constexpr std::chrono::seconds kPatience{60};
 
-  Command(Descriptor socket, const Signals& own) : channel_(std::move(socket)), own_(own) {}
+  Command(Descriptor socket, const Signals& own, const KeptOutput& kept)
+      : channel_(std::move(socket)), own_(own), kept_(kept) {}
 
   // As Launcher::start().
   Status start(const Environment& environment);
@@ -118,6 +120,10 @@ class Command {
   std::optional<Ending> ending_of(pid_t pid);
   // After the command's end: what is left of the ranks' output is carried.
   void finish_output();
+  // After that: what `rank` of -n wrote last to its standard error; "" = not known, or not kept.
+  [[nodiscard]] std::string last_output(int rank) const { return kept_.last_lines(rank); }
+  // With -n: the ranks whose process has ended, and how.
+  [[nodiscard]] const std::vector<RankEnd>& rank_ends() const { return rank_ends_; }
   // Waits, at most until then, for anything to receive.
   void wait(std::chrono::milliseconds at_most) const;
 
@@ -135,6 +141,8 @@ class Command {
 
   Channel channel_;
   const Signals& own_;
+  const KeptOutput& kept_;
+  std::vector<RankEnd> rank_ends_;
   std::vector<Descriptor> processes_;  // pidfds of the command's
   std::deque<SignalSeen> signals_;
   std::map<pid_t, Steady::time_point> asked_;
@@ -151,6 +159,7 @@ class Command {
 struct Supervision {
   LaunchOptions launch;
   std::string clear;  // see OutputLines
+  int kept_lines = KeptOutput::kLines;
   std::function<void(const std::string&)> say;
 };
 

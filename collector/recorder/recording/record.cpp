@@ -97,9 +97,10 @@ class Loop {
       recording_.diagnostics().push_back(
           {"orphaned", "how the command ended is known of no process"});
     }
-    recording_.finish();
-    wait_for_room();
     command_.finish_output();
+    recording_.finish({.ends = command_.rank_ends(),
+                       .last_output = [this](int rank) { return command_.last_output(rank); }});
+    wait_for_room();
     hear_signals();
     if (const int times = command_.revivals(); times > 0) {
       recording_.diagnostics().push_back(
@@ -383,7 +384,7 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   facts.recorder_id = folder.self().id;
   facts.host = host_name();
   facts.capture = capture_of(options);
-  facts.launcher = options.ranks ? "dprof" : "";
+  facts.ranks = options.ranks;
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
   return facts;
@@ -543,6 +544,7 @@ Result<int> record(const RecordOptions& options,
                    const std::function<int(const Recorded&)>& account) {
   const Supervision how{{options.command, options.ranks, options.grace},
                         options.show_progress ? kClearLine : "",
+                        options.kept_lines,
                         options.say};
   return supervise(how, [&](Command& command) -> Result<int> {
     const Result<Recorded> recorded = record_guarded(options, command);

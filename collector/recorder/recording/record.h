@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "collector/recorder/common/clock.h"
 #include "collector/recorder/control/capture.h"
+#include "collector/recorder/ranks/kept_output.h"
 #include "collector/recorder/run/run_folder.h"
 
 namespace dprof::recorder {
@@ -36,6 +37,7 @@ struct RecordOptions {
   std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
+  int kept_lines = KeptOutput::kLines;  // of each rank's standard error, with -n; 0 = none
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions

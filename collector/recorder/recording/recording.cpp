@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "collector/recorder/common/secrets.h"
+#include "collector/recorder/common/text.h"
 #include "collector/recorder/ranks/process_end.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/wire/hello.h"
@@ -206,7 +209,8 @@ void Recording::conclude_done() {
     }
     live.session->close();
     events_of_pid_[live.session->process().pid] += live.session->events();
-    if (live.parent_pid == 0 && rank_of(live) && live.session->events() > 0) {
+    if (live.parent_pid == 0 && rank_of(live) && live.session->events() > 0 &&
+        !has_more_to_say(live)) {
       const std::optional<int> rank = rank_of(live);
       conclude(std::move(live.session), rank);
     } else {
@@ -393,11 +397,57 @@ std::vector<Sampled> Recording::sampled() {
   return processes;
 }
 
-void Recording::finish() {
+// What a rank of -n said before it failed is whole only when all output has been carried.
+bool Recording::has_more_to_say(const Live& ended) const {
+  return facts_.ranks && ended.session->exit_status().value_or("exit:0") != "exit:0";
+}
+
+void Recording::keep_output(Live& ended, const StartedRanks& started) const {
+  const std::optional<int> rank = rank_of(ended);
+  if (!rank || !has_more_to_say(ended)) return;
+  const std::string lines = started.last_output(*rank);
+  if (!lines.empty()) ended.session->keep_output(lines);
+}
+
+void Recording::write_end_of(const RankEnd& end, const std::string& output) {
+  const fs::path path = folder_.path() / fmt::format("{}-{}.dprof", facts_.host, end.pid);
+  Result<std::unique_ptr<TraceOutput>> made = TraceOutput::create(path, facts_.journal);
+  if (!made.ok()) return;  // a full disk: `missing_rank` says it is not there
+  TraceOutput& out = **made;
+  const auto ago = std::chrono::steady_clock::now() - end.when;
+  const std::string time_ns = std::to_string(std::max<int64_t>(
+      0, clock_.now().ns - std::chrono::duration_cast<std::chrono::nanoseconds>(ago).count()));
+  const bool was_killed = WIFSIGNALED(end.status.wait_status);
+  write_recording(out, clock_, facts_);
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"pid", std::to_string(end.pid)},
+           {"rank", std::to_string(end.rank)},
+           {"local_rank", std::to_string(end.rank)},
+           {"world_size", std::to_string(facts_.ranks.value_or(0))},
+           {"launcher", "dprof"},
+           {"first_event_ns", time_ns},
+           {"last_event_ns", time_ns},
+           {"records", "0"},
+           {"recorder_cpu_ns", "0"},
+           {"exit_status", end.status.text()},
+           {"ended", was_killed ? "process_killed" : "complete"},
+           {"output", mask_secrets(clean_text(output))}}) {
+    out.set_meta(key, value);
+  }
+  const Result<bool> finished = out.finish();
+  if (!finished.ok()) return;
+  local_ranks_seen_.push_back(end.rank);
+  const Result<fs::path> named = folder_.name_finished(path, end.rank);
+  traces_.push_back({(named.ok() ? *named : path).filename().string(), end.rank, facts_.host,
+                     was_killed ? "process_killed" : "complete"});
+}
+
+void Recording::finish(const StartedRanks& started) {
   while (!live_.empty()) {
     conclude_done();
     if (!live_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  for (Live& live : held_) keep_output(live, started);
   std::vector<Live> nameless;
   std::vector<Live> silent;  // a program that failed before it did anything, or its launcher
   for (Live& live : held_) {
@@ -424,6 +474,10 @@ void Recording::finish() {
   const bool alone = nameless.size() == 1 && !others;
   for (Live& live : nameless) {
     conclude(std::move(live.session), alone ? std::optional(0) : std::nullopt);
+  }
+  for (const RankEnd& end : started.ends) {
+    if (end.status.code() != 0 && !has_trace(end.rank))
+      write_end_of(end, started.last_output(end.rank));
   }
 }
 

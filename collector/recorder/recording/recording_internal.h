@@ -21,6 +21,12 @@
 
 namespace dprof::recorder {
 
+// Of -n: what the launcher knows when all have ended.
+struct StartedRanks {
+  std::vector<RankEnd> ends;
+  std::function<std::string(int rank)> last_output = [](int) { return std::string(); };
+};
+
 // Threading  one thread, apart from the sessions' own.
 class Recording {
  public:
@@ -48,8 +54,9 @@ class Recording {
   // The processes that are being recorded, for the sampler.
   [[nodiscard]] std::vector<Sampled> sampled();
 
-  // Waits for all sessions, finishes what is left, names it and drops what is empty.
-  void finish();
+  // Waits for all sessions, finishes what is left, names it and drops what is empty. Ranks of -n
+  // that failed, and said no hello, get a trace that tells their end.
+  void finish(const StartedRanks& started = {});
   // Traces whose end could not be written so far; and the last resort: they are left as they are,
   // each one named.
   [[nodiscard]] size_t unfinished() const { return unfinished_.size(); }
@@ -106,6 +113,9 @@ class Recording {
   };
 
   [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
+  [[nodiscard]] bool has_more_to_say(const Live& ended) const;
+  void keep_output(Live& ended, const StartedRanks& started) const;
+  void write_end_of(const RankEnd& end, const std::string& output);
   void conclude(std::unique_ptr<Session> session, std::optional<int> rank);
   // False: there is no room.
   bool try_to_finish(Session& session, std::optional<int> rank);

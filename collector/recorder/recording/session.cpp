@@ -226,30 +226,38 @@ void Session::publish_totals() {
   }
 }
 
-void Session::write_identity() {
-  TraceOutput& out = *output_;
-  const bool tsc = clock_.scale().source == wire::ClockSource::kTsc;
+void write_recording(TraceOutput& out, const RunClock& clock, const RunFacts& run) {
+  const bool tsc = clock.scale().source == wire::ClockSource::kTsc;
   out.set_meta("dprof_version", DPROF_VERSION);
-  out.set_meta("run_id", run_.run_id);
-  out.set_meta("host", run_.host);
+  out.set_meta("run_id", run.run_id);
+  out.set_meta("host", run.host);
   out.set_meta("boot_id", boot_id());
   if (const std::string model = cpu_model(); !model.empty()) out.set_meta("cpu_model", model);
   out.set_meta("cpus", std::to_string(std::thread::hardware_concurrency()));
-  out.set_meta("recorder_id", run_.recorder_id);
-  out.set_meta("clock_id", clock_.id());
-  if (const FakeClock& fake = clock_.fake(); fake != FakeClock{}) {
+  out.set_meta("recorder_id", run.recorder_id);
+  out.set_meta("clock_id", clock.id());
+  if (const FakeClock& fake = clock.fake(); fake != FakeClock{}) {
     out.set_meta("fake_clock", fmt::format("{} ns, {} ppm", fake.offset_ns,
                                            static_cast<double>(fake.drift_ppb) / 1e3));
   }
+  out.set_meta("cuda_mode", run.cuda);
+  out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
+  out.set_meta("ticks_per_second", std::to_string(std::llround(clock.ticks_per_second())));
+  out.set_meta("origin_realtime_ns", std::to_string(clock.origin().realtime_ns));
+  out.set_meta("origin_monotonic_raw_ns", std::to_string(clock.origin().monotonic_raw_ns));
+}
+
+void Session::write_identity() {
+  TraceOutput& out = *output_;
+  write_recording(out, clock_, run_);
   out.set_meta("pid", std::to_string(process_.pid));
   out.set_meta("command", process_.command);
   out.set_meta("detail", word_of(capture_.status().kept_detail));
-  out.set_meta("cuda_mode", run_.cuda);
-  out.set_meta("clock_source", tsc ? "tsc" : "monotonic");
-  out.set_meta("ticks_per_second", std::to_string(std::llround(clock_.ticks_per_second())));
-  out.set_meta("origin_realtime_ns", std::to_string(clock_.origin().realtime_ns));
-  out.set_meta("origin_monotonic_raw_ns", std::to_string(clock_.origin().monotonic_raw_ns));
   write_facts();
+}
+
+void Session::keep_output(std::string_view lines) {
+  output_->set_meta("output", mask_secrets(clean_text(lines)));
 }
 
 // What the process says about itself may come, and change, while it runs: a program can choose its
@@ -291,7 +299,7 @@ void Session::write_rank() {
   set_number("world_size", rank.world_size);
   set_number("node_rank", rank.node_rank);
   set_number("restart_count", rank.restart_count);
-  out.set_meta("launcher", run_.launcher.empty() || !rank.rank ? rank.launcher : run_.launcher);
+  out.set_meta("launcher", run_.ranks && rank.rank ? "dprof" : rank.launcher);
 }
 
 void Session::write_remarks() {

@@ -30,9 +30,9 @@ struct RunFacts {
   std::string run_id;
   std::string recorder_id;
   std::string host;
-  std::string launcher;  // "dprof" where -n started the ranks, else ""
-  std::string cuda;      // cupti, yield, off
-  Replaced replaced;     // of other tools
+  std::optional<int> ranks;  // that -n started
+  std::string cuda;          // cupti, yield, off
+  Replaced replaced;         // of other tools
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
   double record_cost_ns = 0;  // see measure_record_cost()
   CaptureSettings capture;    // but for what `dprof ctl` changed meanwhile
@@ -45,6 +45,9 @@ struct ProcessFacts {
   RankInfo rank;
   std::string command;
 };
+
+// The meta of every trace of a recording.
+void write_recording(TraceOutput& out, const RunClock& clock, const RunFacts& run);
 
 enum class ProcessEnd { kEnded, kReplaced, kLeft };  // kLeft: it lives on, the recorder leaves
 
@@ -99,6 +102,10 @@ class Session {
   [[nodiscard]] int64_t records() const { return records_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t events() const { return events_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  // After close(): how the process ended, where that is known.
+  [[nodiscard]] const std::optional<std::string>& exit_status() const { return exit_status_; }
+  // After close(): the last lines of its standard error.
+  void keep_output(std::string_view lines);
   // After close(): something was raised in it that nobody caught.
   [[nodiscard]] bool raised() const { return raised_; }
   // After done().
