@@ -24,11 +24,12 @@ Json rendered(const Report& report) { return Json::parse(render_json(report)); }
 
 TEST(RenderJson, HasEveryTopLevelKeyAlways) {
   for (const Report& report : {Report(), sample_report()}) {
-    EXPECT_THAT(keys_of(rendered(report)),
-                ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows",
-                            "overlap", "contention", "buckets", "link_fits", "collectives",
-                            "point_to_point", "phases", "stragglers", "detection", "slow_links",
-                            "hang", "ending", "memory", "replay", "critical_path", "findings"));
+    EXPECT_THAT(
+        keys_of(rendered(report)),
+        ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
+                    "contention", "buckets", "link_fits", "collectives", "point_to_point", "phases",
+                    "stragglers", "detection", "slow_links", "hang", "ending", "memory", "replay",
+                    "critical_path", "findings", "names"));
   }
 }
 
@@ -36,9 +37,10 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   Report report;
   const Json nothing = rendered(report);
   for (const char* key :
-       {"clock", "breakdown", "gpu_rows", "overlap", "contention", "buckets", "link_fits",
-        "collectives", "point_to_point", "phases", "stragglers", "detection", "slow_links", "hang",
-        "ending", "memory", "replay", "critical_path", "findings"}) {
+       {"clock",      "breakdown", "gpu_rows",      "overlap",        "contention",
+        "buckets",    "link_fits", "collectives",   "point_to_point", "phases",
+        "stragglers", "detection", "slow_links",    "hang",           "ending",
+        "memory",     "replay",    "critical_path", "findings",       "names"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());
@@ -59,14 +61,15 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
 TEST(RenderJson, RunAndRecordingHaveTheKeysOfTheContract) {
   const Json json = rendered(sample_report());
   EXPECT_EQ(json["schema"], "dprof.report/1");
-  EXPECT_THAT(keys_of(json["run"]),
-              ElementsAre("name", "command", "ranks", "hosts", "world_size", "steps"));
+  EXPECT_THAT(keys_of(json["run"]), ElementsAre("name", "command", "ranks", "hosts", "world_size",
+                                                "steps", "environment"));
   EXPECT_EQ(json["run"]["steps"],
             Json::parse(R"({"count": 120, "first_steady": 8, "last_steady": 117, "steady": 110,
                                                   "median_ns": 311400000, "source": "marker",
                                                   "micro_steps": 4,
                                                   "outer": [{"step": 40, "kind": "checkpoint",
-                                                             "extra_ns": 310000000}]})"));
+                                                             "extra_ns": 310000000}],
+                                                  "lengths_ns": []})"));
   const Json& recording = json["recording"];
   EXPECT_THAT(keys_of(recording), ElementsAre("events", "lost", "diagnostics", "overhead"));
   EXPECT_EQ(recording["lost"][0],
