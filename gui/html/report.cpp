@@ -235,8 +235,9 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
   head += analyzer::write_html(facts);
   std::string findings = findings_html(told, text, {.traces = run.traces, .ranks = ranks});
   const std::string legend = legend_html(told);
-  std::array<Part, 17> parts = {{
+  std::array<Part, 18> parts = {{
       {"hang", "Hang", section("hang", analyzer::hang_section)},
+      {"output", "Standard error", section("output", analyzer::output_section)},
       {"step", "Where a step goes", section("step", analyzer::step_section)},
       {"findings", "Findings", std::move(findings)},
       {"timeline", "Timeline", ""},
