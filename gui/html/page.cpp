@@ -108,7 +108,7 @@ figcaption b{color:var(--text);font-weight:600}
 footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--border);font-size:13px}
 @media (max-width:640px){main{padding:24px 16px 40px}h1{font-size:23px}dl div{grid-template-columns:1fr;gap:0}}
 @media print{
-body{font-size:10.5pt}main{padding:0;max-width:none}nav,th button::after{display:none}
+body{font-size:10.5pt;background:none}main{padding:0;max-width:none}nav,th button::after{display:none}
 section{margin-top:22pt}h2,h3,figcaption{break-after:avoid}figure,.finding,tr{break-inside:avoid}
 .picture{min-width:0}.wide,figure .scroll{overflow:visible}th,td{white-space:normal;padding:3pt 6pt}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
