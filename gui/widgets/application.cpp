@@ -7,6 +7,8 @@
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QStyleFactory>
+#include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "gui/widgets/language.h"
@@ -20,6 +22,21 @@ namespace {
 // Without a window Qt's remarks about the platform concern nobody.
 void only_critical(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << '\n';
+}
+
+// Qt would abort where there is nothing to show a window on.
+bool has_display() {
+  return std::ranges::any_of(std::array{"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"},
+                             [](const char* name) { return !qEnvironmentVariableIsEmpty(name); });
+}
+
+void tell_no_display(const Options& options) {
+  const std::string run = options.runs.empty() ? "RUN" : options.runs.front().string();
+  print_error(
+      {Code::kUsage, "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)",
+       fmt::format(
+           "dprof gui {0} --screenshot run.png, or dprof report {0} --format html -o run.html",
+           run)});
 }
 
 // "System" is the brightness of the desktop's windows.
@@ -62,6 +79,10 @@ int run_application(int argc, char** argv) {
   if (options->has_output()) qInstallMessageHandler(only_critical);
   if (options->has_output() && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+  if (!options->has_output() && !has_display()) {
+    tell_no_display(*options);
+    return static_cast<int>(ExitCode::kUsage);
   }
   if (options->scale != "1") {
     qputenv("QT_SCALE_FACTOR", QByteArray::fromStdString(options->scale));

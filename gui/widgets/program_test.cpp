@@ -20,9 +20,10 @@ class ProgramTest : public ::testing::Test {
   // Returns the exit code; `err` gets what was written to stderr.
   int run(const std::string& arguments, std::string* err = nullptr) {
     const std::filesystem::path log = folder.path() / "stderr";
-    const std::string command = "env -u DISPLAY -u WAYLAND_DISPLAY timeout 50 " DPROF_BIN_DIR
-                                "/dprof-gui " +
-                                arguments + " >/dev/null 2>" + log.string();
+    const std::string command =
+        "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM timeout 50 " DPROF_BIN_DIR
+        "/dprof-gui " +
+        arguments + " >/dev/null 2>" + log.string();
     const int status = std::system(command.c_str());
     if (err != nullptr) *err = read(log);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -67,6 +68,15 @@ TEST_F(ProgramTest, WritesAllOutputsTwiceTheSame) {
   const auto state = nlohmann::json::parse(read(path("a.json")));
   EXPECT_EQ(state["selection"]["ranks"], nlohmann::json::array({1}));
   EXPECT_EQ(state["pending"], 0);
+}
+
+TEST_F(ProgramTest, WithoutADisplayItSaysWhatWorksThere) {
+  std::string err;
+  EXPECT_EQ(run("some/run", &err), 2);
+  EXPECT_EQ(err,
+            "dprof-gui: there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)\n"
+            "hint: dprof gui some/run --screenshot run.png, "
+            "or dprof report some/run --format html -o run.html\n");
 }
 
 TEST_F(ProgramTest, PagesHaveNames) {
