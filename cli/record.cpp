@@ -36,8 +36,8 @@ constexpr char kRecordDetails[] =
     "  dprof record --detail full -- python train.py\n\n"
     "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank that\n"
     "failed. "
-    "2 usage; 5 the command ended with 0, but something was lost; 126 and 127 the command\n"
-    "cannot be executed, is not there; 125 dprof itself failed.\n";
+    "2 usage; 5 the command ended with 0, but something was lost, or nothing recorded;\n"
+    "126 and 127 the command cannot be executed, is not there; 125 dprof itself failed.\n";
 
 Result<fs::path> find_library() {
 #ifdef DPROF_SANITIZED
@@ -197,7 +197,7 @@ class Record final : public Subcommand {
     if (recorded.command_code != 0) return recorded.command_code;
     const bool missing =
         std::ranges::any_of(recorded.diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
-          return diagnostic.code == "not_recorded" ||
+          return diagnostic.code == "not_recorded" || diagnostic.code == "no_process" ||
                  schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
     return code_of(recorded.lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);

@@ -58,7 +58,7 @@ TEST(RecordStartTest, OtherToolsAreNamedOnceAtTheStart) {
     arguments.insert(arguments.end(), command.begin(), command.end());
     arguments.insert(arguments.begin() + 5, more.begin(), more.end());
     Running running(scratch, arguments);
-    EXPECT_EQ(running.wait(), 0);
+    EXPECT_EQ(running.wait(), 5);
     fs::remove_all(scratch.path() / "r");
     return std::pair(running.out(), running.err());
   };

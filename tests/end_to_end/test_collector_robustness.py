@@ -282,7 +282,7 @@ class Many(Probed):
     def test_a_recording_within_a_recording(self):
         """The inner recorder has its command; the outer one is left with nothing, and says so."""
         inner = self.folder / "inner"
-        done = self.record(DPROF, "record", "-o", inner, "--", PROBE, "--marks", MARKS)
+        done = self.record(DPROF, "record", "-o", inner, "--", PROBE, "--marks", MARKS, want=5)
         self.check_marks(run=inner)
         self.assertIn("no_process", done.stderr)
 

@@ -25,11 +25,12 @@ class Launchers(EndToEnd):
         self.check_breakdown(self.report(), ranks=2)
 
     def test_own_launcher_tags_the_output(self):
-        done = self.record("sh", "-c", "echo rank $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE", ranks=2)
+        done = self.record("sh", "-c", "echo rank $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE", ranks=2,
+                           want=5)
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] rank 0 of 2, 0 of 2", "[1] rank 1 of 2, 1 of 2"])
 
     def test_own_launcher_keeps_the_thread_count_that_was_set(self):
-        done = self.record("sh", "-c", "echo $OMP_NUM_THREADS", ranks=1, OMP_NUM_THREADS="3")
+        done = self.record("sh", "-c", "echo $OMP_NUM_THREADS", ranks=1, want=5, OMP_NUM_THREADS="3")
         self.assertEqual(done.stdout.strip(), "[0] 3")
 
     def test_single_process_needs_no_launcher(self):
@@ -70,10 +71,10 @@ class ExitCodes(EndToEnd):
             self.assertTrue(done.stderr.strip(), arguments)
 
     def test_a_folder_with_a_run_is_refused(self):
-        self.record("true")
+        self.record("true", want=5)
         done = self.record("true", want=2)
         self.assertIn("--overwrite", done.stderr)
-        self.record("true", options=["--overwrite"])
+        self.record("true", options=["--overwrite"], want=5)
 
     def test_inputs_that_are_no_runs(self):
         empty = self.folder / "empty.dprof"
@@ -96,8 +97,8 @@ class ExitCodes(EndToEnd):
 
 class NothingRecorded(EndToEnd):
     def test_a_command_without_torch(self):
-        """`true` records nothing: that is said, and its code is passed on."""
-        done = self.record("true")
+        """`true` records nothing: that is said, by the code, too."""
+        done = self.record("true", want=5)
         self.assertIn("no_process", done.stderr)
         index = json.loads((self.run_folder / "run.json").read_text())
         self.assertEqual(index["traces"], [])

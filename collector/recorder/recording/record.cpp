@@ -24,6 +24,7 @@
 #include "collector/recorder/ranks/supervisor.h"
 #include "collector/recorder/recording/progress.h"
 #include "collector/recorder/recording/recording_internal.h"
+#include "collector/recorder/recording/why_silent.h"
 #include "collector/wire/hello.h"
 
 namespace dprof::recorder {
@@ -364,8 +365,9 @@ Variables own_variables() {
 
 void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
-    recording.diagnostics().push_back(
-        {"no_process", "no process of the command recorded anything"});
+    const std::string why = why_silent(options.command.front(), Environment::current().get("PATH"));
+    recording.diagnostics().push_back({"no_process", "no process of the command recorded anything" +
+                                                         (why.empty() ? why : ": " + why)});
     return;
   }
   // Under `srun dprof record -- CMD` there is one recorder for each rank: the others are not ours.

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/recorder/recording/why_silent.h"
+
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/temporary_folder.h"
+
+namespace dprof::recorder {
+namespace {
+
+using testing::HasSubstr;
+
+// A program with one segment of that type.
+std::string program(const std::filesystem::path& file, uint32_t segment) {
+  Elf64_Ehdr head{};
+  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_phoff = sizeof head;
+  head.e_phnum = 1;
+  head.e_phentsize = sizeof(Elf64_Phdr);
+  Elf64_Phdr part{};
+  part.p_type = segment;
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&head), sizeof head);
+  out.write(reinterpret_cast<const char*>(&part), sizeof part);
+  out.close();
+  chmod(file.c_str(), 0755);
+  return file.string();
+}
+
+TEST(WhySilentTest, AStaticProgramLoadsNothing) {
+  const test_support::TemporaryFolder folder;
+  const std::string file = program(folder.path() / "static", PT_LOAD);
+  const std::string want = file + " is statically linked: nothing can be loaded into it";
+  EXPECT_EQ(why_silent(file, ""), want);
+  EXPECT_EQ(why_silent("static", "/nowhere:" + folder.path().string()), want);
+}
+
+TEST(WhySilentTest, AProgramWithMoreRightsIgnoresThePreload) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can give a file to others";
+  const test_support::TemporaryFolder folder;
+  const std::string file = program(folder.path() / "other", PT_INTERP);
+  ASSERT_EQ(chown(file.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(chmod(file.c_str(), 04755), 0);
+  EXPECT_THAT(why_silent(file, ""), HasSubstr("set-uid"));
+}
+
+TEST(WhySilentTest, WhatCanBeRecordedIsNoReason) {
+  const test_support::TemporaryFolder folder;
+  EXPECT_EQ(why_silent(program(folder.path() / "dynamic", PT_INTERP), ""), "");
+  std::ofstream(folder.path() / "script") << "#!/bin/sh\n";
+  EXPECT_EQ(why_silent((folder.path() / "script").string(), ""), "");
+  EXPECT_EQ(why_silent("not-there", "/nowhere"), "");
+  // Cut off within its head, and within its table.
+  for (const size_t bytes : {size_t{20}, sizeof(Elf64_Ehdr) + 4}) {
+    const std::string file = program(folder.path() / "cut", PT_LOAD);
+    std::filesystem::resize_file(file, bytes);
+    EXPECT_EQ(why_silent(file, ""), "") << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace dprof::recorder
