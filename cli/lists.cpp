@@ -71,6 +71,22 @@ Result<double> parse_percent(std::string_view text) {
               "above 0, at most 100: --max-overhead 1%");
 }
 
+Result<std::chrono::seconds> parse_seconds(std::string_view text) {
+  constexpr int64_t kMost = int64_t{366} * 24 * 3600;
+  int64_t unit = 1;
+  std::string_view digits = text;
+  for (const auto& [suffix, seconds] : {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)}) {
+    if (text.empty() || text.back() != suffix) continue;
+    unit = seconds;
+    digits.remove_suffix(1);
+    break;
+  }
+  const std::optional<int64_t> value = number(digits);
+  if (value && *value > 0 && *value <= kMost / unit) return std::chrono::seconds(*value * unit);
+  return fail(Code::kUsage, fmt::format("'{}' is no time", text),
+              "seconds, minutes or hours: --hang-after 90s, --hang-after 5m");
+}
+
 Result<std::pair<double, double>> parse_pair(std::string_view text) {
   const size_t comma = text.find(',');
   if (comma != std::string_view::npos) {

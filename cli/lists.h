@@ -2,6 +2,7 @@
 // Lists and ranges as people write them on a command line.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,9 @@ Result<std::vector<int>> parse_rank_list(std::string_view text);
 
 // "1%" or "1" is 0.01. kUsage for anything else, or what is not above 0 and at most 100.
 Result<double> parse_percent(std::string_view text);
+
+// "90", "90s", "5m" or "1h". kUsage for anything else, and for 0.
+Result<std::chrono::seconds> parse_seconds(std::string_view text);
 
 // "1.5,-20": two numbers. kUsage for anything else.
 Result<std::pair<double, double>> parse_pair(std::string_view text);

@@ -157,6 +157,16 @@ class Record final : public Subcommand {
         ->type_name("LINES")
         ->check(CLI::Range(0, kMostKeptLines))
         ->capture_default_str();
+    CLI::Option* on_hang =
+        app.add_option("--on-hang", on_hang_,
+                       "when nothing goes on any more: report who has not come, take stacks of all "
+                       "threads besides, or kill the ranks besides");
+    on_hang->type_name("WHAT")->check(CLI::IsMember({"report", "stacks", "kill"}));
+    app.add_option("--hang-after", hang_after_,
+                   "after so long without a completed step or collective (default: 20 median "
+                   "steps, 60 s at least)")
+        ->type_name("TIME")
+        ->needs(on_hang);
     app.add_flag("--overwrite", options_.overwrite, "replace the run that RUN holds");
     app.add_option("COMMAND", options_.command, "what to run, with its arguments, after `--`")
         ->required();
@@ -224,6 +234,16 @@ class Record final : public Subcommand {
       return fail(Code::kUsage, fmt::format("--seconds {}: too late", seconds_));
     }
     if (keep_s_ > kLongestSeconds) return fail(Code::kUsage, "--keep: a year at most");
+    if (!on_hang_.empty()) {
+      options_.on_hang = on_hang_ == "kill"     ? recorder::OnHang::kKill
+                         : on_hang_ == "stacks" ? recorder::OnHang::kStacks
+                                                : recorder::OnHang::kReport;
+    }
+    if (!hang_after_.empty()) {
+      const Result<std::chrono::seconds> after = parse_seconds(hang_after_);
+      if (!after.ok()) return fail(after.error());
+      options_.hang_after = *after;
+    }
     options_.steps = *steps;
     options_.seconds = *seconds;
     if (every_ != 0) options_.every = every_;
@@ -256,6 +276,7 @@ class Record final : public Subcommand {
   recorder::RecordOptions options_;
   std::vector<std::string> yield_;
   std::string folder_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
+  std::string on_hang_, hang_after_;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;
   int ranks_ = 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What can be switched, and what was found: ON needs it, OFF leaves it out, AUTO takes it where it is there.
 
-foreach(part TORCH CUDA NCCL QT)
+foreach(part TORCH CUDA NCCL DW QT)
   set(DPROF_WITH_${part} AUTO CACHE STRING "${part}: ON needs it, OFF leaves it out, AUTO takes it where it is found")
   set_property(CACHE DPROF_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -72,6 +72,14 @@ endif()
 dprof_decide(TORCH "${LibTorch_FOUND}" "the PyPI wheel torch==2.11.0")
 dprof_decide(CUDA "${LibTorch_CUDA_FOUND}" "the PyPI wheels nvidia-cuda-runtime and nvidia-cuda-cupti, or a CUDA toolkit")
 dprof_decide(NCCL "${LibTorch_NCCL_FOUND}" "the PyPI wheel nvidia-nccl-cu13")
+
+find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
+find_library(LIBDW_LIBRARY dw)
+set(_libdw_found OFF)
+if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY)
+  set(_libdw_found ON)
+endif()
+dprof_decide(DW "${_libdw_found}" "the Debian package libdw-dev")
 
 if(NOT DPROF_WITH_QT STREQUAL "OFF")
   find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Svg Test)

@@ -175,6 +175,11 @@ inline constexpr EnumValue kNcclEventKindValues[] = {
     {2, "proxy", "One operation of NCCL's network proxy."},
 };
 
+inline constexpr EnumValue kStackKindValues[] = {
+    {1, "native", "Machine code, as the unwinder sees it."},
+    {2, "python", "What Python was executing."},
+};
+
 inline constexpr EnumValue kPayloadKindValues[] = {
     {0, "none", "No payload."},        {1, "uint64", "Unsigned 64 bit."},
     {2, "int64", "Signed 64 bit."},    {3, "double", "IEEE double."},
@@ -203,6 +208,7 @@ inline constexpr Enumeration kEnumerations[] = {
     {"DetailLevel", kDetailLevelValues, "How much is recorded."},
     {"CaptureCause", kCaptureCauseValues, "Why the capture changed."},
     {"NcclEventKind", kNcclEventKindValues, "What NCCL told beside its collectives."},
+    {"StackKind", kStackKindValues, "Whose frames they are."},
 };
 
 }  // namespace dprof::schema

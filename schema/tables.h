@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 3;
+inline constexpr int kUserVersion = 4;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -338,6 +338,23 @@ inline constexpr Column kNcclEventColumns[] = {
      "Begin on the GPU's own clock (globaltimer), which is not aligned.", Null::kAllowed},
     {"device_end_ns", Type::kInteger, Unit::kDurationNs, 3, "End on that clock.", Null::kAllowed},
 };
+inline constexpr Column kStackFrameColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 4, "Row number; a thread's frames follow each other."},
+    {"time_ns", Type::kInteger, Unit::kTraceNs, 4, "When the stacks of the process were asked for."},
+    {"os_tid", Type::kInteger, Unit::kNone, 4,
+     "The thread's number as the recorder sees it; the first thread's is the process's. "
+     "NULL = Python's thread whose number could not be found.",
+     Null::kAllowed},
+    {"thread_name_id", Type::kInteger, Unit::kNone, 4, "The thread's name.", Null::kAllowed,
+     "string"},
+    {"kind", Type::kEnum, Unit::kNone, 4, "Which of the thread's two stacks.", Null::kNever,
+     "StackKind"},
+    {"frame", Type::kInteger, Unit::kCount, 4, "Its place in that stack, 0 = the innermost."},
+    {"function_id", Type::kInteger, Unit::kNone, 4, "The function.", Null::kNever, "string"},
+    {"file_id", Type::kInteger, Unit::kNone, 4, "Its source file, or the library that holds it.",
+     Null::kAllowed, "string"},
+    {"line", Type::kInteger, Unit::kNone, 4, "Line of that file.", Null::kAllowed},
+};
 inline constexpr Column kLossColumns[] = {
     {"source", Type::kEnum, Unit::kNone, 1, "What would have recorded it.", Null::kNever, "Source"},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread; NULL = none or any.", Null::kAllowed,
@@ -397,6 +414,8 @@ inline constexpr Table kTables[] = {
      "Launch dimensions of kernels, at detail full.", 2},
     {"nccl_event", "NcclEventRow", "id", "id", kNcclEventColumns,
      "Channels and proxy operations of NCCL, where they were asked for.", 3},
+    {"stack_frame", "StackFrameRow", "id", "id", kStackFrameColumns,
+     "Stacks of all threads, taken while the job hung (`--on-hang stacks`).", 4},
     {"loss", "LossRow", "", "source", kLossColumns, "What was not recorded, and why."},
     {"diagnostic", "DiagnosticRow", "", "code", kDiagnosticColumns,
      "What the recorder had to remark."},

@@ -148,6 +148,17 @@ TEST_F(TraceTest, FilesOfVersion1AreRead) {
   EXPECT_EQ(*reader->count("capture"), 0);
 }
 
+TEST_F(TraceTest, FilesOfVersion3HaveNoStacks) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  ASSERT_TRUE(Database::open(path(), Database::Mode::kReadWrite)
+                  ->execute("DROP VIEW stack_frame_text; DROP TABLE stack_frame; "
+                            "PRAGMA user_version = 3")
+                  .ok());
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().what;
+  EXPECT_TRUE(reader->read_all<StackFrameRow>()->empty());
+}
+
 // Version 2 had a plain table `collective`. A trace of it whose recorder was killed is finished,
 // too.
 TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {

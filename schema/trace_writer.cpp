@@ -215,7 +215,7 @@ struct TraceWriter::Impl {
                  Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
                  Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
                  Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
-                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<LossRow>,
+                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<StackFrameRow>, Inserter<LossRow>,
                  Inserter<DiagnosticRow>>;
   Inserters inserters;
 
@@ -493,6 +493,7 @@ template Status TraceWriter::append(const SystemSampleRow&);
 template Status TraceWriter::append(const CaptureRow&);
 template Status TraceWriter::append(const KernelShapeRow&);
 template Status TraceWriter::append(const NcclEventRow&);
+template Status TraceWriter::append(const StackFrameRow&);
 template Status TraceWriter::append(const LossRow&);
 template Status TraceWriter::append(const DiagnosticRow&);
 

@@ -42,7 +42,7 @@ class Digester {
     for (const auto stage : {&Digester::read_threads, &Digester::read_communicators,
                              &Digester::read_collectives, &Digester::read_ranges,
                              &Digester::read_loader, &Digester::read_remarks, &Digester::read_end,
-                             &Digester::read_gpu, &Digester::read_clock, &Digester::read_devices}) {
+                             &Digester::read_stacks, &Digester::read_gpu, &Digester::read_clock, &Digester::read_devices}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
     // Where a GPU computes, what the host's calls take tells nothing of computation.
@@ -64,6 +64,7 @@ class Digester {
     give_back_room();
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
     note_last_activity();
+    forget_old_stack();
     return std::move(digest_);
   }
 
@@ -310,6 +311,30 @@ class Digester {
     });
   }
 
+  // Those that were taken last, of the process's first thread.
+  Status read_stacks() {
+    const std::optional<int64_t> first_thread = reader_.meta_int("pid");
+    std::vector<StackFrame>& stack = digest_.last_activity.stack;
+    return reader_.for_each<schema::StackFrameRow>([&](const schema::StackFrameRow& row) {
+      if (!first_thread || row.os_tid != first_thread || !sensible(row.time_ns)) return;
+      const TraceNs taken = on_axis(row.time_ns);
+      if (stack_taken_ != taken) stack.clear();
+      stack_taken_ = taken;
+      if (stack.size() >= LastActivity::kFrames) return;
+      stack.push_back({std::string(word_of(row.kind)), reader_.string(row.function_id),
+                       row.file_id ? reader_.string(*row.file_id) : std::string(), row.line});
+    });
+  }
+
+  // What was called since then says that it went on.
+  void forget_old_stack() {
+    if (!stack_taken_) return;
+    const bool went_on = std::ranges::any_of(
+        digest_.collectives, [&](const CollectiveRecord& c) { return c.enqueue > stack_taken_; });
+    if (went_on || (!digest_.steps.empty() && digest_.steps.back().window.end > *stack_taken_))
+      digest_.last_activity.stack.clear();
+  }
+
   Result<Activities> read_activities() {
     ActivityGatherer activities(reader_, trace_.shift_ns, *host_side_, digest_.collectives);
     const Status streams = reader_.for_each<schema::StreamRow>(
@@ -490,6 +515,7 @@ class Digester {
   const schema::TraceReader& reader_;
   const int64_t gpu_rows_;
   RankDigest digest_;
+  std::optional<TraceNs> stack_taken_;
   bool any_time_ = false;
   int64_t bad_rows_ = 0;
   std::vector<ThreadSketch> threads_;

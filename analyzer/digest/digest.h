@@ -17,6 +17,7 @@
 #include "analyzer/digest/system.h"
 #include "analyzer/run/run.h"
 #include "analyzer/vocabulary/diagnostic.h"
+#include "analyzer/vocabulary/stack.h"
 #include "base/interval.h"
 #include "schema/generated/rows.h"
 #include "schema/marker_names.h"
@@ -99,10 +100,12 @@ struct LastRange {
 // What a rank was at when its trace ended, for hangs.
 struct LastActivity {
   static constexpr size_t kOpenRanges = 8;
+  static constexpr size_t kFrames = 128;
 
   std::vector<LastRange> open;            // innermost first; the innermost kOpenRanges of them
   std::optional<LastRange> last;          // the one that ended last
   std::optional<int64_t> loading_for_ns;  // waits for a batch since then
+  std::vector<StackFrame> stack;          // of its first thread, taken since its last sign of life
 };
 
 // Invariant  sets are canonical (sorted, disjoint); phases, steps and collectives are in order of

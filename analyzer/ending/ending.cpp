@@ -307,12 +307,17 @@ class EndFinder {
     std::vector<int> gone;
     for (const int number : hang.culprits) {
       const EndedRank* rank = find(number);
-      if (rank == nullptr || rank->how == "running") continue;
+      if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
       if (signal_of(*rank) && asks_to_end(*signal_of(*rank))) continue;
       if (rank->signal == SIGKILL && !went_first(*rank, hang)) continue;  // the launcher's grace
       gone.push_back(number);
     }
     return gone;
+  }
+
+  [[nodiscard]] bool was_ended_by_dprof(int number) const {
+    const auto found = std::ranges::find(in_.digests, number, &RankDigest::rank);
+    return found != in_.digests.end() && was_ended_for_hanging(*found);
   }
 
   [[nodiscard]] bool went_first(const EndedRank& rank, const Hang& hang) const {

@@ -49,7 +49,11 @@ std::string last_words_of(const RankDigest& digest, const TraceFile& trace, cons
   }
   if (std::string words = activity_words(digest.last_activity); !words.empty())
     parts.push_back(std::move(words));
-  if (std::string words = end_of(trace); !words.empty()) parts.push_back(std::move(words));
+  if (const std::string words = stack_words(digest.last_activity); !words.empty())
+    parts.push_back("stood in " + words);
+  if (was_ended_for_hanging(digest)) {
+    parts.emplace_back("dprof ended it, since the job hung");
+  } else if (std::string words = end_of(trace); !words.empty()) parts.push_back(std::move(words));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -129,7 +133,7 @@ class HangFinder {
       if (record.arrival())
         longest_wait_ns_ = std::max(longest_wait_ns_, (rank.last_sign - *record.arrival()).ns);
     }
-    dumped_ = dumped_ || is_a_dump(rank);
+    dumped_ = dumped_ || is_a_dump(rank) || was_ended_for_hanging(rank);
   }
 
   [[nodiscard]] bool waited_long() const {
@@ -221,17 +225,19 @@ class HangFinder {
     involved.erase(std::unique(involved.begin(), involved.end()), involved.end());
     std::vector<size_t> killed;
     for (const size_t d : involved) {
-      if (was_killed(in_.traces[d]) && !was_terminated(in_.traces[d])) killed.push_back(d);
+      if (was_killed(in_.traces[d]) && !was_terminated(in_.traces[d]) && !is_ours(d))
+        killed.push_back(d);
     }
     std::vector<size_t> dead;
     for (const size_t d : single_) {
-      const bool gone = std::ranges::count(killed, d) != 0 || has_failed(in_.traces[d]);
+      const bool gone =
+          std::ranges::count(killed, d) != 0 || (has_failed(in_.traces[d]) && !is_ours(d));
       if (gone && graph_.stands[d].empty()) dead.push_back(d);
     }
     const bool only_these =
         std::ranges::all_of(killed, [&](size_t d) { return std::ranges::count(dead, d) != 0; });
     const bool failed_too =
-        std::ranges::any_of(blocked_, [&](size_t d) { return has_failed(in_.traces[d]); });
+        std::ranges::any_of(blocked_, [&](size_t d) { return has_failed(in_.traces[d]) && !is_ours(d); });
     if (!dead.empty() && (only_these && !failed_too ? true : others_went_on(dead, involved)))
       return decide_dead(dead);
     // Killed within the collective: the others stay in it for ever.
@@ -239,6 +245,8 @@ class HangFinder {
       return decide_dead(killed);
     return find_without_trace();
   }
+
+  [[nodiscard]] bool is_ours(size_t d) const { return was_ended_for_hanging(in_.digests[d]); }
 
   [[nodiscard]] bool others_went_on(const std::vector<size_t>& dead,
                                     const std::vector<size_t>& involved) const {
@@ -448,13 +456,27 @@ class HangFinder {
       if (std::ranges::count(hang_.culprits, rank_of(d)) == 0) hang_.waiting.push_back(rank_of(d));
     }
     std::ranges::sort(hang_.waiting);
+    tell_where_they_stood();
     for (const int rank : hang_.culprits) add_rank(rank);
     for (const int rank : hang_.waiting) add_rank(rank);
     return std::move(hang_);
   }
 
+  void tell_where_they_stood() {
+    constexpr size_t kMostTold = 2;
+    size_t told = 0;
+    for (const int rank : hang_.culprits) {
+      const std::optional<size_t> digest = progress_.digest_of(rank);
+      if (!digest || told == kMostTold) continue;
+      const std::string place = stack_words(in_.digests[*digest].last_activity);
+      if (place.empty()) continue;
+      hang_.reason += fmt::format("; rank {} stood in {}", rank, place);
+      ++told;
+    }
+  }
+
   void add_rank(int rank) {
-    HungRank hung{.rank = rank, .state = {}, .last = {}, .since_ns = {}};
+    HungRank hung{.rank = rank, .state = {}, .last = {}, .since_ns = {}, .stack = {}};
     const std::optional<size_t> digest = progress_.digest_of(rank);
     if (!digest) {
       hung.state = word_of(MemberState::kNoData);
@@ -466,6 +488,7 @@ class HangFinder {
     const StuckCall* own = stands.empty() ? nullptr : &graph_.calls[stands.front()];
     hung.state = word_of(state_towards_call(rank, own));
     hung.last = last_words_of(in_.digests[*digest], in_.traces[*digest], own, in_.matching);
+    hung.stack = in_.digests[*digest].last_activity.stack;
     if (!is_a_dump(in_.digests[*digest])) hung.since_ns = silence_of(in_.digests[*digest]);
     hang_.ranks.push_back(std::move(hung));
   }

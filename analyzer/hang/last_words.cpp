@@ -7,6 +7,7 @@
 
 #include "analyzer/match/tokens.h"
 #include "base/format.h"
+#include "schema/stack_words.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -48,6 +49,21 @@ std::string activity_words(const LastActivity& last) {
                        duration(last.last->ended_ago_ns.value_or(0)));
   }
   return {};
+}
+
+std::string stack_words(const LastActivity& last) {
+  std::vector<schema::StackPlace> places;
+  for (const StackFrame& frame : last.stack) {
+    const auto kind = frame.kind == word_of(schema::StackKind::kPython)
+                          ? schema::StackKind::kPython
+                          : schema::StackKind::kNative;
+    places.push_back({kind, frame.function, frame.file, frame.line});
+  }
+  return schema::words_of_stack(places);
+}
+
+bool was_ended_for_hanging(const RankDigest& digest) {
+  return std::ranges::count(digest.remarks, "hang_killed", &Diagnostic::code) != 0;
 }
 
 std::string last_call_words(const RankDigest& digest) {

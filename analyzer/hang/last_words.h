@@ -13,6 +13,10 @@ namespace dprof::analyzer {
 // "has been in `backward` within `step` for 20 ms", "finished `step` 3 ms before its last sign",
 // "has been waiting for a batch for 61 s"; "" = nothing is known.
 [[nodiscard]] std::string activity_words(const LastActivity& last);
+// "lock_twice (train.py:58), called by main (train.py:125)"; "" = no stack was taken.
+[[nodiscard]] std::string stack_words(const LastActivity& last);
+// The recorder ended its process, since the job hung (`--on-hang kill`): it was alive.
+[[nodiscard]] bool was_ended_for_hanging(const RankDigest& digest);
 // "last called all_reduce #4 of default_pg".
 [[nodiscard]] std::string last_call_words(const RankDigest& digest);
 // "all_reduce #42 of default_pg": where the hang is; any collective.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/vocabulary/stack.h"
 #include "base/fields.h"
 #include "schema/generated/rows.h"
 
@@ -18,7 +19,8 @@ struct HungRank {
   std::string state;  // not_called, queued, running, done, no_data
   std::string last;   // the last thing that it is known to have done, in words; "" = unknown
   std::optional<int64_t> since_ns;  // for how long nothing more was heard of it
-  DPROF_FIELDS(rank, state, last, since_ns);
+  std::vector<StackFrame> stack;    // of its first thread, where it was taken
+  DPROF_FIELDS(rank, state, last, since_ns, stack);
 };
 
 struct Hang {

@@ -151,7 +151,7 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                          "ranks": [{"rank": 1, "state": "not_called", "last": "in backward of step 73",
                                     "since_ns": 2000000000},
                                    {"rank": 0, "state": "running", "last": "all_reduce",
-                                    "since_ns": null}]})"));
+                                    "since_ns": null, "stack": []}]})"));
   EXPECT_THAT(keys_of(json["replay"]),
               ElementsAre("identity_error", "accepted", "steps", "unexplained", "unit", "whatif",
                           "slowdown", "held_out_error", "half_error", "refused", "together"));

@@ -17,6 +17,7 @@ constexpr const char* kNoted[] = {
     wire::kDetailVariable,
     wire::kClockVariable,
     wire::kCudaVariable,
+    wire::kStacksVariable,
     cupti::kLibraryVariable,
     nccl::kEventsVariable,
     kKinetoDaemonVariable,

@@ -14,6 +14,7 @@
 #include "collector/inject/hello_text.h"
 #include "collector/inject/helper.h"
 #include "collector/inject/memory.h"
+#include "collector/inject/python_stacks.h"
 #include "collector/inject/shutdown.h"
 #include "collector/inject/strings.h"
 #include "collector/inject/threads.h"
@@ -136,6 +137,7 @@ bool start(const char* path) noexcept {
   runtime.default_detail = detail_of_environment(armed);
   runtime.default_mask = armed ? 0 : mask_of(runtime.default_detail);
   note_own_folder();
+  let_the_recorder_look();
   const Problem problem = prepare();
   write_hello(problem);
   if (problem.error != 0) {

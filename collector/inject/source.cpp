@@ -6,12 +6,14 @@
 #include "collector/inject/cuda/cuda_source.h"
 #include "collector/inject/nccl/nccl_source.h"
 #include "collector/inject/python_errors.h"
+#include "collector/inject/python_stacks.h"
 #include "collector/inject/torch_gate.h"
 
 namespace dprof::inject {
 namespace {
 
-constexpr const SourceHooks* kSources[] = {&kTorchHooks, &kCudaHooks, &kNcclHooks, &kPythonHooks};
+constexpr const SourceHooks* kSources[] = {&kTorchHooks, &kCudaHooks, &kNcclHooks, &kPythonHooks,
+                                            &kPythonStackHooks};
 
 }  // namespace
 

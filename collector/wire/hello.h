@@ -3,7 +3,10 @@
 // SCM_RIGHTS, and the environment variables that led it there.
 #pragma once
 
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #include "collector/wire/layout.h"
 
@@ -15,9 +18,20 @@ inline constexpr char kClockVariable[] = "DPROF_CLOCK";  // "source tick0 multip
 inline constexpr char kDetailVariable[] = "DPROF_DETAIL";  // [armed-]light | standard | full
 inline constexpr char kArmedPrefix[] = "armed-";
 inline constexpr char kCudaVariable[] = "DPROF_CUDA";  // cupti | yield | off
+// "PID FOLDER", with `--on-hang stacks`: of the recorder, which may look into the process, and
+// where Python writes its stacks (write_stacks_path()) when stacks_signal() comes.
+inline constexpr char kStacksVariable[] = "DPROF_STACKS";
 inline constexpr char kRankVariable[] = "DPROF_RANK";  // wins over every launcher's variable
 
 inline constexpr uint32_t kHelloBytes = 32768;  // at most; longer command lines are cut
+
+// A signal that nobody is known to use.
+[[nodiscard]] inline int stacks_signal() noexcept { return SIGRTMAX - 7; }
+// `pid`: as the process sees itself; `ticks`: of its hello.
+inline void write_stacks_path(char* path, size_t bytes, const char* folder, int pid,
+                              uint64_t ticks) noexcept {
+  snprintf(path, bytes, "%s/stacks-%d-%llu", folder, pid, static_cast<unsigned long long>(ticks));
+}
 
 struct Hello {
   uint64_t magic;

@@ -568,6 +568,21 @@ inline std::string_view word_of(NcclEventKind value) {
   return "?";
 }
 
+// Whose frames they are.
+enum class StackKind : int64_t {
+  kNative = 1,
+  kPython = 2,
+};
+inline std::string_view word_of(StackKind value) {
+  switch (value) {
+    case StackKind::kNative:
+      return "native";
+    case StackKind::kPython:
+      return "python";
+  }
+  return "?";
+}
+
 // Facts about the recording: one key, one value.
 struct MetaRow {
   static constexpr const Table& kTable = kTables[0];
@@ -1167,9 +1182,38 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.device_end_ns);
 }
 
+// Stacks of all threads, taken while the job hung (`--on-hang stacks`).
+struct StackFrameRow {
+  static constexpr const Table& kTable = kTables[23];
+  int64_t id{};
+  int64_t time_ns{};
+  std::optional<int64_t> os_tid{};
+  std::optional<int64_t> thread_name_id{};
+  StackKind kind{};
+  int64_t frame{};
+  int64_t function_id{};
+  std::optional<int64_t> file_id{};
+  std::optional<int64_t> line{};
+
+  friend bool operator==(const StackFrameRow&, const StackFrameRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, StackFrameRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.time_ns);
+  visit(row.os_tid);
+  visit(row.thread_name_id);
+  visit(row.kind);
+  visit(row.frame);
+  visit(row.function_id);
+  visit(row.file_id);
+  visit(row.line);
+}
+
 // What was not recorded, and why.
 struct LossRow {
-  static constexpr const Table& kTable = kTables[23];
+  static constexpr const Table& kTable = kTables[24];
   Source source{};
   std::optional<int64_t> thread_id{};
   LossReason reason{};
@@ -1192,7 +1236,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
 
 // What the recorder had to remark.
 struct DiagnosticRow {
-  static constexpr const Table& kTable = kTables[24];
+  static constexpr const Table& kTable = kTables[25];
   std::string code{};
   Severity severity{};
   int64_t count{};
@@ -1315,6 +1359,7 @@ void for_each_row_type(Visit&& visit) {
   visit.template operator()<CaptureRow>();
   visit.template operator()<KernelShapeRow>();
   visit.template operator()<NcclEventRow>();
+  visit.template operator()<StackFrameRow>();
   visit.template operator()<LossRow>();
   visit.template operator()<DiagnosticRow>();
 }

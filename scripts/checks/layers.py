@@ -24,7 +24,7 @@ MAY_INCLUDE = {
 ORDERS = {
     "analyzer": ["vocabulary", "run", "digest/memory", "digest", "match", "align", "waits", "steps", "breakdown", "memory",
                  "replay", "stragglers", "hang", "ending", "report", "rules", "render"],
-    "collector/recorder": ["common", "ranks", "rows", "run", "clocks", "system", "control", "recording", "doctor"],
+    "collector/recorder": ["common", "ranks", "rows", "run", "clocks", "system", "control", "hang", "recording", "doctor"],
     "gui/view": ["drawing", "model", "figures", "session", "timeline", "docks", "pages"],
     "trainer_harness": ["common", "nccl", "ranks", "faults", "settings", "data", "models", "techniques", "strategies",
                         "activities", "launch"],

@@ -100,9 +100,7 @@ Result<Server> Server::open() {
 Server::~Server() {
   if (folder_.empty()) return;  // moved from
   std::error_code error;
-  std::filesystem::remove(path_, error);
-  if (!link_.empty()) std::filesystem::remove(link_, error);
-  std::filesystem::remove(folder_, error);
+  std::filesystem::remove_all(folder_, error);
 }
 
 Result<std::filesystem::path> Server::preloadable(const std::filesystem::path& library) {

@@ -22,6 +22,7 @@
 #include "collector/recorder/ranks/job.h"
 #include "collector/recorder/ranks/server.h"
 #include "collector/recorder/ranks/supervisor.h"
+#include "collector/recorder/recording/hang_guard_internal.h"
 #include "collector/recorder/recording/progress.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/recorder/recording/why_silent.h"
@@ -63,6 +64,7 @@ class Loop {
        Server& server, Peers& peers, RunFacts facts)
       : options_(options),
         command_(command),
+        clock_(clock),
         folder_(folder),
         server_(server),
         peers_(peers),
@@ -75,6 +77,11 @@ class Loop {
   void be_controlled(ControlServer control) { control_.emplace(std::move(control)); }
 
   void run() {
+    if (options_.on_hang)
+      guard_.emplace(HangOptions{*options_.on_hang, options_.hang_after, options_.grace,
+                                 server_.folder()},
+                     clock_, recording_,
+                     [this](const std::string& text) { say(text); });
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     Steady::time_point next_look = Steady::now() + sampler_.look_interval();
@@ -139,6 +146,7 @@ class Loop {
     recording_.watch([this](int pid) { return command_.ending_of(pid); });
     tell_write_gaps();
     recording_.conclude_done();
+    if (guard_) guard_->look();
     if (Steady::now() >= next_system_sample) {
       sampler_.sample(recording_.sampled());
       next_system_sample = Steady::now() + sampler_.interval();
@@ -204,6 +212,7 @@ class Loop {
     std::vector<pollfd> polled{{wake_fd_.get(), POLLIN, 0}};
     for (const int fd : command_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
+    if (guard_ && guard_->descriptor() >= 0) polled.push_back({guard_->descriptor(), POLLIN, 0});
     for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : control_ ? control_->descriptors() : std::vector<int>()) {
       polled.push_back({fd, POLLIN, 0});
@@ -304,6 +313,7 @@ class Loop {
  private:
   const RecordOptions& options_;
   Command& command_;
+  const RunClock& clock_;
   RunFolder& folder_;
   Server& server_;
   Peers& peers_;
@@ -312,6 +322,7 @@ class Loop {
   SystemSampler sampler_;
   Recording recording_;
   std::optional<ControlServer> control_;
+  std::optional<HangGuard> guard_;
   Steady::time_point started_ = Steady::now();
   int interrupts_ = 0;
   int signals_told_ = 0;
@@ -354,6 +365,10 @@ void open_control(Loop& loop, const std::filesystem::path& socket, RecorderFile&
   loop.be_controlled(*std::move(control));
 }
 
+bool wants_stacks(const RecordOptions& options) {
+  return options.on_hang && *options.on_hang != OnHang::kReport;
+}
+
 Variables own_variables() {
   Variables own;
   for (const std::string& entry : Environment::current().entries()) {
@@ -389,6 +404,7 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   facts.ranks = options.ranks;
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
+  facts.watch_hangs = options.on_hang.has_value();
   return facts;
 }
 
@@ -492,8 +508,10 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   const std::optional<std::string> network = network_file_system(folder.path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
   facts.replaced = add_collector(
-      environment, {*library, server.path(), clock.scale(), first_detail(facts.capture),
-                    options.cuda, options.yield_nvtx, options.yield_nccl});
+      environment,
+      {*library, server.path(), clock.scale(), first_detail(facts.capture), options.cuda,
+       wants_stacks(options) ? fmt::format("{} {}", getpid(), server.folder().string()) : "",
+       options.yield_nvtx, options.yield_nccl});
   tell_replaced(options, facts.replaced);
 
   peers.start(clock, folder, variables);

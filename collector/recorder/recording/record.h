@@ -19,6 +19,9 @@
 
 namespace dprof::recorder {
 
+// What to do about a hang: say it, take stacks besides, end the ranks besides.
+enum class OnHang { kReport, kStacks, kKill };
+
 struct RecordOptions {
   std::vector<std::string> command;
   std::optional<int> ranks;         // -n
@@ -38,6 +41,8 @@ struct RecordOptions {
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
   int kept_lines = KeptOutput::kLines;  // of each rank's standard error, with -n; 0 = none
+  std::optional<OnHang> on_hang;              // --on-hang; empty = nobody watches
+  std::optional<std::chrono::seconds> hang_after;  // --hang-after; empty = JobWatch's own limit
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions

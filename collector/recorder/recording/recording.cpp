@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -383,6 +385,44 @@ std::vector<ProcessStatus> Recording::process_status() const {
                    session.lost(), session.capture()});
   }
   return all;
+}
+
+std::vector<WatchedRank> Recording::watched() const {
+  std::vector<WatchedRank> ranks;
+  for (const Live& live : live_) {
+    const Session& session = *live.session;
+    const std::optional<int> rank = session.process().rank.rank;
+    if (live.gone || live.parent_pid != 0 || session.events() == 0) continue;
+    // A program without a launcher is rank 0 of one.
+    const ProcessFacts& process = session.process();
+    ranks.push_back({rank.value_or(0), process.pid, process.own_pid, process.first_event_ticks,
+                     session.how_far()});
+  }
+  std::ranges::sort(ranks, {}, &WatchedRank::rank);
+  return ranks;
+}
+
+void Recording::tell_traces(std::string_view code, const std::string& text) {
+  for (Live& live : live_) {
+    if (live.gone) continue;
+    live.session->add(RecorderDiagnostic{code, 1, text});
+    live.session->commit_soon();
+  }
+}
+
+void Recording::add(int pid, std::vector<Measured> measured) {
+  for (Live& live : live_) {
+    if (live.session->process().pid != pid) continue;
+    for (Measured& one : measured) live.session->add(std::move(one));
+    live.session->commit_soon();
+  }
+}
+
+void Recording::send_signal(int pid, int signal) const {
+  for (const Live& live : live_) {
+    if (live.session->process().pid != pid || live.gone || !live.process.valid()) continue;
+    syscall(SYS_pidfd_send_signal, live.process.get(), signal, nullptr, 0);
+  }
 }
 
 std::vector<Sampled> Recording::sampled() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/recorder/control/control_answer.h"
+#include "collector/recorder/hang/job_watch.h"
 #include "collector/recorder/ranks/server.h"
 #include "collector/recorder/ranks/supervisor.h"
 #include "collector/recorder/recording/session.h"
@@ -51,6 +52,14 @@ class Recording {
   void request(const CaptureRequest& request);
   [[nodiscard]] const CaptureSettings& capture() const { return facts_.capture; }
   [[nodiscard]] std::vector<ProcessStatus> process_status() const;
+  // The ranks that run, by rank; without what they started themselves.
+  [[nodiscard]] std::vector<WatchedRank> watched() const;
+  // A remark for the traces of all that run.
+  void tell_traces(std::string_view code, const std::string& text);
+  // What was measured for a process's trace, to be written at once.
+  void add(int pid, std::vector<Measured> measured);
+  // To a rank that runs (watched()).
+  void send_signal(int pid, int signal) const;
   // The processes that are being recorded, for the sampler.
   [[nodiscard]] std::vector<Sampled> sampled();
 

@@ -124,6 +124,11 @@ void Session::request(const CaptureRequest& request) {
   wake();
 }
 
+void Session::commit_soon() {
+  commit_asked_.store(true, std::memory_order_release);
+  wake();
+}
+
 void Session::wake() {
   wire::ControlPage& control = *memory_->mapping().control();
   control.wake.fetch_add(1, std::memory_order_release);
@@ -186,7 +191,8 @@ void Session::write_loop() {
     capture_.before_pass();
     const bool found = drain_.pass() != 0;
     capture_.after_pass();
-    dirty |= found || capture_.waiting() || output_->in_gap();
+    dirty |= found || capture_.waiting() || output_->in_gap() ||
+             commit_asked_.exchange(false, std::memory_order_acquire);
     if (steady_clock::now() >= next_commit && dirty) {
       inbox_.write_to(*output_);
       write_facts();
@@ -215,7 +221,18 @@ void Session::sleep(nanoseconds at_most) {
   control.recorder_asleep.store(0, std::memory_order_relaxed);
 }
 
+HowFar Session::how_far() const {
+  const std::lock_guard lock(mutex_);
+  return how_far_;
+}
+
 void Session::publish_totals() {
+  if (run_.watch_hangs) {
+    HowFar far = drain_.how_far();
+    far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
+    const std::lock_guard lock(mutex_);
+    how_far_ = std::move(far);
+  }
   const DrainTotals totals = drain_.totals();
   records_.store(totals.records, std::memory_order_relaxed);
   events_.store(totals.events, std::memory_order_relaxed);

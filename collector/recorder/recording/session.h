@@ -35,6 +35,7 @@ struct RunFacts {
   Replaced replaced;         // of other tools
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
   double record_cost_ns = 0;  // see measure_record_cost()
+  bool watch_hangs = false;
   CaptureSettings capture;    // but for what `dprof ctl` changed meanwhile
 };
 
@@ -76,9 +77,15 @@ class Session {
   // What the recorder measured for this trace; written with the next commit.
   void add(Measured measured) { inbox_.put(std::move(measured)); }
 
+  // It is to be written although the process itself says nothing.
+  void commit_soon();
+
   // From `dprof ctl`; carried out within a pass.
   void request(const CaptureRequest& request);
   [[nodiscard]] CaptureDriver::Status capture() const { return capture_.status(); }
+
+  // How far the process has come, at the last commit; with RunFacts::watch_hangs.
+  [[nodiscard]] HowFar how_far() const;
 
   // The process ended: drain the rest, then end the thread. Does not wait.
   void end(ProcessEnd how, std::optional<std::string> exit_status);
@@ -146,12 +153,14 @@ class Session {
   Inbox inbox_;
   CaptureDriver capture_;
 
-  std::mutex mutex_;  // how_, exit_status_
+  mutable std::mutex mutex_;  // how_, exit_status_, how_far_
+  HowFar how_far_;
   ProcessEnd how_ = ProcessEnd::kEnded;
   std::optional<std::string> exit_status_;
   int declared_code_ = -1;  // with which the process said that it ends; -1 = it did not
 
   std::atomic<bool> ending_{false};
+  std::atomic<bool> commit_asked_{false};
   std::atomic<bool> done_{false};
   std::atomic<bool> in_gap_{false};
   std::atomic<int64_t> records_{0}, events_{0}, lost_{0}, unwritten_{0};

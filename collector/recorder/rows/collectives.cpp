@@ -51,7 +51,18 @@ int64_t Collectives::add(CollectiveRow row) {
   row.id = entry.row.id;
   if (row.communicator_id) number(row);
   entry.row = std::move(row);
+  note_call(entry.row);
   return entry.row.id;
+}
+
+// Whose end may never be seen, that one makes progress by being called.
+void Collectives::note_call(const CollectiveRow& row) {
+  if (!row.communicator_id) return;
+  int64_t& next = counters_[*row.communicator_id].called[row.function];
+  next = std::max(next, row.sequence.value_or(-1) + 1);
+  if (row.state == CollectiveState::kUnobserved)
+    last_progress_ns_ = std::max(last_progress_ns_, row.enqueue_ns.value_or(0));
+  last_progress_ns_ = std::max(last_progress_ns_, row.end_ns.value_or(0));
 }
 
 const CollectiveRow* Collectives::find(int64_t id) const {
@@ -67,6 +78,7 @@ void Collectives::set(CollectiveRow row) {
   if (row.communicator_id != entry.row.communicator_id) number(row);
   if (row == entry.row) return;
   entry.row = std::move(row);
+  note_call(entry.row);
   change(entry);
 }
 
@@ -111,8 +123,10 @@ int64_t Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRe
   if (backend != Backend::kGloo || function == Function::kUnknown) {
     row.state = CollectiveState::kUnobserved;
     entry.done = backend != Backend::kNccl;
+    note_call(row);
     return row.id;
   }
+  note_call(row);
   const bool is_message = is_point_to_point(function);
   if (live_.size() > kMaxLive ||
       (!is_message && queues_.size() >= kMaxGroups && !queues_.contains(call.group))) {
@@ -161,6 +175,8 @@ bool Collectives::end(uint64_t key, int64_t time_ns, CollectiveState state) {
   Entry& entry = live_.at(open->second);
   entry.row.end_ns = std::max(time_ns, entry.row.start_ns.value_or(time_ns));
   running_.erase(open);
+  if (state == CollectiveState::kComplete)
+    last_progress_ns_ = std::max(last_progress_ns_, *entry.row.end_ns);
   settle(entry.row.id, state);
   return true;
 }
@@ -237,6 +253,36 @@ std::optional<int64_t> Collectives::oldest_open_ns() const {
     if (begin_ns) oldest = std::min(oldest.value_or(*begin_ns), *begin_ns);
   }
   return oldest;
+}
+
+void Collectives::tell(HowFar& far) const {
+  constexpr size_t kMostOpen = 64;
+  std::map<int64_t, const CollectiveRow*> last_unobserved;  // by communicator
+  const auto add = [&](const CollectiveRow& row, bool observed) {
+    const int64_t id = *row.communicator_id;
+    const int64_t sequence = row.sequence.value_or(0);
+    far.open.push_back({communicators_.hash_of(id), communicators_.name_of(id), row.function,
+                        sequence, row.group_sequence.value_or(sequence),
+                        row.enqueue_ns.value_or(row.start_ns.value_or(0)), observed});
+  };
+  for (const auto& [id, entry] : live_) {
+    const CollectiveRow& row = entry.row;
+    if (!row.communicator_id || row.end_ns || entry.done) continue;
+    if (row.state == CollectiveState::kUnobserved) last_unobserved[*row.communicator_id] = &row;
+    const bool is_open =
+        row.state == CollectiveState::kEnqueued || row.state == CollectiveState::kRunning;
+    if (is_open && far.open.size() < kMostOpen) add(row, true);
+  }
+  for (const auto& [id, row] : last_unobserved) add(*row, false);
+  std::ranges::stable_sort(far.open, {}, &OpenCall::since_ns);
+  for (int64_t id = 1; id <= communicators_.count(); ++id) {
+    const uint64_t hash = communicators_.hash_of(id);
+    far.called[{hash, Function::kUnknown}];  // a member, whatever it has called
+    const auto counters = counters_.find(id);
+    if (counters == counters_.end()) continue;
+    for (const auto& [function, next] : counters->second.called) far.called[{hash, function}] = next;
+  }
+  far.last_progress_ns = std::max(far.last_progress_ns, last_progress_ns_);
 }
 
 void Collectives::flush(TraceOutput& output) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/recorder/rows/communicators.h"
+#include "collector/recorder/rows/how_far.h"
 #include "collector/recorder/rows/names.h"
 #include "collector/recorder/rows/trace_output.h"
 #include "collector/wire/record.h"
@@ -66,6 +67,8 @@ class Collectives {
 
   // When the oldest one that has not ended was enqueued (or began).
   [[nodiscard]] std::optional<int64_t> oldest_open_ns() const;
+  // Fills in what is open, how far each communicator has come, and the last progress.
+  void tell(HowFar& far) const;
 
   [[nodiscard]] int64_t rows() const { return next_id_ - 1; }
 
@@ -83,6 +86,7 @@ class Collectives {
   };
   struct Counters {
     std::map<schema::Function, int64_t> by_function;
+    std::map<schema::Function, int64_t> called;  // the sequence that comes next
     int64_t all = 0;
   };
 
@@ -94,6 +98,7 @@ class Collectives {
                                      uint32_t os_tid);
   std::optional<uint64_t> choose_group(schema::Function function, uint32_t os_tid);
   void settle(int64_t id, schema::CollectiveState state);
+  void note_call(const schema::CollectiveRow& row);
 
   Communicators& communicators_;
   int64_t next_id_ = 1;
@@ -104,6 +109,7 @@ class Collectives {
   std::deque<Pending> point_to_point_;
   std::unordered_map<uint32_t, uint64_t> group_of_thread_;  // worker thread → group
   std::unordered_map<uint64_t, int64_t> running_;           // key → row
+  int64_t last_progress_ns_ = 0;
 };
 
 }  // namespace dprof::recorder

@@ -13,8 +13,10 @@ CommunicatorRow& Communicators::new_row() {
   return row;
 }
 
-void Communicators::announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output) {
+void Communicators::announce(const wire::Communicator& said, int64_t name_id,
+                             std::string_view name, TraceOutput& output) {
   const int64_t id = find(said.group, static_cast<Backend>(said.backend), output);
+  if (name_id != 0) names_[id] = name;
   CommunicatorRow row = rows_.at(id);
   if (!has_nccl_.contains(id)) {
     row.backend = static_cast<Backend>(said.backend);
@@ -83,6 +85,16 @@ void Communicators::complete_nccl(int64_t id, const NcclSaid& said, TraceOutput&
 std::optional<int64_t> Communicators::size_of(int64_t id) const {
   const auto found = rows_.find(id);
   return found != rows_.end() ? found->second.size : std::nullopt;
+}
+
+uint64_t Communicators::hash_of(int64_t id) const {
+  const auto found = rows_.find(id);
+  return found != rows_.end() ? static_cast<uint64_t>(found->second.hash) : 0;
+}
+
+std::string Communicators::name_of(int64_t id) const {
+  const auto found = names_.find(id);
+  return found != names_.end() ? found->second : std::string();
 }
 
 }  // namespace dprof::recorder

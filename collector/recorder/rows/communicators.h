@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "collector/recorder/rows/trace_output.h"
 #include "collector/wire/record.h"
@@ -33,7 +35,8 @@ class Communicators {
   static constexpr size_t kMost = 16384;
 
   // What LibTorch says about a process group; may be said again, with more.
-  void announce(const wire::Communicator& said, int64_t name_id, TraceOutput& output);
+  void announce(const wire::Communicator& said, int64_t name_id, std::string_view name,
+                TraceOutput& output);
   // The id of the process group of that hash; makes an entry when it was not announced yet.
   int64_t find(uint64_t hash, schema::Backend backend, TraceOutput& output);
 
@@ -43,12 +46,18 @@ class Communicators {
   void complete_nccl(int64_t id, const NcclSaid& said, TraceOutput& output);
   // Members of a communicator, where they are known.
   [[nodiscard]] std::optional<int64_t> size_of(int64_t id) const;
+  // Of all members alike; 0 = there is no such row.
+  [[nodiscard]] uint64_t hash_of(int64_t id) const;
+  // "" = it has none.
+  [[nodiscard]] std::string name_of(int64_t id) const;
+  [[nodiscard]] int64_t count() const { return static_cast<int64_t>(rows_.size()); }
 
  private:
   schema::CommunicatorRow& new_row();
 
   std::map<uint64_t, int64_t> by_hash_;  // process groups
   std::map<int64_t, schema::CommunicatorRow> rows_;
+  std::map<int64_t, std::string> names_;
   std::set<int64_t> has_nccl_;
 };
 

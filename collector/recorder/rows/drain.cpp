@@ -308,7 +308,8 @@ bool Drain::on_thread_name(Thread& thread, const wire::Record& record) {
 
 bool Drain::on_communicator(const wire::Record& record) {
   if (!in_range(record.communicator.backend, schema::Backend::kOther)) return false;
-  communicators_.announce(record.communicator, names_.find(record.string).id, output_);
+  communicators_.announce(record.communicator, names_.find(record.string).id,
+                          names_.text(record.string), output_);
   return true;
 }
 
@@ -496,6 +497,14 @@ void Drain::flush() {
   count_shared_losses();
   if (!output_.in_gap()) losses_.flush(output_);  // else they are added up until it ends
   output_.commit();
+}
+
+HowFar Drain::how_far() const {
+  HowFar far;
+  far.last_record_ns = totals_.last_ns.value_or(0);
+  steps_.tell(far);
+  collectives_.tell(far);
+  return far;
 }
 
 void Drain::finish(bool killed) {

@@ -59,6 +59,8 @@ class Drain {
     return collectives_.oldest_open_ns();
   }
 
+  [[nodiscard]] HowFar how_far() const;
+
   // Writes what is gathered and commits.
   void flush();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/rows/inbox.h"
 
+#include "collector/recorder/common/text.h"
 #include "schema/diagnostics.h"
 
 namespace dprof::recorder {
@@ -29,6 +30,21 @@ struct WriteRow {
   }
   void operator()(const RecorderDiagnostic& said) const {
     append_diagnostic(output, said.code, said.count, said.text);
+  }
+  void operator()(const TakenFrame& taken) const {
+    const auto text = [&](const std::string& said) {
+      return said.empty() ? std::nullopt : std::optional(output.intern(clean_text(said)));
+    };
+    output.append_numbered(schema::StackFrameRow{
+        .time_ns = taken.time_ns,
+        .os_tid = taken.os_tid,
+        .thread_name_id = text(taken.thread),
+        .kind = taken.kind,
+        .frame = taken.frame,
+        .function_id = output.intern(clean_text(taken.function)),
+        .file_id = text(taken.file),
+        .line = taken.line,
+    });
   }
   template <typename Row>
   void operator()(const Row& row) const {

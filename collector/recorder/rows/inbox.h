@@ -29,8 +29,20 @@ struct RecorderDiagnostic {
   std::string text;
 };
 
+// A frame of a stack that was taken from outside.
+struct TakenFrame {
+  int64_t time_ns = 0;
+  std::optional<int64_t> os_tid;
+  std::string thread;  // its name, "" = none
+  schema::StackKind kind{};
+  int64_t frame = 0;  // 0 = the innermost
+  std::string function;
+  std::string file;  // "" = not known
+  std::optional<int64_t> line;
+};
+
 using Measured = std::variant<ClockReading, schema::ClockProbeRow, SystemSample,
-                              schema::MemorySampleRow, schema::CaptureRow, RecorderDiagnostic>;
+                              schema::MemorySampleRow, schema::CaptureRow, RecorderDiagnostic, TakenFrame>;
 
 // Threading  put() from any thread; write_to() from the trace's writer.
 // Cost       a lock for each put(); nothing here is per event.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/rows/steps.h"
 
+#include <algorithm>
+
 namespace dprof::recorder {
 
 using schema::Marker;
@@ -46,11 +48,25 @@ void StepFinder::finish(bool killed, TraceOutput& output) {
   last_optimizer_end_ns_.reset();
 }
 
+void StepFinder::tell(HowFar& far) const {
+  far.steps = next_index_;
+  far.last_progress_ns = std::max(far.last_progress_ns, last_end_ns_);
+  const size_t known = std::min(kLengths, static_cast<size_t>(next_index_));
+  if (known == 0) return;
+  auto lengths = lengths_;
+  std::ranges::sort(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(known));
+  far.median_step_ns = lengths[known / 2];
+}
+
 void StepFinder::write(int64_t start_ns, std::optional<int64_t> end_ns, StepSource source,
                        TraceOutput& output) {
   if (!source_) source_ = source;
   if (source_ != source) return;
   output.append(schema::StepRow{next_index_, start_ns, end_ns, source});
+  if (end_ns) {
+    last_end_ns_ = *end_ns;
+    lengths_[static_cast<size_t>(next_index_) % kLengths] = *end_ns - start_ns;
+  }
   tell(next_index_++, start_ns, end_ns);
 }
 

@@ -2,10 +2,12 @@
 // Finds training steps while the ranges pass by.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 
+#include "collector/recorder/rows/how_far.h"
 #include "collector/recorder/rows/trace_output.h"
 #include "schema/marker_names.h"
 
@@ -42,6 +44,8 @@ class StepFinder {
   void finish(bool killed, TraceOutput& output);
 
   [[nodiscard]] int64_t steps() const { return next_index_; }
+  // Fills in how many steps were completed, when the last one was, and how long they take.
+  void tell(HowFar& far) const;
 
  private:
   void write(int64_t start_ns, std::optional<int64_t> end_ns, schema::StepSource source,
@@ -60,6 +64,9 @@ class StepFinder {
   std::optional<int64_t> last_optimizer_end_ns_;
   std::optional<schema::StepSource> source_;
   int64_t next_index_ = 0;
+  int64_t last_end_ns_ = 0;
+  static constexpr size_t kLengths = 32;
+  std::array<int64_t, kLengths> lengths_{};  // of the last steps
   std::function<void(const StepEdge&)> watcher_;
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/stack_words.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace dprof::schema {
+namespace {
+
+constexpr size_t kMostFrames = 3;
+constexpr size_t kLongestFunction = 80;  // templates have no end
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The program waits there; what it waits for is said by those who called it.
+bool is_of_the_c_library(std::string_view file) {
+  const std::string_view name = last_part(file);
+  return name.starts_with("libc.so") || name.starts_with("libpthread.so") ||
+         name.starts_with("ld-linux");
+}
+
+std::string place_words(const StackPlace& place) {
+  std::string words = place.function.size() > kLongestFunction
+                          ? place.function.substr(0, kLongestFunction) + "…"
+                          : place.function;
+  if (place.file.empty()) return words;
+  words += " (" + std::string(last_part(place.file));
+  if (place.line) words += ":" + std::to_string(*place.line);
+  return words + ")";
+}
+
+}  // namespace
+
+std::string words_of_stack(std::span<const StackPlace> frames) {
+  const bool python = std::ranges::count(frames, StackKind::kPython, &StackPlace::kind) != 0;
+  std::string words;
+  size_t named = 0;
+  for (const StackPlace& place : frames) {
+    if ((place.kind == StackKind::kPython) != python || place.function.empty()) continue;
+    if (!python && (is_of_the_c_library(place.file) || place.function.starts_with("0x"))) continue;
+    words += (named == 0 ? "" : ", called by ") + place_words(place);
+    if (++named == kMostFrames) break;
+  }
+  return words;
+}
+
+}  // namespace dprof::schema
