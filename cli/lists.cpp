@@ -75,7 +75,8 @@ Result<std::chrono::seconds> parse_seconds(std::string_view text) {
   constexpr int64_t kMost = int64_t{366} * 24 * 3600;
   int64_t unit = 1;
   std::string_view digits = text;
-  for (const auto& [suffix, seconds] : {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)}) {
+  for (const auto& [suffix, seconds] :
+       {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)}) {
     if (text.empty() || text.back() != suffix) continue;
     unit = seconds;
     digits.remove_suffix(1);

@@ -62,7 +62,12 @@ void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
 }
 
 void tell(const recorder::Recorded& recorded, Console& console) {
-  for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) tell(diagnostic, console);
+  const auto was_said = [](const std::string& code) {  // when it happened
+    return code == "hang" || code == "hang_killed";
+  };
+  for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
+    if (!was_said(diagnostic.code)) tell(diagnostic, console);
+  }
   for (const recorder::RunDiagnostic& diagnostic : recorded.told_by_traces) {
     const bool said = std::ranges::any_of(
         recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });

@@ -19,10 +19,33 @@ bool is_of_the_c_library(std::string_view file) {
          name.starts_with("ld-linux");
 }
 
+// "Trainer::run" of "app::(anonymous namespace)::Trainer<int, a::b>::run(long) const": without
+// arguments, and of its qualified name the last two parts.
+std::string short_name(std::string_view function) {
+  std::string kept;
+  size_t depth = 0;  // of brackets
+  constexpr std::string_view kNameless = "(anonymous namespace)";
+  for (size_t i = 0; i < function.size(); ++i) {
+    if (function.substr(i).starts_with(kNameless)) {
+      i += kNameless.size() - 1;
+      continue;
+    }
+    const char c = function[i];
+    if (c == '(' && depth == 0) break;
+    if (c == '<' && i > 0) ++depth;
+    if (depth == 0) kept += c;
+    if (c == '>' && depth > 0) --depth;
+  }
+  const size_t last = kept.rfind("::");
+  const size_t before =
+      last == std::string::npos || last == 0 ? std::string::npos : kept.rfind("::", last - 1);
+  return before == std::string::npos ? kept : kept.substr(before + 2);
+}
+
 std::string place_words(const StackPlace& place) {
-  std::string words = place.function.size() > kLongestFunction
-                          ? place.function.substr(0, kLongestFunction) + "…"
-                          : place.function;
+  std::string words =
+      place.kind == StackKind::kNative ? short_name(place.function) : place.function;
+  if (words.size() > kLongestFunction) words = words.substr(0, kLongestFunction) + "…";
   if (place.file.empty()) return words;
   words += " (" + std::string(last_part(place.file));
   if (place.line) words += ":" + std::to_string(*place.line);

@@ -19,18 +19,21 @@ TEST(StackWords, PythonsFramesComeFirst) {
       {kPython, "<module>", "/home/me/train.py", 131},
       {kPython, "further", "x.py", 1},
   };
-  EXPECT_EQ(words_of_stack(frames),
-            "lock_twice (train.py:58), called by main (train.py:125), called by <module> (train.py:131)");
+  EXPECT_EQ(
+      words_of_stack(frames),
+      "lock_twice (train.py:58), called by main (train.py:125), called by <module> (train.py:131)");
 }
 
 TEST(StackWords, TheCLibraryAndNamelessFramesSayNothing) {
   const std::vector<StackPlace> frames{
       {kNative, "pause", "/lib/x86_64-linux-gnu/libc.so.6", {}},
       {kNative, "0x7f12", "", {}},
-      {kNative, "hang()", "faults.cpp", 12},
+      {kNative, "hang(int)", "faults.cpp", 12},
+      {kNative, "app::(anonymous namespace)::Loop<int, a::b>::run(long) const", "trainer", {}},
       {kNative, "main", "trainer", {}},
   };
-  EXPECT_EQ(words_of_stack(frames), "hang() (faults.cpp:12), called by main (trainer)");
+  EXPECT_EQ(words_of_stack(frames),
+            "hang (faults.cpp:12), called by Loop::run (trainer), called by main (trainer)");
   EXPECT_EQ(words_of_stack({}), "");
   EXPECT_EQ(words_of_stack(std::span(frames).first(2)), "");
 }

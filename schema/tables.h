@@ -340,7 +340,8 @@ inline constexpr Column kNcclEventColumns[] = {
 };
 inline constexpr Column kStackFrameColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 4, "Row number; a thread's frames follow each other."},
-    {"time_ns", Type::kInteger, Unit::kTraceNs, 4, "When the stacks of the process were asked for."},
+    {"time_ns", Type::kInteger, Unit::kTraceNs, 4,
+     "When the stacks of the process were asked for."},
     {"os_tid", Type::kInteger, Unit::kNone, 4,
      "The thread's number as the recorder sees it; the first thread's is the process's. "
      "NULL = Python's thread whose number could not be found.",

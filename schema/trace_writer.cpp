@@ -215,8 +215,8 @@ struct TraceWriter::Impl {
                  Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
                  Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
                  Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
-                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<StackFrameRow>, Inserter<LossRow>,
-                 Inserter<DiagnosticRow>>;
+                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<StackFrameRow>,
+                 Inserter<LossRow>, Inserter<DiagnosticRow>>;
   Inserters inserters;
 
   // Keeps the first failure and hands it on.

@@ -39,10 +39,11 @@ class Digester {
   }
 
   Result<RankDigest> run() {
-    for (const auto stage : {&Digester::read_threads, &Digester::read_communicators,
-                             &Digester::read_collectives, &Digester::read_ranges,
-                             &Digester::read_loader, &Digester::read_remarks, &Digester::read_end,
-                             &Digester::read_stacks, &Digester::read_gpu, &Digester::read_clock, &Digester::read_devices}) {
+    for (const auto stage :
+         {&Digester::read_threads, &Digester::read_communicators, &Digester::read_collectives,
+          &Digester::read_ranges, &Digester::read_loader, &Digester::read_remarks,
+          &Digester::read_end, &Digester::read_stacks, &Digester::read_gpu, &Digester::read_clock,
+          &Digester::read_devices}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
     // Where a GPU computes, what the host's calls take tells nothing of computation.

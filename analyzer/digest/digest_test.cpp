@@ -309,5 +309,31 @@ TEST_F(DigestTest, ClockSamplesTellHowLongItStoodStill) {
   EXPECT_EQ(digest().last_sign.ns, 90'000);
 }
 
+TEST_F(DigestTest, TheLastStackOfTheFirstThreadIsWhatItWasAt) {
+  range(1, 100, 50, "forward", RangeCategory::kUser);
+  writer_->set_meta("pid", "700");
+  const auto frame = [&, id = int64_t{0}](int64_t time_ns, int64_t tid, int64_t number,
+                                          const char* function) mutable {
+    const schema::StackFrameRow row{.id = ++id,
+                                    .time_ns = time_ns,
+                                    .os_tid = tid,
+                                    .thread_name_id = std::nullopt,
+                                    .kind = schema::StackKind::kPython,
+                                    .frame = number,
+                                    .function_id = writer_->intern(function),
+                                    .file_id = writer_->intern("train.py"),
+                                    .line = 10 + number};
+    ASSERT_TRUE(writer_->append(row).ok());
+  };
+  frame(200, 700, 0, "earlier");
+  frame(900, 701, 0, "other_thread");
+  frame(900, 700, 0, "wait");
+  frame(900, 700, 1, "main");
+  const std::vector<StackFrame> stack = digest().last_activity.stack;
+  ASSERT_EQ(stack.size(), 2U);
+  EXPECT_EQ(stack[0].fields(), std::tuple("python", "wait", "train.py", 10));
+  EXPECT_EQ(stack[1].function, "main");
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

@@ -49,11 +49,10 @@ std::string last_words_of(const RankDigest& digest, const TraceFile& trace, cons
   }
   if (std::string words = activity_words(digest.last_activity); !words.empty())
     parts.push_back(std::move(words));
-  if (const std::string words = stack_words(digest.last_activity); !words.empty())
-    parts.push_back("stood in " + words);
   if (was_ended_for_hanging(digest)) {
     parts.emplace_back("dprof ended it, since the job hung");
-  } else if (std::string words = end_of(trace); !words.empty()) parts.push_back(std::move(words));
+  } else if (std::string words = end_of(trace); !words.empty())
+    parts.push_back(std::move(words));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -236,8 +235,8 @@ class HangFinder {
     }
     const bool only_these =
         std::ranges::all_of(killed, [&](size_t d) { return std::ranges::count(dead, d) != 0; });
-    const bool failed_too =
-        std::ranges::any_of(blocked_, [&](size_t d) { return has_failed(in_.traces[d]) && !is_ours(d); });
+    const bool failed_too = std::ranges::any_of(
+        blocked_, [&](size_t d) { return has_failed(in_.traces[d]) && !is_ours(d); });
     if (!dead.empty() && (only_these && !failed_too ? true : others_went_on(dead, involved)))
       return decide_dead(dead);
     // Killed within the collective: the others stay in it for ever.
@@ -488,6 +487,9 @@ class HangFinder {
     const StuckCall* own = stands.empty() ? nullptr : &graph_.calls[stands.front()];
     hung.state = word_of(state_towards_call(rank, own));
     hung.last = last_words_of(in_.digests[*digest], in_.traces[*digest], own, in_.matching);
+    const std::string place = stack_words(in_.digests[*digest].last_activity);
+    if (!place.empty() && hang_.reason.find(place) == std::string::npos)
+      hung.last += "; stood in " + place;
     hung.stack = in_.digests[*digest].last_activity.stack;
     if (!is_a_dump(in_.digests[*digest])) hung.since_ns = silence_of(in_.digests[*digest]);
     hang_.ranks.push_back(std::move(hung));

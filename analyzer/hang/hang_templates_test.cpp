@@ -409,6 +409,43 @@ TEST(HangWordsTest, SayWhatTheCulpritWasAt) {
   EXPECT_EQ(hang->ranks[1].last, "stands in all_reduce #3 of group0");
 }
 
+TEST(HangWordsTest, SayWhereTheRanksStood) {
+  TestRun run(4);
+  const size_t world = run.group(kAll);
+  begin(run, world);
+  stuck(run, world, {0, 1, 3});
+  run.stand_still(kLong);
+  run.digests[2].last_activity.stack = {{"native", "pause", "libc.so.6", {}},
+                                        {"python", "lock_twice", "/a/train.py", 58}};
+  run.digests[3].last_activity.stack = {{"native", "gloo::wait()", "libtorch_cpu.so", {}}};
+  const std::optional<Hang> hang = hang_of(run);
+  ASSERT_TRUE(hang);
+  EXPECT_THAT(hang->reason, ::testing::EndsWith("; rank 2 stood in lock_twice (train.py:58)"));
+  EXPECT_EQ(hang->ranks[0].stack.size(), 2U);
+  EXPECT_THAT(hang->ranks[0].last, ::testing::Not(HasSubstr("stood in")));
+  EXPECT_THAT(hang->ranks[3].last, HasSubstr("; stood in gloo::wait (libtorch_cpu.so)"));
+}
+
+// The signal was the recorder's own (`--on-hang kill`), after less time than a hang must have taken
+// otherwise.
+TEST(HangWordsTest, WhomTheRecorderEndedWasAlive) {
+  TestRun run(4);
+  const size_t world = run.group(kAll);
+  begin(run, world);
+  stuck(run, world, {0, 1, 3});
+  run.stand_still(100 * TestRun::kMs);
+  for (const int rank : kAll) {
+    end_as(run, rank, "process_killed", rank == 2 ? "signal:9" : "signal:15");
+    run.digests[static_cast<size_t>(rank)].remarks.push_back(
+        {"hang_killed", schema::Severity::kInfo, 1, "ends 4 ranks"});
+  }
+  const std::optional<Hang> hang = hang_of(run);
+  ASSERT_TRUE(hang);
+  EXPECT_EQ(hang->state, "waiting");
+  EXPECT_THAT(hang->culprits, ElementsAre(2));
+  EXPECT_THAT(hang->ranks[0].last, HasSubstr("dprof ended it, since the job hung"));
+}
+
 TEST(HangWordsTest, LoaderIsSaidFirst) {
   TestRun run(4);
   const size_t world = run.group(kAll);

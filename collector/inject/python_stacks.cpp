@@ -38,7 +38,8 @@ bool find_stacks_api(StacksApi& stacks_api) noexcept {
   return find_symbol("Py_IsInitialized", stacks_api.is_initialized) &&
          find_symbol("Py_AddPendingCall", stacks_api.add_pending_call) &&
          find_symbol("PyImport_ImportModule", stacks_api.import) &&
-         find_symbol("PyObject_CallMethod", stacks_api.call_method) && find_symbol("PyErr_Clear", stacks_api.clear_error) &&
+         find_symbol("PyObject_CallMethod", stacks_api.call_method) &&
+         find_symbol("PyErr_Clear", stacks_api.clear_error) &&
          find_symbol("Py_DecRef", stacks_api.release);
 }
 
@@ -69,9 +70,9 @@ int register_faulthandler(void*) noexcept {
   if (file < 0) return 0;
   constexpr int kAllThreads = 1, kChain = 0;
   PythonThing* module = stacks_api.import("faulthandler");
-  PythonThing* done = module != nullptr ? stacks_api.call_method(module, "register", "iiii", signal, file,
-                                                     kAllThreads, kChain)
-                                   : nullptr;
+  PythonThing* done = module != nullptr ? stacks_api.call_method(module, "register", "iiii", signal,
+                                                                 file, kAllThreads, kChain)
+                                        : nullptr;
   if (done == nullptr) {
     stacks_api.clear_error();
     close(file);
@@ -106,6 +107,7 @@ void let_the_recorder_look() noexcept {
   if (variable != nullptr) prctl(PR_SET_PTRACER, strtoul(variable, nullptr, 10), 0, 0, 0);
 }
 
-constinit const SourceHooks kPythonStackHooks = {&apply_nothing, &register_once, nullptr, nullptr, nullptr};
+constinit const SourceHooks kPythonStackHooks = {&apply_nothing, &register_once, nullptr, nullptr,
+                                                 nullptr};
 
 }  // namespace dprof::inject

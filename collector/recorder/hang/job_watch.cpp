@@ -99,7 +99,8 @@ JobWatch::News JobWatch::look(int64_t now_ns, const std::vector<WatchedRank>& ra
     lasted_ns_ = progress_ns - hang_.since_ns;
     return News::kGoesOn;
   }
-  const bool has_stepped = std::ranges::any_of(ranks, [](const auto& r) { return r.far.steps > 0; });
+  const bool has_stepped =
+      std::ranges::any_of(ranks, [](const auto& r) { return r.far.steps > 0; });
   if (!has_stepped || now_ns - std::max(progress_ns, not_before_ns_) < limit_of(ranks))
     return News::kNone;
   told_ = true;
@@ -118,7 +119,8 @@ std::string words_of_ranks(const std::vector<int>& ranks) {
 }
 
 std::string words_of(const OpenCall& call) {
-  const std::string number = schema::is_message(call.function) ? "" : fmt::format(" #{}", call.position);
+  const std::string number =
+      schema::is_message(call.function) ? "" : fmt::format(" #{}", call.position);
   return fmt::format("{}{} of {}", schema::word_of(call.function), number,
                      call.group.empty() ? "an unnamed group" : call.group);
 }

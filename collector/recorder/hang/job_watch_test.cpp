@@ -17,7 +17,8 @@ constexpr uint64_t kWorld = 0xAB, kPair = 0xCD;
 constexpr int64_t kSecond = kNsPerSecond;
 
 WatchedRank rank_of(int rank, int64_t progress_ns = kSecond) {
-  WatchedRank watched{.rank = rank, .pid = 100 + rank, .own_pid = 0, .first_event_ticks = 0, .far = {}};
+  WatchedRank watched{
+      .rank = rank, .pid = 100 + rank, .own_pid = 0, .first_event_ticks = 0, .far = {}};
   watched.far.steps = 3;
   watched.far.median_step_ns = kSecond;
   watched.far.last_progress_ns = progress_ns;
@@ -61,8 +62,9 @@ TEST(JobHang, WhoIsNoMemberIsNoSuspect) {
   const JobHang hang = hang_of(ranks);
   EXPECT_THAT(hang.suspects, IsEmpty());
   EXPECT_THAT(hang.waiting, ElementsAre(0, 1));
-  EXPECT_EQ(words_of(hang),
-            "ranks 0, 1 wait in broadcast #0 of default_pg, to which all ranks of this host have come");
+  EXPECT_EQ(
+      words_of(hang),
+      "ranks 0, 1 wait in broadcast #0 of default_pg, to which all ranks of this host have come");
 }
 
 TEST(JobHang, ACallWhoseEndNobodySeesHoldsOnlyWhereSomebodyIsMissing) {

@@ -48,11 +48,13 @@ StackEntry entry_at(Dwfl* process, Dwarf_Addr address) {
   StackEntry entry;
   Dwfl_Module* module = dwfl_addrmodule(process, address);
   if (module != nullptr) {
-    if (const char* symbol = dwfl_module_addrname(module, address)) entry.function = demangled(symbol);
+    if (const char* symbol = dwfl_module_addrname(module, address))
+      entry.function = demangled(symbol);
     Dwfl_Line* line = dwfl_module_getsrc(module, address);
     int number = 0;
-    const char* source =
-        line != nullptr ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr) : nullptr;
+    const char* source = line != nullptr
+                             ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)
+                             : nullptr;
     if (source != nullptr) {
       entry.file = source;
       entry.line = number;

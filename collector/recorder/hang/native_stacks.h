@@ -20,7 +20,7 @@ struct StackEntry {
 struct ThreadStack {
   int64_t os_tid = 0;
   std::string name;
-  uint64_t pthread = 0;  // pthread_self() of it, 0 = not known
+  uint64_t pthread = 0;            // pthread_self() of it, 0 = not known
   std::vector<StackEntry> frames;  // the innermost first
   bool answers = false;  // of Python: it is the one that the signal came to, the first as a rule
 };

@@ -117,7 +117,8 @@ PythonStacks take_python_stacks(int pid, const fs::path& file, std::chrono::mill
     size = now;
   }
   const std::string text = content_of(file);
-  stacks.threads = parse_faulthandler(std::string_view(text).substr(std::min<size_t>(before, text.size())));
+  stacks.threads =
+      parse_faulthandler(std::string_view(text).substr(std::min<size_t>(before, text.size())));
   if (stacks.threads.empty()) stacks.problem = "Python did not answer the signal";
   return stacks;
 }

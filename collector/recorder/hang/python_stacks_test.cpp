@@ -32,7 +32,8 @@ TEST(PythonStacks, ReadsWhatFaulthandlerWrites) {
 TEST(PythonStacks, WhatMakesNoSenseIsLeftOut) {
   EXPECT_TRUE(parse_faulthandler("").empty());
   EXPECT_TRUE(parse_faulthandler("  File \"x.py\", line 1 in f\nThread 0xzz\n").empty());
-  EXPECT_TRUE(parse_faulthandler("Thread 0x1 (\n  File \"x.py\"\n  File \"x.py\", line 1")[0].frames.empty());
+  EXPECT_TRUE(parse_faulthandler("Thread 0x1 (\n  File \"x.py\"\n  File \"x.py\", line 1")[0]
+                  .frames.empty());
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void Command::receive() {
   if (is_orphan() && !orphan_since_) orphan_since_ = Steady::now();
   // What a terminal sends to all, or Slurm to each process of a step, the supervisor hands on.
   while (const std::optional<signalfd_siginfo> info = own_.next()) {
-    if (!is_orphan()) continue;
+    if (!is_orphan() || info->ssi_signo == SIGCHLD) continue;
     signals_.push_back({static_cast<int>(info->ssi_signo), static_cast<int>(info->ssi_pid),
                         info->ssi_code == SI_KERNEL, true, Steady::now()});
   }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/recorder/recording/hang_guard_internal.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/time.h"
+#include "collector/recorder/recording/hang_guard_internal.h"
 #include "collector/recorder/system/proc_files.h"
 #include "collector/recorder/system/proc_text.h"
 #include "collector/wire/hello.h"
@@ -29,8 +28,7 @@ std::optional<int64_t> ns_of(const std::optional<std::chrono::seconds>& time) {
 std::string words_of_main_thread(const std::vector<TakenFrame>& frames, int pid) {
   std::vector<schema::StackPlace> places;
   for (const TakenFrame& frame : frames) {
-    if (frame.os_tid == pid)
-      places.push_back({frame.kind, frame.function, frame.file, frame.line});
+    if (frame.os_tid == pid) places.push_back({frame.kind, frame.function, frame.file, frame.line});
   }
   return schema::words_of_stack(places);
 }
@@ -63,6 +61,10 @@ void HangGuard::look() {
     case JobWatch::News::kNone:
       break;
   }
+  // Ranks that say nothing have nothing to write; the clock's samples tell how long they hang.
+  if (!watch_.hangs() || now_ns < next_commit_ns_) return;
+  next_commit_ns_ = now_ns + kNsPerSecond;
+  recording_.commit_soon();
 }
 
 void HangGuard::on_hang(const std::vector<WatchedRank>& ranks) {
@@ -117,7 +119,8 @@ void HangGuard::start_taking(const std::vector<WatchedRank>& ranks) {
 void HangGuard::receive_stacks() {
   if (!taker_->receive()) return;
   for (const WatchedRank& rank : subjects_) {
-    std::vector<Measured> measured(taker_->frames(rank.pid).begin(), taker_->frames(rank.pid).end());
+    std::vector<Measured> measured(taker_->frames(rank.pid).begin(),
+                                   taker_->frames(rank.pid).end());
     if (const std::string& problem = taker_->problem(rank.pid); !problem.empty())
       measured.emplace_back(RecorderDiagnostic{"no_stacks", 1, problem});
     recording_.add(rank.pid, std::move(measured));
@@ -138,7 +141,8 @@ void HangGuard::tell_stacks() {
     const std::string& problem = taker_->problem(rank.pid);
     const std::string place = words_of_main_thread(taker_->frames(rank.pid), rank.pid);
     if (!place.empty()) text += fmt::format("\n  rank {} stands in {}", rank.rank, place);
-    if (!problem.empty()) text += fmt::format("\n  rank {}: not all stacks: {}", rank.rank, problem);
+    if (!problem.empty())
+      text += fmt::format("\n  rank {}: not all stacks: {}", rank.rank, problem);
   }
   say_(text);
 }
@@ -149,8 +153,8 @@ void HangGuard::ask_to_end() {
     say_("nobody waits in a collective, so this may be no hang; the ranks are left alone");
     return;
   }
-  const std::string text = fmt::format("dprof ends {} ranks, since the job hangs (--on-hang kill)",
-                                       subjects_.size());
+  const std::string text =
+      fmt::format("ends {} ranks, since the job hangs (--on-hang kill)", subjects_.size());
   say_(text);
   recording_.diagnostics().push_back({"hang_killed", text});
   recording_.tell_traces("hang_killed", text);

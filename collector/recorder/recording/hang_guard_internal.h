@@ -18,7 +18,7 @@ namespace dprof::recorder {
 struct HangOptions {
   OnHang mode = OnHang::kReport;
   std::optional<std::chrono::seconds> after;
-  std::chrono::milliseconds grace{};  // between asking the ranks to end and making them
+  std::chrono::milliseconds grace{};   // between asking the ranks to end and making them
   std::filesystem::path python_files;  // where their Pythons write stacks
 };
 
@@ -50,6 +50,7 @@ class HangGuard {
   std::function<void(const std::string&)> say_;
   JobWatch watch_;
   int64_t next_look_ns_ = 0;
+  int64_t next_commit_ns_ = 0;
   int told_ = 0;
   std::optional<StackTaker> taker_;
   std::vector<WatchedRank> subjects_;  // of the taker, suspects first

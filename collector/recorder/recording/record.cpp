@@ -78,10 +78,9 @@ class Loop {
 
   void run() {
     if (options_.on_hang)
-      guard_.emplace(HangOptions{*options_.on_hang, options_.hang_after, options_.grace,
-                                 server_.folder()},
-                     clock_, recording_,
-                     [this](const std::string& text) { say(text); });
+      guard_.emplace(
+          HangOptions{*options_.on_hang, options_.hang_after, options_.grace, server_.folder()},
+          clock_, recording_, [this](const std::string& text) { say(text); });
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     Steady::time_point next_look = Steady::now() + sampler_.look_interval();

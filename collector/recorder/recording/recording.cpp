@@ -418,6 +418,10 @@ void Recording::add(int pid, std::vector<Measured> measured) {
   }
 }
 
+void Recording::commit_soon() {
+  for (Live& live : live_) live.session->commit_soon();
+}
+
 void Recording::send_signal(int pid, int signal) const {
   for (const Live& live : live_) {
     if (live.session->process().pid != pid || live.gone || !live.process.valid()) continue;

@@ -58,6 +58,8 @@ class Recording {
   void tell_traces(std::string_view code, const std::string& text);
   // What was measured for a process's trace, to be written at once.
   void add(int pid, std::vector<Measured> measured);
+  // What was measured is written although the processes say nothing.
+  void commit_soon();
   // To a rank that runs (watched()).
   void send_signal(int pid, int signal) const;
   // The processes that are being recorded, for the sampler.

@@ -36,7 +36,7 @@ struct RunFacts {
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
   double record_cost_ns = 0;  // see measure_record_cost()
   bool watch_hangs = false;
-  CaptureSettings capture;    // but for what `dprof ctl` changed meanwhile
+  CaptureSettings capture;  // but for what `dprof ctl` changed meanwhile
 };
 
 struct ProcessFacts {

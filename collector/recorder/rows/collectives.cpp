@@ -280,7 +280,8 @@ void Collectives::tell(HowFar& far) const {
     far.called[{hash, Function::kUnknown}];  // a member, whatever it has called
     const auto counters = counters_.find(id);
     if (counters == counters_.end()) continue;
-    for (const auto& [function, next] : counters->second.called) far.called[{hash, function}] = next;
+    for (const auto& [function, next] : counters->second.called)
+      far.called[{hash, function}] = next;
   }
   far.last_progress_ns = std::max(far.last_progress_ns, last_progress_ns_);
 }

@@ -62,6 +62,28 @@ TEST_F(CollectivesTest, AnEndWithAnErrorIsNoCompletion) {
   EXPECT_EQ(trace.string(remarks[0].text_id), "Timed out waiting 5000ms for recv");
 }
 
+TEST_F(CollectivesTest, SaysWhatIsOpenAndHowFarItHasCome) {
+  for (uint64_t i = 0; i < 3; ++i) enqueue(100 + i, kWorld, Function::kAllReduce);
+  enqueue(110, kPair, Function::kBroadcast);
+  begin(worker_, 200, "gloo:all_reduce", 1);
+  end(worker_, 300, 1);
+  begin(worker_, 310, "gloo:all_reduce", 1);
+  drain_.pass();
+  const HowFar far = drain_.how_far();
+  EXPECT_EQ(far.last_progress_ns, 300);
+  ASSERT_THAT(far.open, SizeIs(3));
+  EXPECT_EQ(far.open[0].communicator, kWorld);
+  EXPECT_EQ(far.open[0].sequence, 1);
+  EXPECT_EQ(far.open[0].since_ns, 101);
+  EXPECT_EQ(far.open[1].sequence, 2);
+  EXPECT_EQ(far.open[2].function, Function::kBroadcast);
+  EXPECT_TRUE(far.open[2].observed);
+  const HowFar::Call all_reduce{kWorld, Function::kAllReduce};
+  const HowFar::Call member{kPair, Function::kUnknown};
+  EXPECT_EQ(far.called.at(all_reduce), 3);
+  EXPECT_TRUE(far.called.contains(member));
+}
+
 TEST_F(CollectivesTest, JoinsTheNthEnqueueToTheNthStartOverBothWorkers) {
   wire::Record group{};
   group.kind = Kind::kCommunicator;

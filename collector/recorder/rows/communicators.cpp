@@ -13,8 +13,8 @@ CommunicatorRow& Communicators::new_row() {
   return row;
 }
 
-void Communicators::announce(const wire::Communicator& said, int64_t name_id,
-                             std::string_view name, TraceOutput& output) {
+void Communicators::announce(const wire::Communicator& said, int64_t name_id, std::string_view name,
+                             TraceOutput& output) {
   const int64_t id = find(said.group, static_cast<Backend>(said.backend), output);
   if (name_id != 0) names_[id] = name;
   CommunicatorRow row = rows_.at(id);

@@ -41,8 +41,9 @@ struct TakenFrame {
   std::optional<int64_t> line;
 };
 
-using Measured = std::variant<ClockReading, schema::ClockProbeRow, SystemSample,
-                              schema::MemorySampleRow, schema::CaptureRow, RecorderDiagnostic, TakenFrame>;
+using Measured =
+    std::variant<ClockReading, schema::ClockProbeRow, SystemSample, schema::MemorySampleRow,
+                 schema::CaptureRow, RecorderDiagnostic, TakenFrame>;
 
 // Threading  put() from any thread; write_to() from the trace's writer.
 // Cost       a lock for each put(); nothing here is per event.
