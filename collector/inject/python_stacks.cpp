@@ -34,7 +34,10 @@ bool find_symbol(const char* name, Function& function) noexcept {
   return function != nullptr;
 }
 
-bool find_stacks_api(StacksApi& stacks_api) noexcept {
+// Written by the helper before it asks for the call that reads it.
+constinit StacksApi stacks_api = {};
+
+bool find_stacks_api() noexcept {
   return find_symbol("Py_IsInitialized", stacks_api.is_initialized) &&
          find_symbol("Py_AddPendingCall", stacks_api.add_pending_call) &&
          find_symbol("PyImport_ImportModule", stacks_api.import) &&
@@ -42,9 +45,6 @@ bool find_stacks_api(StacksApi& stacks_api) noexcept {
          find_symbol("PyErr_Clear", stacks_api.clear_error) &&
          find_symbol("Py_DecRef", stacks_api.release);
 }
-
-// Written by the helper before it asks for the call that reads it.
-constinit StacksApi stacks_api = {};
 
 // A high number, out of the way of programs that count on small ones.
 int open_stacks_file() noexcept {
@@ -91,7 +91,7 @@ void apply_nothing(uint32_t, wire::DetailLevel) noexcept {}
 uint64_t register_once(uint64_t) noexcept {
   if (stacks_stage == StacksStage::kLooking) {
     const bool wanted = noted_variable(wire::kStacksVariable) != nullptr;
-    stacks_stage = wanted && find_stacks_api(stacks_api) ? StacksStage::kFound : StacksStage::kDone;
+    stacks_stage = wanted && find_stacks_api() ? StacksStage::kFound : StacksStage::kDone;
   }
   if (stacks_stage == StacksStage::kFound && stacks_api.is_initialized() != 0 &&
       stacks_api.add_pending_call(&register_faulthandler, nullptr) == 0) {

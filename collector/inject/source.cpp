@@ -13,7 +13,7 @@ namespace dprof::inject {
 namespace {
 
 constexpr const SourceHooks* kSources[] = {&kTorchHooks, &kCudaHooks, &kNcclHooks, &kPythonHooks,
-                                            &kPythonStackHooks};
+                                           &kPythonStackHooks};
 
 }  // namespace
 

@@ -58,7 +58,9 @@ int64_t Collectives::add(CollectiveRow row) {
 // Whose end may never be seen, that one makes progress by being called.
 void Collectives::note_call(const CollectiveRow& row) {
   if (!row.communicator_id) return;
-  int64_t& next = counters_[*row.communicator_id].called[row.function];
+  Counters& counters = counters_[*row.communicator_id];
+  counters.ends_are_seen |= row.end_ns.has_value();
+  int64_t& next = counters.called[row.function];
   next = std::max(next, row.sequence.value_or(-1) + 1);
   if (row.state == CollectiveState::kUnobserved)
     last_progress_ns_ = std::max(last_progress_ns_, row.enqueue_ns.value_or(0));
@@ -273,7 +275,7 @@ void Collectives::tell(HowFar& far) const {
         row.state == CollectiveState::kEnqueued || row.state == CollectiveState::kRunning;
     if (is_open && far.open.size() < kMostOpen) add(row, true);
   }
-  for (const auto& [id, row] : last_unobserved) add(*row, false);
+  for (const auto& [id, row] : last_unobserved) add(*row, counters_.at(id).ends_are_seen);
   std::ranges::stable_sort(far.open, {}, &OpenCall::since_ns);
   for (int64_t id = 1; id <= communicators_.count(); ++id) {
     const uint64_t hash = communicators_.hash_of(id);

@@ -87,6 +87,7 @@ class Collectives {
   struct Counters {
     std::map<schema::Function, int64_t> by_function;
     std::map<schema::Function, int64_t> called;  // the sequence that comes next
+    bool ends_are_seen = false;                  // of NCCL's: CUPTI tells them
     int64_t all = 0;
   };
 

@@ -21,8 +21,8 @@ struct OpenCall {
   int64_t sequence = 0;  // among its communicator's calls of this function
   int64_t position = 0;  // among all its communicator's calls
   int64_t since_ns = 0;
-  // Whether its end would be seen. Of NCCL's it is not without CUPTI: then the communicator's last
-  // call counts as open, and may have ended.
+  // Whether its end would be seen. Of NCCL's it is not where no call of the communicator had one
+  // (without CUPTI): then the last call counts as open, and may have ended.
   bool observed = true;
 };
 
