@@ -312,8 +312,8 @@ TEST_F(DigestTest, ClockSamplesTellHowLongItStoodStill) {
 TEST_F(DigestTest, TheLastStackOfTheFirstThreadIsWhatItWasAt) {
   range(1, 100, 50, "forward", RangeCategory::kUser);
   writer_->set_meta("pid", "700");
-  const auto frame = [&, id = int64_t{0}](int64_t time_ns, int64_t tid, int64_t number,
-                                          const char* function) mutable {
+  auto frame = [&, id = int64_t{0}](int64_t time_ns, int64_t tid, int64_t number,
+                                    const char* function) mutable {
     const schema::StackFrameRow row{.id = ++id,
                                     .time_ns = time_ns,
                                     .os_tid = tid,

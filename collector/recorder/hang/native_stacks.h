@@ -25,9 +25,8 @@ struct ThreadStack {
   bool answers = false;  // of Python: it is the one that the signal came to, the first as a rule
 };
 
-// One thread at a time is stopped, for as long as its frames are walked, and goes on; a thread that
-// was stopped before stays so. `deliver` is called for each, the first thread first. The result is
-// why something is missing, "" = nothing is.
+// One thread at a time is stopped, for as long as its frames are walked, and goes on. `deliver` is
+// called for each, the first thread first. The result is why something is missing, "" = nothing is.
 //
 // Threading  the calling thread becomes the tracer. Should its process die, the kernel lets go of
 //            what it had stopped.

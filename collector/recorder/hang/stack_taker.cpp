@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 
 #include "collector/recorder/hang/native_stacks.h"
 #include "collector/recorder/hang/python_stacks.h"
@@ -51,8 +52,22 @@ void say_stack(int fd, int pid, schema::StackKind kind, const ThreadStack& stack
   }
 }
 
+// A tracer gives a stopped process its SIGSTOP anew when it leaves, and that may come after the
+// SIGCONT of somebody else.
+bool is_stopped(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const size_t end_of_name = text.rfind(") ");
+  return end_of_name != std::string::npos && text.substr(end_of_name + 2, 1) == "T";
+}
+
 void take(int fd, const StackSubject& subject) {
   const int pid = subject.pid;
+  if (is_stopped(pid)) {
+    say(fd, fmt::format("{}\t0\tit is stopped, and left alone\n", pid));
+    return;
+  }
   std::map<uint64_t, std::pair<int64_t, std::string>> threads;  // by pthread_self()
   const auto on_native = [&](const ThreadStack& stack) {
     threads[stack.pthread] = {stack.os_tid, stack.name};

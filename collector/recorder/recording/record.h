@@ -41,8 +41,7 @@ struct RecordOptions {
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
   int kept_lines = KeptOutput::kLines;  // of each rank's standard error, with -n; 0 = none
-  std::optional<OnHang> on_hang;              // --on-hang; empty = nobody watches
-  std::optional<OnHang> on_hang;                   // --on-hang; empty = nobody watches
+  std::optional<OnHang> on_hang;        // --on-hang; empty = nobody watches
   std::optional<std::chrono::seconds> hang_after;  // --hang-after; empty = JobWatch's own limit
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second
