@@ -25,6 +25,13 @@ std::optional<int64_t> ns_of(const std::optional<std::chrono::seconds>& time) {
   return time ? std::optional(std::chrono::nanoseconds(*time).count()) : std::nullopt;
 }
 
+bool is_stopped(int pid) {
+  FileText file;
+  const std::optional<ProcessStat> stat =
+      parse_process_stat(file.read(fmt::format("/proc/{}/stat", pid)));
+  return stat && (stat->state == 'T' || stat->state == 't');
+}
+
 std::string words_of_main_thread(const std::vector<TakenFrame>& frames, int pid) {
   std::vector<schema::StackPlace> places;
   for (const TakenFrame& frame : frames) {
@@ -82,7 +89,8 @@ void HangGuard::tell_hang(const std::vector<WatchedRank>& ranks) {
   recording_.diagnostics().push_back({"hang", text});
   size_t named = 0;
   for (const WatchedRank& rank : ranks) {
-    if (std::ranges::count(hang.suspects, rank.rank) == 0 || named++ >= kMostSuspects) continue;
+    const bool told = std::ranges::count(hang.suspects, rank.rank) != 0 || is_stopped(rank.pid);
+    if (!told || named++ >= kMostSuspects) continue;
     text += "\n  " + signs_of(rank);
   }
   say_(text);
@@ -93,11 +101,7 @@ std::string HangGuard::signs_of(const WatchedRank& rank) const {
   std::string words = fmt::format(
       "rank {}: process {}, {} steps completed, nothing recorded for {}", rank.rank, rank.pid,
       rank.far.steps, format_duration({clock_.now().ns - rank.far.last_record_ns}));
-  FileText file;
-  const std::optional<ProcessStat> stat =
-      parse_process_stat(file.read(fmt::format("/proc/{}/stat", rank.pid)));
-  if (stat && (stat->state == 'T' || stat->state == 't'))
-    words += "; it is stopped (SIGSTOP, or a debugger)";
+  if (is_stopped(rank.pid)) words += "; it is stopped (SIGSTOP, or a debugger)";
   return words;
 }
 
