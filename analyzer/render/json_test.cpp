@@ -149,7 +149,7 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
                            {"communicator": "default_pg", "function": "all_reduce", "sequence": 219},
                          "reason": "Rank 1 was killed 2.00 s before the others ended.",
                          "ranks": [{"rank": 1, "state": "not_called", "last": "in backward of step 73",
-                                    "since_ns": 2000000000},
+                                    "since_ns": 2000000000, "stack": []},
                                    {"rank": 0, "state": "running", "last": "all_reduce",
                                     "since_ns": null, "stack": []}]})"));
   EXPECT_THAT(keys_of(json["replay"]),

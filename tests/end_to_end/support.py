@@ -238,6 +238,14 @@ def wait_until(condition, seconds, what):
     raise AssertionError(f"not within {seconds} s: {what}")
 
 
+def is_alive(pid):
+    """Not gone, and not waiting for its parent either: then its files are closed."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def descendants(pid):
     """Process ids of all children, and theirs, of `pid`."""
     parents = {}

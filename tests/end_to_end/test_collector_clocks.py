@@ -251,6 +251,7 @@ class Folders(Recorders):
         process.wait(timeout=10)
         for rank in ranks:  # and who records them
             os.kill(rank, signal.SIGKILL)
+        support.wait_until(lambda: not any(support.is_alive(rank) for rank in ranks), 10, "their end")
         self.assertEqual(self.command(DPROF, "recover", self.run_folder).returncode, 5)
         trace = self.trace(0)
         self.check_whole(trace)

@@ -63,5 +63,5 @@ class Fake(EndToEnd):
         # Nothing is recorded then, so there is no trace either.
         done = self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} door", options=("--cuda", "off"),
                            FAKE_CUPTI_ALL="39", DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), RANK="0",
-                           WORLD_SIZE="1")
+                           WORLD_SIZE="1", want=5)
         self.assertNotIn("cupti", done.stderr)
