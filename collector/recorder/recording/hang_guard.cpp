@@ -107,7 +107,7 @@ std::string HangGuard::signs_of(const WatchedRank& rank) const {
 
 void HangGuard::start_taking(const std::vector<WatchedRank>& ranks) {
   subjects_ = ranks;
-  std::ranges::stable_partition(subjects_, [&](const WatchedRank& rank) {
+  std::stable_partition(subjects_.begin(), subjects_.end(), [&](const WatchedRank& rank) {
     return std::ranges::count(watch_.hang().suspects, rank.rank) != 0;
   });
   std::vector<StackSubject> subjects;
