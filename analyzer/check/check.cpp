@@ -299,6 +299,16 @@ class Checker {
     });
   }
 
+  // What costs time lengthens the step. Where steps are not seen to be longer than the baselines',
+  // the finding is how runs differ by themselves: a share that passed its limit, a rank that shared
+  // its core.
+  [[nodiscard]] bool shows_in_steps(const FindingFacts& finding) const {
+    if (!finding.cost_ns || settings_.rules.contains(finding.rule)) return true;
+    if (!result_.diff || !result_.diff->comparable() || !result_.diff->step) return true;
+    const auto step_time = std::ranges::find(result_.cases, "step_time", &CheckCase::name);
+    return step_time == result_.cases.end() || step_time->outcome == Outcome::kFailed;
+  }
+
   void check_findings() {
     for (const FindingFacts& finding : run_.findings) {
       if (finding.symptom || finding.rule == "run.failed") continue;  // that is the ending
@@ -313,6 +323,9 @@ class Checker {
       if (is_known(finding)) {
         one.outcome = Outcome::kExcused;
         one.says += "; the baselines have it, too";
+      } else if (!shows_in_steps(finding)) {
+        one.outcome = Outcome::kExcused;
+        one.says += "; steps are not seen to be longer than the baselines'";
       }
       add(std::move(one));
     }

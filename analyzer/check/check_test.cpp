@@ -11,7 +11,6 @@ namespace dprof::analyzer {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const Day kToday = std::chrono::year(2026) / 11 / 25;
 
@@ -140,6 +139,26 @@ TEST(Check, FindingsFailFromTheirSeverityOnUnlessTheBaselinesHaveThem) {
   settings.rules["balance.straggler"].enabled = false;
   settings.rules["comm.links"].enabled = false;
   EXPECT_EQ(checked(run, {}, settings).code(), ExitCode::kGood);
+}
+
+TEST(Check, AFindingThatCostsTimeFailsOnlyWhereStepsAreLonger) {
+  const auto with_finding = [](double factor) {
+    RunFacts run = made_run(2, factor);
+    run.findings = {{.rule = "comm.exposed-transfer",
+                     .severity = FindingSeverity::kCritical,
+                     .title = "transfers that nothing hides",
+                     .cost_ns = 10'000'000}};
+    return run;
+  };
+  const CheckResult equal = checked(with_finding(1), {made_run(1)});
+  EXPECT_EQ(equal.code(), ExitCode::kGood) << equal.title;
+  EXPECT_THAT(find(equal, "comm.exposed-transfer")->says, HasSubstr("not seen to be longer"));
+  const CheckResult slower = checked(with_finding(1.08), {made_run(1)});
+  EXPECT_EQ(find(slower, "comm.exposed-transfer")->outcome, Outcome::kFailed);
+  EXPECT_EQ(checked(with_finding(1)).code(), ExitCode::kCheckFailed) << "without a baseline";
+  CheckSettings asked;
+  asked.rules["comm.exposed-transfer"].severity = FindingSeverity::kCritical;
+  EXPECT_EQ(checked(with_finding(1), {made_run(1)}, asked).code(), ExitCode::kCheckFailed);
 }
 
 TEST(Check, WaiversCountUntilTheyExpire) {
