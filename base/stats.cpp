@@ -56,7 +56,7 @@ double quantile_of_sorted(std::span<const int64_t> sorted, double q) {
 
 Bounds bounds_of_share(double seen, double observations) {
   if (observations <= 0) return {};
-  constexpr double kZ = 1.96;
+  constexpr double kZ = kTwoSided95;
   const double n = observations;
   const double centre = seen + kZ * kZ / (2 * n);
   const double half = kZ * std::sqrt(seen * (1 - seen) / n + kZ * kZ / (4 * n * n));

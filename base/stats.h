@@ -10,6 +10,10 @@
 
 namespace dprof {
 
+// Quantiles of the normal distribution: of a two-sided 95 % interval, of a one-sided 95 % bound.
+inline constexpr double kTwoSided95 = 1.96;
+inline constexpr double kOneSided95 = 1.645;
+
 // Median; the lower and upper middle are averaged. 0 for no values: callers check for that first.
 [[nodiscard]] double median(std::vector<double> values);
 [[nodiscard]] int64_t median_ns(std::vector<int64_t> values);

@@ -22,8 +22,7 @@ constexpr double kLeastTolerance = 0.02;    // where nothing is said: less is no
 constexpr double kWorstSensitivity = 0.10;  // a check that sees less than this says so
 // With one run a side: nobody knows how runs of this program differ.
 constexpr double kLeastSuspect = 0.03;
-constexpr double kTwoSided = 1.96;
-constexpr double kBothErrors = 1.96 + 1.645;
+constexpr double kBothErrors = kTwoSided95 + kOneSided95;
 
 // What makes 4 of a comparison, in a few words.
 std::string reasons_of(const Diff& diff) {
@@ -193,7 +192,7 @@ class Checker {
   // Runs of each side until the distance to the limit, or the limit itself, shows.
   [[nodiscard]] static std::string what_decides(const StepChange& step, double limit) {
     const double sd =
-        step.half_width / kTwoSided /
+        step.half_width / kTwoSided95 /
         std::sqrt(1 / static_cast<double>(step.runs_a) + 1 / static_cast<double>(step.runs_b));
     const double distance = std::max(std::abs(step.change - limit), 0.5 * limit);
     const double runs = std::ceil(2 * std::pow(kBothErrors * sd / distance, 2));
@@ -353,7 +352,7 @@ class Checker {
     if (run_.lengths_ns.size() >= kFewestLengths) {
       const MedianStep step = median_step_of(run_.lengths_ns);
       metric("step_seconds", "seconds", "Median steady step.", step.ns / 1e9,
-             step.ns / 1e9 * kTwoSided * step.log_sd);
+             step.ns / 1e9 * kTwoSided95 * step.log_sd);
     }
     metric("exposed_communication_ratio", "ratio", "Exposed communication, of step time.",
            run_.exposed_share);

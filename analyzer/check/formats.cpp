@@ -9,6 +9,7 @@
 
 #include "analyzer/diff/render.h"
 #include "analyzer/render/layout.h"
+#include "analyzer/render/writers.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -114,32 +115,6 @@ Document check_document(const CheckResult& result) {
     if (result.verdict != Outcome::kPassed) document.add(changes_section(*result.diff, {.top = 5}));
   }
   return document;
-}
-
-// ---- XML ----
-
-// XML 1.0 has no control characters but tab and line ends.
-std::string xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
 }
 
 // ---- GitHub ----
@@ -286,16 +261,16 @@ std::string render_check_junit(const CheckResult& result) {
   size_t failures = 0;
   size_t skipped = 0;
   std::string cases;
-  const std::string suite = xml(fmt::format("dprof.{}", run_name(result)));
+  const std::string suite = escaped_markup(fmt::format("dprof.{}", run_name(result)));
   for (const CheckCase& one : result.cases) {
-    const std::string says = xml(one.says);
-    const std::string all = one.advice.empty() ? says : says + '\n' + xml(one.advice);
-    cases +=
-        fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">", suite, xml(one.name));
+    const std::string says = escaped_markup(one.says);
+    const std::string all = one.advice.empty() ? says : says + '\n' + escaped_markup(one.advice);
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">", suite,
+                         escaped_markup(one.name));
     if (result.counts(one)) {
       ++failures;
       cases += fmt::format("<failure message=\"{}\" type=\"{}\">{}\n{}</failure>", says,
-                           word_of(one.severity), all, xml(result.sensitivity));
+                           word_of(one.severity), all, escaped_markup(result.sensitivity));
     } else if (one.outcome == Outcome::kUndecided) {
       ++skipped;
       cases += fmt::format("<skipped message=\"{}\"/>", says);

@@ -249,14 +249,6 @@ std::string day_text(Day day) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-std::optional<FindingSeverity> severity_of_word(std::string_view word) {
-  for (const FindingSeverity severity :
-       {FindingSeverity::kInfo, FindingSeverity::kWarn, FindingSeverity::kCritical}) {
-    if (word_of(severity) == word) return severity;
-  }
-  return std::nullopt;
-}
-
 Result<CheckSettings> parse_check_settings(std::string_view text, const std::string& file) {
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed) {

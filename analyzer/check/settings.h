@@ -50,9 +50,6 @@ struct CheckSettings {
   std::vector<Waiver> waivers;
 };
 
-// "info", "warn", "critical".
-[[nodiscard]] std::optional<FindingSeverity> severity_of_word(std::string_view word);
-
 // kUsage, with file and line, for an unknown key (the nearest is named), a value of another type, a
 // negative budget.
 Result<CheckSettings> parse_check_settings(std::string_view text, const std::string& file);

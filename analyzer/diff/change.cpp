@@ -12,8 +12,6 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr int kRounds = 400;
-constexpr double kZ95 = 1.96;  // two-sided
-constexpr double kZPower = 1.645;
 constexpr double kPriorRuns = 1;
 
 double square(double x) { return x * x; }
@@ -80,7 +78,7 @@ double t_quantile(double freedom) {
   if (freedom <= 2) return 4.303;
   if (freedom <= 3) return 3.182;
   if (freedom <= 4) return 2.776;
-  const double z = kZ95;
+  const double z = kTwoSided95;
   const double z3 = z * z * z;
   const double z5 = z3 * z * z;
   const double z7 = z5 * z * z;
@@ -99,7 +97,7 @@ double autocorrelation_time(std::span<const int64_t> values) {
   double whole = 0;
   for (const double one : x) whole += one * one;
   if (whole <= 0) return 1;
-  const double chance = kZ95 / std::sqrt(static_cast<double>(n));
+  const double chance = kTwoSided95 / std::sqrt(static_cast<double>(n));
   double time = 1;
   for (size_t lag = 1; lag < n / 2; ++lag) {
     double sum = 0;
@@ -124,7 +122,7 @@ MedianStep median_step_of(std::span<const int64_t> lengths_ns) {
 }
 
 double StepChange::detectable(double tolerance) const {
-  return std::exp(std::log1p(tolerance) + half_width * (1 + kZPower / kZ95)) - 1;
+  return std::exp(std::log1p(tolerance) + half_width * (1 + kOneSided95 / kTwoSided95)) - 1;
 }
 
 StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> b) {
@@ -150,7 +148,7 @@ StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> 
   const double freedom = n_a + n_b - 2;
   const double unknown = within + square(kUnknownRunSpread);
   double variance = unknown;
-  double quantile = kZ95;
+  double quantile = kTwoSided95;
   if (freedom > 0) {
     const double spread =
         ((n_a - 1) * variance_of(a_logs, a_mean) + (n_b - 1) * variance_of(b_logs, b_mean)) /

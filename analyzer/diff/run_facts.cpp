@@ -162,18 +162,16 @@ void read_stragglers(const Json& stragglers, RunFacts& facts) {
 
 void read_findings(const Json& findings, RunFacts& facts) {
   for (const Json& one : findings) {
-    const std::string severity = text_at(one, "severity");
-    facts.findings.push_back({.rule = text_at(one, "rule"),
-                              .severity = severity == "critical" ? FindingSeverity::kCritical
-                                          : severity == "warn"   ? FindingSeverity::kWarn
-                                                                 : FindingSeverity::kInfo,
-                              .title = text_at(one, "title"),
-                              .detail = text_at(one, "detail"),
-                              .advice = text_at(one, "advice"),
-                              .cause = text_at(one, "cause"),
-                              .ranks = ints_at(one, "ranks"),
-                              .cost_ns = int_at(one, "cost_ns"),
-                              .symptom = at(one, "caused_by").is_number()});
+    facts.findings.push_back(
+        {.rule = text_at(one, "rule"),
+         .severity = severity_of_word(text_at(one, "severity")).value_or(FindingSeverity::kInfo),
+         .title = text_at(one, "title"),
+         .detail = text_at(one, "detail"),
+         .advice = text_at(one, "advice"),
+         .cause = text_at(one, "cause"),
+         .ranks = ints_at(one, "ranks"),
+         .cost_ns = int_at(one, "cost_ns"),
+         .symptom = at(one, "caused_by").is_number()});
   }
 }
 

@@ -24,7 +24,7 @@ std::string html_class(Style style) {
 }
 
 std::string html_span(const Span& span) {
-  const std::string text = escaped_html(span.text);
+  const std::string text = escaped_markup(span.text);
   if (span.style == Style::kPlain) return text;
   if (span.style == Style::kStrong) return fmt::format("<b>{}</b>", text);
   return fmt::format("<span{}>{}</span>", html_class(span.style), text);
@@ -77,14 +77,14 @@ class HtmlWriter {
 
   void operator()(const Heading& heading) {
     line("<h2{}>{}</h2>", heading.style == Style::kStrong ? "" : html_class(heading.style),
-         escaped_html(calm(heading.title)));
-    if (!heading.remark.empty()) line("<p class=\"remark\">{}</p>", escaped_html(heading.remark));
+         escaped_markup(calm(heading.title)));
+    if (!heading.remark.empty()) line("<p class=\"remark\">{}</p>", escaped_markup(heading.remark));
   }
   void operator()(const FactList& facts) {
     line("<dl>");
     for (const Fact& fact : facts.facts) {
-      line("<div><dt{}>{}</dt><dd>{}</dd></div>", html_class(fact.style), escaped_html(fact.label),
-           with_dots(html_spans(fact.said)));
+      line("<div><dt{}>{}</dt><dd>{}</dd></div>", html_class(fact.style),
+           escaped_markup(fact.label), with_dots(html_spans(fact.said)));
     }
     line("</dl>");
   }
@@ -95,15 +95,16 @@ class HtmlWriter {
     const std::string mark =
         lead.empty() ? "" : fmt::format("{} ", html_span({std::string(lead), style}));
     const std::string tail =
-        p.tail.empty() ? "" : fmt::format(" <span class=\"faint\">{}</span>", escaped_html(p.tail));
-    line("<p{}>{}{}{}</p>", html_class(p.style), mark, escaped_html(p.text), tail);
+        p.tail.empty() ? ""
+                       : fmt::format(" <span class=\"faint\">{}</span>", escaped_markup(p.tail));
+    line("<p{}>{}{}{}</p>", html_class(p.style), mark, escaped_markup(p.text), tail);
   }
   void operator()(const SingleLine& one) { line("<p>{}</p>", html_spans(one.spans)); }
   void operator()(const List& list) {
     line("<ul>");
     for (const Item& item : list.items) {
       line("<li{}><span class=\"mark\">{}</span>{}</li>", html_class(item.style),
-           escaped_html(item.mark), escaped_html(item.text));
+           escaped_markup(item.mark), escaped_markup(item.text));
     }
     line("</ul>");
   }
@@ -113,7 +114,7 @@ class HtmlWriter {
     };
     line("<div class=\"wide\"><table>\n<thead><tr>");
     for (size_t c = 0; c < table.columns.size(); ++c)
-      line("<th scope=\"col\"{}>{}</th>", kind(c), escaped_html(table.columns[c].title));
+      line("<th scope=\"col\"{}>{}</th>", kind(c), escaped_markup(table.columns[c].title));
     line("</tr></thead>\n<tbody>");
     for (const std::vector<Span>& row : table.rows) {
       text_ += "<tr>";
@@ -135,24 +136,24 @@ class HtmlWriter {
       std::string notes;
       for (const std::string& note : part.notes) {
         if (!notes.empty()) notes += " · ";
-        notes += escaped_html(note);
+        notes += escaped_markup(note);
       }
       line(
           "<tr><td><i class=\"swatch {}\"></i>{}</td><td class=\"n\">{}</td>"
           "<td class=\"n\">{}</td><td class=\"faint\">{}</td></tr>",
-          bar_class(part), escaped_html(part.title), escaped_html(part.value),
-          escaped_html(format_share(part.share)), notes);
+          bar_class(part), escaped_markup(part.title), escaped_markup(part.value),
+          escaped_markup(format_share(part.share)), notes);
     }
     line("</tbody></table>");
   }
   void operator()(const Commands& code) {
     std::string text;
-    for (const std::string& command : code.lines) text += escaped_html(command) + '\n';
+    for (const std::string& command : code.lines) text += escaped_markup(command) + '\n';
     line("<pre>{}</pre>", text);
   }
   void operator()(const BlankLine&) {}
   void operator()(const Fold& fold) {
-    line("<details><summary>{}</summary>", escaped_html(fold.summary));
+    line("<details><summary>{}</summary>", escaped_markup(fold.summary));
     write_all(fold.inside);
     line("</details>");
   }
@@ -174,7 +175,7 @@ class HtmlWriter {
 
 }  // namespace
 
-std::string escaped_html(std::string_view text) {
+std::string escaped_markup(std::string_view text) {
   std::string safe;
   for (const char c : printable(text)) {
     switch (c) {

@@ -27,7 +27,7 @@ struct TextShape {
 // Part of a page of HTML. What it looks like is said by classes: the names of styles, `n` for
 // figures, `c0` … for categories.
 [[nodiscard]] std::string write_html(const Document& document);
-// Text between tags, or in an attribute's quotes.
-[[nodiscard]] std::string escaped_html(std::string_view text);
+// Text between tags, or in an attribute's quotes, of HTML or XML.
+[[nodiscard]] std::string escaped_markup(std::string_view text);
 
 }  // namespace dprof::analyzer

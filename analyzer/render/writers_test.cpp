@@ -170,7 +170,7 @@ TEST(Writers, HtmlSaysWhatABlockIs) {
 
 TEST(Writers, HtmlOfATraceMakesNoMarkup) {
   const std::string evil = "<script>alert('a' & \"b\")</script>\x1b[2J";
-  EXPECT_EQ(escaped_html(evil),
+  EXPECT_EQ(escaped_markup(evil),
             "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;?[2J");
   Fold fold{evil};
   Table table;

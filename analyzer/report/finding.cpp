@@ -15,4 +15,12 @@ std::string_view word_of(FindingSeverity severity) {
   return "info";
 }
 
+std::optional<FindingSeverity> severity_of_word(std::string_view word) {
+  for (const FindingSeverity severity :
+       {FindingSeverity::kInfo, FindingSeverity::kWarn, FindingSeverity::kCritical}) {
+    if (word_of(severity) == word) return severity;
+  }
+  return std::nullopt;
+}
+
 }  // namespace dprof::analyzer

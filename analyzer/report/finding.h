@@ -13,7 +13,9 @@
 namespace dprof::analyzer {
 
 enum class FindingSeverity : uint8_t { kInfo, kWarn, kCritical };
+// "info", "warn", "critical".
 [[nodiscard]] std::string_view word_of(FindingSeverity severity);
+[[nodiscard]] std::optional<FindingSeverity> severity_of_word(std::string_view word);
 
 struct Finding {
   std::string rule;

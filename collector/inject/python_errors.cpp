@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/python_errors.h"
 
-#include <dlfcn.h>
 #include <sys/types.h>
 
 #include <cstdio>
 #include <cstring>
 
+#include "collector/inject/python_gate.h"
 #include "collector/inject/session.h"
 
 namespace dprof::inject {
 namespace {
 
-using Object = void;  // PyObject
+using Object = PythonObject;
 
-// PyMethodDef: part of Python's stable ABI (PEP 384), like all that is looked up below.
+// PyMethodDef.
 struct Method {
   const char* name;
   Object* (*call)(Object* self, Object* arguments);
@@ -24,8 +24,6 @@ struct Method {
 constexpr int kPositional = 1;  // METH_VARARGS
 
 struct Api {
-  int (*is_initialized)();
-  int (*add_pending_call)(int (*call)(void*), void* data);
   Object* (*system_get)(const char* name);  // borrowed
   int (*system_set)(const char* name, Object* value);
   Object* (*function)(Method* method, Object* self, Object* module);
@@ -41,24 +39,6 @@ struct Api {
   void (*keep)(Object* object);
   void (*release)(Object* object);
   Object* none;
-
-  template <typename Symbol>
-  static bool find(const char* name, Symbol& symbol) noexcept {
-    symbol = reinterpret_cast<Symbol>(dlsym(RTLD_DEFAULT, name));
-    return symbol != nullptr;
-  }
-
-  [[nodiscard]] bool find_all() noexcept {
-    return find("Py_IsInitialized", is_initialized) &&
-           find("Py_AddPendingCall", add_pending_call) && find("PySys_GetObject", system_get) &&
-           find("PySys_SetObject", system_set) && find("PyCFunction_NewEx", function) &&
-           find("PyObject_CallObject", call) && find("PyObject_GetAttrString", get) &&
-           find("PyObject_SetAttrString", set) && find("PyDict_GetItemString", item_of_map) &&
-           find("PyTuple_GetItem", item_of_tuple) && find("PyObject_Str", text) &&
-           find("PyUnicode_AsUTF8AndSize", utf8) && find("PyLong_AsLong", number) &&
-           find("PyErr_Clear", clear_error) && find("Py_IncRef", keep) &&
-           find("Py_DecRef", release) && find("_Py_NoneStruct", none);
-  }
 };
 
 // Written by the helper before it asks for the call that reads it.
@@ -205,8 +185,25 @@ void chain_threads() noexcept {
   api.set(threading, "excepthook", hook.get());
 }
 
-// On Python's main thread, which holds the interpreter's lock.
-int put_in_place(void*) noexcept {
+}  // namespace
+
+bool find_exception_api() noexcept {
+  return find_in_python("PySys_GetObject", api.system_get) &&
+         find_in_python("PySys_SetObject", api.system_set) &&
+         find_in_python("PyCFunction_NewEx", api.function) &&
+         find_in_python("PyObject_CallObject", api.call) &&
+         find_in_python("PyObject_GetAttrString", api.get) &&
+         find_in_python("PyObject_SetAttrString", api.set) &&
+         find_in_python("PyDict_GetItemString", api.item_of_map) &&
+         find_in_python("PyTuple_GetItem", api.item_of_tuple) &&
+         find_in_python("PyObject_Str", api.text) &&
+         find_in_python("PyUnicode_AsUTF8AndSize", api.utf8) &&
+         find_in_python("PyLong_AsLong", api.number) &&
+         find_in_python("PyErr_Clear", api.clear_error) && find_in_python("Py_IncRef", api.keep) &&
+         find_in_python("Py_DecRef", api.release) && find_in_python("_Py_NoneStruct", api.none);
+}
+
+void chain_exception_hooks() noexcept {
   Object* before = api.system_get("excepthook");
   const Owned hook(api.function(&exception_method, nullptr, nullptr));
   if (before != nullptr && hook.get() != nullptr) {
@@ -216,27 +213,6 @@ int put_in_place(void*) noexcept {
   }
   chain_threads();
   api.clear_error();
-  return 0;
 }
-
-enum class Stage { kLooking, kFound, kDone };
-constinit Stage stage = Stage::kLooking;
-
-void ignore_level(uint32_t, wire::DetailLevel) noexcept {}
-
-uint64_t watch_for_python(uint64_t) noexcept {
-  if (stage == Stage::kDone) return kNoHurry;
-  if (stage == Stage::kLooking) stage = api.find_all() ? Stage::kFound : Stage::kDone;
-  if (stage == Stage::kFound && api.is_initialized() != 0 &&
-      api.add_pending_call(&put_in_place, nullptr) == 0) {
-    stage = Stage::kDone;
-  }
-  return kNoHurry;
-}
-
-}  // namespace
-
-constinit const SourceHooks kPythonHooks = {&ignore_level, &watch_for_python, nullptr, nullptr,
-                                            nullptr};
 
 }  // namespace dprof::inject

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/python_stacks.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -11,40 +10,22 @@
 #include <cstring>
 
 #include "collector/inject/environment.h"
+#include "collector/inject/python_gate.h"
 #include "collector/inject/session.h"
 #include "collector/wire/hello.h"
 
 namespace dprof::inject {
 namespace {
 
-using PythonThing = void;  // PyObject
-
 struct StacksApi {
-  int (*is_initialized)();
-  int (*add_pending_call)(int (*call)(void*), void* data);
-  PythonThing* (*import)(const char* name);
-  PythonThing* (*call_method)(PythonThing* object, const char* name, const char* format, ...);
+  PythonObject* (*import)(const char* name);
+  PythonObject* (*call_method)(PythonObject* object, const char* name, const char* format, ...);
   void (*clear_error)();
-  void (*release)(PythonThing* object);
+  void (*release)(PythonObject* object);
 };
-
-template <typename Function>
-bool find_symbol(const char* name, Function& function) noexcept {
-  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
 
 // Written by the helper before it asks for the call that reads it.
 constinit StacksApi stacks_api = {};
-
-bool find_stacks_api() noexcept {
-  return find_symbol("Py_IsInitialized", stacks_api.is_initialized) &&
-         find_symbol("Py_AddPendingCall", stacks_api.add_pending_call) &&
-         find_symbol("PyImport_ImportModule", stacks_api.import) &&
-         find_symbol("PyObject_CallMethod", stacks_api.call_method) &&
-         find_symbol("PyErr_Clear", stacks_api.clear_error) &&
-         find_symbol("Py_DecRef", stacks_api.release);
-}
 
 // A high number, out of the way of programs that count on small ones.
 int open_stacks_file() noexcept {
@@ -61,45 +42,6 @@ int open_stacks_file() noexcept {
   return high;
 }
 
-// On Python's main thread, which holds the interpreter's lock.
-int register_faulthandler(void*) noexcept {
-  const int signal = wire::stacks_signal();
-  struct sigaction before {};
-  if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return 0;
-  const int file = open_stacks_file();
-  if (file < 0) return 0;
-  constexpr int kAllThreads = 1, kChain = 0;
-  PythonThing* module = stacks_api.import("faulthandler");
-  PythonThing* done = module != nullptr ? stacks_api.call_method(module, "register", "iiii", signal,
-                                                                 file, kAllThreads, kChain)
-                                        : nullptr;
-  if (done == nullptr) {
-    stacks_api.clear_error();
-    close(file);
-  } else {
-    stacks_api.release(done);
-  }
-  if (module != nullptr) stacks_api.release(module);
-  return 0;
-}
-
-enum class StacksStage { kLooking, kFound, kDone };
-constinit StacksStage stacks_stage = StacksStage::kLooking;
-
-void apply_nothing(uint32_t, wire::DetailLevel) noexcept {}
-
-uint64_t register_once(uint64_t) noexcept {
-  if (stacks_stage == StacksStage::kLooking) {
-    const bool wanted = noted_variable(wire::kStacksVariable) != nullptr;
-    stacks_stage = wanted && find_stacks_api() ? StacksStage::kFound : StacksStage::kDone;
-  }
-  if (stacks_stage == StacksStage::kFound && stacks_api.is_initialized() != 0 &&
-      stacks_api.add_pending_call(&register_faulthandler, nullptr) == 0) {
-    stacks_stage = StacksStage::kDone;
-  }
-  return kNoHurry;
-}
-
 }  // namespace
 
 void let_the_recorder_look() noexcept {
@@ -107,7 +49,32 @@ void let_the_recorder_look() noexcept {
   if (variable != nullptr) prctl(PR_SET_PTRACER, strtoul(variable, nullptr, 10), 0, 0, 0);
 }
 
-constinit const SourceHooks kPythonStackHooks = {&apply_nothing, &register_once, nullptr, nullptr,
-                                                 nullptr};
+bool find_stacks_api() noexcept {
+  return noted_variable(wire::kStacksVariable) != nullptr &&
+         find_in_python("PyImport_ImportModule", stacks_api.import) &&
+         find_in_python("PyObject_CallMethod", stacks_api.call_method) &&
+         find_in_python("PyErr_Clear", stacks_api.clear_error) &&
+         find_in_python("Py_DecRef", stacks_api.release);
+}
+
+void register_faulthandler() noexcept {
+  const int signal = wire::stacks_signal();
+  struct sigaction before {};
+  if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
+  const int file = open_stacks_file();
+  if (file < 0) return;
+  constexpr int kAllThreads = 1, kChain = 0;
+  PythonObject* module = stacks_api.import("faulthandler");
+  PythonObject* done = module != nullptr ? stacks_api.call_method(module, "register", "iiii",
+                                                                  signal, file, kAllThreads, kChain)
+                                         : nullptr;
+  if (done == nullptr) {
+    stacks_api.clear_error();
+    close(file);
+  } else {
+    stacks_api.release(done);
+  }
+  if (module != nullptr) stacks_api.release(module);
+}
 
 }  // namespace dprof::inject

@@ -5,15 +5,13 @@
 
 #include "collector/inject/cuda/cuda_source.h"
 #include "collector/inject/nccl/nccl_source.h"
-#include "collector/inject/python_errors.h"
-#include "collector/inject/python_stacks.h"
+#include "collector/inject/python_gate.h"
 #include "collector/inject/torch_gate.h"
 
 namespace dprof::inject {
 namespace {
 
-constexpr const SourceHooks* kSources[] = {&kTorchHooks, &kCudaHooks, &kNcclHooks, &kPythonHooks,
-                                           &kPythonStackHooks};
+constexpr const SourceHooks* kSources[] = {&kTorchHooks, &kCudaHooks, &kNcclHooks, &kPythonHooks};
 
 }  // namespace
 

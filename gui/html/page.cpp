@@ -178,7 +178,7 @@ std::string page_of(std::string_view title, std::string_view body) {
       "\"Helvetica Neue\",Arial,sans-serif;--mono:ui-monospace,\"SF Mono\",Menlo,Consolas,"
       "\"DejaVu Sans Mono\",monospace;color-scheme:light dark;{}}}\n"
       "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n",
-      analyzer::escaped_html(title), light, dark);
+      analyzer::escaped_markup(title), light, dark);
   page += role_classes();
   page += kStyle;
   page += "</style>\n</head>\n<body>\n";

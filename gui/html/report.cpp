@@ -22,7 +22,7 @@ namespace dprof::html {
 namespace {
 
 using analyzer::Document;
-using analyzer::escaped_html;
+using analyzer::escaped_markup;
 using analyzer::Finding;
 using analyzer::FindingSeverity;
 using analyzer::Report;
@@ -39,7 +39,7 @@ std::string_view class_of(FindingSeverity severity) {
 // The run in one sentence: how it ended, else what costs most, else that nothing does.
 std::string verdict_html(const Report& report) {
   const auto said = [](std::string_view kind, const std::string& text) {
-    return fmt::format("<p class=\"verdict {}\">{}</p>\n", kind, escaped_html(text));
+    return fmt::format("<p class=\"verdict {}\">{}</p>\n", kind, escaped_markup(text));
   };
   if (has_failed(report)) return said("failed", report.ending->verdict.title);
   if (report.hang) return said("failed", analyzer::hang_sentence(*report.hang));
@@ -75,7 +75,7 @@ std::string explanation_html(const Report& report, size_t index,
   if (!explanation.ok() || explanation->parts.empty()) return {};
   std::string html = "<details><summary>How this was decided, and where to see it</summary>\n";
   for (const analyzer::ExplainedPart& part : explanation->parts) {
-    html += fmt::format("<h4>{}</h4>\n{}", escaped_html(part.title),
+    html += fmt::format("<h4>{}</h4>\n{}", escaped_markup(part.title),
                         analyzer::write_html(document_of(part)));
   }
   return html + "</details>\n";
@@ -91,11 +91,11 @@ std::string finding_html(const Report& report, const analyzer::FindingNode& node
   std::string html = fmt::format(
       "<article class=\"finding {}\" id=\"finding-{}\">\n<h3><span>{}. {}</span>"
       "<span class=\"price\">{}</span></h3>\n",
-      class_of(f.severity), node.index + 1, node.index + 1, escaped_html(parts.heading),
-      escaped_html(parts.price));
+      class_of(f.severity), node.index + 1, node.index + 1, escaped_markup(parts.heading),
+      escaped_markup(parts.price));
   const auto line = [&](std::string_view kind, std::string_view mark, const std::string& text) {
     if (!text.empty())
-      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind, mark, escaped_html(text));
+      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind, mark, escaped_markup(text));
   };
   line("about", "", about);
   line("detail", "", f.detail);
@@ -143,7 +143,7 @@ std::string legend_html(const Report& report) {
         mean->category_ns[c] < kLeastInLegend * mean->wall_ns)
       continue;
     html += fmt::format("<span><i class=\"swatch c{}\"></i>{}</span>", c,
-                        escaped_html(analyzer::title_of(category)));
+                        escaped_markup(analyzer::title_of(category)));
   }
   return html + "</div>\n";
 }
@@ -153,7 +153,7 @@ std::string figure_html(const Picture& picture, const std::string& below = {}) {
   return fmt::format(
       "<figure>\n<figcaption><b>{}</b> &nbsp;{}</figcaption>\n<div class=\"scroll\">{}</div>\n{}"
       "</figure>\n",
-      escaped_html(picture.title), escaped_html(picture.caption), picture.svg, below);
+      escaped_markup(picture.title), escaped_markup(picture.caption), picture.svg, below);
 }
 
 std::string section_html(std::string_view name, std::string_view title, const std::string& inside) {
@@ -226,7 +226,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
   };
   std::string head =
       fmt::format("<p class=\"eyebrow\">dprof report</p>\n<h1>{}</h1>\n{}",
-                  escaped_html(run.name.empty() ? "run" : run.name), verdict_html(told));
+                  escaped_markup(run.name.empty() ? "run" : run.name), verdict_html(told));
   Document facts = analyzer::head_section(told, text);
   // The page says the name, and how it failed, above.
   std::vector<analyzer::Fact>& lines = std::get<analyzer::FactList>(facts.blocks.front()).facts;
@@ -280,7 +280,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
   for (Part& one : parts) body += one.html;
   body += fmt::format(
       "<footer>Made by dprof{}{}. This file needs no network and holds no trace: names and figures only.</footer>\n",
-      options.version.empty() ? "" : " ", escaped_html(options.version));
+      options.version.empty() ? "" : " ", escaped_markup(options.version));
   return page_of(title, body);
 }
 

@@ -177,7 +177,7 @@ class SvgWriter {
         right    ? " e"
         : centre ? " m"
                  : "",
-        x, y, analyzer::escaped_html(said));
+        x, y, analyzer::escaped_markup(said));
   }
 
   // Levels are a mask, so that the role's colour shines through in either theme.
@@ -231,7 +231,7 @@ std::string to_svg(const DrawList& list, Box seen, std::string_view about) {
   return fmt::format(
       "<svg class=\"picture\" viewBox=\"{} {} {} {}\" style=\"max-width:{}px\" role=\"img\" "
       "aria-label=\"{}\">{}</svg>",
-      seen.x, seen.y, seen.w, seen.h, seen.w, analyzer::escaped_html(about),
+      seen.x, seen.y, seen.w, seen.h, seen.w, analyzer::escaped_markup(about),
       SvgWriter(list).write());
 }
 
