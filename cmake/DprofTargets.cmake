@@ -114,11 +114,8 @@ function(dprof_test name)
   dprof_test_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock GTest::gtest_main)
   # gcc 12 says these, at -O2, of libstdc++'s own vectors and strings that tests build on the spot.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
-  if(DPROF_SANITIZE)  # a test's own code need not be fast: it compiles in two thirds of the time so
-    target_compile_options(${name} PRIVATE -O0)
-  else()
-    target_compile_options(${name} PRIVATE -O1)
-  endif()
+  # A test's own code need not be fast: it compiles in two thirds of the time so.
+  target_compile_options(${name} PRIVATE -O0)
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
     "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
   gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
