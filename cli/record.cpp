@@ -116,6 +116,11 @@ class Record final : public Subcommand {
         ->type_name("MODE")
         ->check(CLI::IsMember({"cupti", "yield", "off"}))
         ->capture_default_str();
+    app.add_option("--python", options_.python,
+                   "gc=off: leave Python's garbage collections out; gc=on: record them as ranges")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"gc=on", "gc=off"}))
+        ->capture_default_str();
     app.add_option("--yield", yield_,
                    "leave to another tool what it has set already: nvtx, nccl, cuda")
         ->type_name("WHAT")

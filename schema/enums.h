@@ -27,7 +27,7 @@ inline constexpr EnumValue kRangeCategoryValues[] = {
     {5, "nvtx_mark", "An NVTX mark: a moment, duration 0."},
     {6, "api", "A call of the CUDA driver or runtime."},
     {7, "overhead", "What CUPTI itself was busy with."},
-    {8, "python", "A Python function, as an imported trace tells it."},
+    {8, "python", "A Python function of an imported trace; a garbage collection of Python."},
 };
 
 inline constexpr EnumValue kGpuActivityKindValues[] = {

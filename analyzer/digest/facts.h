@@ -156,6 +156,7 @@ struct Facts {
   std::string detail;
   std::string memory_source;
   std::string cuda_source;
+  bool collections_recorded = false;  // Python's garbage collections are ranges
   std::string ended;
   std::string exit_status;
   std::optional<bool> find_unused;           // DDP's find_unused_parameters was seen at work

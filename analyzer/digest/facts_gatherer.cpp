@@ -78,6 +78,7 @@ void FactsGatherer::read_settings() {
   facts_.detail = text("detail");
   facts_.memory_source = text("memory_source");
   facts_.cuda_source = text("cuda_source");
+  facts_.collections_recorded = text("python_gc") == "recorded";
   facts_.ended = text("ended");
   facts_.exit_status = text("exit_status");
   read_ddp(facts_);

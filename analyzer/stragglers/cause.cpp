@@ -302,6 +302,7 @@ class Decision {
       return decide("rank0_work", "it is in a range that its peers do not have");
     }
     if (suspect_.shape == Shape::kRotating && suspect_.share < kByTurns) {
+      if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
           "every rank's host stops now and then, each in steps of its own: as for collections of garbage; "
@@ -309,12 +310,19 @@ class Decision {
     }
     if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
     if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
+      if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
           "the training thread stops now and then, outside of every phase: as for a collection of garbage; "
           "no range says so");
     }
     if (suspect_.rank && !in_.machines.empty()) refine_wait();
+  }
+
+  void rule_collections_out() {
+    decide(cause_.word,
+           "the host stops now and then; Python's garbage collections were recorded and are not "
+           "the reason");
   }
 
   // The training thread has about as much CPU time per step as its peers': it did not work for

@@ -40,6 +40,7 @@ struct CauseInput {
   const std::vector<Machine>& machines;
   bool phases_marked = false;  // somebody marked the phases: what lies outside of them is known
   bool rank0 = false;          // the suspect is rank 0
+  bool collections_recorded = false;  // a pause without such a range was no garbage collection
 };
 
 // Typical steps count for what lasts (medians, which a few disturbed steps do not move), all of

@@ -32,6 +32,7 @@ struct Case {
   Suspect suspect;
   bool phases_marked = true;
   bool rank0 = false;
+  bool collections_recorded = false;
 
   explicit Case(const KindNs& culprit, Shape shape = Shape::kPersistent) {
     for (size_t s = 0; s < 10; ++s) work.steps.push_back(s);
@@ -44,7 +45,7 @@ struct Case {
     suspect = {.rank = 1, .shape = shape, .when = work.steps, .excess_ns = {}};
   }
   [[nodiscard]] Cause cause() const {
-    return cause_of({work, roles, machines, phases_marked, rank0}, suspect);
+    return cause_of({work, roles, machines, phases_marked, rank0, collections_recorded}, suspect);
   }
 };
 
@@ -249,7 +250,10 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
 }
 
 TEST(CauseTest, PausesNowAndThenOutsideOfPhases) {
-  EXPECT_EQ(Case(kinds(10, 100, 200, 30, 99), Shape::kTransient).cause().word, "gc");
+  Case one(kinds(10, 100, 200, 30, 99), Shape::kTransient);
+  EXPECT_EQ(one.cause().word, "gc");
+  one.collections_recorded = true;
+  EXPECT_EQ(one.cause().word, "host") << "a collection would have a range";
 }
 
 // Steps of 100 each; 0 to 40 of each is forward, the rest nobody's, but for a named range from 90

@@ -120,7 +120,10 @@ class Judge {
                      .roles = roles_,
                      .machines = machines_,
                      .phases_marked = marked,
-                     .rank0 = suspect.rank && rank_of(*suspect.rank) == 0},
+                     .rank0 = suspect.rank && rank_of(*suspect.rank) == 0,
+                     .collections_recorded = std::ranges::all_of(c_.steps.ranks, [&](size_t d) {
+                       return c_.digests[d].facts.collections_recorded;
+                     })},
                     suspect);
   }
 

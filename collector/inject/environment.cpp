@@ -18,6 +18,7 @@ constexpr const char* kNoted[] = {
     wire::kClockVariable,
     wire::kCudaVariable,
     wire::kStacksVariable,
+    wire::kPythonVariable,
     cupti::kLibraryVariable,
     nccl::kEventsVariable,
     kKinetoDaemonVariable,

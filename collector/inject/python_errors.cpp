@@ -14,19 +14,10 @@ namespace {
 
 using Object = PythonObject;
 
-// PyMethodDef.
-struct Method {
-  const char* name;
-  Object* (*call)(Object* self, Object* arguments);
-  int flags;
-  const char* docs;
-};
-constexpr int kPositional = 1;  // METH_VARARGS
-
 struct Api {
   Object* (*system_get)(const char* name);  // borrowed
   int (*system_set)(const char* name, Object* value);
-  Object* (*function)(Method* method, Object* self, Object* module);
+  Object* (*function)(PythonMethod* method, Object* self, Object* module);
   Object* (*call)(Object* callable, Object* arguments);
   Object* (*get)(Object* object, const char* name);
   int (*set)(Object* object, const char* name, Object* value);
@@ -170,8 +161,10 @@ Object* on_thread_exception(Object*, Object* arguments) noexcept {
   return api.call(thread_hook_before, arguments);
 }
 
-constinit Method exception_method = {"excepthook", &on_exception, kPositional, nullptr};
-constinit Method thread_method = {"excepthook", &on_thread_exception, kPositional, nullptr};
+constinit PythonMethod exception_method = {"excepthook", &on_exception, kPositionalArguments,
+                                           nullptr};
+constinit PythonMethod thread_method = {"excepthook", &on_thread_exception, kPositionalArguments,
+                                        nullptr};
 
 void chain_threads() noexcept {
   Object* modules = api.system_get("modules");

@@ -2,6 +2,7 @@
 #include "collector/inject/python_gate.h"
 
 #include "collector/inject/python_errors.h"
+#include "collector/inject/python_gc.h"
 #include "collector/inject/python_stacks.h"
 
 namespace dprof::inject {
@@ -9,10 +10,11 @@ namespace {
 
 enum class PythonStage { kLooking, kFound, kDone };
 
-// All of it is the helper's own but for what find_exception_api() and find_stacks_api() answered,
+// All of it is the helper's own but for what find_exception_api() and the like answered,
 // which is there before the call is asked for.
 constinit PythonStage python_stage = PythonStage::kLooking;
 constinit bool errors_wanted = false;
+constinit bool collections_wanted = false;
 constinit bool stacks_wanted = false;
 
 struct GateApi {
@@ -27,13 +29,15 @@ bool find_python() noexcept {
     return false;
   }
   errors_wanted = find_exception_api();
+  collections_wanted = find_gc_api();
   stacks_wanted = find_stacks_api();
-  return errors_wanted || stacks_wanted;
+  return errors_wanted || collections_wanted || stacks_wanted;
 }
 
 // On Python's main thread, which holds the interpreter's lock.
 int carry_out(void*) noexcept {
   if (errors_wanted) chain_exception_hooks();
+  if (collections_wanted) watch_collections();
   if (stacks_wanted) register_faulthandler();
   return 0;
 }

@@ -9,7 +9,7 @@ namespace dprof::wire {
 
 namespace range_category {
 inline constexpr uint8_t kOp = 0, kUser = 1, kAutograd = 2, kNvtx = 3, kNvtxProcess = 4,
-                         kNvtxMark = 5, kApi = 6, kOverhead = 7;
+                         kNvtxMark = 5, kApi = 6, kOverhead = 7, kPython = 8;
 }
 namespace source {
 inline constexpr uint8_t kTorch = 1, kNvtx = 2, kNccl = 3, kCuda = 4;

@@ -29,6 +29,7 @@ TEST(EnumValues, RangesAreTheTraces) {
   EXPECT_TRUE(same(range_category::kNvtx, RangeCategory::kNvtx));
   EXPECT_TRUE(same(range_category::kNvtxProcess, RangeCategory::kNvtxProcess));
   EXPECT_TRUE(same(range_category::kNvtxMark, RangeCategory::kNvtxMark));
+  EXPECT_TRUE(same(range_category::kPython, RangeCategory::kPython));
   EXPECT_TRUE(same(source::kTorch, Source::kTorch));
   EXPECT_TRUE(same(source::kNvtx, Source::kNvtx));
   EXPECT_EQ(inject::kMaskTorch, 1u << source::kTorch);

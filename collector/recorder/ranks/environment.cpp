@@ -68,6 +68,7 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   environment.set(wire::kClockVariable, clock_variable(settings.scale));
   environment.set(wire::kDetailVariable, settings.detail);
   environment.set(wire::kCudaVariable, settings.cuda);
+  environment.set(wire::kPythonVariable, settings.python);
   if (!settings.stacks.empty()) environment.set(wire::kStacksVariable, settings.stacks);
   if (settings.library.empty()) return {};
   const std::string library = settings.library.string();

@@ -36,6 +36,7 @@ struct CollectorSettings {
   wire::TickScale scale{};
   std::string detail;
   std::string cuda = "cupti";  // cupti, yield, off
+  std::string python;          // wire::kPythonVariable
   std::string stacks;          // wire::kStacksVariable; "" = nobody will want stacks
   // What another tool has set already is left to it.
   bool yield_nvtx = false;

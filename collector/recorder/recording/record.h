@@ -29,6 +29,7 @@ struct RecordOptions {
   std::filesystem::path library;    // libdprof.so; empty = preload nothing
   std::string detail = "standard";  // light, standard, full
   std::string cuda = "cupti";       // cupti, yield, off
+  std::string python = "gc=on";     // or gc=off
   bool yield_nvtx = false;          // leave what another tool has set already
   bool yield_nccl = false;
   std::optional<Window> steps;         // --steps A:B
