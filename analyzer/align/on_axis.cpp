@@ -26,9 +26,9 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
   move_interval(digest.span);
   move(digest.last_sign);
   for (PhaseRange& phase : digest.phases) move_interval(phase.span);
-  for (IntervalSet* set :
-       {&digest.autograd, &digest.autograd_elsewhere, &digest.ops, &digest.waits, &digest.named,
-        &digest.allocations, &digest.gc, &digest.logging, &digest.profiler}) {
+  for (IntervalSet* set : {&digest.autograd, &digest.autograd_elsewhere, &digest.ops,
+                           &digest.forward_signs, &digest.waits, &digest.named, &digest.allocations,
+                           &digest.gc, &digest.logging, &digest.profiler}) {
     for (Interval& interval : *set) move_interval(interval);
     make_canonical(*set);
   }

@@ -111,7 +111,7 @@ IntervalSet between_operations(const RankDigest& digest, const std::vector<CommS
 
 std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
                                           const std::vector<CommSpan>& comm) {
-  const std::vector<PhaseRange> ranges = with_inferred_backward(digest);
+  const std::vector<PhaseRange> ranges = with_inferred_phases(digest);
   const std::vector<PhasePiece> phases = innermost(ranges);
   const IntervalSet blocked =
       digest.operations ? between_operations(digest, comm) : blocked_times(digest, ranges);

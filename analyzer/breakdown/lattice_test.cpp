@@ -310,7 +310,7 @@ TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {
     }
     if (same_end) continue;
     const std::vector<LatticePiece> pieces = lattice_of(digest, comm);
-    const std::vector<PhaseRange> phases = with_inferred_backward(digest);
+    const std::vector<PhaseRange> phases = with_inferred_phases(digest);
     const IntervalSet blocked = blocked_times(digest, phases);
     int64_t covered = 0;
     for (size_t p = 0; p < pieces.size(); ++p) {

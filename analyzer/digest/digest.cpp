@@ -192,6 +192,11 @@ class Digester {
       }
       sketch.add(what, reader_.string(row.name_id), span, row.id, false);
       sketch.add_token(what, row.name_id, span);
+      if (what.in_forward) sketch.forward_signs.add(span);
+      if (row.sequence && *row.sequence >= 0) {
+        if (what.what == RangeClass::kOp) sketch.add_numbered(*row.sequence, span);
+        if (what.what == RangeClass::kAutograd) node_sequences_.push_back(*row.sequence);
+      }
       if (what.what == RangeClass::kOp || what.what == RangeClass::kAutograd)
         op_times.add(sketch.op_times_until, row.name_id, span);
     });
@@ -407,6 +412,7 @@ class Digester {
     digest_.autograd_elsewhere = union_of(std::move(elsewhere));
     digest_.autograd = t.autograd.take();
     digest_.ops = t.ops.take();
+    digest_.forward_signs = forward_signs_of(t);
     digest_.waits = t.waits.take();
     digest_.named = t.named.take();
     digest_.allocations = t.allocations.take();
@@ -421,6 +427,17 @@ class Digester {
     step_marks_ = std::move(t.step_marks);
     marks_ = std::move(t.marks);
     if (digest_.collectives.empty()) digest_.tokens = t.tokens.take();
+  }
+
+  IntervalSet forward_signs_of(ThreadSketch& t) {
+    const bool marked = std::ranges::any_of(
+        t.phases, [](const PhaseRange& p) { return p.marker == Marker::kForward; });
+    if (marked) return {};
+    std::ranges::sort(node_sequences_);
+    for (const NumberedOp& op : t.numbered_ops) {
+      if (std::ranges::binary_search(node_sequences_, op.sequence)) t.forward_signs.add(op.span);
+    }
+    return t.forward_signs.take();
   }
 
   Status read_devices() {
@@ -492,8 +509,9 @@ class Digester {
   // back.
   void give_back_room() {
     for (IntervalSet* set :
-         {&digest_.autograd, &digest_.autograd_elsewhere, &digest_.ops, &digest_.waits,
-          &digest_.named, &digest_.allocations, &digest_.gc, &digest_.logging, &digest_.profiler})
+         {&digest_.autograd, &digest_.autograd_elsewhere, &digest_.ops, &digest_.forward_signs,
+          &digest_.waits, &digest_.named, &digest_.allocations, &digest_.gc, &digest_.logging,
+          &digest_.profiler})
       set->shrink_to_fit();
     for (DeviceDigest& device : digest_.gpu.devices) device.pieces.shrink_to_fit();
     digest_.gpu.compute.shrink_to_fit();
@@ -516,6 +534,7 @@ class Digester {
   const schema::TraceReader& reader_;
   const int64_t gpu_rows_;
   RankDigest digest_;
+  std::vector<int64_t> node_sequences_;  // of autograd nodes, on all threads
   std::optional<TraceNs> stack_taken_;
   bool any_time_ = false;
   int64_t bad_rows_ = 0;

@@ -122,6 +122,8 @@ struct RankDigest {
   IntervalSet autograd;            // autograd nodes of the training thread
   IntervalSet autograd_elsewhere;  // and of autograd's own threads
   IntervalSet ops;                 // other operators of the training thread, calls into c10d apart
+  // Where nobody marked a forward: operators whose autograd nodes ran later, and FSDP's hooks.
+  IntervalSet forward_signs;
   IntervalSet waits;        // ranges of the training thread that say they wait for a collective
   IntervalSet named;        // other ranges of the training thread (user, NVTX)
   IntervalSet allocations;  // of these: the allocator at work

@@ -110,14 +110,15 @@ class DigestTest : public ::testing::Test {
   }
 
   void range(int64_t thread, int64_t start, std::optional<int64_t> duration, std::string_view name,
-             RangeCategory category) {
+             RangeCategory category, std::optional<int64_t> sequence = std::nullopt) {
     ASSERT_TRUE(writer_
                     ->append(schema::HostRangeRow{.id = ++id_,
                                                   .thread_id = thread,
                                                   .start_ns = start,
                                                   .duration_ns = duration,
                                                   .name_id = writer_->intern(name),
-                                                  .category = category})
+                                                  .category = category,
+                                                  .sequence = sequence})
                     .ok());
   }
 
@@ -156,6 +157,35 @@ TEST_F(DigestTest, ThreadOfThePhasesTrains) {
   EXPECT_EQ(d.ops, (IntervalSet{span(20, 50)}));
   EXPECT_EQ(d.autograd_elsewhere, (IntervalSet{span(15, 55)}));
   EXPECT_EQ(d.span, span(0, 1100));
+}
+
+// PyTorch numbers operators by the autograd node that comes next; one that makes no node has the
+// number of the next that does.
+TEST_F(DigestTest, ForwardIsWhereNodesOfTheBackwardWereMade) {
+  const auto numbered = [&](int64_t begin, const char* name, RangeCategory category,
+                            int64_t number) { range(1, begin, 10, name, category, number); };
+  numbered(100, "aten::normalize", RangeCategory::kOp, 7);  // prepares the batch
+  numbered(200, "aten::linear", RangeCategory::kOp, 7);
+  range(1, 202, 5, "aten::addmm", RangeCategory::kOp, 7);
+  numbered(220, "aten::loss", RangeCategory::kOp, 8);
+  numbered(240, "aten::item", RangeCategory::kOp, 9);  // no node has this one
+  numbered(300, "LossBackward0", RangeCategory::kAutograd, 8);
+  numbered(320, "AddmmBackward0", RangeCategory::kAutograd, 7);
+  EXPECT_EQ(digest().forward_signs, (IntervalSet{span(200, 210), span(220, 230)}));
+}
+
+TEST_F(DigestTest, FsdpSaysWhereItsForwardIs) {
+  range(1, 100, 10, "FSDP::root_pre_forward", RangeCategory::kUser);
+  range(1, 120, 10, "FSDP::pre_forward (layers.0)", RangeCategory::kUser);
+  range(1, 190, 10, "FSDP::post_forward (layers.0)", RangeCategory::kUser);
+  range(1, 300, 10, "FSDP::pre_backward (layers.0)", RangeCategory::kUser);
+  EXPECT_EQ(digest().forward_signs, (IntervalSet{span(100, 110), span(120, 130), span(190, 200)}));
+}
+
+TEST_F(DigestTest, MarkedForwardNeedsNoSigns) {
+  range(1, 90, 120, "forward", RangeCategory::kUser);
+  range(1, 100, 10, "FSDP::root_pre_forward", RangeCategory::kUser);
+  EXPECT_TRUE(digest().forward_signs.empty());
 }
 
 TEST_F(DigestTest, TimesAreOnTheRunsAxis) {

@@ -87,7 +87,10 @@ RangeKind kind_of(RangeCategory category, std::string_view name) {
   if (marker != schema::Marker::kNone)
     return {RangeClass::kMarker, marker, marks && marker != schema::Marker::kStep};
   if (name == schema::kMicroStepName) return {RangeClass::kHolder, schema::Marker::kNone, marks};
-  return {class_of_named(name), schema::Marker::kNone, marks};
+  return {.what = class_of_named(name),
+          .marks = marks,
+          .in_forward = starts_with_any(
+              name, {"FSDP::root_pre_forward", "FSDP::pre_forward", "FSDP::post_forward"})};
 }
 
 }  // namespace dprof::analyzer

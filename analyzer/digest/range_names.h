@@ -36,6 +36,7 @@ struct RangeKind {
   schema::Marker marker = schema::Marker::kNone;
   bool marks = false;  // somebody marked it on its thread: a phase, if it stands in a step
   bool launches_graph = false;
+  bool in_forward = false;  // it stands in a forward, or around one
 };
 
 // Operators that block until a collective is done.

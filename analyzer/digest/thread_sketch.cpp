@@ -63,6 +63,16 @@ void ThreadSketch::add(const RangeKind& kind, std::string_view name, Interval sp
   }
 }
 
+void ThreadSketch::add_numbered(int64_t sequence, Interval span) {
+  NumberedOp* last = numbered_ops.empty() ? nullptr : &numbered_ops.back();
+  if (last != nullptr && span.begin < last->span.end) return;  // within the one before
+  if (last != nullptr && last->sequence == sequence) {
+    last->span = span;
+  } else {
+    numbered_ops.push_back({sequence, span});
+  }
+}
+
 void ThreadSketch::add_token(const RangeKind& kind, int64_t name_id, Interval span) {
   if (kind.launches_graph) return tokens.add(name_id, span.begin);
   if (kind.what != RangeClass::kOp && kind.what != RangeClass::kAutograd) return;

@@ -30,6 +30,13 @@ struct StepMark {
   bool open = false;
 };
 
+// An operator with the sequence number that its autograd node has, too, if it makes one. Those that
+// make none share the number of the next one that does: the last one of each number counts.
+struct NumberedOp {
+  int64_t sequence = 0;
+  Interval span;
+};
+
 struct ThreadSketch {
   schema::ThreadRole role = schema::ThreadRole::kOther;
   int64_t ranges = 0;
@@ -37,6 +44,8 @@ struct ThreadSketch {
   std::vector<StepMark> step_marks;
   IntervalGatherer autograd;
   IntervalGatherer ops;
+  std::vector<NumberedOp> numbered_ops;  // outermost ones, the last of each number
+  IntervalGatherer forward_signs;
   IntervalGatherer waits;
   IntervalGatherer named;
   IntervalGatherer allocations;
@@ -53,6 +62,7 @@ struct ThreadSketch {
   int64_t last_ended_name_id = 0;
 
   void add(const RangeKind& kind, std::string_view name, Interval span, int64_t row, bool open);
+  void add_numbered(int64_t sequence, Interval span);
   // Keeps it if it is an outermost operator or launches a graph.
   void add_token(const RangeKind& kind, int64_t name_id, Interval span);
 };

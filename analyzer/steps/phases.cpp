@@ -31,8 +31,9 @@ std::span<const CommCall> calls_within(const std::vector<CommCall>& calls, Inter
   return first < end ? std::span<const CommCall>(first, end) : std::span<const CommCall>();
 }
 
-// Ends of phases and begins of them both end a run of autograd nodes that no phase covers.
-std::vector<TraceNs> borders_of(const RankDigest& digest) {
+// Ends of phases and begins of them both end a run of autograd nodes that no phase covers; so does
+// the next forward.
+std::vector<TraceNs> borders_of(const RankDigest& digest, const IntervalSet& forwards) {
   std::vector<TraceNs> borders;
   for (const PhaseRange& phase : digest.phases) {
     borders.push_back(phase.span.begin);
@@ -42,6 +43,7 @@ std::vector<TraceNs> borders_of(const RankDigest& digest) {
     borders.push_back(step.window.begin);
     borders.push_back(step.window.end);
   }
+  for (const Interval& sign : forwards) borders.push_back(sign.begin);
   std::ranges::sort(borders);
   return borders;
 }
@@ -59,6 +61,30 @@ IntervalSet backward_marked(const RankDigest& digest) {
   return union_of(std::move(marked));
 }
 
+// Of a forward that nobody marked. What is computed again within backward is no forward.
+IntervalSet signs_of_forward(const RankDigest& digest) {
+  if (digest.forward_signs.empty()) return {};
+  std::vector<Interval> taken(digest.autograd);
+  for (const PhaseRange& phase : digest.phases) taken.push_back(phase.span);
+  const IntervalSet outside = difference_of(digest.forward_signs, union_of(std::move(taken)));
+  return difference_of(outside, digest.autograd_elsewhere);
+}
+
+// From the first to the last sign of each; a phase, a step or a node of backward ends it.
+void add_forwards(const RankDigest& digest, const IntervalSet& signs, std::vector<TraceNs> borders,
+                  std::vector<PhaseRange>& phases) {
+  for (const IntervalSet* nodes : {&digest.autograd, &digest.autograd_elsewhere}) {
+    for (const Interval& node : *nodes) borders.push_back(node.begin);
+  }
+  std::ranges::sort(borders);
+  for (size_t i = 0; i < signs.size();) {
+    const TraceNs border = next_border(borders, signs[i].begin);
+    Interval run = signs[i];
+    for (++i; i < signs.size() && signs[i].begin < border; ++i) run.end = signs[i].end;
+    phases.push_back({run, Marker::kForward, 0});
+  }
+}
+
 // From the last sign of computation in a backward until the last collective that it called ended.
 Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
                  std::span<const CommCall> calls) {
@@ -74,10 +100,11 @@ Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
 
 }  // namespace
 
-std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest) {
+std::vector<PhaseRange> with_inferred_phases(const RankDigest& digest) {
   std::vector<PhaseRange> phases = digest.phases;
   const IntervalSet unmarked = difference_of(digest.autograd, backward_marked(digest));
-  const std::vector<TraceNs> borders = borders_of(digest);
+  const IntervalSet signs = signs_of_forward(digest);
+  const std::vector<TraceNs> borders = borders_of(digest, signs);
   const std::vector<CommCall> calls = calls_of(digest);
   for (size_t i = 0; i < unmarked.size();) {
     const TraceNs border = next_border(borders, unmarked[i].begin);
@@ -87,6 +114,7 @@ std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest) {
       run.end = std::max(run.end, std::min(call.end, border));
     phases.push_back({run, Marker::kBackward, 0});
   }
+  add_forwards(digest, signs, borders_of(digest, {}), phases);
   std::ranges::stable_sort(phases, {}, [](const PhaseRange& p) { return p.span.begin; });
   return phases;
 }

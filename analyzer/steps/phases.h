@@ -18,8 +18,8 @@ struct PhasePiece {
 
 // The recorded phases and, where autograd nodes ran outside of any marked backward, a backward for
 // each run of nodes. It reaches to the end of the collectives that it called, for there backward()
-// waits.
-std::vector<PhaseRange> with_inferred_backward(const RankDigest& digest);
+// waits. Where no forward is marked at all, one for each run of its signs between two of these.
+std::vector<PhaseRange> with_inferred_phases(const RankDigest& digest);
 
 // Sorted, disjoint; where phases nest, the one that began last.
 std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases);

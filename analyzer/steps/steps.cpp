@@ -199,7 +199,7 @@ std::optional<int64_t> by_phases(const RankDigest& digest, const Steps& steps, s
   WindowCursor cursor(steps, rank);
   TraceNs covered_to{INT64_MIN};  // a phase within a phase of its kind is none of its own
   Marker covered_by = Marker::kNone;
-  for (const PhaseRange& phase : with_inferred_backward(digest)) {
+  for (const PhaseRange& phase : with_inferred_phases(digest)) {
     if (phase.marker != Marker::kForward && phase.marker != Marker::kBackward) continue;
     if (phase.marker == covered_by && phase.span.begin < covered_to) continue;
     covered_to = phase.span.end;
