@@ -422,6 +422,10 @@ std::vector<ChangedFigure> figures_changed(Facts a, Facts b) {
       [](const RunFacts& run) { return run.peak_allocated; });
   add("peak_resident", "resident memory, peak", "bytes",
       [](const RunFacts& run) { return run.peak_resident; });
+  add("page_faults_per_step", "page faults per step, worst rank", "faults",
+      [](const RunFacts& run) { return run.page_faults_per_step; });
+  add("kernel_cpu_ns_per_step", "time in the kernel per step, worst rank", "ns",
+      [](const RunFacts& run) { return run.kernel_cpu_ns_per_step; });
   add("exposed_communication_share", "exposed communication", "share",
       [](const RunFacts& run) { return run.exposed_share; });
   add("input_wait_share", "input wait", "share",

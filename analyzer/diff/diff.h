@@ -117,7 +117,7 @@ struct ChangedName {
 struct ChangedFigure {
   std::string key;
   std::string title;
-  std::string unit;  // "bytes", "records", "share"
+  std::string unit;  // "bytes", "records", "share", "faults", "ns"
   double a = 0;
   double b = 0;
   DPROF_FIELDS(key, title, unit, a, b);

@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 RunFacts made_run(const std::string& name, double forward_ns = 60, double wait_ns = 40) {
@@ -154,6 +155,25 @@ TEST(Diff, NamesAreNewGoneMoreAndLonger) {
   a.names->list.push_back({"last", false, 1, 30, 30});
   b.names->list.push_back({"last", false, 1, 30, 30});
   EXPECT_THAT(what(diff_one(a, b)), ElementsAre("gone", "more", "longer"));
+}
+
+// Memory that goes back to the system and comes again in each step costs faults and time in the
+// kernel.
+TEST(Diff, PageFaultsAreShownWhereTheyChangedMuch) {
+  RunFacts a = made_run("a");
+  RunFacts b = made_run("b");
+  a.page_faults_per_step = 70'000;
+  b.page_faults_per_step = 900;
+  a.kernel_cpu_ns_per_step = 4.0e6;
+  b.kernel_cpu_ns_per_step = 3.9e6;
+  const std::string text = render_diff_text(diff_one(a, b), {});
+  EXPECT_THAT(text, HasSubstr("page faults per step"));
+  EXPECT_THAT(text, HasSubstr("70,000"));
+  EXPECT_THAT(text, Not(HasSubstr("time in the kernel")));
+  b.page_faults_per_step.reset();
+  EXPECT_THAT(diff_one(a, b).figures,
+              ::testing::Each(
+                  ::testing::Field(&ChangedFigure::key, ::testing::Ne("page_faults_per_step"))));
 }
 
 TEST(Diff, StragglersAppearVanishAndMove) {

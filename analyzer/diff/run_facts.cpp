@@ -191,13 +191,16 @@ void read_names(const Json& json, RunFacts& facts) {
 }
 
 void read_memory(const Json& memory, RunFacts& facts) {
-  const auto raise = [](std::optional<int64_t>& most, std::optional<int64_t> value) {
+  const auto raise = [](auto& most, auto value) {
     if (value) most = std::max(most.value_or(0), *value);
   };
   for (const Json& rank : at(memory, "per_rank"))
     raise(facts.peak_allocated, int_at(rank, "peak_allocated"));
-  for (const Json& rank : at(memory, "host"))
+  for (const Json& rank : at(memory, "host")) {
     raise(facts.peak_resident, int_at(rank, "peak_resident"));
+    raise(facts.page_faults_per_step, number_at(rank, "page_faults_per_step"));
+    raise(facts.kernel_cpu_ns_per_step, number_at(rank, "kernel_cpu_ns_per_step"));
+  }
 }
 
 RunFacts facts_of(const Json& report, const std::string& source) {

@@ -89,6 +89,8 @@ struct RunFacts {
   std::optional<Names> names;
   std::optional<int64_t> peak_allocated;  // of the device, or allocator, that has most
   std::optional<int64_t> peak_resident;
+  std::optional<double> page_faults_per_step;    // of the rank that has most
+  std::optional<double> kernel_cpu_ns_per_step;  // likewise
 
   std::string ended;        // kind of the verdict: "ok", "crash"; "" = not known
   std::string ended_title;  // one line

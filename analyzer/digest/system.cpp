@@ -140,4 +140,14 @@ SystemDigest SystemGatherer::finish() && {
   return std::move(result_);
 }
 
+std::optional<double> rise_per_step(const std::vector<CounterSample>& samples, Interval span,
+                                    double steps) {
+  if (samples.empty()) return std::nullopt;
+  const auto value_at = [&](TraceNs at) {
+    const auto next = std::ranges::upper_bound(samples, at, {}, &CounterSample::at);
+    return next == samples.begin() ? next->value : std::prev(next)->value;
+  };
+  return static_cast<double>(value_at(span.end) - value_at(span.begin)) / steps;
+}
+
 }  // namespace dprof::analyzer

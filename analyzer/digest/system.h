@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
+#include "base/interval.h"
 #include "schema/thread_wait.h"
 #include "schema/trace_reader.h"
 
@@ -84,6 +84,10 @@ struct SystemDigest {
   // The trace of the lowest rank of a host has it for all of them.
   int64_t oom_kills = 0;
 };
+
+// How much a counter rose per step; nullopt = never seen. One that stays the same has no samples.
+[[nodiscard]] std::optional<double> rise_per_step(const std::vector<CounterSample>& samples,
+                                                  Interval span, double steps);
 
 // Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
 template <typename F>

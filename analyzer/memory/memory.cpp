@@ -356,6 +356,12 @@ class MemoryAnalyst {
       if (!host.first_steady) host.first_steady = reading.allocated;
       host.last_steady = reading.allocated;
     }
+    if (!windows.empty()) {
+      const Interval steady{windows.front().begin, windows.back().end};
+      const auto steps = static_cast<double>(windows.size());
+      host.page_faults_per_step = rise_per_step(digest.system.faults, steady, steps);
+      host.kernel_cpu_ns_per_step = rise_per_step(digest.system.kernel_cpu, steady, steps);
+    }
     if (host.samples > 0) memory_.host.push_back(host);
   }
 

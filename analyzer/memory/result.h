@@ -135,7 +135,10 @@ struct HostMemory {
   int64_t peak_resident = 0;
   std::optional<int64_t> first_steady;  // at the first and last sample within steady steps
   std::optional<int64_t> last_steady;
-  DPROF_FIELDS(rank, samples, peak_resident, first_steady, last_steady);
+  std::optional<double> page_faults_per_step;  // pages that it was given, in steady steps
+  std::optional<double> kernel_cpu_ns_per_step;
+  DPROF_FIELDS(rank, samples, peak_resident, first_steady, last_steady, page_faults_per_step,
+               kernel_cpu_ns_per_step);
 };
 
 struct OutOfMemory {

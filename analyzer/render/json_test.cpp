@@ -191,6 +191,7 @@ TEST(RenderJson, MemoryHasItsUnknownsAsNullAndItsListsAlways) {
   EXPECT_TRUE(memory["fragmentation"].is_null());
   EXPECT_EQ(memory["out_of_memory"], Json::array());
   EXPECT_EQ(memory["host"][0]["peak_resident"], 800'000'000);
+  EXPECT_TRUE(memory["host"][0]["page_faults_per_step"].is_null());
   Report none;
   none.memory.emplace();
   EXPECT_TRUE(rendered(none)["memory"]["leaks"].is_null()) << "not the same as no leak";

@@ -78,17 +78,6 @@ std::optional<double> cpu_in(const std::vector<CounterSample>& samples, Interval
   return share * static_cast<double>(span.length().ns);
 }
 
-// How much it rose per step; nullopt = never seen. A counter that stays the same has no samples.
-std::optional<double> rise_per_step(const std::vector<CounterSample>& samples, Interval span,
-                                    double steps) {
-  if (samples.empty()) return std::nullopt;
-  const auto value_at = [&](TraceNs at) {
-    const auto next = std::ranges::upper_bound(samples, at, {}, &CounterSample::at);
-    return next == samples.begin() ? next->value : std::prev(next)->value;
-  };
-  return static_cast<double>(value_at(span.end) - value_at(span.begin)) / steps;
-}
-
 // The steady step that a moment of a rank belongs to: until the next one begins.
 std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at) {
   const auto steady = steps.steady();
