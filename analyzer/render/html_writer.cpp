@@ -97,14 +97,14 @@ class HtmlWriter {
     const std::string tail =
         p.tail.empty() ? ""
                        : fmt::format(" <span class=\"faint\">{}</span>", escaped_markup(p.tail));
-    line("<p{}>{}{}{}</p>", html_class(p.style), mark, escaped_markup(p.text), tail);
+    line("<p{}>{}{}{}</p>", html_class(p.style), mark, html_prose(p.text), tail);
   }
   void operator()(const SingleLine& one) { line("<p>{}</p>", html_spans(one.spans)); }
   void operator()(const List& list) {
     line("<ul>");
     for (const Item& item : list.items) {
       line("<li{}><span class=\"mark\">{}</span>{}</li>", html_class(item.style),
-           escaped_markup(item.mark), escaped_markup(item.text));
+           escaped_markup(item.mark), html_prose(item.text));
     }
     line("</ul>");
   }
@@ -202,5 +202,17 @@ std::string escaped_markup(std::string_view text) {
 }
 
 std::string write_html(const Document& document) { return HtmlWriter().write(document); }
+
+std::string html_prose(std::string_view text) {
+  std::string html;
+  while (true) {
+    const size_t open = text.find('`');
+    const size_t close = open == std::string_view::npos ? open : text.find('`', open + 1);
+    if (close == std::string_view::npos) return html + escaped_markup(text);
+    html += escaped_markup(text.substr(0, open));
+    html += fmt::format("<code>{}</code>", escaped_markup(text.substr(open + 1, close - open - 1)));
+    text.remove_prefix(close + 1);
+  }
+}
 
 }  // namespace dprof::analyzer

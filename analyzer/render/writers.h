@@ -29,5 +29,7 @@ struct TextShape {
 [[nodiscard]] std::string write_html(const Document& document);
 // Text between tags, or in an attribute's quotes, of HTML or XML.
 [[nodiscard]] std::string escaped_markup(std::string_view text);
+// The same for HTML, with what stands between two backticks as <code>.
+[[nodiscard]] std::string html_prose(std::string_view text);
 
 }  // namespace dprof::analyzer

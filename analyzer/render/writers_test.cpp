@@ -168,6 +168,12 @@ TEST(Writers, HtmlSaysWhatABlockIs) {
             "<td class=\"n\">10 %</td><td class=\"faint\"></td></tr>\n</tbody></table>\n");
 }
 
+TEST(Writers, HtmlSetsNamesInBackticksAsCode) {
+  EXPECT_EQ(html_prose("set `a<b` and `c`"), "set <code>a&lt;b</code> and <code>c</code>");
+  EXPECT_EQ(html_prose("one ` alone"), "one ` alone");
+  EXPECT_EQ(html_prose(""), "");
+}
+
 TEST(Writers, HtmlOfATraceMakesNoMarkup) {
   const std::string evil = "<script>alert('a' & \"b\")</script>\x1b[2J";
   EXPECT_EQ(escaped_markup(evil),

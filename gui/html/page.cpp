@@ -95,6 +95,7 @@ th[aria-sort=descending] button::after{content:" \2193"}
 details{margin:10px 0 0;font-size:14px}
 summary{cursor:pointer;color:var(--accent);width:max-content;max-width:100%}
 details h4{margin:14px 0 2px;font-size:13px;font-weight:600;color:var(--dim)}
+code{font:.92em var(--mono)}
 pre{font:12.5px/1.5 var(--mono);background:var(--lane);border:1px solid var(--border);border-radius:6px;padding:10px 14px;overflow-x:auto;margin:8px 0}
 figure{margin:12px 0 0;border:1px solid var(--border);border-radius:8px;background:var(--canvas);overflow:hidden}
 figure .scroll{overflow-x:auto}

@@ -25,6 +25,7 @@ using analyzer::Document;
 using analyzer::escaped_markup;
 using analyzer::Finding;
 using analyzer::FindingSeverity;
+using analyzer::html_prose;
 using analyzer::Report;
 
 constexpr int kWide = 1000;  // characters: a table of a page may be as wide as it has columns
@@ -39,7 +40,7 @@ std::string_view class_of(FindingSeverity severity) {
 // The run in one sentence: how it ended, else what costs most, else that nothing does.
 std::string verdict_html(const Report& report) {
   const auto said = [](std::string_view kind, const std::string& text) {
-    return fmt::format("<p class=\"verdict {}\">{}</p>\n", kind, escaped_markup(text));
+    return fmt::format("<p class=\"verdict {}\">{}</p>\n", kind, html_prose(text));
   };
   if (has_failed(report)) return said("failed", report.ending->verdict.title);
   if (report.hang) return said("failed", analyzer::hang_sentence(*report.hang));
@@ -95,7 +96,7 @@ std::string finding_html(const Report& report, const analyzer::FindingNode& node
       escaped_markup(parts.price));
   const auto line = [&](std::string_view kind, std::string_view mark, const std::string& text) {
     if (!text.empty())
-      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind, mark, escaped_markup(text));
+      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind, mark, html_prose(text));
   };
   line("about", "", about);
   line("detail", "", f.detail);
