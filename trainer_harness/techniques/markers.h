@@ -22,7 +22,6 @@ inline constexpr const char* kForwardMark = "forward";
 inline constexpr const char* kBackwardMark = "backward";
 inline constexpr const char* kOptimizerMark = "optimizer";
 inline constexpr const char* kCheckpointMark = "checkpoint";
-inline constexpr const char* kValidationMark = "validation";
 inline constexpr const char* kMetricsMark = "metrics";
 inline constexpr const char* kBarrierMark = "barrier";
 inline constexpr const char* kRebalanceMark = "rebalance";
