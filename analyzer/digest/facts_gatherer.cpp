@@ -78,10 +78,12 @@ void FactsGatherer::read_settings() {
   facts_.detail = text("detail");
   facts_.memory_source = text("memory_source");
   facts_.cuda_source = text("cuda_source");
-  facts_.collections_recorded = text("python_gc") == "recorded";
   facts_.ended = text("ended");
   facts_.exit_status = text("exit_status");
   read_ddp(facts_);
+  facts_.collections_recorded = std::ranges::any_of(reader_.strings(), [](const std::string& name) {
+    return name.starts_with("gc.collect generation ");
+  });
   facts_.has_ops = std::ranges::any_of(
       reader_.strings(), [](const std::string& name) { return name.starts_with("aten::"); });
 }

@@ -119,8 +119,7 @@ void watch_collections() noexcept {
   PythonObject* callbacks = module != nullptr ? gc_api.get(module, "callbacks") : nullptr;
   PythonObject* hook =
       callbacks != nullptr ? gc_api.function(&gc_method, nullptr, nullptr) : nullptr;
-  if (hook != nullptr && gc_api.append(callbacks, hook) == 0)
-    set_fact(wire::Fact::kPythonGc, "recorded");
+  if (hook != nullptr) gc_api.append(callbacks, hook);
   for (PythonObject* object : {hook, callbacks, module}) {
     if (object != nullptr) gc_api.release(object);
   }

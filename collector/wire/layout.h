@@ -77,7 +77,6 @@ enum class Fact : uint32_t {
   kCudaDriver,    // version of the driver
   kMemorySource,  // what of memory is recorded
   kException,  // that nobody caught: "TYPE: MESSAGE", and "\n\tFILE:LINE FUNCTION" for each frame
-  kPythonGc,  // "recorded": collections of garbage are ranges
   kCount
 };
 inline constexpr uint32_t kFactCount = 16;  // room

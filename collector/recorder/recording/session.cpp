@@ -294,7 +294,6 @@ void Session::write_facts() {
       {wire::Fact::kNcclSource, "nccl_source"},     {wire::Fact::kNcclVersion, "nccl_version"},
       {wire::Fact::kCuptiSource, "cuda_source"},    {wire::Fact::kCuptiVersion, "cupti_version"},
       {wire::Fact::kCudaDriver, "cuda_driver"},     {wire::Fact::kMemorySource, "memory_source"},
-      {wire::Fact::kPythonGc, "python_gc"},
   };
   for (const auto& [fact, key] : kFacts) {
     const std::string text = fact_text(mapping, fact);
