@@ -35,6 +35,12 @@ bool in_range(uint8_t value, Enum last) {
   return value <= static_cast<int64_t>(last);
 }
 
+// What processes write themselves; CUPTI's overhead does not come as a range.
+bool is_of_processes(uint8_t category) {
+  return in_range(category, RangeCategory::kApi) ||
+         category == static_cast<uint8_t>(RangeCategory::kPython);
+}
+
 enum class Part : uint8_t { kHost, kGpu, kNccl, kTraining };
 
 // Which part of the recorder knows the record (wire/record.h numbers them so).
@@ -232,7 +238,7 @@ bool Drain::on_detail(const wire::Record& record, int64_t time_ns) {
 
 bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
   const wire::RangeBegin& begin = read.record.range_begin;
-  if (!in_range(begin.category, RangeCategory::kApi) ||
+  if (!is_of_processes(begin.category) ||
       !in_range(begin.payload_kind, schema::PayloadKind::kSchema)) {
     return false;
   }
@@ -266,7 +272,7 @@ bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t
 
 bool Drain::on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
   const wire::RangeEnd& end = read.record.range_end;
-  if (!in_range(end.category, RangeCategory::kApi) ||
+  if (!is_of_processes(end.category) ||
       !in_range(end.payload_kind, schema::PayloadKind::kSchema)) {
     return false;
   }
