@@ -143,6 +143,7 @@ TEST(ListsTest, HalfOpenRanges) {
 TEST(ListsTest, RankLists) {
   EXPECT_THAT(*parse_rank_list("4-6,0,5"), ElementsAre(0, 4, 5, 6));
   EXPECT_THAT(*parse_rank_list("3"), ElementsAre(3));
+  EXPECT_THAT(*parse_ranks_in_order("4-6,0,5"), ElementsAre(4, 5, 6, 0, 5));
   for (const char* bad : {"", ",", "1,", "3-1", "x", "-1", "0-99999999999"}) {
     EXPECT_FALSE(parse_rank_list(bad).ok()) << bad;
   }

@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "analyzer/render/layout.h"
 #include "base/format.h"
+#include "cli/lists.h"
 #include "cli/progress.h"
 #include "cli/subcommand.h"
 
@@ -15,14 +20,57 @@ constexpr char kImportDetails[] =
     "\n"
     "Reads recordings of other tools and makes a run of them, which `dprof report` and `dprof gui`\n"
     "take like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL\n"
-    "Inspector. Formats and ranks are found by content, not by file name. "
-    "A folder stands for all files\n"
-    "in it. What cannot be used is counted, and the report says so.\n\n"
+    "Inspector, SQLite exports of Nsight Systems (`nsys export --type sqlite`). Formats and ranks are\n"
+    "found by content, not by file name. A folder stands for all files in it. What cannot be used is\n"
+    "counted, and the report says so.\n\n"
     "Examples:\n"
     "  dprof import traces/*.pt.trace.json.gz -o run1\n"
+    "  dprof import node0.sqlite node1.sqlite -o run2 --ranks 0-15\n"
     "  dprof report run1 --rows steps-hta\n\n"
     "Exit codes: 0 good; 2 usage, or RUN holds another run; 3 a file is missing, damaged or of no\n"
     "known format (what could be read is imported all the same); 125 dprof itself failed.\n";
+
+// What several files, or ranks, have in common: a text without their names and numbers.
+std::string kind_of(const analyzer::Diagnostic& remark, const analyzer::ImportSummary& summary) {
+  std::string kind = remark.code + " " + remark.text;
+  for (const analyzer::ImportedFile& file : summary.files) {
+    const std::string name = file.path.filename().string();
+    const size_t at = name.empty() ? std::string::npos : kind.find(name);
+    if (at != std::string::npos) kind.erase(at, name.size());
+  }
+  std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+  return kind;
+}
+
+// One line for each kind of remark: the worst, and how many there are of it. The traces hold all.
+std::vector<std::string> lines_of(const analyzer::ImportSummary& summary) {
+  struct Kind {
+    const analyzer::Diagnostic* worst;
+    int64_t remarks = 0;
+    int64_t count = 0;
+  };
+  std::vector<Kind> kinds;
+  std::map<std::string, size_t> known;
+  for (const analyzer::Diagnostic& remark : summary.diagnostics) {
+    const auto [entry, is_new] = known.try_emplace(kind_of(remark, summary), kinds.size());
+    if (is_new) kinds.push_back({&remark});
+    Kind& kind = kinds[entry->second];
+    if (remark.count > kind.worst->count) kind.worst = &remark;
+    ++kind.remarks;
+    kind.count += remark.count;
+  }
+  std::vector<std::string> lines;
+  for (const Kind& kind : kinds) {
+    std::string line = fmt::format("{}: {}", kind.worst->code, kind.worst->text);
+    if (kind.remarks > 1) {
+      line += fmt::format(" (and {} more of this kind", kind.remarks - 1);
+      if (kind.count > kind.remarks) line += fmt::format(", {} in all", format_count(kind.count));
+      line += ")";
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
 
 class Import final : public Subcommand {
  public:
@@ -33,10 +81,18 @@ class Import final : public Subcommand {
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "files, or folders of files")->required();
     app.add_option("-o", run_, "run folder to make")->type_name("RUN")->required();
+    app.add_option("--ranks", ranks_,
+                   "ranks of the files (of each of their processes), in their order: 0-7 or 1,0")
+        ->type_name("LIST");
     app.add_flag("--overwrite", options_.overwrite, "replace the run that is in RUN");
   }
 
   Result<int> run(Console& console) override {
+    if (!ranks_.empty()) {
+      Result<std::vector<int>> ranks = parse_ranks_in_order(ranks_);
+      if (!ranks.ok()) return fail(ranks.error());
+      options_.ranks = *std::move(ranks);
+    }
     ProgressLine progress(console);
     const Result<analyzer::ImportSummary> summary =
         analyzer::import_files({files_.begin(), files_.end()}, run_, options_,
@@ -53,14 +109,14 @@ class Import final : public Subcommand {
           analyzer::plural(file.rows, "row"),
           file.skipped > 0 ? fmt::format(", {} not used", format_count(file.skipped)) : ""));
     }
-    for (const analyzer::Diagnostic& remark : summary->diagnostics)
-      console.message(fmt::format("{}: {}", remark.code, remark.text));
+    for (const std::string& line : lines_of(*summary)) console.message(line);
     return code_of(summary->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
  private:
   std::vector<std::string> files_;
   std::string run_;
+  std::string ranks_;
   analyzer::ImportOptions options_;
 };
 

@@ -42,7 +42,7 @@ Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text) {
               "A:B means steps A to B, B not included: --steps 20:120");
 }
 
-Result<std::vector<int>> parse_rank_list(std::string_view text) {
+Result<std::vector<int>> parse_ranks_in_order(std::string_view text) {
   std::vector<int> ranks;
   const Failure bad = fail(Code::kUsage, fmt::format("'{}' is no list of ranks", text),
                            "ranks are separated by commas, ranges have a dash: --ranks 0,4-7");
@@ -58,8 +58,14 @@ Result<std::vector<int>> parse_rank_list(std::string_view text) {
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+Result<std::vector<int>> parse_rank_list(std::string_view text) {
+  Result<std::vector<int>> ranks = parse_ranks_in_order(text);
+  if (!ranks.ok()) return ranks;
+  std::ranges::sort(*ranks);
+  ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
   return ranks;
 }
 

@@ -26,6 +26,59 @@ Code code_of(int sqlite_code) {
   }
 }
 
+// Asked while a statement is prepared, of each table, column and function in it. `within` is the
+// view or trigger that names them.
+int only_tables(void*, int action, const char* first, const char* second, const char*,
+                const char* within) {
+  const std::string_view name = first == nullptr ? "" : first;
+  const std::string_view function = second == nullptr ? "" : second;
+  switch (action) {
+    case SQLITE_SELECT:
+      return SQLITE_OK;
+    case SQLITE_READ:
+      return within == nullptr ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_FUNCTION:
+      return function == "max" || function == "count" ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_PRAGMA:
+      return name == "table_info" ? SQLITE_OK : SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+constexpr int kLongestForeignValue = 64 << 20;
+
+// SQLite refuses all of a file that is shorter than its header says, unless its schema may be
+// written: so one read transaction begins in that mode, and lasts. The file itself is immutable.
+void begin_reading(sqlite3* handle) {
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
+  sqlite3_exec(handle, "BEGIN; SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0, nullptr);
+}
+
+void distrust(sqlite3* handle) {
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestForeignValue);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  begin_reading(handle);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_set_authorizer(handle, &only_tables, nullptr);
+}
+
+// Never a lock, a log or a journal: also of use on media that cannot be written.
+std::string immutable_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).lexically_normal().string()) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '/' || c == '.' || c == '-' || c == '_';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
 
 Statement::Statement(Statement&& other) noexcept
@@ -75,6 +128,7 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
   if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
   return sqlite3_value_int64(value);
 }
+double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
 std::string_view Statement::text(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
@@ -101,9 +155,13 @@ Result<Database> Database::open(const std::filesystem::path& path, Mode mode) {
     case Mode::kCreate:
       flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
       break;
+    case Mode::kForeign:
+      flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+      break;
   }
+  const std::string name = mode == Mode::kForeign ? immutable_uri(path) : path.string();
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   if (code != SQLITE_OK) {
     const std::string why = handle ? sqlite3_errmsg(handle) : "out of memory";
     sqlite3_close(handle);
@@ -112,6 +170,7 @@ Result<Database> Database::open(const std::filesystem::path& path, Mode mode) {
                                       : "is the path right?");
   }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  if (mode == Mode::kForeign) distrust(handle);
   return Database(handle, path);
 }
 

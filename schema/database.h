@@ -40,6 +40,7 @@ class Statement {
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] int64_t integer(int column) const;
   [[nodiscard]] std::optional<int64_t> optional_integer(int column) const;  // nullopt = NULL
+  [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string_view text(
       int column) const;  // valid until the next step; also for blobs
   [[nodiscard]] int column_count() const;
@@ -54,7 +55,10 @@ class Statement {
 // One connection. Threading: one thread at a time.
 class Database {
  public:
-  enum class Mode { kReadOnly, kReadWrite, kCreate };
+  // kForeign: somebody else's file, as hostile as any. It is read as it lies there, without lock,
+  // log or journal; nothing but tables can be asked, and nothing that its schema declares is run:
+  // no view, trigger, function or extension.
+  enum class Mode { kReadOnly, kReadWrite, kCreate, kForeign };
 
   static Result<Database> open(const std::filesystem::path& path, Mode mode);
   Database(Database&&) noexcept;

@@ -474,7 +474,9 @@ inline constexpr MetaKey kMetaKeys[] = {
      "Random id of the recorder. "
      "Traces of one recorder share time 0; one of them at a time has the clock probes."},
     {"imported_from", "File that the trace was imported from."},
-    {"imported_format", "kineto, chrome, flight_recorder, nccl_inspector or operation_table."},
+    {"imported_format",
+     "kineto, chrome, flight_recorder, nccl_inspector, nsys or operation_table."},
+    {"imported_version", "Tool that wrote the file that was imported, and version of its format."},
     {"time_resolution_ns", "Smallest step of the times of the file that was imported."},
     {"distributed_info", "What an imported file says of the job, as JSON."},
     {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},

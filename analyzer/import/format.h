@@ -53,6 +53,17 @@ extern const Format kFormat;
 
 }  // namespace dprof::analyzer::nccl_inspector
 
+namespace dprof::analyzer::nsys {
+
+// SQLite exports of Nsight Systems, schema 3.0 to 3.25 (plain or gzip).
+//
+// Each process with CUDA or NVTX rows becomes a trace; they share the session's clock. The rank is
+// that of MPI or NCCL, else of the environment, else the order of the devices. Any SQLite file that
+// is not dprof's own; one that is no export is refused (kNotATrace).
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::nsys
+
 namespace dprof::analyzer::operation_table {
 
 // Operation tables of Megatron-type jobs: Chrome JSON in which each row is one forward, backward,

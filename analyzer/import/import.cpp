@@ -21,7 +21,11 @@ namespace fs = std::filesystem;
 
 // The narrow ones first: a Chrome JSON file is any JSON.
 constexpr const Format* kFormats[] = {&flight_recorder::kFormat, &nccl_inspector::kFormat,
-                                      &operation_table::kFormat, &kineto::kFormat};
+                                      &nsys::kFormat, &operation_table::kFormat, &kineto::kFormat};
+
+constexpr char kKnown[] =
+    "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector, an SQLite export of "
+    "Nsight Systems (nsys export --type sqlite FILE.nsys-rep)";
 
 struct Candidate {
   fs::path path;
@@ -67,8 +71,15 @@ struct Outcome {
 
 Status read_as(const Format* format, const fs::path& path, FileSink& sink) {
   if (format != nullptr) return format->read(path, sink);
-  return fail(Code::kNotATrace, fmt::format("{}: of no known format", path.string()),
-              "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector");
+  // The only format that is known by its name: nobody but Nsight itself reads it.
+  const std::string extension = path.extension().string();
+  if (extension == ".nsys-rep" || extension == ".qdrep") {
+    return fail(
+        Code::kNotATrace,
+        fmt::format("{}: Nsight Systems' own format, which only Nsight reads", path.string()),
+        fmt::format("export it with: nsys export --type sqlite {}", path.string()));
+  }
+  return fail(Code::kNotATrace, fmt::format("{}: of no known format", path.string()), kKnown);
 }
 
 // Hands out files to threads, a few at a time, and takes what became of them in the order in which
@@ -168,10 +179,9 @@ Result<ImportSummary> import_files(const std::vector<fs::path>& files, const fs:
     any = any || (outcome.result && !outcome.error);
     if (outcome.result) (*sink)->add(*std::move(outcome.result));
   }
-  if (any) return (*sink)->finish();
+  if (any) return (*sink)->finish(options.ranks);
   if (first_error) return fail(*first_error);
-  return fail(Code::kNotFound, "there is no file of a known format",
-              "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector");
+  return fail(Code::kNotFound, "there is no file of a known format", kKnown);
 }
 
 }  // namespace dprof::analyzer

@@ -16,6 +16,9 @@ namespace dprof::analyzer {
 
 struct ImportOptions {
   bool overwrite = false;  // replace the run that is in the folder
+  // Of the traces in the order of the files (of a file with several: of their ranks or devices),
+  // whatever the files say; empty = what they say.
+  std::vector<int> ranks;
 };
 
 struct ImportedFile {

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "analyzer/import/sink/trace_sink_internal.h"
 #include "schema/diagnostics.h"
 
@@ -49,6 +52,8 @@ Result<TraceSink*> FileSink::open_trace() {
   impl_->made.push_back(path);
   return impl_->open.back().get();
 }
+
+const fs::path& FileSink::folder() const { return impl_->place.folder; }
 
 void FileSink::damaged(std::string_view what) {
   impl_->cut = true;
@@ -101,6 +106,12 @@ Result<FileResult> FileSink::finish(const Status& read) {
       if (!done.ok()) return fail(done.error());
     }
     result.file = impl_->summary();
+    std::vector<size_t> order(impl_->open.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return impl_->open[i]->impl_->place; });
+    std::vector<Written> placed;
+    for (const size_t i : order) placed.push_back(std::move(result.traces[i]));
+    result.traces = std::move(placed);
     impl_->open.clear();
     return result;
   }

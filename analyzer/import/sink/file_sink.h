@@ -50,6 +50,8 @@ class FileSink {
   // --- for formats ---
   // A trace of this file; lives until the format returns.
   Result<TraceSink*> open_trace();
+  // Where a format may put a file that it needs while it reads; it must be gone when it returns.
+  [[nodiscard]] const std::filesystem::path& folder() const;
   // The file could not be read whole; what came before is used. Exit code 3.
   void damaged(std::string_view what);
   // Tell now and then (0…1 of the file); false: cancelled, return cancelled().

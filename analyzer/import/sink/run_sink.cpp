@@ -80,9 +80,10 @@ struct RunSink::Impl {
     if (!hidden.empty()) fs::remove_all(hidden, error);
   }
 
+  Status set_ranks(const std::vector<int>& ranks);
   Status settle_ranks();
   Status name_traces();
-  Status complete(const Written& trace, const Diagnostic& remark) const;
+  Status complete(const Written& trace, const Diagnostic* remark) const;
   Status write_index() const;
   Status place();
 };
@@ -140,21 +141,37 @@ void RunSink::add(FileResult result) {
 }
 
 // Adds what is known only at the end to a trace that is written.
-Status RunSink::Impl::complete(const Written& trace, const Diagnostic& remark) const {
+Status RunSink::Impl::complete(const Written& trace, const Diagnostic* remark) const {
   const Result<std::unique_ptr<schema::TraceWriter>> writer =
       schema::TraceWriter::reopen(trace.path);
   if (!writer.ok()) return fail(writer.error());
   (*writer)->set_meta("rank", std::to_string(*trace.rank));
-  const int64_t text = (*writer)->intern(remark.text);
-  if (Status done = (*writer)->append(schema::DiagnosticRow{.code = remark.code,
-                                                            .severity = remark.severity,
-                                                            .count = remark.count,
-                                                            .text_id = text});
-      !done.ok()) {
-    return done;
+  if (remark != nullptr) {
+    const int64_t text = (*writer)->intern(remark->text);
+    if (Status done = (*writer)->append(schema::DiagnosticRow{.code = remark->code,
+                                                              .severity = remark->severity,
+                                                              .count = remark->count,
+                                                              .text_id = text});
+        !done.ok()) {
+      return done;
+    }
   }
   const Result<bool> finished = (*writer)->finish();
   if (!finished.ok()) return fail(finished.error());
+  return Done{};
+}
+
+Status RunSink::Impl::set_ranks(const std::vector<int>& ranks) {
+  if (ranks.size() != written.size()) {
+    return fail(
+        Code::kUsage,
+        fmt::format("{} ranks are given, and the files hold {}", ranks.size(), written.size()),
+        "one for each process of each file, in the order of the files");
+  }
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    written[i].trace.rank = ranks[i];
+    if (Status done = complete(written[i].trace, nullptr); !done.ok()) return done;
+  }
   return Done{};
 }
 
@@ -176,11 +193,15 @@ Status RunSink::Impl::settle_ranks() {
     while (taken.contains(next)) ++next;
     trace->rank = by_name ? *rank_in_name(trace->from) : next;
     taken.insert(*trace->rank);
+    const auto of_same_file =
+        std::ranges::count(written, trace->from, [](const Placed& p) { return p.trace.from; });
+    const std::string_view by = by_name             ? "its name"
+                                : of_same_file == 1 ? "the order of the files"
+                                                    : "the order of its devices";
     Diagnostic remark = make_diagnostic(
         "import_no_rank", fmt::format("{} does not tell its rank; it is rank {} by {}",
-                                      trace->from.filename().string(), *trace->rank,
-                                      by_name ? "its name" : "the order of the files"));
-    if (Status done = complete(*trace, remark); !done.ok()) return done;
+                                      trace->from.filename().string(), *trace->rank, by));
+    if (Status done = complete(*trace, &remark); !done.ok()) return done;
     summary.diagnostics.push_back(std::move(remark));
   }
   return Done{};
@@ -253,10 +274,10 @@ Status RunSink::Impl::place() {
   return Done{};
 }
 
-Result<ImportSummary> RunSink::finish() {
-  for (const auto part : {&Impl::settle_ranks, &Impl::name_traces}) {
-    if (const Status done = (impl_.get()->*part)(); !done.ok()) return fail(done.error());
-  }
+Result<ImportSummary> RunSink::finish(const std::vector<int>& ranks) {
+  const Status settled = ranks.empty() ? impl_->settle_ranks() : impl_->set_ranks(ranks);
+  if (!settled.ok()) return fail(settled.error());
+  if (const Status named = impl_->name_traces(); !named.ok()) return fail(named.error());
   if (const Status done = impl_->write_index(); !done.ok()) return fail(done.error());
   if (const Status done = impl_->place(); !done.ok()) return fail(done.error());
   return std::move(impl_->summary);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/import/import.h"
 #include "analyzer/import/sink/file_sink.h"
@@ -30,8 +31,9 @@ class RunSink {
                                                const ImportProgress& progress) const;
   // In the order in which the files were given.
   void add(FileResult result);
-  // Gives ranks to traces that have none, writes run.json, puts the folder in its place.
-  Result<ImportSummary> finish();
+  // Gives ranks to traces that have none (to all of them: `ranks`, if there are any), writes
+  // run.json, puts the folder in its place. kUsage: `ranks` are not as many as the traces.
+  Result<ImportSummary> finish(const std::vector<int>& ranks = {});
 
  private:
   struct Impl;

@@ -26,7 +26,7 @@ class NestingCheck {
     const bool nests = category != RangeCategory::kNvtxProcess &&
                        category != RangeCategory::kOverhead && row.duration != kNoValue;
     if (!nests) return;
-    const auto thread = static_cast<size_t>(row.thread_and_category >> 4);
+    const auto thread = static_cast<size_t>(row.thread_and_category >> 5);
     if (thread >= open_.size()) open_.resize(thread + 1);
     std::vector<int64_t>& ends = open_[thread];
     const int64_t end = row.start + row.duration;
@@ -57,13 +57,14 @@ Status TraceSink::Impl::write_ranges() {
   schema::HostRangeRow row;
   Status done = ranges.drain([&](const RangeRecord& record) -> Status {
     row.id = ++id;
-    row.thread_id = record.thread_and_category >> 4;
+    row.thread_id = record.thread_and_category >> 5;
     row.category = static_cast<schema::RangeCategory>(record.thread_and_category & 15);
     row.start_ns = record.start;
     row.duration_ns = unpacked(record.duration);
     row.name_id = record.name;
     row.sequence = unpacked(record.sequence);
     row.correlation = unpacked(record.correlation);
+    if ((record.thread_and_category & 16) != 0) ranges_detailed.push_back(id);
     nesting.see(record, row.category);
     if (look != nullptr) look->range(row);
     row.start_ns -= zero;
@@ -76,6 +77,23 @@ Status TraceSink::Impl::write_ranges() {
                     path.filename().string(), nesting.crossings()));
   }
   return done;
+}
+
+Status TraceSink::Impl::write_details() {
+  size_t next = 0;
+  return details.drain([&](const DetailRecord& record) -> Status {
+    schema::RangeDetailRow row{
+        .range_id = ranges_detailed[next++],
+        .domain_id = unpacked(record.domain),
+        .color = unpacked(record.color),
+        .nvtx_category = unpacked(record.category),
+        .payload_kind = static_cast<schema::PayloadKind>(record.payload_kind),
+        .schema_id = unpacked(record.schema)};
+    if (record.payload_size >= 0)
+      row.payload = payloads.substr(static_cast<size_t>(record.payload_at),
+                                    static_cast<size_t>(record.payload_size));
+    return writer->append(row);
+  });
 }
 
 Status TraceSink::Impl::write_activities() {
@@ -211,6 +229,7 @@ Status TraceSink::Impl::write_dictionaries() {
   for (const auto& [id, row] : devices) {
     if (Status done = writer->append(row); !done.ok()) return done;
   }
+  if (Status done = append_all(*writer, nvtx_schemas); !done.ok()) return done;
   if (Status done = append_all(*writer, communicators); !done.ok()) return done;
   return append_all(*writer, members);
 }
@@ -249,11 +268,11 @@ void TraceSink::Impl::write_meta(std::string_view run_id, const std::string& own
   writer->set_meta("imported_format", format);
   writer->set_meta("ended", cut ? "recovered" : "complete");
   set("time_resolution_ns", clock.resolution_ns);
-  writer->set_meta("clock_id", clock.host.empty() ? own_clock : "import:" + clock.host);
-  if (!clock.host.empty()) {
-    writer->set_meta("host", clock.host);
-    set("origin_monotonic_raw_ns", clock.realtime_at_zero_ns.value_or(0) + zero);
-  }
+  std::string shared = clock.host;
+  if (!clock.session.empty()) shared += "/" + clock.session;
+  writer->set_meta("clock_id", shared.empty() ? own_clock : "import:" + shared);
+  if (!clock.host.empty()) writer->set_meta("host", clock.host);
+  if (!shared.empty()) set("origin_monotonic_raw_ns", clock.realtime_at_zero_ns.value_or(0) + zero);
   if (clock.realtime_at_zero_ns) set("origin_realtime_ns", *clock.realtime_at_zero_ns + zero);
   if (rank) set("rank", *rank);
   if (world_size) set("world_size", *world_size);
@@ -270,9 +289,9 @@ Status TraceSink::Impl::finish(std::string_view run_id, const std::string& own_c
   zero = last >= first ? first : 0;
   if (Status done = note(write_ranges()); !done.ok()) return done;
   if (look != nullptr) look->all_seen();
-  for (const auto part : {&Impl::write_activities, &Impl::write_memory, &Impl::write_dependencies,
-                          &Impl::write_collectives, &Impl::write_steps, &Impl::write_dictionaries,
-                          &Impl::write_losses}) {
+  for (const auto part : {&Impl::write_details, &Impl::write_activities, &Impl::write_memory,
+                          &Impl::write_dependencies, &Impl::write_collectives, &Impl::write_steps,
+                          &Impl::write_dictionaries, &Impl::write_losses}) {
     if (Status done = note((this->*part)()); !done.ok()) return done;
   }
   if (failed) return fail(*failed);

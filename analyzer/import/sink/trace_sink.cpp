@@ -50,6 +50,7 @@ TraceSink::TraceSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceSink::~TraceSink() = default;
 
 void TraceSink::set_rank(int rank) { impl_->rank = rank; }
+void TraceSink::set_place(int64_t place) { impl_->place = place; }
 void TraceSink::set_world_size(int ranks) { impl_->world_size = ranks; }
 void TraceSink::set_clock(FileClock clock) { impl_->clock = std::move(clock); }
 void TraceSink::set_meta(std::string_view key, std::string_view value) {
@@ -83,14 +84,19 @@ void TraceSink::set_device(const schema::DeviceRow& row) {
 
 bool TraceSink::has_device(int64_t id) const { return impl_->devices.contains(id); }
 
-int64_t TraceSink::stream(int64_t device_id, int64_t cuda_stream) {
+int64_t TraceSink::stream(int64_t device_id, int64_t cuda_stream, int64_t context) {
   const auto next = static_cast<int64_t>(impl_->streams.size());
-  const auto [entry, is_new] = impl_->stream_ids.try_emplace({device_id, cuda_stream}, next);
+  const auto [entry, is_new] =
+      impl_->stream_ids.try_emplace({device_id, cuda_stream, context}, next);
   if (is_new) {
     impl_->devices.try_emplace(device_id, schema::DeviceRow{.id = device_id});
     impl_->streams.push_back({.id = next, .device_id = device_id, .cuda_stream = cuda_stream});
   }
   return entry->second;
+}
+
+void TraceSink::name_stream(int64_t id, std::string_view name) {
+  impl_->streams[static_cast<size_t>(id)].name_id = text(name);
 }
 
 int64_t TraceSink::add_communicator(const schema::CommunicatorRow& row,
@@ -105,17 +111,37 @@ int64_t TraceSink::add_communicator(const schema::CommunicatorRow& row,
   return id;
 }
 
-void TraceSink::add(const schema::HostRangeRow& row) {
-  ++impl_->rows;
-  impl_->see(row.start_ns, end_of(row.start_ns, row.duration_ns));
-  (void)impl_->note(impl_->ranges.add(
+void TraceSink::Impl::add_range(const schema::HostRangeRow& row, bool has_detail) {
+  ++rows;
+  see(row.start_ns, end_of(row.start_ns, row.duration_ns));
+  (void)note(ranges.add({.start = row.start_ns,
+                         .duration = packed(row.duration_ns),
+                         .order = 0,
+                         .sequence = packed(row.sequence),
+                         .correlation = packed(row.correlation),
+                         .name = small(row.name_id),
+                         .thread_and_category = small(row.thread_id * 32 + (has_detail ? 16 : 0) +
+                                                      static_cast<int64_t>(row.category))}));
+}
+
+void TraceSink::add(const schema::HostRangeRow& row) { impl_->add_range(row, false); }
+
+void TraceSink::add(const schema::HostRangeRow& row, const RangeDetail& detail) {
+  if (detail == RangeDetail{}) return add(row);
+  impl_->add_range(row, true);
+  const bool has_payload = detail.payload_kind != schema::PayloadKind::kNone;
+  (void)impl_->note(impl_->details.add(
       {.start = row.start_ns,
        .duration = packed(row.duration_ns),
        .order = 0,
-       .sequence = packed(row.sequence),
-       .correlation = packed(row.correlation),
-       .name = small(row.name_id),
-       .thread_and_category = small(row.thread_id * 16 + static_cast<int64_t>(row.category))}));
+       .domain = packed(detail.domain_id),
+       .color = packed(detail.color),
+       .category = packed(detail.nvtx_category),
+       .schema = packed(detail.schema_id),
+       .payload_at = static_cast<int64_t>(impl_->payloads.size()),
+       .payload_size = has_payload ? static_cast<int32_t>(detail.payload.size()) : -1,
+       .payload_kind = static_cast<int32_t>(detail.payload_kind)}));
+  impl_->payloads += detail.payload;
 }
 
 void TraceSink::add(const schema::GpuActivityRow& row,
@@ -198,6 +224,8 @@ void TraceSink::add(const schema::MemoryEventRow& row) {
        .kind = static_cast<int16_t>(row.kind),
        .category = row.category ? static_cast<int16_t>(*row.category) : int16_t{-1}}));
 }
+
+void TraceSink::add(const schema::NvtxSchemaRow& row) { impl_->nvtx_schemas.push_back(row); }
 
 void TraceSink::skip(const Skip& cause, std::optional<int64_t> time_ns, int64_t count) {
   impl_->skipped += count;

@@ -24,10 +24,23 @@ struct Skip {
 
 // The clock of a file's times.
 struct FileClock {
-  std::string host;  // "" = not told: then the trace has a clock of its own
+  std::string host;     // "" = not told: then the trace has a clock of its own
+  std::string session;  // of one recording: traces of the same share a clock, others do not even
+                        // if they are of the same host; "" = the host alone decides
   std::optional<int64_t> realtime_at_zero_ns;  // CLOCK_REALTIME where the file's times are 0;
                                                // nullopt = unknown
   int64_t resolution_ns = 1;                   // smallest step of the file's times
+};
+
+// What some ranges carry besides (schema::RangeDetailRow).
+struct RangeDetail {
+  std::optional<int64_t> domain_id;  // text
+  std::optional<int64_t> color;
+  std::optional<int64_t> nvtx_category;
+  schema::PayloadKind payload_kind = schema::PayloadKind::kNone;
+  std::string payload;
+  std::optional<int64_t> schema_id;
+  friend bool operator==(const RangeDetail&, const RangeDetail&) = default;
 };
 
 // Sees the ranges once more while they are written: in order of start, the longer first where two
@@ -46,8 +59,8 @@ class SecondLook {
 //            longer first, equal ones as they came. At most 32 MiB of each are held; more go to
 //            sorted runs in an unlinked file in the run folder, merged at the end (row_sorter.h).
 //            collective: by communicator, then call (enqueue, else start). step: by start.
-// Memory     constant but for threads, streams, communicators, collectives, steps and distinct
-//            texts.
+// Memory     constant but for threads, streams, communicators, collectives, steps, distinct texts
+//            and payloads of a schema.
 // Errors     the first failure is kept; status() and finish() return it.
 // Threading  one thread.
 class TraceSink {
@@ -58,6 +71,9 @@ class TraceSink {
 
   // Whose trace it is. Without a rank the order of the files decides, with a diagnostic.
   void set_rank(int rank);
+  // Among the traces of its file that have no rank: the lowest gets the first that is free. Without
+  // it they count as they were opened.
+  void set_place(int64_t place);
   void set_world_size(int ranks);
   void set_clock(FileClock clock);
   void set_meta(std::string_view key, std::string_view value);  // further keys of schema::kMetaKeys
@@ -69,10 +85,14 @@ class TraceSink {
   [[nodiscard]] schema::ThreadRow& thread(int64_t id);  // to complete it later
   void set_device(const schema::DeviceRow& row);        // by id, which is the device's ordinal
   bool has_device(int64_t id) const;
-  int64_t stream(int64_t device_id, int64_t cuda_stream);  // made when it is new; the device too
+  // Made when it is new; the device too. Where a device has several contexts their streams may have
+  // the same number.
+  int64_t stream(int64_t device_id, int64_t cuda_stream, int64_t context = 0);
+  void name_stream(int64_t id, std::string_view name);
   int64_t add_communicator(const schema::CommunicatorRow& row, std::span<const int> members);
 
   void add(const schema::HostRangeRow& row);
+  void add(const schema::HostRangeRow& row, const RangeDetail& detail);
   // `shape`: its activity_id is ignored.
   void add(const schema::GpuActivityRow& row,
            const std::optional<schema::KernelShapeRow>& shape = {});
@@ -80,6 +100,7 @@ class TraceSink {
   void add(const schema::CollectiveRow& row);
   void add(const schema::StepRow& row);
   void add(const schema::MemoryEventRow& row);
+  void add(const schema::NvtxSchemaRow& row);
 
   // A row of the file that is in no table: counted in `loss`, and in a diagnostic by cause.
   void skip(const Skip& cause, std::optional<int64_t> time_ns = {}, int64_t count = 1);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -23,7 +24,18 @@ struct RangeRecord {
   int64_t sequence;
   int64_t correlation;
   int32_t name;
-  int32_t thread_and_category;  // thread * 16 + category
+  int32_t thread_and_category;  // thread * 32 + (it has a detail ? 16 : 0) + category
+};
+
+// In the order of the ranges that they belong to.
+struct DetailRecord {
+  int64_t start;
+  int64_t duration;
+  int64_t order;
+  int64_t domain, color, category, schema;
+  int64_t payload_at;    // in TraceSink::Impl::payloads
+  int32_t payload_size;  // -1 = none
+  int32_t payload_kind;
 };
 
 struct GpuRecord {
@@ -84,7 +96,7 @@ struct TextHash {
 
 struct TraceSink::Impl {
   explicit Impl(const std::filesystem::path& folder)
-      : ranges(folder), activities(folder), memory(folder), dependencies(folder) {}
+      : ranges(folder), details(folder), activities(folder), memory(folder), dependencies(folder) {}
 
   // Writes everything and closes the trace.
   Status finish(std::string_view run_id, const std::string& own_clock);
@@ -104,7 +116,9 @@ struct TraceSink::Impl {
     return time ? std::optional(*time - zero) : std::nullopt;
   }
 
+  void add_range(const schema::HostRangeRow& row, bool has_detail);
   Status write_ranges();
+  Status write_details();
   Status write_activities();
   Status write_memory();
   Status write_dependencies();
@@ -120,6 +134,7 @@ struct TraceSink::Impl {
 
   std::optional<int> rank;
   std::optional<int> world_size;
+  int64_t place = 0;
   FileClock clock;
   std::string format;
   std::map<std::string, std::string> meta;
@@ -130,12 +145,16 @@ struct TraceSink::Impl {
 
   std::vector<schema::ThreadRow> threads;
   std::map<int64_t, schema::DeviceRow> devices;
-  std::map<std::pair<int64_t, int64_t>, int64_t> stream_ids;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> stream_ids;
   std::vector<schema::StreamRow> streams;
   std::vector<schema::CommunicatorRow> communicators;
   std::vector<schema::CommunicatorMemberRow> members;
+  std::vector<schema::NvtxSchemaRow> nvtx_schemas;
 
   RowSorter<RangeRecord> ranges;
+  RowSorter<DetailRecord> details;
+  std::string payloads;                  // of all details
+  std::vector<int64_t> ranges_detailed;  // their ids, once they are written
   RowSorter<GpuRecord> activities;
   RowSorter<MemoryRecord> memory;
   RowSorter<DependencyRecord> dependencies;

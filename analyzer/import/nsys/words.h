@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Nsight's numbers and names mean. The numbers are the same in all versions that were read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/generated/rows.h"
+
+namespace dprof::analyzer::nsys {
+
+// Thread and process ids are serialised into one number: hardware, machine, process, thread.
+[[nodiscard]] constexpr int64_t process_of(int64_t global_id) { return global_id & ~0xFFFFFFLL; }
+[[nodiscard]] constexpr int64_t pid_of(int64_t global_id) { return global_id >> 24 & 0xFFFFFF; }
+[[nodiscard]] constexpr int64_t tid_of(int64_t global_id) { return global_id & 0xFFFFFF; }
+
+// nullopt: between two places of the host, which no device did.
+[[nodiscard]] std::optional<schema::GpuActivityKind> copy_kind(int64_t kind,
+                                                               std::optional<int64_t> source,
+                                                               std::optional<int64_t> target);
+// As PyTorch's profiler names it: "Memcpy HtoD (Pageable -> Device)".
+[[nodiscard]] std::string copy_name(int64_t kind, std::optional<int64_t> source,
+                                    std::optional<int64_t> target);
+[[nodiscard]] std::string memset_name(std::optional<int64_t> memory);
+[[nodiscard]] std::string_view overhead_name(std::optional<int64_t> type);
+
+enum class SyncKind : uint8_t { kUnknown, kEvent, kStreamWait, kStream, kContext };
+// By the name that the file gives the number; kUnknown where it says nothing.
+[[nodiscard]] SyncKind sync_kind_of_name(std::string_view name);
+// Without names: of the column syncType, and of deprecatedSyncType.
+[[nodiscard]] SyncKind sync_kind(int64_t type);
+[[nodiscard]] SyncKind old_sync_kind(int64_t type);
+
+// "cudaLaunchKernel" of "cudaLaunchKernel_v7000".
+[[nodiscard]] std::string_view plain_api_name(std::string_view name);
+
+// A range that marks a step: "step", "step 7", "iteration: 7", "ProfilerStep#7".
+struct StepName {
+  int priority = 0;  // of several kinds of names in one process the highest is taken
+  std::optional<int64_t> number;
+};
+[[nodiscard]] std::optional<StepName> step_name(std::string_view text);
+
+// The type in the name of an NCCL kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)".
+[[nodiscard]] schema::DataType kernel_data_type(std::string_view kernel);
+
+}  // namespace dprof::analyzer::nsys

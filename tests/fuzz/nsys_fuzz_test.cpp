@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace {
+
+constexpr std::chrono::seconds kBudget{8};
+
+int feed(const std::string& bytes) {
+  return LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+std::string sound() {
+  std::ifstream file(DPROF_SOURCE_DIR "/tests/fuzz/corpus/nsys/two_processes.sqlite",
+                     std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(NsysFuzzTest, TheSoundFileIsRead) {
+  const std::string bytes = sound();
+  ASSERT_FALSE(bytes.empty());
+  EXPECT_EQ(feed(bytes), 0);
+}
+
+// What stands in the tables, not in the pages around it: times, ids, types.
+TEST(NsysFuzzTest, OddValuesDoNoHarm) {
+  const std::string bytes = sound();
+  std::mt19937 random(90701);
+  const auto from = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2000 && std::chrono::steady_clock::now() - from < kBudget; ++i) {
+    std::string odd = bytes;
+    for (size_t hits = 1 + random() % 8; hits > 0; --hits) {
+      const size_t at = 100 + random() % (odd.size() - 100);
+      odd[at] = static_cast<char>(random() % 4 == 0 ? 0xFF : odd[at] ^ 1 << random() % 8);
+    }
+    ASSERT_EQ(feed(odd), 0) << i;
+  }
+}
+
+TEST(NsysFuzzTest, EveryCutDoesNoHarm) {
+  const std::string bytes = sound();
+  const auto from = std::chrono::steady_clock::now();
+  for (size_t length = 0;
+       length < bytes.size() && std::chrono::steady_clock::now() - from < kBudget; length += 997)
+    ASSERT_EQ(feed(bytes.substr(0, length)), 0) << length;
+}
+
+}  // namespace
