@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What can be switched, and what was found: ON needs it, OFF leaves it out, AUTO takes it where it is there.
 
-foreach(part TORCH CUDA NCCL DW QT)
+foreach(part TORCH CUDA NCCL DW QT PORTABLE)
   set(DPROF_WITH_${part} AUTO CACHE STRING "${part}: ON needs it, OFF leaves it out, AUTO takes it where it is found")
   set_property(CACHE DPROF_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -93,3 +93,40 @@ if(NOT DPROF_WITH_QT STREQUAL "OFF")
   find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Svg Test)
 endif()
 dprof_decide(QT "${Qt6_FOUND}" "the Debian packages qt6-base-dev and qt6-svg-dev")
+
+# dprof_external(NAME WHAT ARCHIVE…): what links external_NAME gets WHAT, the library of this machine. A target with the property
+# DPROF_PORTABLE (packaging) gets the archives instead: it runs where nothing is installed.
+set(DPROF_MISSING_ARCHIVES "")
+function(dprof_external name what)
+  set(archives "")
+  foreach(archive IN LISTS ARGN)
+    if(TARGET ${archive})
+      list(APPEND archives ${archive})
+      continue()
+    endif()
+    find_library(DPROF_ARCHIVE_${archive} NAMES "lib${archive}.a")
+    if(NOT DPROF_ARCHIVE_${archive})
+      set(DPROF_MISSING_ARCHIVES ${DPROF_MISSING_ARCHIVES} "lib${archive}.a" PARENT_SCOPE)
+    endif()
+    list(APPEND archives "${DPROF_ARCHIVE_${archive}}")
+  endforeach()
+  add_library(external_${name}_archive INTERFACE)
+  target_link_libraries(external_${name}_archive INTERFACE ${archives})
+  add_library(external_${name} INTERFACE)
+  target_link_libraries(external_${name} INTERFACE
+    "$<IF:$<BOOL:$<TARGET_PROPERTY:DPROF_PORTABLE>>,external_${name}_archive,${what}>")
+endfunction()
+add_library(external_fmt_built STATIC EXCLUDE_FROM_ALL packaging/fmt/format.cpp)  # Debian has no archive of it
+dprof_external(fmt fmt::fmt external_fmt_built)
+dprof_external(sqlite SQLite::SQLite3 sqlite3)
+dprof_external(zlib ZLIB::ZLIB z)
+dprof_external(xxhash xxhash xxhash)
+if(DPROF_HAVE_DW)
+  dprof_external(dw "${LIBDW_LIBRARY}" dw elf lzma bz2 z)
+endif()
+
+set(_portable_found OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPROF_MISSING_ARCHIVES AND NOT DPROF_SANITIZE)
+  set(_portable_found ON)
+endif()
+dprof_decide(PORTABLE "${_portable_found}" "gcc, no sanitizer, and the Debian packages with ${DPROF_MISSING_ARCHIVES}")

@@ -61,6 +61,7 @@ endfunction()
 add_custom_target(programs)  # what people use
 add_custom_target(tests)     # what CTest runs, but for benches
 add_custom_target(benches)
+add_custom_target(portable)  # what scripts/wheel packs
 
 # dprof_library(name SOURCES … LINK …): a static library of one module.
 function(dprof_library name)

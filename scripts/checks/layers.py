@@ -54,6 +54,11 @@ MAY_LINK = {
     "dprof-gui": ["dprof_gui_widgets", "dprof_gui_view", "dprof_analyzer", "dprof_base"],
     "dprof_cli": ["dprof_gui_html", "dprof_recorder", "dprof_analyzer", "dprof_base"],
     "dprof-program": ["dprof_cli"],
+    "dprof-manual": ["dprof_cli"],
+    "dprof_portable_program": ["dprof_cli"],
+    "dprof_portable_preload": [],
+    "dprof_portable_": [],  # for each LibTorch
+    "external_": [],
     "dprof_inject_core": [],
     "dprof": ["dprof_inject_core"],
     "dprof_torch": [],
