@@ -9,4 +9,11 @@ std::filesystem::path program_folder() {
   return program.parent_path();
 }
 
+std::filesystem::path library_folder() {
+  std::filesystem::path folder = (program_folder() / "../lib").lexically_normal();
+  std::error_code error;
+  if (std::filesystem::exists(folder / "dprof/libdprof.so", error)) folder /= "dprof";
+  return folder;
+}
+
 }  // namespace dprof::cli

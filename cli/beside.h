@@ -9,4 +9,7 @@ namespace dprof::cli {
 // The folder of the running program; "" where /proc cannot tell.
 [[nodiscard]] std::filesystem::path program_folder();
 
+// The folder of libdprof.so and its like: ../lib, or ../lib/dprof, where a distribution puts it.
+[[nodiscard]] std::filesystem::path library_folder();
+
 }  // namespace dprof::cli

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -27,7 +26,8 @@ constexpr char kFooter[] =
     "  dprof diff before after                     what changed from one run to another\n"
     "  dprof check run1 --baseline baselines       is it as good as it should be? For CI\n"
     "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
-    "  dprof doctor                                what can be recorded here, and why not\n\n"
+    "  dprof doctor                                what can be recorded here, and why not\n"
+    "  dprof demo                                  all of that on a tiny training\n\n"
     "Exit codes:\n"
     "  0 good   1 `check` failed   2 usage   3 input unreadable or damaged   4 `check` cannot tell\n"
     "  5 recorded, but something was lost   125 dprof itself failed; `dprof record` else returns the\n"
@@ -61,21 +61,8 @@ int run_parsed(std::span<const char* const> given, Console& console) {
   if (words.size() > 1 && std::string_view(words[1]) == "diff")
     std::ranges::replace_if(
         words, [](std::string_view word) { return word == "--"; }, kBetweenSides);
-  CLI::App app(kAbout, "dprof");
-  app.footer(kFooter);
-  app.set_version_flag("--version", "dprof " DPROF_VERSION);
-  app.require_subcommand(0, 1);
-  std::vector<std::unique_ptr<Subcommand>> verbs;
-#define DPROF_MAKE(verb) verbs.push_back(make_##verb());
-  DPROF_VERBS(DPROF_MAKE)
-#undef DPROF_MAKE
-  std::map<const CLI::App*, Subcommand*> by_app;
-  for (const std::unique_ptr<Subcommand>& verb : verbs) {
-    CLI::App* part = app.add_subcommand(std::string(verb->name()), std::string(verb->summary()));
-    part->footer(std::string(verb->details()));
-    verb->declare(*part);
-    by_app[part] = verb.get();
-  }
+  CLI::App app;
+  const std::vector<std::unique_ptr<Subcommand>> verbs = declare_command_line(app);
   try {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -94,13 +81,33 @@ int run_parsed(std::span<const char* const> given, Console& console) {
     console.print_error(app.help());
     return code_of(ExitCode::kUsage);
   }
-  const Result<int> code = by_app.at(app.get_subcommands().front())->run(console);
+  const auto chosen = std::ranges::find(verbs, app.get_subcommands().front()->get_name(),
+                                        [](const auto& verb) { return verb->name(); });
+  const Result<int> code = (*chosen)->run(console);
   if (code.ok()) return *code;
   console.error(code.error());
   return code_of(exit_code_of(code.error().code));
 }
 
 }  // namespace
+
+std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app) {
+  app.name("dprof");
+  app.description(kAbout);
+  app.footer(kFooter);
+  app.set_version_flag("--version", "dprof " DPROF_VERSION);
+  app.require_subcommand(0, 1);
+  std::vector<std::unique_ptr<Subcommand>> verbs;
+#define DPROF_MAKE(verb) verbs.push_back(make_##verb());
+  DPROF_VERBS(DPROF_MAKE)
+#undef DPROF_MAKE
+  for (const std::unique_ptr<Subcommand>& verb : verbs) {
+    CLI::App* part = app.add_subcommand(std::string(verb->name()), std::string(verb->summary()));
+    part->footer(std::string(verb->details()));
+    verb->declare(*part);
+  }
+  return verbs;
+}
 
 int run_command_line(int argc, const char* const* argv, Console& console) try {
   return run_parsed({argv, static_cast<size_t>(argc)}, console);

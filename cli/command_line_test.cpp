@@ -37,7 +37,7 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
                          ::testing::Values("record", "report", "diff", "check", "baseline",
-                                           "import", "gui", "recover", "doctor"));
+                                           "import", "gui", "recover", "doctor", "demo"));
 
 struct UsageCase {
   const char* name;

@@ -179,7 +179,7 @@ class Doctor final : public Subcommand {
     recorder::DoctorOptions options;
     std::error_code error;
     options.program = program_folder() / "dprof";
-    options.libraries = (program_folder() / "../lib").lexically_normal();
+    options.libraries = library_folder();
     options.folder = fs::current_path(error);
 #ifdef DPROF_SANITIZED
     options.sanitized = true;

@@ -39,7 +39,8 @@ class Gui final : public Subcommand {
     pointers.push_back(nullptr);
     execv(program.c_str(), pointers.data());
     return fail(Code::kInternal, fmt::format("{}: {}", program.string(), std::strerror(errno)),
-                "build dprof with Qt 6 (scripts/setup installs it), or use `dprof report`");
+                "the window is not part of this installation: build dprof with Qt 6 (scripts/setup "
+                "installs it), or use `dprof report --format html`, which needs none");
   }
 
  private:

@@ -43,7 +43,7 @@ Result<fs::path> find_library() {
 #ifdef DPROF_SANITIZED
   return fs::path();  // a sanitizer's runtime cannot be preloaded into an ordinary program
 #else
-  const fs::path library = (program_folder() / "../lib/libdprof.so").lexically_normal();
+  const fs::path library = library_folder() / "libdprof.so";
   std::error_code error;
   if (fs::exists(library, error)) return library;
   return fail(

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "base/exit_code.h"
 #include "base/result.h"
@@ -30,11 +31,14 @@ class Subcommand {
 // The verbs, in the order of `dprof --help`. Each is the file of its name, which defines its maker.
 #define DPROF_VERBS(each)                                                                \
   each(record) each(report) each(diff) each(check) each(baseline) each(import) each(gui) \
-      each(recover) each(doctor) each(ctl)
+      each(recover) each(doctor) each(ctl) each(demo)
 
 #define DPROF_DECLARE_MAKER(verb) std::unique_ptr<Subcommand> make_##verb();
 DPROF_VERBS(DPROF_DECLARE_MAKER)
 #undef DPROF_DECLARE_MAKER
+
+// Declares all verbs with their options, in that order.
+[[nodiscard]] std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app);
 
 // What `dprof diff` gets for the "--" between its runs, which the parser would take away.
 inline constexpr char kBetweenSides[] = "\x1f--";

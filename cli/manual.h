@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages for man(1), and what shells complete, from the options that the verbs declare.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace dprof::cli {
+
+// The page of `part`, which is the whole command line or one of its verbs.
+[[nodiscard]] std::string man_page(const CLI::App& part, const std::string& version);
+
+// Scripts that complete verbs, options and the words that an option takes; files else.
+[[nodiscard]] std::string bash_completion(const CLI::App& command_line);
+[[nodiscard]] std::string zsh_completion(const CLI::App& command_line);
+[[nodiscard]] std::string fish_completion(const CLI::App& command_line);
+
+}  // namespace dprof::cli
