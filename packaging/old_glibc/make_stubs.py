@@ -69,7 +69,8 @@ def make_stub(out, compiler, soname, symbols):
             addresses.setdefault((address, size), []).append(label)
         else:
             lines += [".text", f"{label}:", ".byte 0"]
-        lines += [f".{'weak' if binding == 'WEAK' else 'globl'} {label}", f".type {label},%{'object' if kind == 'OBJECT' else 'function'}",
+        lines += [f".{'weak' if binding == 'WEAK' else 'globl'} {label}",
+                  f".type {label},%{'object' if kind == 'OBJECT' else 'function'}",
                   f".symver {label},{name}{default}{version},remove"]
     for (_, size), labels in addresses.items():
         lines += [".bss", ".balign 32", *[f"{label}:" for label in labels], f".skip {max(size, 1)}",

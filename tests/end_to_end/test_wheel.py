@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import zipfile
 
@@ -121,8 +120,8 @@ class Wheel(EndToEnd):
 
     def test_demo_with_torch(self):
         python = self.need_python_torch()
-        where = subprocess.run([python, "-c", "import torch; print(torch.__file__)"], capture_output=True, text=True, check=True)
-        self.installed(self.make(), python=python, paths=[pathlib.Path(where.stdout.strip()).parent.parent])
+        torch = pathlib.Path(self.run_good(python, "-c", "import torch; print(torch.__file__)").strip())
+        self.installed(self.make(), python=python, paths=[torch.parent.parent])
         done = self.command(self.venv / "bin/dprof", "demo")
         self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
         self.assertIn("2 ranks on 1 host", done.stdout)

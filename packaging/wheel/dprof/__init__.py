@@ -23,7 +23,7 @@ _APPLICATION_ID = 0x44505246  # of a trace
 
 
 def report(path: str | os.PathLike[str]) -> dict[str, typing.Any]:
-    """The report on a run, as `dprof report PATH --format json` gives it (docs/report.md). RuntimeError says why there is none."""
+    """The report on a run, as `dprof report PATH --format json` gives it (docs/report.md), or RuntimeError with the reason."""
     done = subprocess.run([str(PROGRAM), "report", os.fspath(path), "--format", "json"], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:

@@ -13,7 +13,7 @@ def main() -> None:
     try:
         os.execv(PROGRAM, ["dprof", *sys.argv[1:]])
     except OSError as error:
-        print(f"dprof: {PROGRAM}: {error.strerror}\nhint: this wheel is for Linux on one kind of processor: install it again here",
+        print(f"dprof: {PROGRAM}: {error.strerror}\nhint: install dprof again, for this machine",
               file=sys.stderr)
         sys.exit(125)
 
