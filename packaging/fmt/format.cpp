@@ -11,5 +11,6 @@ template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template thousands_sep_result<wchar_t> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
 template wchar_t decimal_point_impl(locale_ref);
+template std::locale locale_ref::get<std::locale>() const;
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// stat and its kin, which before glibc 2.33 were inline functions over these.
+// stat and its kin, which before glibc 2.33 were inline functions over others, and what 2.34
+// brought.
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern "C" {
 
@@ -39,6 +42,10 @@ int lstat64(const char* path, struct stat64* out) noexcept { return lstat(path, 
 int fstat64(int file, struct stat64* out) noexcept { return fstat(file, plain(out)); }
 int fstatat64(int folder, const char* path, struct stat64* out, int flags) noexcept {
   return fstatat(folder, path, plain(out), flags);
+}
+
+int close_range(unsigned int from, unsigned int to, int flags) noexcept {
+  return static_cast<int>(syscall(SYS_close_range, from, to, flags));
 }
 
 }  // extern "C"
