@@ -25,7 +25,7 @@ std::vector<std::string> options_in_help(const std::string& verb) {
   const TemporaryFolder scratch;
   const std::string help = run_dprof(scratch, {verb, "--help"}).out;
   std::vector<std::string> names;
-  const std::regex line("\n  (-[^ ]+)");
+  const std::regex line("\n  (-[^ {]+)");
   for (std::sregex_iterator match(help.begin(), help.end(), line), end; match != end; ++match) {
     std::string name;
     std::istringstream together((*match)[1].str());
