@@ -26,6 +26,7 @@ constexpr char kFooter[] =
     "  dprof diff before after                     what changed from one run to another\n"
     "  dprof check run1 --baseline baselines       is it as good as it should be? For CI\n"
     "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
+    "  dprof export run1 --format perfetto         the same run in Perfetto, HTA, a spreadsheet\n"
     "  dprof doctor                                what can be recorded here, and why not\n"
     "  dprof demo                                  all of that on a tiny training\n\n"
     "Exit codes:\n"

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank as Chrome JSON in the way of Kineto: what HTA, TensorBoard's plugin and `dprof import`
+// read.
+#pragma once
+
+#include "analyzer/export/out_file.h"
+#include "analyzer/export/rank_source.h"
+
+namespace dprof::analyzer {
+
+// "rank-00003.1760000000000.pt.trace.json.gz": TensorBoard takes the worker and the time from it.
+[[nodiscard]] std::string chrome_file_name(const RankSource& source);
+
+// Times are those of the rank's own clock, as in a file of Kineto's.
+Status write_chrome(const RankSource& source, OutFile& out, ExportJob& job);
+
+}  // namespace dprof::analyzer

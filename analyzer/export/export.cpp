@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/export/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <system_error>
+
+#include "analyzer/export/chrome.h"
+#include "analyzer/export/csv.h"
+#include "analyzer/export/flame.h"
+#include "analyzer/export/out_file.h"
+#include "analyzer/export/perfetto.h"
+#include "analyzer/export/rank_source.h"
+
+namespace dprof::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FormatEntry {
+  ExportFormat format;
+  std::string_view word;
+  std::string_view ending;  // of what is written
+};
+constexpr std::array kExportFormats{
+    FormatEntry{ExportFormat::kPerfetto, "perfetto", ".perfetto.gz"},
+    FormatEntry{ExportFormat::kChrome, "chrome", ".chrome"},
+    FormatEntry{ExportFormat::kCsv, "csv", ".csv"},
+    FormatEntry{ExportFormat::kSpeedscope, "speedscope", ".speedscope.json"},
+    FormatEntry{ExportFormat::kFolded, "folded", ".folded"},
+};
+
+const FormatEntry& entry_of(ExportFormat format) {
+  return *std::ranges::find(kExportFormats, format, &FormatEntry::format);
+}
+
+bool makes_folder(ExportFormat format) {
+  return format == ExportFormat::kChrome || format == ExportFormat::kCsv;
+}
+
+// Files of an earlier export beside those of this one would be taken for one run.
+Status make_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
+    return fail(Code::kUsage, fmt::format("{} is there already, and not empty", path.string()),
+                "give another folder with -o, or remove that one");
+  }
+  fs::create_directories(path, error);
+  if (!error) return Done{};
+  return fail(Code::kIo, fmt::format("{}: cannot be made: {}", path.string(), error.message()),
+              "give another folder with -o");
+}
+
+// Writes one rank after the other in a format.
+class RankWriter {
+ public:
+  virtual ~RankWriter() = default;
+  virtual Status rank(const RankSource& source) = 0;
+  virtual Status finish() = 0;
+};
+
+class PerfettoFile final : public RankWriter {
+ public:
+  PerfettoFile(const ExportFindings& found, OutFile out, ExportJob& job)
+      : out_(std::move(out)), perfetto_(found, out_, job) {}
+  PerfettoExport& perfetto() { return perfetto_; }
+  Status rank(const RankSource& source) override { return perfetto_.rank(source); }
+  Status finish() override { return out_.finish(); }
+
+ private:
+  OutFile out_;
+  PerfettoExport perfetto_;
+};
+
+class ChromeFolder final : public RankWriter {
+ public:
+  ChromeFolder(fs::path folder, ExportJob& job) : folder_(std::move(folder)), job_(job) {}
+  Status rank(const RankSource& source) override {
+    const fs::path path = folder_ / chrome_file_name(source);
+    Result<OutFile> out = OutFile::create(path);
+    if (!out.ok()) return fail(out.error());
+    if (Status good = write_chrome(source, *out, job_); !good.ok()) return good;
+    if (Status good = out->finish(); !good.ok()) return good;
+    job_.file(path);
+    return Done{};
+  }
+  Status finish() override { return Done{}; }
+
+ private:
+  fs::path folder_;
+  ExportJob& job_;
+};
+
+class CsvFolder final : public RankWriter {
+ public:
+  explicit CsvFolder(CsvExport all) : csv_(std::move(all)) {}
+  Status rank(const RankSource& source) override { return csv_.rank(source); }
+  Status finish() override { return csv_.finish(); }
+
+ private:
+  CsvExport csv_;
+};
+
+class SpeedscopeFile final : public RankWriter {
+ public:
+  SpeedscopeFile(OutFile out, const std::string& run, ExportJob& job)
+      : out_(std::move(out)), speedscope_(out_, run), job_(job) {}
+  Status rank(const RankSource& source) override { return speedscope_.rank(source, job_); }
+  Status finish() override {
+    speedscope_.finish();
+    return out_.finish();
+  }
+
+ private:
+  OutFile out_;
+  SpeedscopeExport speedscope_;
+  ExportJob& job_;
+};
+
+class FoldedFile final : public RankWriter {
+ public:
+  FoldedFile(OutFile out, ExportJob& job) : out_(std::move(out)), job_(job) {}
+  Status rank(const RankSource& source) override { return folded_.rank(source, job_); }
+  Status finish() override {
+    folded_.write(out_);
+    return out_.finish();
+  }
+
+ private:
+  OutFile out_;
+  FoldedExport folded_;
+  ExportJob& job_;
+};
+
+Result<std::unique_ptr<RankWriter>> make_writer(std::span<const TraceFile> traces, const Run& run,
+                                                const ExportFindings& found,
+                                                const ExportOptions& options, const fs::path& out,
+                                                ExportJob& job) {
+  using Made = std::unique_ptr<RankWriter>;
+  if (makes_folder(options.format)) {
+    if (const Status good = make_folder(out); !good.ok()) return fail(good.error());
+  }
+  if (options.format == ExportFormat::kChrome) return Made(new ChromeFolder(out, job));
+  if (options.format == ExportFormat::kCsv) {
+    Result<CsvExport> csv = CsvExport::create(out, options.raw, job);
+    if (!csv.ok()) return fail(csv.error());
+    return Made(new CsvFolder(*std::move(csv)));
+  }
+  Result<OutFile> file = OutFile::create(out);
+  if (!file.ok()) return fail(file.error());
+  if (options.format == ExportFormat::kSpeedscope)
+    return Made(new SpeedscopeFile(*std::move(file), run.name, job));
+  if (options.format == ExportFormat::kFolded) return Made(new FoldedFile(*std::move(file), job));
+  auto perfetto = std::make_unique<PerfettoFile>(found, *std::move(file), job);
+  perfetto->perfetto().head(traces, options.steps);
+  return Made(std::move(perfetto));
+}
+
+Result<std::vector<TraceFile>> chosen_traces(const Run& run, const std::vector<int>& ranks) {
+  if (ranks.empty()) return run.traces;
+  std::vector<TraceFile> traces;
+  for (const int rank : ranks) {
+    const auto trace = std::ranges::find(run.traces, rank, &TraceFile::rank);
+    if (trace == run.traces.end()) {
+      return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run.name, rank),
+                  "`dprof report RUN` lists the ranks that are there");
+    }
+    traces.push_back(*trace);
+  }
+  std::ranges::stable_sort(traces, {}, &TraceFile::rank);
+  return traces;
+}
+
+// Steps that no rank has would make an empty file.
+Status check_steps(const Run& run, const ExportFindings& found, const ExportOptions& options) {
+  if (!options.steps) return Done{};
+  for (const RankAnalysis& rank : found.ranks) {
+    for (const StepWindow& step : rank.steps) {
+      if (step.index >= options.steps->first && step.index < options.steps->second) return Done{};
+    }
+  }
+  return fail(Code::kNotFound, fmt::format("{}: no step of those was found", run.name),
+              "`dprof report RUN` says which steps there are");
+}
+
+}  // namespace
+
+std::string_view word_of(ExportFormat format) { return entry_of(format).word; }
+
+std::optional<ExportFormat> export_format_of_word(std::string_view word) {
+  const auto entry = std::ranges::find(kExportFormats, word, &FormatEntry::word);
+  return entry == kExportFormats.end() ? std::nullopt : std::optional(entry->format);
+}
+
+bool needs_analysis(ExportFormat format) { return format == ExportFormat::kPerfetto; }
+
+fs::path default_export_path(ExportFormat format, const std::string& run) {
+  return run + std::string(entry_of(format).ending);
+}
+
+Result<ExportSummary> export_run(const Run& run, const ExportFindings& found,
+                                 const ExportOptions& options, const fs::path& out,
+                                 const Progress& progress) {
+  const Result<std::vector<TraceFile>> traces = chosen_traces(run, options.ranks);
+  if (!traces.ok()) return fail(traces.error());
+  if (const Status good = check_steps(run, found, options); !good.ok()) return fail(good.error());
+  ExportSummary summary;
+  ExportJob job(progress, summary);
+  const Result<std::unique_ptr<RankWriter>> writer =
+      make_writer(*traces, run, found, options, out, job);
+  if (!writer.ok()) return fail(writer.error());
+  for (size_t i = 0; i < traces->size(); ++i) {
+    const TraceFile& trace = (*traces)[i];
+    const double share = static_cast<double>(i) / static_cast<double>(traces->size());
+    if (const Status wanted = job.tell(fmt::format("rank {}", trace.rank), share); !wanted.ok())
+      return fail(wanted.error());
+    const auto analysed = std::ranges::find(found.ranks, trace.rank, &RankAnalysis::rank);
+    const RankAnalysis* rank = analysed == found.ranks.end() ? nullptr : &*analysed;
+    const Result<RankSource> source = RankSource::open(trace, rank, options.steps);
+    if (!source.ok() && source.error().code == Code::kDamaged) {
+      summary.unreadable.push_back(source.error().what);
+      continue;
+    }
+    if (!source.ok()) return fail(source.error());
+    const Status written = (*writer)->rank(*source);
+    if (!written.ok() && written.error().code == Code::kDamaged) {
+      summary.unreadable.push_back(written.error().what);
+    } else if (!written.ok()) {
+      return fail(written.error());
+    }
+  }
+  if (const Status good = (*writer)->finish(); !good.ok()) return fail(good.error());
+  if (!makes_folder(options.format)) job.file(out);
+  return summary;
+}
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as one Perfetto trace.
+#pragma once
+
+#include <span>
+
+#include "analyzer/export/export.h"
+#include "analyzer/export/out_file.h"
+#include "analyzer/export/rank_source.h"
+
+namespace dprof::analyzer {
+
+// `sources` in order of their ranks. A trace that cannot be read to its end fails it.
+class PerfettoExport {
+ public:
+  PerfettoExport(const ExportFindings& found, OutFile& out, ExportJob& job);
+  ~PerfettoExport();
+
+  // What stands beside the ranks, before any of them: clocks, findings.
+  void head(std::span<const TraceFile> traces,
+            const std::optional<std::pair<int64_t, int64_t>>& steps);
+  Status rank(const RankSource& source);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dprof::analyzer

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's trace on its way out: its rows on the time axis of the run, those of the chosen steps.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/export/export.h"
+#include "schema/trace_reader.h"
+
+namespace dprof::analyzer {
+
+// Invariant  times that it gives are within ±2^61, whatever the trace holds.
+class RankSource {
+ public:
+  // `found`: nullptr where no analysis was made; then times stay as they are in the trace.
+  static Result<RankSource> open(const TraceFile& trace, const RankAnalysis* found,
+                                 const std::optional<std::pair<int64_t, int64_t>>& steps);
+
+  [[nodiscard]] const schema::TraceReader& reader() const { return reader_; }
+  [[nodiscard]] const TraceFile& file() const { return *file_; }
+  [[nodiscard]] const RankAnalysis* found() const { return found_; }
+
+  [[nodiscard]] int64_t on_axis(int64_t time_ns) const;
+  // Whether a row of the trace touches the chosen steps; a moment has no length.
+  [[nodiscard]] bool wants(int64_t start_ns, std::optional<int64_t> duration_ns) const;
+  // On the trace's own clock; nullopt = all.
+  [[nodiscard]] const std::optional<Interval>& window() const { return window_; }
+  [[nodiscard]] std::optional<std::pair<int64_t, int64_t>> steps() const { return steps_; }
+
+ private:
+  RankSource(const TraceFile& file, const RankAnalysis* found, schema::TraceReader reader)
+      : file_(&file), found_(found), reader_(std::move(reader)) {}
+
+  const TraceFile* file_;
+  const RankAnalysis* found_;
+  schema::TraceReader reader_;
+  std::optional<std::pair<int64_t, int64_t>> steps_;
+  std::optional<Interval> window_;
+};
+
+// Numbers, mostly dense: which of them are there. 40 bytes for 64 neighbours.
+class NumberSet {
+ public:
+  void add(int64_t number) { words_[number >> 6] |= bit(number); }
+  [[nodiscard]] bool has(int64_t number) const {
+    const auto word = words_.find(number >> 6);
+    return word != words_.end() && (word->second & bit(number)) != 0;
+  }
+
+ private:
+  static uint64_t bit(int64_t number) {
+    return uint64_t{1} << (static_cast<uint64_t>(number) & 63);
+  }
+  std::unordered_map<int64_t, uint64_t> words_;
+};
+
+// Grid, block and registers of kernels: few shapes, each used often. 4 bytes a kernel.
+class KernelShapes {
+ public:
+  Status read(const schema::TraceReader& reader);
+  [[nodiscard]] const schema::KernelShapeRow* of(int64_t activity) const;
+
+ private:
+  int64_t first_ = 0;
+  std::vector<uint32_t> shape_of_;  // by activity - first_; 0 = none
+  std::vector<schema::KernelShapeRow> shapes_;
+};
+
+// Where rows that are sorted may lie for a while.
+[[nodiscard]] std::filesystem::path spill_folder();
+
+// What goes on while an export runs: counts, and whether to go on.
+class ExportJob {
+ public:
+  ExportJob(const Progress& progress, ExportSummary& summary)
+      : progress_(progress), summary_(summary) {}
+
+  // Share: of the traces.
+  Status tell(std::string_view stage, double share) const;
+  void wrote(int64_t events = 1) { summary_.events += events; }
+  void left_out(std::string_view what, int64_t count = 1);
+  void file(std::filesystem::path path) { summary_.files.push_back(std::move(path)); }
+
+ private:
+  const Progress& progress_;
+  ExportSummary& summary_;
+};
+
+}  // namespace dprof::analyzer

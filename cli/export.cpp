@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/export/export.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/render/layout.h"
+#include "base/format.h"
+#include "cli/lists.h"
+#include "cli/progress.h"
+#include "cli/subcommand.h"
+
+namespace dprof::cli {
+namespace {
+
+constexpr char kExportDetails[] =
+    "\nWrites a run for another tool:\n"
+    "  perfetto    one file for ui.perfetto.dev: all ranks on one time axis, collectives as arrows\n"
+    "              between them, what dprof found as marks\n"
+    "  chrome      a folder with one JSON file a rank, as PyTorch's profiler writes it: for HTA,\n"
+    "              TensorBoard and `dprof import`\n"
+    "  csv         a folder with one file a table\n"
+    "  speedscope  one file for speedscope.app: each thread and stream over time\n"
+    "  folded      one line a stack with its own time in ns: for flame graphs\n\n"
+    "A file whose name ends in .gz is packed. What a format cannot hold is counted and said;\n"
+    "docs/export.md lists it.\n\n"
+    "Examples:\n"
+    "  dprof export run1 --format perfetto            makes run1.perfetto.gz\n"
+    "  dprof export run1 --format chrome -o traces\n"
+    "  dprof export run1 --format csv --ranks 0,4-7 --steps 20:30\n"
+    "  dprof export run1 --format folded -o - | flamegraph.pl > run1.svg\n\n"
+    "Exit codes: 0 good; 2 usage, or the folder is not empty; 3 a path is missing or cannot be read\n"
+    "(what could be read is written all the same); 125 dprof itself failed.\n";
+
+class Export final : public Subcommand {
+ public:
+  std::string_view name() const override { return "export"; }
+  std::string_view summary() const override { return "write a run for another tool"; }
+  std::string_view details() const override { return kExportDetails; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("RUN", paths_, "run folders, or traces")->required();
+    app.add_option("--format", format_, "perfetto, chrome, csv, speedscope or folded")
+        ->check(CLI::IsMember({"perfetto", "chrome", "csv", "speedscope", "folded"}))
+        ->required();
+    app.add_option("-o", out_, "file or folder to make; else it has the name of the run")
+        ->type_name("OUT");
+    app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
+    app.add_option("--steps", steps_, "only what touches steps A to B, B not included")
+        ->type_name("A:B");
+    app.add_flag("--raw", options_.raw, "csv: numbers as they are stored, not their words");
+  }
+
+  Result<int> run(Console& console) override {
+    if (const Status good = read_options(); !good.ok()) return fail(good.error());
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);  // as in `dprof report`
+    const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
+    if (!run.ok()) return fail(run.error());
+    ProgressLine progress(console);
+    const auto show = [&](std::string_view stage, double share) {
+      progress.show(stage, share);
+      return true;
+    };
+    // All ranks are analysed, whichever are written: they tell each other's clocks and waits.
+    analyzer::Analysis analysis;
+    if (analyzer::needs_analysis(options_.format) || options_.steps) {
+      analyzer::AnalysisOptions all;
+      all.cache = true;
+      Result<analyzer::Analysis> made = analyzer::analyze(*run, all, show);
+      if (!made.ok()) return fail(made.error());
+      analysis = *std::move(made);
+    }
+    analyzer::ExportFindings found{.ranks = analysis.ranks,
+                                   .clocks = &analysis.clocks,
+                                   .collectives = analysis.collectives,
+                                   .messages = analysis.messages,
+                                   .findings = {}};
+    if (analysis.report.findings) found.findings = *analysis.report.findings;
+    const std::filesystem::path out =
+        out_.empty() ? analyzer::default_export_path(options_.format, run->name)
+                     : std::filesystem::path(out_);
+    const Result<analyzer::ExportSummary> summary =
+        analyzer::export_run(*run, found, options_, out, show);
+    progress.clear();
+    if (!summary.ok()) return fail(summary.error());
+    say(*summary, out, console);
+    const bool damaged = run->damaged || analysis.damaged || !summary->unreadable.empty();
+    return code_of(damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+  }
+
+ private:
+  Status read_options() {
+    options_.format = *analyzer::export_format_of_word(format_);
+    if (options_.raw && options_.format != analyzer::ExportFormat::kCsv)
+      return fail(Code::kUsage, "--raw goes with --format csv");
+    if (!steps_.empty()) {
+      const Result<std::pair<int64_t, int64_t>> steps = parse_half_open(steps_);
+      if (!steps.ok()) return fail(steps.error());
+      options_.steps = *steps;
+    }
+    if (!ranks_.empty()) {
+      Result<std::vector<int>> ranks = parse_rank_list(ranks_);
+      if (!ranks.ok()) return fail(ranks.error());
+      options_.ranks = *std::move(ranks);
+    }
+    return Done{};
+  }
+
+  static void say(const analyzer::ExportSummary& summary, const std::filesystem::path& out,
+                  Console& console) {
+    console.message(
+        fmt::format("{}: {}, {}", out.string(),
+                    analyzer::plural(static_cast<int64_t>(summary.files.size()), "file"),
+                    analyzer::plural(summary.events, "row")));
+    for (const analyzer::ExportLeftOut& left : summary.left_out)
+      console.message(fmt::format("not written: {} {}", format_count(left.count), left.what));
+    for (const std::string& what : summary.unreadable)
+      console.message(fmt::format("cannot be read: {}", what));
+  }
+
+  std::vector<std::string> paths_;
+  std::string format_;
+  std::string out_;
+  std::string ranks_;
+  std::string steps_;
+  analyzer::ExportOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_export() { return std::make_unique<Export>(); }
+
+}  // namespace dprof::cli
