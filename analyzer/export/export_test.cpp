@@ -818,7 +818,7 @@ TEST_F(Export, LeavesNothingWhereItFails) {
 
 TEST_F(Export, EndsWhereNobodyWantsItAnyMore) {
   write_awkward_trace(run_ / "rank-00000.dprof");
-  const Result<Run> run = open_run({run_});
+  const Result<analyzer::Run> run = open_run({run_});
   ASSERT_TRUE(run.ok());
   const Result<ExportSummary> stopped =
       export_run(*run, {}, {.format = ExportFormat::kCsv}, folder_.path() / "tables",
