@@ -10,6 +10,7 @@ works, and decides nothing.
 """
 import argparse
 import collections
+import contextlib
 import gzip
 import json
 import os
@@ -268,6 +269,39 @@ def kineto_import(bench):
         f"{statistics.median(found['theirs']):.2f} s"))
 
 
+def export(bench):
+    """The whole command, with digests kept: events of all ranks by its wall time."""
+    formats = [("perfetto", 1.0), ("chrome", 0.5), ("csv", 0.5), ("speedscope", 0.5)]
+    names = [f"export to {form}" for form, _ in formats]
+    if not bench.wants(*names):
+        return
+    folder, out = bench.scratch / "run", bench.scratch / "exported"
+    try:
+        bench.run(bench.build / "bin/dprof-synth", "-o", folder, "--shape", "gpu", "--ranks", 2, "--steps", bench.size(150, 6),
+                  "--rows-per-step", 4000)
+        bench.dprof("report", folder)
+        rows = 0
+        for path in folder.glob("rank-*.dprof"):
+            with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as trace:
+                rows += sum(trace.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in
+                            ("host_range", "gpu_activity", "collective", "memory_event", "memory_sample", "system_sample"))
+        for (form, target), name in zip(formats, names):
+            def once(form=form):
+                shutil.rmtree(out, ignore_errors=True)
+                out.unlink(missing_ok=True)
+                packed = out.with_suffix(".gz") if form == "perfetto" else out
+                usage = bench.dprof("export", folder, "--format", form, "-o", packed)
+                return usage.wall_s, usage.peak_bytes
+            found = bench.several(once)
+            bench.judge(name, [rows / wall_s / 1e6 for wall_s, _ in found], target, "M rows/s", at_least=True, form="{:.2f}",
+                        remark=f"{rows / 1e6:.2f} M rows, {statistics.median(peak for _, peak in found) / MB:.0f} MB of memory")
+    except NotMeasured as reason:
+        not_measured(bench, [(name, f"≥ {target} M rows/s") for (_, target), name in zip(formats, names)], reason)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(out, ignore_errors=True)
+
+
 def many_ranks(bench):
     ranks, steps = bench.size((1000, 100), (40, 20))
     name = f"report of {ranks:,} ranks × {steps} steps"
@@ -300,7 +334,7 @@ def main():
     options.build = options.build.resolve()
     with tempfile.TemporaryDirectory(prefix="dprof-bench-") as scratch:
         bench = Bench(options, pathlib.Path(scratch))
-        for part in (large_trace, attribution, kineto_import, many_ranks):
+        for part in (large_trace, attribution, kineto_import, export, many_ranks):
             part(bench)
         bench.print()
         if options.quick:
