@@ -156,9 +156,12 @@ Replay replay(const std::string& bytes) {
         name = text(fields_of(process->bytes), 6);
       if (const Field* thread = field(track, 4); thread != nullptr)
         name = text(fields_of(thread->bytes), 5);
-      if (uuid != 0) EXPECT_TRUE(track_names.emplace(uuid, name).second) << "two of one uuid";
-      if (const Field* parent = field(track, 5); parent != nullptr)
+      if (uuid != 0) {
+        EXPECT_TRUE(track_names.emplace(uuid, name).second) << "two of one uuid";
+      }
+      if (const Field* parent = field(track, 5); parent != nullptr) {
         EXPECT_TRUE(track_names.contains(parent->value)) << "a child before its parent";
+      }
       result.tracks.push_back(name);
     }
     const uint64_t sequence = value(fields, 10);
