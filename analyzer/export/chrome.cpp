@@ -161,6 +161,8 @@ class ChromeWriter {
     name_threads(*threads);
     const int64_t resolution = reader_.meta_int("time_resolution_ns").value_or(1);
     decimals_ = resolution >= 1000 ? 0 : resolution >= 100 ? 1 : resolution >= 10 ? 2 : 3;
+    const std::string format = reader_.meta("imported_format").value_or("");
+    of_kineto_ = format == "kineto" || format == "chrome";
     return shapes_.read(reader_);
   }
 
@@ -182,14 +184,14 @@ class ChromeWriter {
       int64_t pid = row.role == schema::ThreadRole::kMain && row.os_tid > 0 ? row.os_tid : pid_;
       const std::string& name = reader_.string(row.name_id.value_or(0));
       std::string tid;
-      if (row.os_tid >= 0) {
+      if (row.os_tid != -1) {
         while (!used.insert({pid, row.os_tid}).second) pid += 1'000'000;
         append_number(tid, row.os_tid);
       } else {
         append_json_text(tid, name.empty() ? fmt::format("thread {}", row.id) : name);
       }
       threads_.emplace(row.id, Thread{fmt::format(R"(,"pid":{},"tid":{})", pid, tid)});
-      if (row.os_tid >= 0 && !name.empty()) thread_names_.emplace_back(row.id, name);
+      if (row.os_tid != -1 && !name.empty()) thread_names_.emplace_back(row.id, name);
       if (row.role == schema::ThreadRole::kMain) main_ = row.id;
     }
   }
@@ -417,7 +419,8 @@ class ChromeWriter {
 
   void write_range(const schema::HostRangeRow& row, const std::string& name) {
     const bool is_api = row.category == RangeCategory::kApi;
-    begin(row.duration_ns ? "X" : "B", is_api ? without_version(name) : std::string_view(name),
+    begin(row.duration_ns ? "X" : "B",
+          is_api && !of_kineto_ ? without_version(name) : std::string_view(name),
           range_category(row.category, name), row.start_ns);
     if (row.duration_ns) {
       duration(std::max<int64_t>(0, *row.duration_ns));
@@ -668,6 +671,7 @@ class ChromeWriter {
   int64_t main_ = 0;
   int64_t last_ns_ = 0;
   bool has_profiler_steps_ = false;
+  bool of_kineto_ = false;  // its names are Kineto's already
 
   std::unordered_map<int64_t, Thread> threads_;
   std::vector<std::pair<int64_t, std::string>> thread_names_;
