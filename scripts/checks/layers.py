@@ -31,7 +31,8 @@ ORDERS = {
 }
 # What stands beside the parts of an order, and what of its neighbours each may include.
 BESIDE = {
-    "analyzer": {"import": [], "export": ["import"], "lanes": [], "compare": ["lanes"], "diff": [], "check": ["diff"], "sql": []},
+    "analyzer": {"import": [], "export": ["import"], "lanes": [], "compare": ["lanes"], "diff": [], "check": ["diff"],
+                 "sql": []},
 }
 # What is put together of parts, and where it may not be included: what is there takes those of the parts that it needs.
 WHOLES = {"gui/view/session/session.h": ["gui/view/timeline", "gui/view/docks", "gui/view/pages"]}

@@ -135,10 +135,11 @@ class Export(EndToEnd):
         "JOIN thread t ON t.id = thread_id JOIN string s ON s.id = host_range.name_id",
         "SELECT a.device_id, cuda_stream, start_ns, duration_ns, s.value, kind, bytes, correlation, graph_node, graph, grid_x, "
         "grid_y, grid_z, block_x, block_y, block_z, registers, static_shared_bytes FROM gpu_activity a "
-        "JOIN stream ON stream.id = stream_id JOIN string s ON s.id = a.name_id LEFT JOIN kernel_shape k ON k.activity_id = a.id",
+        "JOIN stream ON stream.id = stream_id JOIN string s ON s.id = a.name_id "
+        "LEFT JOIN kernel_shape k ON k.activity_id = a.id",
         "SELECT event, record_ns, wait_ns, correlation FROM gpu_dependency",
-        "SELECT hash, backend, size, own_rank, function, group_sequence, bytes, count, dtype, peer, enqueue_ns, start_ns, end_ns, "
-        "state, captured, correlation, reduction FROM collective c JOIN communicator ON communicator.id = communicator_id",
+        "SELECT hash, backend, size, own_rank, function, group_sequence, bytes, count, dtype, peer, enqueue_ns, start_ns, "
+        "end_ns, state, captured, correlation, reduction FROM collective c JOIN communicator ON communicator.id = communicator_id",
         "SELECT step_index, start_ns, end_ns, source FROM step",
         "SELECT device_id, time_ns, kind, address, bytes, allocated_bytes, reserved_bytes FROM memory_event")
 
