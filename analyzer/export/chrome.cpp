@@ -303,7 +303,7 @@ class ChromeWriter {
       const std::string pid = fmt::format(R"(,"pid":{},"tid":0)", row.id);
       metadata("process_name", pid, fmt::format(R"("name":"GPU {}")", row.id));
       metadata("process_sort_index", pid,
-               fmt::format(R"("sort_index":{})", kGpuSortIndex + row.id));
+               fmt::format(R"("sort_index":{})", sum_within_reach(kGpuSortIndex, row.id)));
     }
     for (const auto& [id, name] : thread_names_) {
       std::string argument = "\"name\":";
@@ -397,7 +397,7 @@ class ChromeWriter {
     begin("b", name, "nvtx", row.start_ns);
     text_ += place;
     if (!row.duration_ns) return;
-    begin("e", name, "nvtx", row.start_ns + *row.duration_ns);
+    begin("e", name, "nvtx", sum_within_reach(row.start_ns, *row.duration_ns));
     text_ += place;
   }
 
@@ -424,7 +424,7 @@ class ChromeWriter {
           range_category(row.category, name), row.start_ns);
     if (row.duration_ns) {
       duration(std::max<int64_t>(0, *row.duration_ns));
-      seen(row.start_ns + *row.duration_ns);
+      seen(sum_within_reach(row.start_ns, *row.duration_ns));
     }
     text_ += thread(row.thread_id);
     begin_args();
@@ -461,9 +461,11 @@ class ChromeWriter {
   Status write_steps() {
     if (has_profiler_steps_) return Done{};
     return reader_.for_each<schema::StepRow>([&](const schema::StepRow& row) {
-      if (!row.end_ns || !source_.wants(row.start_ns, *row.end_ns - row.start_ns)) return;
+      if (!row.end_ns ||
+          !source_.wants(row.start_ns, within_reach(*row.end_ns) - within_reach(row.start_ns)))
+        return;
       begin("X", fmt::format("{}{}", kStepPrefix, row.step_index), "user_annotation", row.start_ns);
-      duration(std::max<int64_t>(0, *row.end_ns - row.start_ns));
+      duration(std::max<int64_t>(0, within_reach(*row.end_ns) - within_reach(row.start_ns)));
       text_ += thread(main_) + R"(,"args":{}})";
       end();
       job_.wrote();
@@ -486,13 +488,16 @@ class ChromeWriter {
                                                          : 0;
     if (row.count) {
       arg("In msg nelems", *row.count);
-      arg("Out msg nelems", row.function == Function::kAllGather ? *row.count * size
-                            : row.function == Function::kReduceScatter && size > 0
-                                ? *row.count / size
-                                : *row.count);
+      constexpr int64_t kMostElements = int64_t{1} << 40;
+      const int64_t count = std::clamp<int64_t>(*row.count, 0, kMostElements);
+      const int64_t ranks = std::clamp<int64_t>(size, 1, 1 << 20);
+      arg("Out msg nelems", row.function == Function::kAllGather       ? count * ranks
+                            : row.function == Function::kReduceScatter ? count / ranks
+                                                                       : count);
     }
     if (const std::string_view type = dtype_word(row.dtype); !type.empty()) arg("dtype", type);
-    if (row.group_sequence) arg("Seq", *row.group_sequence + 1);  // c10d counts from 1
+    if (row.group_sequence)
+      arg("Seq", sum_within_reach(*row.group_sequence, 1));  // c10d counts from 1
     const auto rank_of = [&](const std::optional<int64_t>& number) -> std::optional<int64_t> {
       if (!number || !has_members || *number < 0 || *number >= size) return std::nullopt;
       return members->second[static_cast<size_t>(*number)];
@@ -517,7 +522,8 @@ class ChromeWriter {
       const auto group = communicators_.find(row.communicator_id.value_or(-1));
       const bool on_gloo =
           group != communicators_.end() && group->second.backend == schema::Backend::kGloo;
-      const int64_t length = std::max<int64_t>(0, *row.end_ns - *row.start_ns);
+      const int64_t length =
+          std::max<int64_t>(0, within_reach(*row.end_ns) - within_reach(*row.start_ns));
       if (!on_gloo || !source_.wants(*row.start_ns, length)) continue;
       begin("X", fmt::format("gloo:{}", word_of(row.function)), "user_annotation", *row.start_ns);
       duration(length);
@@ -545,7 +551,7 @@ class ChromeWriter {
       text_ += R"(,"s":"t")" + thread(row.thread_id.value_or(main_));
       begin_args();
       arg("Addr", row.address);
-      arg("Bytes", frees ? -row.bytes : row.bytes);
+      arg("Bytes", frees ? -within_reach(row.bytes) : row.bytes);
       if (row.allocated_bytes) arg("Total Allocated", *row.allocated_bytes);
       if (row.reserved_bytes) arg("Total Reserved", *row.reserved_bytes);
       arg("Device Type", row.device_id < 0 ? 0 : 1);
@@ -585,7 +591,7 @@ class ChromeWriter {
     }
     begin("X", name, category, row.start_ns);
     duration(std::max<int64_t>(0, *row.duration_ns));
-    seen(row.start_ns + *row.duration_ns);
+    seen(sum_within_reach(row.start_ns, *row.duration_ns));
     const auto stream = streams_.find(row.stream_id);
     const int64_t number = stream == streams_.end() ? row.stream_id : stream->second.cuda_stream;
     const std::string place = fmt::format(R"(,"pid":{},"tid":{})", row.device_id, number);
@@ -603,7 +609,8 @@ class ChromeWriter {
       key("block");
       text_ += fmt::format("[{}, {}, {}]", shape->block_x, shape->block_y, shape->block_z);
       arg("registers per thread", shape->registers);
-      arg("shared memory", shape->static_shared_bytes + shape->dynamic_shared_bytes);
+      arg("shared memory",
+          sum_within_reach(shape->static_shared_bytes, shape->dynamic_shared_bytes));
     }
     if (row.kind == GpuActivityKind::kSync) tell_wait(row, name);
     if (row.kind == GpuActivityKind::kKernel) tell_collective(collective_of(row));

@@ -819,6 +819,71 @@ TEST_F(Export, LeavesNothingWhereItFails) {
   EXPECT_THAT(files_in(folder_.path()), ElementsAre(run_));
 }
 
+TEST_F(Export, AnyNumberInATraceDoesNoHarm) {
+  {
+    TraceMaker trace(run_ / "rank-00000.dprof", 0);
+    int64_t id = 0;
+    for (const int64_t odd : {INT64_MIN, INT64_MAX, int64_t{-1}, int64_t{0}, int64_t{1} << 62}) {
+      trace.add(schema::HostRangeRow{.id = id,
+                                     .thread_id = odd,
+                                     .start_ns = odd,
+                                     .duration_ns = odd,
+                                     .name_id = odd,
+                                     .category = RangeCategory::kApi,
+                                     .sequence = odd,
+                                     .correlation = odd});
+      trace.add(schema::GpuActivityRow{.id = id++,
+                                       .device_id = odd,
+                                       .stream_id = odd,
+                                       .start_ns = odd,
+                                       .duration_ns = odd,
+                                       .name_id = odd,
+                                       .kind = GpuActivityKind::kKernel,
+                                       .bytes = odd,
+                                       .correlation = odd,
+                                       .graph_node = odd,
+                                       .graph = odd});
+      trace.add(schema::KernelShapeRow{.activity_id = odd, .grid_x = odd});
+      trace.add(schema::CollectiveRow{.id = id,
+                                      .communicator_id = odd,
+                                      .group_sequence = odd,
+                                      .bytes = odd,
+                                      .count = odd,
+                                      .enqueue_ns = odd,
+                                      .start_ns = odd,
+                                      .end_ns = odd});
+      trace.add(schema::MemoryEventRow{.id = id,
+                                       .device_id = odd,
+                                       .time_ns = odd,
+                                       .kind = schema::MemoryEventKind::kFree,
+                                       .address = odd,
+                                       .bytes = odd,
+                                       .allocated_bytes = odd});
+    }
+  }
+  const Result<analyzer::Run> run = open_run({run_});
+  ASSERT_TRUE(run.ok());
+  const RankAnalysis rank;  // of rank 0; no clock, no steps
+  for (const ExportFormat format :
+       {ExportFormat::kPerfetto, ExportFormat::kChrome, ExportFormat::kCsv,
+        ExportFormat::kSpeedscope, ExportFormat::kFolded}) {
+    const fs::path out = folder_.path() / word_of(format);
+    ExportOptions options;
+    options.format = format;
+    const Result<ExportSummary> done =
+        export_run(*run, {.ranks = std::span(&rank, 1)}, options, out);
+    ASSERT_TRUE(done.ok()) << word_of(format) << ": " << done.error().what;
+    if (format == ExportFormat::kPerfetto) {
+      replay(read_all(out));
+      ASSERT_FALSE(done->left_out.empty());
+      EXPECT_EQ(done->left_out[0].what, "rows from before the recording");
+    } else if (format == ExportFormat::kChrome || format == ExportFormat::kSpeedscope) {
+      const std::string text = read_all(done->files.at(0));
+      EXPECT_TRUE(nlohmann::json::accept(text)) << text;
+    }
+  }
+}
+
 TEST_F(Export, EndsWhereNobodyWantsItAnyMore) {
   write_awkward_trace(run_ / "rank-00000.dprof");
   const Result<analyzer::Run> run = open_run({run_});

@@ -64,10 +64,8 @@ class StackWalk {
       if (!source_.wants(start_ns, duration_ns)) return;
       if (!duration_ns) return job_.left_out("slices that never ended");
       const int64_t start = source_.on_axis(start_ns);
-      constexpr int64_t kMost = int64_t{1} << 61;
-      const int64_t length = std::clamp<int64_t>(*duration_ns, 0, kMost);
-      const int64_t end =
-          std::max(start, source_.on_axis(std::clamp(start_ns, -kMost, kMost) + length));
+      const int64_t length = std::max<int64_t>(0, *duration_ns);
+      const int64_t end = std::max(start, source_.on_axis(sum_within_reach(start_ns, length)));
       if (failed.ok())
         failed = slices_.add({.track = track, .start = start, .end = end, .name = name});
     };

@@ -180,9 +180,8 @@ class RankTracks {
     item.start = source_.on_axis(start_ns);
     item.end = kOpenEndNs;
     if (!duration_ns) return;
-    constexpr int64_t kMost = int64_t{1} << 61;
-    const int64_t length = std::clamp<int64_t>(*duration_ns, 0, kMost);
-    item.end = std::max(item.start, source_.on_axis(std::clamp(start_ns, -kMost, kMost) + length));
+    const int64_t length = std::max<int64_t>(0, *duration_ns);
+    item.end = std::max(item.start, source_.on_axis(sum_within_reach(start_ns, length)));
   }
 
   Status read_steps() {
@@ -262,7 +261,8 @@ class RankTracks {
           const std::optional<int64_t> begin = row.start_ns ? row.start_ns : row.enqueue_ns;
           if (!begin) return job_.left_out("collectives without a time");
           std::optional<int64_t> length;
-          if (row.start_ns && row.end_ns) length = *row.end_ns - *row.start_ns;
+          if (row.start_ns && row.end_ns)
+            length = within_reach(*row.end_ns) - within_reach(*row.start_ns);
           if (!source_.wants(*begin, length)) return;
           Item item{.row = row.id,
                     .track = communicator_track(row.communicator_id.value_or(-1)),
@@ -349,7 +349,8 @@ class RankTracks {
     captures_ = *captures;
     for (size_t i = 0; i < captures_.size(); ++i) {
       std::optional<int64_t> length;
-      if (i + 1 < captures_.size()) length = captures_[i + 1].time_ns - captures_[i].time_ns;
+      if (i + 1 < captures_.size())
+        length = within_reach(captures_[i + 1].time_ns) - within_reach(captures_[i].time_ns);
       if (!source_.wants(captures_[i].time_ns, length)) continue;
       Item item{
           .row = static_cast<int64_t>(i), .track = recording_track(), .kind = ItemKind::kCapture};
@@ -625,7 +626,8 @@ class RankTracks {
       packets_.note("block",
                     fmt::format("{} x {} x {}", shape->block_x, shape->block_y, shape->block_z));
       packets_.note("registers", shape->registers);
-      packets_.note("shared_bytes", shape->static_shared_bytes + shape->dynamic_shared_bytes);
+      packets_.note("shared_bytes",
+                    sum_within_reach(shape->static_shared_bytes, shape->dynamic_shared_bytes));
     }
     const uint64_t flow = launch_flow(item.correlation);
     if (flow == 0) return;

@@ -7,14 +7,6 @@
 #include <tuple>
 
 namespace dprof::analyzer {
-namespace {
-
-constexpr int64_t kMostNs = int64_t{1} << 61;
-
-// A damaged trace may hold any time: with this bound sums and differences stay in range.
-int64_t within_reach(int64_t ns) { return std::clamp(ns, -kMostNs, kMostNs); }
-
-}  // namespace
 
 Result<RankSource> RankSource::open(const TraceFile& trace, const RankAnalysis* found,
                                     const std::optional<std::pair<int64_t, int64_t>>& steps) {
@@ -49,7 +41,7 @@ bool RankSource::wants(int64_t start_ns, std::optional<int64_t> duration_ns) con
 }
 
 Status KernelShapes::read(const schema::TraceReader& reader) {
-  constexpr int64_t kMostIds = int64_t{1} << 32;  // a damaged id must not size the table
+  constexpr size_t kMostMissing = size_t{1} << 20;  // a damaged id must not size the table
   const auto values = [](const schema::KernelShapeRow& row) {
     return std::make_tuple(row.grid_x, row.grid_y, row.grid_z, row.block_x, row.block_y,
                            row.block_z, row.registers, row.static_shared_bytes,
@@ -58,8 +50,8 @@ Status KernelShapes::read(const schema::TraceReader& reader) {
   std::map<decltype(values(schema::KernelShapeRow{})), uint32_t> known;
   return reader.for_each<schema::KernelShapeRow>([&](const schema::KernelShapeRow& row) {
     if (shape_of_.empty()) first_ = row.activity_id;
-    const int64_t at = row.activity_id - first_;
-    if (at < 0 || at >= kMostIds) return;
+    const int64_t at = within_reach(row.activity_id) - within_reach(first_);
+    if (at < 0 || static_cast<size_t>(at) > shape_of_.size() + kMostMissing) return;
     const auto [entry, is_new] =
         known.try_emplace(values(row), static_cast<uint32_t>(shapes_.size() + 1));
     if (is_new) shapes_.push_back(row);
@@ -69,7 +61,7 @@ Status KernelShapes::read(const schema::TraceReader& reader) {
 }
 
 const schema::KernelShapeRow* KernelShapes::of(int64_t activity) const {
-  const int64_t at = activity - first_;
+  const int64_t at = within_reach(activity) - within_reach(first_);
   if (at < 0 || static_cast<size_t>(at) >= shape_of_.size()) return nullptr;
   const uint32_t shape = shape_of_[static_cast<size_t>(at)];
   return shape == 0 ? nullptr : &shapes_[shape - 1];

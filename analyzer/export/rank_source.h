@@ -2,6 +2,7 @@
 // One rank's trace on its way out: its rows on the time axis of the run, those of the chosen steps.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -16,7 +17,16 @@
 
 namespace dprof::analyzer {
 
-// Invariant  times that it gives are within ±2^61, whatever the trace holds.
+// A damaged trace may hold any number: with this bound sums and differences of two stay in range.
+[[nodiscard]] constexpr int64_t within_reach(int64_t ns) {
+  constexpr int64_t kMost = int64_t{1} << 61;
+  return std::clamp(ns, -kMost, kMost);
+}
+[[nodiscard]] constexpr int64_t sum_within_reach(int64_t a, int64_t b) {
+  return within_reach(within_reach(a) + within_reach(b));
+}
+
+// Invariant  times that it gives are within reach.
 class RankSource {
  public:
   // `found`: nullptr where no analysis was made; then times stay as they are in the trace.
