@@ -2,7 +2,11 @@
 // A run as one Perfetto trace.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "analyzer/export/export.h"
 #include "analyzer/export/out_file.h"
@@ -10,7 +14,8 @@
 
 namespace dprof::analyzer {
 
-// `sources` in order of their ranks. A trace that cannot be read to its end fails it.
+// head() once, then rank() for each, in the order of `traces`. A trace that cannot be read to its
+// end leaves its tracks empty.
 class PerfettoExport {
  public:
   PerfettoExport(const ExportFindings& found, OutFile& out, ExportJob& job);

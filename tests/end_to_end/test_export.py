@@ -139,7 +139,8 @@ class Export(EndToEnd):
         "LEFT JOIN kernel_shape k ON k.activity_id = a.id",
         "SELECT event, record_ns, wait_ns, correlation FROM gpu_dependency",
         "SELECT hash, backend, size, own_rank, function, group_sequence, bytes, count, dtype, peer, enqueue_ns, start_ns, "
-        "end_ns, state, captured, correlation, reduction FROM collective c JOIN communicator ON communicator.id = communicator_id",
+        "end_ns, state, captured, correlation, reduction FROM collective c "
+        "JOIN communicator ON communicator.id = communicator_id",
         "SELECT step_index, start_ns, end_ns, source FROM step",
         "SELECT device_id, time_ns, kind, address, bytes, allocated_bytes, reserved_bytes FROM memory_event")
 
