@@ -18,7 +18,7 @@ TEST(CommandLineTest, HelpIsGoodAndGoesToStdout) {
   const Ended help = run_dprof(scratch, {"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.err, IsEmpty());
-  for (const char* verb : {"record", "report", "import", "gui", "recover", "doctor"}) {
+  for (const char* verb : {"record", "report", "import", "export", "gui", "recover", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_THAT(help.out, HasSubstr("Exit codes"));
@@ -37,7 +37,7 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
                          ::testing::Values("record", "report", "diff", "check", "baseline",
-                                           "import", "gui", "recover", "doctor", "demo"));
+                                           "import", "export", "gui", "recover", "doctor", "demo"));
 
 struct UsageCase {
   const char* name;
@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"diff_three", {"diff", "a", "b", "c"}},
         UsageCase{"diff_no_b", {"diff", "a", "b", "--"}},
         UsageCase{"diff_format", {"diff", "a", "b", "--format", "xml"}},
+        UsageCase{"export_nothing", {"export"}}, UsageCase{"export_format", {"export", "r"}},
         UsageCase{"check_nothing", {"check"}},
         UsageCase{"check_format", {"check", "a", "--format", "xml"}},
         UsageCase{"check_slowdown", {"check", "a", "--max-slowdown", "much"}},
