@@ -131,8 +131,8 @@ class ChromeWriter {
           &ChromeWriter::write_head, &ChromeWriter::write_ranges, &ChromeWriter::write_steps,
           &ChromeWriter::write_untold_collectives, &ChromeWriter::write_memory,
           &ChromeWriter::write_activities, &ChromeWriter::count_the_rest}) {
-      if (const Status good = (this->*part)(); !good.ok()) return good;
-      if (const Status good = out_.status(); !good.ok()) return good;
+      if (Status good = (this->*part)(); !good.ok()) return good;
+      if (Status good = out_.status(); !good.ok()) return good;
     }
     begin("i", "Record Window End", "", last_ns_);
     text_ += R"(,"s":"g","pid":"Traces","tid":"Trace","args":{}})";

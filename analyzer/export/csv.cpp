@@ -137,7 +137,7 @@ Status CsvExport::rank(const RankSource& source) {
     Result<schema::Statement> rows =
         trace->prepare(select_of(*file.table, raw_, *version, source.window()));
     if (!rows.ok()) return fail(rows.error());
-    const Status good = write_rows(*rows, source.file().rank, file.out, *job_);
+    Status good = write_rows(*rows, source.file().rank, file.out, *job_);
     if (!good.ok()) return good;
   }
   return Done{};

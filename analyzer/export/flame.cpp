@@ -38,8 +38,8 @@ class StackWalk {
         slices_(spill_folder()) {}
 
   Status walk() {
-    if (const Status good = read(); !good.ok()) return good;
-    const Status visited = slices_.drain([&](const FlameSlice& slice) {
+    if (Status good = read(); !good.ok()) return good;
+    Status visited = slices_.drain([&](const FlameSlice& slice) {
       visit(slice);
       return Status(Done{});
     });

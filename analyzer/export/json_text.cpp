@@ -61,8 +61,8 @@ void append_microseconds(std::string& text, int64_t ns, int decimals) {
   const int shown = std::max(decimals, needed);
   if (shown == 0) return;
   text += '.';
-  int scale = 100;
-  for (int i = 0; i < shown; ++i, scale /= 10) text += static_cast<char>('0' + rest / scale % 10);
+  const int digits[] = {rest / 100, rest / 10 % 10, rest % 10};
+  for (int i = 0; i < shown; ++i) text += static_cast<char>('0' + (i < 3 ? digits[i] : 0));
 }
 
 }  // namespace dprof::analyzer

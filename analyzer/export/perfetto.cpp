@@ -144,11 +144,11 @@ class RankTracks {
          {&RankTracks::read_steps, &RankTracks::read_ranges, &RankTracks::read_details,
           &RankTracks::read_activities, &RankTracks::read_collectives, &RankTracks::read_loading,
           &RankTracks::read_memory, &RankTracks::read_system, &RankTracks::read_recording}) {
-      if (const Status good = (this->*read)(); !good.ok()) return good;
+      if (Status good = (this->*read)(); !good.ok()) return good;
     }
     if (const auto last = reader_.meta_int("last_event_ns"); last && !source_.window())
       last_ns_ = std::max(last_ns_, source_.on_axis(*last));
-    const Status written = items_.drain([&](const Item& item) { return emit(item); });
+    Status written = items_.drain([&](const Item& item) { return emit(item); });
     for (Track& track : tracks_) {
       for (Lane& lane : track.lanes) close_until(lane, kOpenEndNs);
     }
@@ -232,7 +232,7 @@ class RankTracks {
     Result<std::vector<schema::StreamRow>> streams = reader_.read_all<schema::StreamRow>();
     if (!streams.ok()) return fail(streams.error());
     for (const schema::StreamRow& row : *streams) streams_.emplace(row.id, row);
-    if (const Status shapes = shapes_.read(reader_); !shapes.ok()) return shapes;
+    if (Status shapes = shapes_.read(reader_); !shapes.ok()) return shapes;
     const Status read =
         reader_.for_each<schema::GpuActivityRow>([&](const schema::GpuActivityRow& row) {
           if (!source_.wants(row.start_ns, row.duration_ns)) return;
@@ -491,8 +491,8 @@ class RankTracks {
 
   Status emit(const Item& item) {
     if ((++emitted_ & 0xFFFF) == 0) {
-      if (const Status wanted = job_.tell("export", 0); !wanted.ok()) return wanted;
-      if (const Status good = packets_.status(); !good.ok()) return good;
+      if (Status wanted = job_.tell("export", 0); !wanted.ok()) return wanted;
+      if (Status good = packets_.status(); !good.ok()) return good;
     }
     Track& track = tracks_[static_cast<size_t>(item.track)];
     if (item.kind == ItemKind::kCounter) {

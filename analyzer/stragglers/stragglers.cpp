@@ -116,15 +116,15 @@ class Judge {
     const bool marked = std::ranges::any_of(
         c_.digests[c_.steps.ranks.front()].phases,
         [](const PhaseRange& p) { return p.marker == schema::Marker::kForward && p.row != 0; });
-    return cause_of({.work = work_,
-                     .roles = roles_,
-                     .machines = machines_,
-                     .phases_marked = marked,
-                     .rank0 = suspect.rank && rank_of(*suspect.rank) == 0,
-                     .collections_recorded = std::ranges::all_of(c_.steps.ranks, [&](size_t d) {
-                       return c_.digests[d].facts.collections_recorded;
-                     })},
-                    suspect);
+    return cause_of(
+        {.work = work_,
+         .roles = roles_,
+         .machines = machines_,
+         .phases_marked = marked,
+         .rank0 = suspect.rank && rank_of(*suspect.rank) == 0,
+         .collections_recorded = std::ranges::all_of(
+             c_.steps.ranks, [&](size_t d) { return c_.digests[d].facts.collections_recorded; })},
+        suspect);
   }
 
   // Whether that many of those that could be are suspects: a node, or a stage, is slow as a whole.

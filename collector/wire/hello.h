@@ -22,7 +22,7 @@ inline constexpr char kCudaVariable[] = "DPROF_CUDA";  // cupti | yield | off
 // where Python writes its stacks (write_stacks_path()) when stacks_signal() comes.
 inline constexpr char kStacksVariable[] = "DPROF_STACKS";
 inline constexpr char kPythonVariable[] = "DPROF_PYTHON";  // gc=on | gc=off
-inline constexpr char kRankVariable[] = "DPROF_RANK";  // wins over every launcher's variable
+inline constexpr char kRankVariable[] = "DPROF_RANK";      // wins over every launcher's variable
 
 inline constexpr uint32_t kHelloBytes = 32768;  // at most; longer command lines are cut
 

@@ -508,7 +508,8 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
   facts.replaced = add_collector(
       environment,
-      {*library, server.path(), clock.scale(), first_detail(facts.capture), options.cuda, options.python,
+      {*library, server.path(), clock.scale(), first_detail(facts.capture), options.cuda,
+       options.python,
        wants_stacks(options) ? fmt::format("{} {}", getpid(), server.folder().string()) : "",
        options.yield_nvtx, options.yield_nccl});
   tell_replaced(options, facts.replaced);

@@ -272,8 +272,7 @@ bool Drain::on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t
 
 bool Drain::on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
   const wire::RangeEnd& end = read.record.range_end;
-  if (!is_of_processes(end.category) ||
-      !in_range(end.payload_kind, schema::PayloadKind::kSchema)) {
+  if (!is_of_processes(end.category) || !in_range(end.payload_kind, schema::PayloadKind::kSchema)) {
     return false;
   }
   if (end.key != 0) {
