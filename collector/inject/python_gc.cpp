@@ -76,13 +76,14 @@ void end_collection(ThreadState& thread, PythonObject* info) noexcept {
   thread.writer.push(record, wire::Room::kNestedEnd);
 }
 
-// HOT PATH, on any thread that runs Python, with the interpreter's lock. An end is written also
-// while the source is off, if its begin was.
+// HOT PATH, on any thread that runs Python, with the interpreter's lock. Only where the thread
+// has recorded something else: a launcher that imports torch leaves no trace of its collections.
+// An end is written also while the source is off, if its begin was.
 PythonObject* on_collection(PythonObject*, PythonObject* arguments) noexcept {
   const char* phase = gc_api.utf8(gc_api.item_of_tuple(arguments, 0), nullptr);
   PythonObject* info = gc_api.item_of_tuple(arguments, 1);
   if (phase != nullptr && strcmp(phase, "start") == 0) {
-    ThreadState* thread = (hot_mask() & kMaskTorch) != 0 ? current_thread() : nullptr;
+    ThreadState* thread = (hot_mask() & kMaskTorch) != 0 ? thread_state : nullptr;
     if (thread != nullptr) begin_collection(*thread, info);
   } else if (phase != nullptr) {
     ThreadState* thread = session_alive() ? thread_state : nullptr;
