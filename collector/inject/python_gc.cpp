@@ -38,7 +38,7 @@ constexpr const char* kNames[] = {"gc.collect generation 0", "gc.collect generat
 constexpr long kGenerations = sizeof kNames / sizeof kNames[0];
 
 // Collections do not nest, so one id is enough for all of them.
-const uint64_t collection_id = reinterpret_cast<uintptr_t>(&gc_api);
+const uint64_t kCollectionId = reinterpret_cast<uintptr_t>(&gc_api);
 
 long info_number(PythonObject* info, const char* key) noexcept {
   PythonObject* value = info != nullptr ? gc_api.item_of_map(info, key) : nullptr;
@@ -58,13 +58,13 @@ void begin_collection(ThreadState& thread, PythonObject* info) noexcept {
   record.string = thread.texts.id_of(
       runtime.mapping, kNames[generation >= 0 && generation < kGenerations ? generation : 2]);
   record.ticks = ticks();
-  if (thread.writer.push(record)) thread.torch_open.push(collection_id, true);
+  if (thread.writer.push(record)) thread.torch_open.push(kCollectionId, true);
 }
 
 void end_collection(ThreadState& thread, PythonObject* info) noexcept {
   const uint64_t now = ticks();
   const HookTimer timer(thread);
-  if (!thread.torch_open.pop(collection_id)) return;
+  if (!thread.torch_open.pop(kCollectionId)) return;
   wire::Record record{};
   record.kind = wire::Kind::kRangeEnd;
   record.slots = 1;

@@ -352,8 +352,8 @@ TEST_F(SessionTest, ABannerSaysWhatHangs) {
   session.selecting.clear();
   const Panel banner = draw_hang_banner(session.model(), session.selecting, 900, measure);
   const std::string text = to_text(banner.list);
-  for (const char* part :
-       {"Hang: all_reduce #2 of group 0", "culprit: rank 2", "waiting: ranks 0, 1", "Rank 2 sleeps."})
+  for (const char* part : {"Hang: all_reduce #2 of group 0", "culprit: rank 2",
+                           "waiting: ranks 0, 1", "Rank 2 sleeps."})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   ASSERT_EQ(banner.links.size(), 1U);
   banner.links.front().follow();
