@@ -12,6 +12,7 @@
 #include "analyzer/hang/last_words.h"
 #include "analyzer/match/resync.h"
 #include "base/format.h"
+#include "schema/marker_names.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -104,6 +105,24 @@ std::string end_words(const EndedRank& rank) {
 std::string_view short_frame(std::string_view frame) {
   const size_t slash = frame.rfind('/', frame.rfind(':'));
   return slash == std::string_view::npos ? frame : frame.substr(slash + 1);
+}
+
+// Where torch writes checkpoints: torch.save, and torch.distributed.checkpoint.
+bool saves(const StackFrame& frame) {
+  return (frame.file.ends_with("torch/serialization.py") && frame.function.ends_with("save")) ||
+         frame.file.find("torch/distributed/checkpoint/") < frame.file.npos;
+}
+
+// The rank was writing a checkpoint when it was last heard of: by its open ranges, or its stack.
+bool was_saving(std::span<const RankDigest> digests, int rank) {
+  const auto digest = std::ranges::find(digests, rank, &RankDigest::rank);
+  if (digest == digests.end()) return false;
+  const LastActivity& last = digest->last_activity;
+  return std::ranges::any_of(last.open,
+                             [](const LastRange& range) {
+                               return schema::marker_of(range.name) == Marker::kCheckpoint;
+                             }) ||
+         std::ranges::any_of(last.stack, saves);
 }
 
 class EndFinder {
@@ -245,7 +264,9 @@ class EndFinder {
                       hang.culprits.size() == 1 ? "it" : "them", call));
       ending_.verdict.decided_by.push_back(closed);
     } else {
-      say("hang", hang.culprits, 0.9, title_of_hang(hang, call));
+      const bool stalled = std::ranges::all_of(
+          hang.culprits, [&](int rank) { return was_saving(in_.digests, rank); });
+      say(stalled ? "storage_stall" : "hang", hang.culprits, 0.9, title_of_hang(hang, call));
     }
     ending_.verdict.decided_by.push_back(hang.reason);
   }

@@ -179,6 +179,44 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   EXPECT_EQ(job.ending().verdict.kind, "hang");
 }
 
+// A stopped process outlives torchrun's SIGTERM, and is killed half a minute after the others
+// ended.
+TEST(EndingTest, WhoWasKilledAfterTheOthersHadTimedOutHung) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.fails_in_collective(rank, "Timed out waiting 5000ms for recv operation to complete");
+    job.ends_at(rank, 5'000 * kMs);
+  }
+  job.ends(1, "signal:9");
+  job.ends_at(1, 35'000 * kMs);
+  EXPECT_EQ(job.ending().verdict.kind, "hang");
+  job.ends_at(1, 4'000 * kMs);
+  EXPECT_EQ(job.ending().verdict.kind, "killed");
+}
+
+TEST(EndingTest, AHangInACheckpointIsAStallOfTheStorage) {
+  const auto kind_where = [](const auto& make) {
+    Job job;
+    for (const int rank : {0, 2, 3}) job.fails_in_collective(rank, "Timed out waiting 5000ms");
+    job.ends(1, "signal:15");
+    make(job.digests[1].last_activity);
+    return job.ending().verdict.kind;
+  };
+  EXPECT_EQ(kind_where([](LastActivity& last) { last.open = {{.name = "checkpoint"}}; }),
+            "storage_stall");
+  EXPECT_EQ(kind_where([](LastActivity& last) {
+              last.stack = {{.kind = "python",
+                             .function = "_save",
+                             .file = "/lib/python3/site-packages/torch/serialization.py"}};
+            }),
+            "storage_stall");
+  EXPECT_EQ(kind_where([](LastActivity& last) { last.open = {{.name = "forward"}}; }), "hang");
+  EXPECT_EQ(kind_where([](LastActivity& last) {
+              last.stack = {{.kind = "python", .function = "_save", .file = "/home/me/train.py"}};
+            }),
+            "hang");
+}
+
 TEST(EndingTest, WhoWasPausedMayHaveComeToIt) {
   Job job;
   for (const int rank : {0, 2, 3}) {

@@ -30,7 +30,7 @@ struct EndedRank {
 
 struct EndVerdict {
   // ok, crash, exception, out_of_memory, hang, early_exit, desync, lost_peer, network_stall,
-  // startup_failure, killed, unknown.
+  // storage_stall, startup_failure, killed, unknown.
   std::string kind;
   std::vector<int> ranks;  // that failed first, or kept the others waiting; empty where ok
   double confidence = 0;

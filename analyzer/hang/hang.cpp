@@ -247,13 +247,15 @@ class HangFinder {
 
   [[nodiscard]] bool is_ours(size_t d) const { return was_ended_for_hanging(in_.digests[d]); }
 
+  // By their processes' ends, and not by their last events: a rank that hung had its last event
+  // long before the launcher killed it.
   [[nodiscard]] bool others_went_on(const std::vector<size_t>& dead,
                                     const std::vector<size_t>& involved) const {
     if (!in_.aligned) return false;
     TraceNs last_death{INT64_MIN};
-    for (const size_t d : dead) last_death = std::max(last_death, in_.digests[d].span.end);
+    for (const size_t d : dead) last_death = std::max(last_death, in_.digests[d].last_sign);
     return std::ranges::all_of(involved, [&](size_t d) {
-      return std::ranges::count(dead, d) != 0 || in_.digests[d].span.end > last_death;
+      return std::ranges::count(dead, d) != 0 || in_.digests[d].last_sign > last_death;
     });
   }
 

@@ -9,7 +9,9 @@ import datetime
 import os
 import resource
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -35,6 +37,10 @@ class Samples(Dataset):
 
 def fail():
     raise RuntimeError("the sample cannot be read")
+
+
+def be_killed():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def take_all_memory():
@@ -64,6 +70,41 @@ def other_collective():
     dist.all_reduce(torch.ones(7))
 
 
+def overflow_the_stack():
+    sys.setrecursionlimit(1 << 30)
+    threading.stack_size(1 << 20)
+
+    def deeper(n):
+        return sorted([n], key=deeper)
+
+    thread = threading.Thread(target=deeper, args=(0,))
+    thread.start()
+    thread.join()
+
+
+def pause():
+    """As SIGSTOP and, 2 s later, SIGCONT from outside."""
+    subprocess.Popen(["sh", "-c", f"sleep 2; kill -CONT {os.getpid()}"])
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def save_to_a_full_disk():
+    torch.save(torch.ones(1 << 20), "/dev/full")
+
+
+def save_to_a_disk_that_stalls():
+    path = f"{tempfile.mkdtemp()}/model.pt"
+    os.mkfifo(path)  # nobody reads it: the write never returns
+    torch.save(torch.ones(1 << 20), path)
+
+
+def cut_the_network():
+    """On a host of scripts/hosts alone: the interface of the machine is another one."""
+    if "DPROF_HOST_INDEX" not in os.environ:
+        sys.exit("ending.py: `cut` wants scripts/hosts")
+    subprocess.run(["ip", "link", "set", "eth0", "down"], check=True)
+
+
 ENDINGS = {
     "exception": fail,
     "exit0": lambda: sys.exit(0),
@@ -73,7 +114,7 @@ ENDINGS = {
     "keyboard": lambda: (_ for _ in ()).throw(KeyboardInterrupt()),
     "abort": os.abort,
     "segv": lambda: ctypes.string_at(0),
-    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "kill": be_killed,
     "term": lambda: os.kill(os.getpid(), signal.SIGTERM),
     "memory": take_all_memory,
     "deadlock": lock_twice,
@@ -81,12 +122,20 @@ ENDINGS = {
     "sleep": lambda: time.sleep(1000),
     "read": read_nothing,
     "other": other_collective,
+    "overflow": overflow_the_stack,
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "pause": pause,
+    "disk": save_to_a_full_disk,
+    "storage": save_to_a_disk_that_stalls,
+    "cut": cut_the_network,
 }
+
+LOADER = {"loader": fail, "worker": be_killed}  # in a process of the loader
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--ending", choices=[*ENDINGS, "loader", "good", "all-early", "late"], default="good")
+    parser.add_argument("--ending", choices=[*ENDINGS, *LOADER, "good", "all-early", "late"], default="good")
     parser.add_argument("--rank", type=int, default=1)
     parser.add_argument("--step", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
@@ -96,9 +145,8 @@ def main():
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
     torch.manual_seed(1)
     chosen = dist.get_rank() == options.rank
-    at_loader = options.ending == "loader" and chosen
-    samples = Samples(8 * options.steps, fail if at_loader else None, 8 * options.step)
-    loader = DataLoader(samples, batch_size=8, num_workers=1 if options.ending == "loader" else 0)
+    samples = Samples(8 * options.steps, LOADER.get(options.ending) if chosen else None, 8 * options.step)
+    loader = DataLoader(samples, batch_size=8, num_workers=1 if options.ending in LOADER else 0)
     model = DistributedDataParallel(nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step, batch in enumerate(loader):
