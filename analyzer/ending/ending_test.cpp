@@ -181,6 +181,20 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
 
 // A stopped process outlives torchrun's SIGTERM, and is killed half a minute after the others
 // ended.
+TEST(EndingTest, ThePeersErrorMayBeRecordedBeforeTheTimeOutThatCausedIt) {
+  const auto kind_where = [](int64_t timed_out_after_ms) {
+    Job job;
+    for (const int rank : {2, 3}) job.fails_in_collective(rank, "Connection closed by peer");
+    job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");
+    job.digests[0].collectives.back().failed =
+        *job.digests[2].collectives.back().failed + DurationNs{timed_out_after_ms * kMs};
+    job.ends(1, "signal:15");
+    return job.ending().verdict.kind;
+  };
+  EXPECT_EQ(kind_where(2), "hang");
+  EXPECT_EQ(kind_where(4'000), "early_exit");
+}
+
 TEST(EndingTest, WhoWasKilledAfterTheOthersHadTimedOutHung) {
   Job job;
   for (const int rank : {0, 2, 3}) {

@@ -67,13 +67,16 @@ void write_meta(schema::TraceWriter& writer, const RunSpec& spec, int rank, cons
   set("torch_source", "on");
   set("nvtx_source", "unused");
   set("first_event_ns", first_event_ns);
-  set("last_event_ns", times.end_ns + offset_ns);
+  set("last_event_ns", times.end_ns + offset_ns + (culprit ? spec.kill->outlives_ns : 0));
   const int64_t events = writer.rows();
   set("records", events * 2);
   set("in_process_ns", events * 120);
   set("recorder_cpu_ns", events * 800);
-  set("ended", times.ended);
-  set("exit_status", !killed ? "exit:0" : culprit ? "signal:9" : "signal:15");
+  const std::string status = !killed ? "exit:0" : culprit ? spec.kill->status : spec.kill->others;
+  set("ended", status.starts_with("exit") ? "complete" : times.ended);
+  set("exit_status", status);
+  if (culprit && !spec.kill->exception.empty()) set("exception", spec.kill->exception);
+  if (culprit && !spec.kill->output.empty()) set("output", spec.kill->output);
 }
 
 Status write_losses(schema::TraceWriter& writer, const RunSpec& spec, int rank,

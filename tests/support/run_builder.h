@@ -52,10 +52,16 @@ enum class StepMarks : uint8_t {
 };
 
 // SIGKILL of a rank in its backward, before the first bucket of that step; the other ranks hang in
-// that all-reduce until the launcher ends them 100 ms later.
+// that all-reduce until they end, too.
 struct Kill {
   int rank = 0;
   int64_t step = 0;
+  std::string status = "signal:9";   // of that rank: how its process ended
+  std::string others = "signal:15";  // of the rest
+  std::string exception;             // of that rank, as the trace has it; "" = none
+  std::string output;
+  int64_t outlives_ns = 0;          // its process ends so long after its last event
+  int64_t others_ns = 100'000'000;  // the others end so long after its last event
 };
 
 // Blocking messages from one rank to another, at the end of each step, in the order of the list:

@@ -13,7 +13,6 @@ constexpr int64_t kRankSkewNs = 200'000;  // ranks start one after the other
 constexpr int64_t kDispatchNs = 30'000;   // from the call until Gloo's worker begins
 constexpr int64_t kWakeNs = 20'000;  // from the last bucket's end until the training thread goes on
 constexpr int64_t kMaxSpreadNs = 5'000;  // ends of one collective are that close to each other
-constexpr int64_t kTerminatedAfterNs = 100'000'000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 uint64_t mixed(uint64_t x) {  // splitmix64
@@ -220,7 +219,7 @@ class Simulator {
     const StepTimes& last = times_.ranks[static_cast<size_t>(spec_.kill->rank)].steps.back();
     const int64_t death = (last.backward.begin + last.backward_compute_end_ns) / 2;
     for (RankTimes& rank : times_.ranks) {
-      rank.end_ns = death + kTerminatedAfterNs;
+      rank.end_ns = death + spec_.kill->others_ns;
       rank.ended = "process_killed";
     }
     times_.ranks[static_cast<size_t>(spec_.kill->rank)].end_ns = death;

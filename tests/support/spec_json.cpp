@@ -87,6 +87,12 @@ class Parser {
     for_each_member(json, [&](std::string_view key, const Json& value) {
       if (key == "rank") return take(k.rank, value);
       if (key == "step") return take(k.step, value);
+      if (key == "status") return take(k.status, value);
+      if (key == "others") return take(k.others, value);
+      if (key == "exception") return take(k.exception, value);
+      if (key == "output") return take(k.output, value);
+      if (key == "outlives_ns") return take(k.outlives_ns, value);
+      if (key == "others_ns") return take(k.others_ns, value);
       return false;
     });
     return k;
