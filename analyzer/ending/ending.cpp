@@ -96,6 +96,14 @@ bool tells_of_a_peer(std::string_view exception) {
                              [&](auto text) { return exception.find(text) < exception.npos; });
 }
 
+// The rank waited for others itself, for a key in c10d's store, until that timed out.
+bool waited_in_store(const EndedRank& rank) {
+  const auto tells = [](std::string_view text) {
+    return text.find("wait timeout after") < text.npos;
+  };
+  return tells(rank.exception) || std::ranges::any_of(rank.output, tells);
+}
+
 std::string end_words(const EndedRank& rank) {
   if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
   if (rank.code) return fmt::format("exit code {}", *rank.code);
@@ -254,6 +262,14 @@ class EndFinder {
     } else if (hang.culprits.empty()) {
       say("network_stall", {}, 0.7,
           fmt::format("all ranks were in {} and none finished it{}", call, waited(hang)));
+    } else if (std::ranges::all_of(hang.culprits, [&](int number) {
+                 const EndedRank* rank = find(number);
+                 return rank != nullptr && waited_in_store(*rank);
+               })) {
+      say("desync", hang.culprits, 0.8,
+          fmt::format("{} waited for the others in c10d's store, while {} waited for {} in {}",
+                      ranks_words(hang.culprits), ranks_words(hang.waiting),
+                      hang.culprits.size() == 1 ? "it" : "them", call));
     } else if (const std::vector<int> gone = ended_by_themselves(hang); !gone.empty()) {
       decide_by_gone(hang, gone, call);
     } else if (std::ranges::none_of(hang.culprits, [&](int rank) { return find(rank); })) {

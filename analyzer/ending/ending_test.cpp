@@ -181,6 +181,17 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
 
 // A stopped process outlives torchrun's SIGTERM, and is killed half a minute after the others
 // ended.
+TEST(EndingTest, RanksThatWaitForEachOtherInACollectiveAndInTheStoreHaveParted) {
+  Job job;
+  for (const int rank : {0, 2, 3}) job.fails_in_collective(rank, "Timed out waiting 5000ms");
+  job.ends(1, "exit:1");
+  job.traces[1].exception = "DistStoreError: wait timeout after 5000ms, keys: /checksum/0";
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "desync");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_THAT(ending.verdict.title, HasSubstr("rank 1 waited for the others in c10d's store"));
+}
+
 TEST(EndingTest, ThePeersErrorMayBeRecordedBeforeTheTimeOutThatCausedIt) {
   const auto kind_where = [](int64_t timed_out_after_ms) {
     Job job;
