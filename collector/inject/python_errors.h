@@ -8,9 +8,6 @@
 
 namespace dprof::inject {
 
-// On the helper: looks the interpreter's functions up; false where one is not there.
-[[nodiscard]] bool find_exception_api() noexcept;
-
 // On Python's main thread, which holds the interpreter's lock.
 void chain_exception_hooks() noexcept;
 

@@ -10,12 +10,8 @@ namespace {
 
 enum class PythonStage { kLooking, kFound, kDone };
 
-// All of it is the helper's own but for what find_exception_api() and the like answered,
-// which is there before the call is asked for.
+// The helper's own.
 constinit PythonStage python_stage = PythonStage::kLooking;
-constinit bool errors_wanted = false;
-constinit bool collections_wanted = false;
-constinit bool stacks_wanted = false;
 
 struct GateApi {
   int (*is_initialized)();
@@ -24,21 +20,32 @@ struct GateApi {
 constinit GateApi gate_api = {};
 
 bool find_python() noexcept {
-  if (!find_in_python("Py_IsInitialized", gate_api.is_initialized) ||
-      !find_in_python("Py_AddPendingCall", gate_api.add_pending_call)) {
-    return false;
-  }
-  errors_wanted = find_exception_api();
-  collections_wanted = find_gc_api();
-  stacks_wanted = find_stacks_api();
-  return errors_wanted || collections_wanted || stacks_wanted;
+  return find_in_python("Py_IsInitialized", gate_api.is_initialized) &&
+         find_in_python("Py_AddPendingCall", gate_api.add_pending_call) &&
+         find_in_python("PyImport_ImportModule", python.import) &&
+         find_in_python("PySys_GetObject", python.system_get) &&
+         find_in_python("PySys_SetObject", python.system_set) &&
+         find_in_python("PyCFunction_NewEx", python.function) &&
+         find_in_python("PyObject_CallObject", python.call) &&
+         find_in_python("PyObject_CallMethod", python.call_method) &&
+         find_in_python("PyObject_GetAttrString", python.get) &&
+         find_in_python("PyObject_SetAttrString", python.set) &&
+         find_in_python("PyList_Append", python.append) &&
+         find_in_python("PyDict_GetItemString", python.item_of_map) &&
+         find_in_python("PyTuple_GetItem", python.item_of_tuple) &&
+         find_in_python("PyObject_Str", python.text) &&
+         find_in_python("PyUnicode_AsUTF8AndSize", python.utf8) &&
+         find_in_python("PyLong_AsLong", python.number) &&
+         find_in_python("PyErr_Clear", python.clear_error) &&
+         find_in_python("Py_IncRef", python.keep) && find_in_python("Py_DecRef", python.release) &&
+         find_in_python("_Py_NoneStruct", python.none);
 }
 
 // On Python's main thread, which holds the interpreter's lock.
 int carry_out(void*) noexcept {
-  if (errors_wanted) chain_exception_hooks();
-  if (collections_wanted) watch_collections();
-  if (stacks_wanted) register_faulthandler();
+  chain_exception_hooks();
+  if (collections_are_wanted()) watch_collections();
+  if (stacks_are_wanted()) register_faulthandler();
   return 0;
 }
 
@@ -56,6 +63,8 @@ uint64_t watch_for_python(uint64_t) noexcept {
 }
 
 }  // namespace
+
+constinit PythonApi python = {};
 
 constinit const SourceHooks kPythonHooks = {&ignore_level, &watch_for_python, nullptr, nullptr,
                                             nullptr};

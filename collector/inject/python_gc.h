@@ -10,9 +10,8 @@
 
 namespace dprof::inject {
 
-// On the helper: looks the interpreter's functions up; false where one is not there, or with
-// `--python gc=off`.
-[[nodiscard]] bool find_gc_api() noexcept;
+// Not with `--python gc=off`.
+[[nodiscard]] bool collections_are_wanted() noexcept;
 
 // On Python's main thread, which holds the interpreter's lock.
 void watch_collections() noexcept;

@@ -17,16 +17,6 @@
 namespace dprof::inject {
 namespace {
 
-struct StacksApi {
-  PythonObject* (*import)(const char* name);
-  PythonObject* (*call_method)(PythonObject* object, const char* name, const char* format, ...);
-  void (*clear_error)();
-  void (*release)(PythonObject* object);
-};
-
-// Written by the helper before it asks for the call that reads it.
-constinit StacksApi stacks_api = {};
-
 // A high number, out of the way of programs that count on small ones.
 int open_stacks_file() noexcept {
   constexpr int kHighDescriptor = 1000;
@@ -49,13 +39,7 @@ void let_the_recorder_look() noexcept {
   if (variable != nullptr) prctl(PR_SET_PTRACER, strtoul(variable, nullptr, 10), 0, 0, 0);
 }
 
-bool find_stacks_api() noexcept {
-  return noted_variable(wire::kStacksVariable) != nullptr &&
-         find_in_python("PyImport_ImportModule", stacks_api.import) &&
-         find_in_python("PyObject_CallMethod", stacks_api.call_method) &&
-         find_in_python("PyErr_Clear", stacks_api.clear_error) &&
-         find_in_python("Py_DecRef", stacks_api.release);
-}
+bool stacks_are_wanted() noexcept { return noted_variable(wire::kStacksVariable) != nullptr; }
 
 void register_faulthandler() noexcept {
   const int signal = wire::stacks_signal();
@@ -64,17 +48,17 @@ void register_faulthandler() noexcept {
   const int file = open_stacks_file();
   if (file < 0) return;
   constexpr int kAllThreads = 1, kChain = 0;
-  PythonObject* module = stacks_api.import("faulthandler");
-  PythonObject* done = module != nullptr ? stacks_api.call_method(module, "register", "iiii",
-                                                                  signal, file, kAllThreads, kChain)
+  PythonObject* module = python.import("faulthandler");
+  PythonObject* done = module != nullptr ? python.call_method(module, "register", "iiii", signal,
+                                                              file, kAllThreads, kChain)
                                          : nullptr;
   if (done == nullptr) {
-    stacks_api.clear_error();
+    python.clear_error();
     close(file);
   } else {
-    stacks_api.release(done);
+    python.release(done);
   }
-  if (module != nullptr) stacks_api.release(module);
+  if (module != nullptr) python.release(module);
 }
 
 }  // namespace dprof::inject

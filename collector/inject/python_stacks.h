@@ -9,9 +9,7 @@ namespace dprof::inject {
 // When the session starts.
 void let_the_recorder_look() noexcept;
 
-// On the helper: looks the interpreter's functions up; false where they are not there or nobody
-// asked for stacks.
-[[nodiscard]] bool find_stacks_api() noexcept;
+[[nodiscard]] bool stacks_are_wanted() noexcept;
 
 // On Python's main thread, which holds the interpreter's lock.
 void register_faulthandler() noexcept;
