@@ -104,14 +104,6 @@ bool waited_in_store(const EndedRank& rank) {
   return tells(rank.exception) || std::ranges::any_of(rank.output, tells);
 }
 
-std::string end_words(const EndedRank& rank) {
-  if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
-  if (rank.code) return fmt::format("exit code {}", *rank.code);
-  if (rank.how == "killed") return "killed, by what is not known";
-  if (rank.how == "running") return "still running when the recording ended";
-  return "a clean end";
-}
-
 // Without the folders of its file.
 std::string_view short_frame(std::string_view frame) {
   const size_t slash = frame.rfind('/', frame.rfind(':'));
@@ -224,7 +216,7 @@ class EndFinder {
   void add_words_of(int number) {
     const EndedRank* rank = find(number);
     if (rank == nullptr) return;
-    std::string words = fmt::format("rank {}: {}", number, end_words(*rank));
+    std::string words = fmt::format("rank {}: {}", number, words_of_end(*rank));
     if (!rank->exception.empty()) words += fmt::format("; {}", exception_words(*rank));
     if (rank->exception.empty() && !rank->output.empty())
       words += fmt::format("; its last line: {}", rank->output.back());
@@ -355,8 +347,11 @@ class EndFinder {
     for (const int number : hang.culprits) {
       const EndedRank* rank = find(number);
       if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
-      if (signal_of(*rank) && asks_to_end(*signal_of(*rank))) continue;
-      if (rank->signal == SIGKILL && !went_first(*rank, hang)) continue;  // the launcher's grace
+      // The launcher's, after others had failed; of one that came earlier nobody knows from whom.
+      if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) && !ended_before(*rank, hang, false))
+        continue;
+      if (rank->signal == SIGKILL && hang.state != "dead" && !ended_before(*rank, hang, true))
+        continue;  // after the launcher's grace
       gone.push_back(number);
     }
     return gone;
@@ -367,12 +362,12 @@ class EndFinder {
     return found != in_.digests.end() && was_ended_for_hanging(*found);
   }
 
-  [[nodiscard]] bool went_first(const EndedRank& rank, const Hang& hang) const {
-    if (hang.state == "dead") return true;
+  // Its process ended before those that waited. `unknown`: the answer where a time is not known.
+  [[nodiscard]] bool ended_before(const EndedRank& rank, const Hang& hang, bool unknown) const {
     return std::ranges::all_of(hang.waiting, [&](int other) {
       const EndedRank* waiting = find(other);
-      return waiting == nullptr || !waiting->time_ns || !rank.time_ns ||
-             *rank.time_ns + margin() < *waiting->time_ns;
+      if (waiting == nullptr || !waiting->time_ns || !rank.time_ns) return unknown;
+      return *rank.time_ns + margin() < *waiting->time_ns;
     });
   }
 
@@ -530,6 +525,14 @@ class EndFinder {
 
 bool has_failed(const EndedRank& rank) {
   return (rank.code && *rank.code != 0) || rank.signal || rank.how == "killed";
+}
+
+std::string words_of_end(const EndedRank& rank) {
+  if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
+  if (rank.code) return fmt::format("exit code {}", *rank.code);
+  if (rank.how == "killed") return "killed, by what is not known";
+  if (rank.how == "running") return "still running when the recording ended";
+  return "a clean end";
 }
 
 bool never_trained(const RankDigest& digest) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "analyzer/ending/result.h"
 #include "analyzer/hang/hang.h"
@@ -24,6 +25,8 @@ struct EndingInput {
 
 // Whether its process ended badly; one that left early with code 0 did not.
 [[nodiscard]] bool has_failed(const EndedRank& rank);
+// "SIGSEGV", "exit code 1", "a clean end".
+[[nodiscard]] std::string words_of_end(const EndedRank& rank);
 // Whether the rank never came to an update of its parameters.
 [[nodiscard]] bool never_trained(const RankDigest& digest);
 // Whether it ever knew of another rank.

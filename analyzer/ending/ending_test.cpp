@@ -158,6 +158,22 @@ TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
   EXPECT_EQ(ending.ranks[1].code, 0);
 }
 
+// SIGTERM or Ctrl-C to one rank alone: the others fail for it, and the launcher ends nobody.
+TEST(EndingTest, WhoWasAskedToEndBeforeTheOthersFailedWasKilled) {
+  const auto kind_where = [](int64_t others_end_ms) {
+    Job job;
+    for (const int rank : {0, 2, 3}) {
+      job.fails_in_collective(rank, "Connection closed by peer");
+      job.ends_at(rank, others_end_ms * kMs);
+    }
+    job.ends(1, "signal:15");
+    job.ends_at(1, 5'000 * kMs);
+    return job.ending().verdict.kind;
+  };
+  EXPECT_EQ(kind_where(5'500), "killed");
+  EXPECT_EQ(kind_where(4'500), "early_exit") << "the launcher's";
+}
+
 TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {
   Job job;
   for (const int rank : {0, 2, 3})

@@ -1348,6 +1348,7 @@
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
         <source>in</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1725,6 +1726,41 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
+        <source>ended</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>at</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>it was</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>raised</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>its collective</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>standard error</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>stack</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
         <source>a rank that is not known</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1972,30 +2008,35 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline/hang_banner.cpp"/>
+        <location filename="../view/timeline/failure_banner.cpp"/>
         <source>Hang: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline/hang_banner.cpp"/>
+        <location filename="../view/timeline/failure_banner.cpp"/>
+        <source>Failed: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/failure_banner.cpp"/>
         <source>culprit: rank {}</source>
         <extracomment>for 1; else: culprits: ranks {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline/hang_banner.cpp"/>
+        <location filename="../view/timeline/failure_banner.cpp"/>
         <source>culprits: ranks {}</source>
         <extracomment>for all but 1, which is: culprit: rank {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline/hang_banner.cpp"/>
+        <location filename="../view/timeline/failure_banner.cpp"/>
         <source>waiting: rank {}</source>
         <extracomment>for 1; else: waiting: ranks {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/timeline/hang_banner.cpp"/>
+        <location filename="../view/timeline/failure_banner.cpp"/>
         <source>waiting: ranks {}</source>
         <extracomment>for all but 1, which is: waiting: rank {}</extracomment>
         <translation type="unfinished"></translation>
@@ -2003,6 +2044,18 @@
     <message>
         <location filename="../view/timeline/overlay.cpp"/>
         <source> · last: rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>waits for rank {}</source>
+        <extracomment>for 1; else: waits for ranks {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/overlay.cpp"/>
+        <source>waits for ranks {}</source>
+        <extracomment>for all but 1, which is: waits for rank {}</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2115,11 +2168,6 @@
     <message>
         <location filename="../view/timeline/row_marks.cpp"/>
         <source>process killed</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/timeline/row_marks.cpp"/>
-        <source>process killed, {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2249,7 +2297,7 @@
     </message>
     <message>
         <location filename="../widgets/commands.cpp"/>
-        <source>What hangs</source>
+        <source>Where it failed</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2671,7 +2719,7 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
-        <source>Hang</source>
+        <source>Failure</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

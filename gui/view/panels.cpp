@@ -2,13 +2,16 @@
 #include "gui/view/panels.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "analyzer/ending/ending.h"
 #include "base/format.h"
 #include "gui/view/drawing/texts.h"
 #include "gui/view/figures/collective_times.h"
+#include "gui/view/session/landmarks.h"
 
 namespace dprof::view {
 namespace {
@@ -152,6 +155,40 @@ Fields fields_of_selection(const Model& model, const Selecting& selecting) {
   return fields;
 }
 
+std::string joined(const std::vector<std::string>& lines) {
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+// How the process of the one selected rank ended, and what it said and did last.
+Fields fields_of_end(const Model& model, const Selection& selection) {
+  Fields fields;
+  if (selection.ranks.size() != 1 || selection.slice) return fields;
+  const int rank = selection.ranks.front();
+  const analyzer::EndedRank* end = end_of_rank(model, rank);
+  if (end == nullptr) return fields;
+  fields.emplace_back(say("ended"), analyzer::words_of_end(*end));
+  if (end->time_ns) fields.emplace_back(say("at"), format_moment(TraceNs{*end->time_ns}, 1000));
+  if (!end->doing.empty()) fields.emplace_back(say("it was"), joined(end->doing));
+  if (!end->exception.empty()) fields.emplace_back(say("raised"), end->exception);
+  std::vector<std::string> frames;  // without their folders, which are in the report
+  for (const std::string& frame : end->frames)
+    frames.push_back(frame.substr(frame.rfind('/', frame.rfind(':')) + 1));
+  if (!frames.empty()) fields.emplace_back(say("in"), joined(frames));
+  if (!end->message.empty()) fields.emplace_back(say("its collective"), end->message);
+  if (!end->output.empty()) fields.emplace_back(say("standard error"), joined(end->output));
+  const std::optional<analyzer::Hang>& hang = model.report.hang;
+  if (!hang) return fields;
+  const auto hung = std::ranges::find(hang->ranks, rank, &analyzer::HungRank::rank);
+  if (hung == hang->ranks.end() || hung->stack.empty()) return fields;
+  std::vector<std::string> stack;
+  for (const analyzer::StackFrame& frame : hung->stack) {
+    stack.push_back(fmt::format("{} {}{}", frame.function, frame.file,
+                                frame.line ? fmt::format(":{}", *frame.line) : ""));
+  }
+  fields.emplace_back(say("stack"), joined(stack));
+  return fields;
+}
+
 std::string rank_or_unknown(const std::optional<int>& rank) {
   return rank ? say("rank {}", *rank) : say("a rank that is not known");
 }
@@ -225,6 +262,7 @@ Panel draw_details(const Model& model, const Selecting& selecting, const EventFl
                    const Fields& fields, int width, int height, const TextMeasure& measure) {
   constexpr int kKeyWidth = 118;
   Fields shown = fields.empty() ? fields_of_selection(model, selecting) : fields;
+  for (auto& field : fields_of_end(model, selecting.selection())) shown.push_back(std::move(field));
   for (auto& field : fields_of_flow(model, flow)) shown.push_back(std::move(field));
   DrawList body;
   int y = 8;
@@ -232,10 +270,14 @@ Panel draw_details(const Model& model, const Selecting& selecting, const EventFl
     body.text({kPanelMargin + 4, y, kKeyWidth, kPanelLine + 2},
               elided(key, kKeyWidth - 6, Font::kBody, measure), {.role = Role::kTextDim});
     const int room = width - 2 * kPanelMargin - 4 - kKeyWidth;
-    for (std::string& line : wrapped(value, room, Font::kMono, measure)) {
-      body.text({kPanelMargin + 4 + kKeyWidth, y, room, kPanelLine + 2}, std::move(line),
-                {.font = Font::kMono});
-      y += kPanelLine;
+    for (size_t at = 0; at <= value.size();) {
+      const size_t end = std::min(value.find('\n', at), value.size());
+      for (std::string& line : wrapped(value.substr(at, end - at), room, Font::kMono, measure)) {
+        body.text({kPanelMargin + 4 + kKeyWidth, y, room, kPanelLine + 2}, std::move(line),
+                  {.font = Font::kMono});
+        y += kPanelLine;
+      }
+      at = end + 1;
     }
     y += 6;
     body.line({kPanelMargin, y - 2}, {width - kPanelMargin, y - 2}, Role::kBorder);

@@ -176,7 +176,7 @@ void Commands::add_selection_actions() {
   add_action(tr("Previous rank to arrive at the collective"), {Qt::Key_BracketLeft},
              [this] { next_along(-1); });
   add_action(
-      tr("What hangs"), {}, [this] { session_.selecting.select_hang(); }, "hang");
+      tr("Where it failed"), {}, [this] { session_.selecting.select_failure(); }, "failure");
   add_action(tr("Next on the lane"), {Qt::Key_Period, QKeySequence("Ctrl+Right")},
              [this] { session_.walk.next_slice(1); });
   add_action(tr("Previous on the lane"), {Qt::Key_Comma, QKeySequence("Ctrl+Left")},

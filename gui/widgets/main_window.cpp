@@ -21,8 +21,9 @@
 #include "gui/view/drawing/texts.h"
 #include "gui/view/model/names.h"
 #include "gui/view/model/result_track.h"
+#include "gui/view/session/landmarks.h"
 #include "gui/view/state_dump.h"
-#include "gui/view/timeline/hang_banner.h"
+#include "gui/view/timeline/failure_banner.h"
 #include "gui/view/timeline/overview.h"
 #include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/recent_runs.h"
@@ -175,7 +176,7 @@ void MainWindow::build() {
   auto* all = new QWidget(this);
   auto* rows = column(all);
   rows->addWidget(build_top());
-  rows->addWidget(build_hang());
+  rows->addWidget(build_failure());
   columns_ = new QSplitter(Qt::Horizontal);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
@@ -224,17 +225,17 @@ QWidget* MainWindow::build_top() {
   return top_;
 }
 
-QWidget* MainWindow::build_hang() {
-  hang_ = new ScrollPane(look_, [this](int width, int, int) {
+QWidget* MainWindow::build_failure() {
+  failure_ = new ScrollPane(look_, [this](int width, int, int) {
     if (!session_.is_open()) return view::Panel();
-    return view::draw_hang_banner(session_.model(), session_.selecting, width, look_.measure());
+    return view::draw_failure_banner(session_.model(), session_.selecting, width, look_.measure());
   });
-  hang_->setFixedHeight(view::kHangBannerHeight);
-  hang_->setObjectName(QStringLiteral("hang"));
-  hang_->setAccessibleName(tr("Hang"));
-  hang_->hide();
-  connect(hang_, &ScrollPane::followed, this, &MainWindow::follow);
-  return hang_;
+  failure_->setFixedHeight(view::kFailureBannerHeight);
+  failure_->setObjectName(QStringLiteral("failure"));
+  failure_->setAccessibleName(tr("Failure"));
+  failure_->hide();
+  connect(failure_, &ScrollPane::followed, this, &MainWindow::follow);
+  return failure_;
 }
 
 QWidget* MainWindow::build_left() {
@@ -387,8 +388,8 @@ void MainWindow::show_page(view::Page page) {
 // The page, and the tracks beside the timeline only.
 void MainWindow::place_page() {
   page_tabs_->setVisible(session_.is_open());
-  hang_->setVisible(session_.is_open() && session_.model().report.hang);
-  hang_->refresh();
+  failure_->setVisible(session_.is_open() && view::has_failed(session_.model()));
+  failure_->refresh();
   if (!session_.is_open()) return;
   const auto page = static_cast<int>(session_.viewport.page());
   const QSignalBlocker quiet(page_tabs_);

@@ -93,7 +93,7 @@ class MainWindow : public QMainWindow {
  private:
   void build();
   QWidget* build_top();
-  QWidget* build_hang();
+  QWidget* build_failure();
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
@@ -132,7 +132,7 @@ class MainWindow : public QMainWindow {
   QElapsedTimer renewed_;
   bool renewing_ = false;
   Pane* top_ = nullptr;
-  ScrollPane* hang_ = nullptr;  // a banner, where the run hangs
+  ScrollPane* failure_ = nullptr;  // a banner, where the run failed
   GoToField* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;
   Tracks* tracks_ = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/ending/ending.h"
 #include "analyzer/render/layout.h"
 #include "gui/view/drawing/texts.h"
 
@@ -121,6 +122,12 @@ void settle_span(Model& model) {
       widen(model.span, {rank.pieces.front().span.begin, rank.pieces.back().span.end});
     }
     for (const analyzer::StepWindow& step : rank.steps) widen(model.span, step.window);
+  }
+  if (model.report.ending) {  // a process that failed may have ended long after its last event
+    for (const analyzer::EndedRank& rank : model.report.ending->ranks) {
+      if (rank.time_ns && analyzer::has_failed(rank))
+        model.span.end = std::max(model.span.end, TraceNs{*rank.time_ns});
+    }
   }
   if (model.span.empty()) model.span.end = model.span.begin + DurationNs{kNsPerMs};
   model.utilisation = utilisation_of(model.ranks, model.span);

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <limits>
 
+#include "analyzer/report/report.h"
+#include "gui/view/figures/collective_times.h"
+
 namespace dprof::view {
 
 int64_t step_at(const Model& model, TraceNs time) {
@@ -71,6 +74,40 @@ std::optional<uint32_t> hung_collective(const Model& model) {
     if (same && !one.complete) hung = c;
   }
   return hung;
+}
+
+bool has_failed(const Model& model) {
+  const std::optional<analyzer::Ending>& ending = model.report.ending;
+  return model.report.hang || (ending && ending->verdict.kind != "ok");
+}
+
+const analyzer::EndedRank* end_of_rank(const Model& model, int rank) {
+  if (!model.report.ending) return nullptr;
+  const std::vector<analyzer::EndedRank>& ranks = model.report.ending->ranks;
+  const auto found = std::ranges::find(ranks, rank, &analyzer::EndedRank::rank);
+  return found != ranks.end() ? &*found : nullptr;
+}
+
+std::optional<Interval> second_of_failure(const Model& model) {
+  std::optional<TraceNs> failed;
+  if (const std::optional<uint32_t> hung = hung_collective(model)) {
+    for (const analyzer::CollectiveMember& member : model.collectives[*hung].members) {
+      if (const std::optional<TraceNs> arrival = arrival_of(member))
+        failed = std::max(failed.value_or(*arrival), *arrival);
+    }
+  }
+  if (!failed && has_failed(model) && model.report.ending) {
+    for (const analyzer::EndedRank& rank : model.report.ending->ranks) {
+      if (!rank.first || !rank.time_ns) continue;
+      const TraceNs end{*rank.time_ns};
+      failed = std::min(failed.value_or(end), end);
+    }
+  }
+  if (!failed) return std::nullopt;
+  constexpr int64_t kBeforeNs = 800'000'000;
+  constexpr int64_t kAfterNs = 200'000'000;
+  return Interval{std::max(model.span.begin, TraceNs{failed->ns - kBeforeNs}),
+                  std::min(model.span.end, TraceNs{failed->ns + kAfterNs})};
 }
 
 }  // namespace dprof::view

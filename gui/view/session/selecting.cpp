@@ -233,20 +233,33 @@ void Selecting::select_event(const SlicePlace& place) {
   show_slice();
 }
 
-void Selecting::select_hang() {
-  if (!model_->report.hang) return;
+void Selecting::select_failure() {
+  if (!has_failed(*model_)) return;
   viewport_.show_page(Page::kTimeline);
+  const std::optional<size_t> finding = selection_.finding;
+  const std::optional<Interval> second = second_of_failure(*model_);
   if (const std::optional<uint32_t> hung = hung_collective(*model_)) {
-    const std::optional<size_t> finding = selection_.finding;
     select_collective(*hung);
-    selection_.finding = finding;
-    return;
+    for (const int rank : model_->report.hang->culprits) {
+      if (std::ranges::count(selection_.ranks, rank) == 0) selection_.ranks.push_back(rank);
+    }
+  } else {
+    selection_ = {};
+    if (model_->report.hang) {
+      const analyzer::Hang& hang = *model_->report.hang;
+      selection_.ranks = hang.culprits.empty() ? hang.waiting : hang.culprits;
+    } else {
+      selection_.ranks = model_->report.ending->verdict.ranks;
+    }
+    unfold_selected();
   }
-  const analyzer::Hang& hang = *model_->report.hang;
-  selection_ = {};
-  selection_.ranks = hang.culprits.empty() ? hang.waiting : hang.culprits;
-  unfold_selected();
-  viewport_.go_to_end();
+  selection_.finding = finding;
+  selection_.range.reset();  // the Selection dock tells of what is visible
+  if (second) {
+    viewport_.show(*second);
+  } else {
+    viewport_.go_to_end();
+  }
 }
 
 void Selecting::select_slice(const SlicePlace& place) {

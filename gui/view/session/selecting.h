@@ -39,8 +39,9 @@ class Selecting {
   void select_finding(size_t index);
   void select_rank(int rank);
   void select_step(int64_t step);
-  // On the timeline the collective that never completed; what hangs in messages, who is missing.
-  void select_hang();
+  // On the timeline the second in which the run failed: the collective that never completed, with
+  // who is missing; else who failed first.
+  void select_failure();
   void select_collective(uint32_t index);
   // Both, with the collective or message that counts most between them.
   void select_pair(const PairChoice& choice, analyzer::RankPair pair);

@@ -45,7 +45,7 @@ void Session::open_again() {
     selecting.select_step(*step);
   }
   tracks.unfold_what_fits();
-  if (hung_collective(*model_)) selecting.select_hang();  // a hung run opens there
+  if (second_of_failure(*model_)) selecting.select_failure();
   tracks.scroll_to_top();
   const std::vector<int>& ranks = selecting.selection().ranks;
   if (!ranks.empty()) tracks.scroll_to_rank(ranks.front());

@@ -8,7 +8,9 @@
 #include "gui/view/docks/selection_table.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/state_dump.h"
-#include "gui/view/timeline/hang_banner.h"
+#include "gui/view/figures/collective_times.h"
+#include "gui/view/panels.h"
+#include "gui/view/timeline/failure_banner.h"
 
 namespace dprof::view {
 namespace {
@@ -311,12 +313,12 @@ TEST_F(SessionTest, AHungRunOpensOnTheCollectiveThatNeverCompleted) {
   EXPECT_EQ(session.selecting.selection().finding, 0U) << "the finding about it stays chosen";
   session.viewport.show_page(Page::kMatrix);
   session.selecting.clear();
-  session.selecting.select_hang();
+  session.selecting.select_failure();
   EXPECT_EQ(session.viewport.page(), Page::kTimeline);
   ASSERT_TRUE(session.selecting.selection().collective);
   const auto state = nlohmann::json::parse(dump_state(session, 0, {}));
   EXPECT_EQ(state["hang"]["culprits"], nlohmann::json::array({2}));
-  const Interval hung = *session.selecting.selection().range;
+  const Interval hung = extent_of(session.model().collectives.back());
   EXPECT_LE(session.viewport.range().begin, hung.begin);
   EXPECT_GE(session.viewport.range().end, hung.end);
 }
@@ -330,14 +332,42 @@ TEST_F(SessionTest, AHangInMessagesSelectsWhoIsMissing) {
                                      .function = schema::Function::kRecv};
   session.open(std::make_shared<const Model>(std::move(model)));
   EXPECT_EQ(session.selecting.selection().finding, 0U) << "there is no collective to open on";
-  session.selecting.select_hang();
+  session.selecting.select_failure();
   EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{2});
   EXPECT_EQ(session.viewport.range().end, session.viewport.whole().end);
 }
 
+TEST_F(SessionTest, ARunThatFailedOpensAtItsFirstFailure) {
+  Model model = test::small_model();
+  const TraceNs end = model.span.end;
+  model.report.ending = analyzer::Ending{
+      .ranks = {{.rank = 0, .how = "exit", .code = 1, .time_ns = end.ns},
+                {.rank = 1,
+                 .how = "signal",
+                 .signal = 11,
+                 .time_ns = end.ns - 100,
+                 .first = true,
+                 .doing = {"in `backward`"},
+                 .output = {"Segmentation fault", "(core dumped)"}}},
+      .verdict = {.kind = "crash", .ranks = {1}, .title = "rank 1 crashed (SIGSEGV)"}};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  EXPECT_EQ(session.viewport.page(), Page::kTimeline);
+  EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{1});
+  EXPECT_TRUE(session.viewport.holds({{end.ns - 100}, {end.ns - 100}}));
+  const FixedTextMeasure measure;
+  const std::string banner =
+      to_text(draw_failure_banner(session.model(), session.selecting, 900, measure).list);
+  for (const char* part : {"Failed: crash", "culprit: rank 1", "rank 1 crashed (SIGSEGV)"})
+    EXPECT_NE(banner.find(part), std::string::npos) << part << " in\n" << banner;
+  const std::string details = to_text(
+      draw_details(session.model(), session.selecting, session.flow, {}, 400, 600, measure).list);
+  for (const char* part : {"SIGSEGV", "in `backward`", "Segmentation fault", "(core dumped)"})
+    EXPECT_NE(details.find(part), std::string::npos) << part << " in\n" << details;
+}
+
 TEST_F(SessionTest, ABannerSaysWhatHangs) {
   const FixedTextMeasure measure;
-  EXPECT_EQ(draw_hang_banner(session.model(), session.selecting, 900, measure).height, 0)
+  EXPECT_EQ(draw_failure_banner(session.model(), session.selecting, 900, measure).height, 0)
       << "nothing hangs";
   Model model = test::small_model();
   model.collectives.back().complete = false;
@@ -350,7 +380,7 @@ TEST_F(SessionTest, ABannerSaysWhatHangs) {
                                      .reason = "rank 2 sleeps"};
   session.open(std::make_shared<const Model>(std::move(model)));
   session.selecting.clear();
-  const Panel banner = draw_hang_banner(session.model(), session.selecting, 900, measure);
+  const Panel banner = draw_failure_banner(session.model(), session.selecting, 900, measure);
   const std::string text = to_text(banner.list);
   for (const char* part : {"Hang: all_reduce #2 of group 0", "culprit: rank 2",
                            "waiting: ranks 0, 1", "Rank 2 sleeps."})

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "analyzer/render/layout.h"
 #include "base/format.h"
 #include "gui/view/drawing/texts.h"
 #include "gui/view/model/result_track.h"
+#include "gui/view/session/landmarks.h"
 #include "gui/view/timeline/overlay_lines.h"
 #include "gui/view/timeline/path_lines.h"
 #include "gui/view/timeline/row_marks.h"
@@ -51,6 +53,11 @@ void draw_callout(const Callout& callout, Point at, int width, int height,
   }
 }
 
+const analyzer::MatchedCollective* hung_one(const Model& model) {
+  const std::optional<uint32_t> hung = hung_collective(model);
+  return hung ? &model.collectives[*hung] : nullptr;
+}
+
 Callout callout_of(const Model& model, const analyzer::MatchedCollective& collective) {
   Callout callout;
   callout.title = fmt::format("{} #{}", schema::word_of(collective.function), collective.sequence);
@@ -59,7 +66,12 @@ Callout callout_of(const Model& model, const analyzer::MatchedCollective& collec
     callout.title += say(" · last: rank {}", *collective.last_arriver);
   }
   if (!collective.complete) {
-    callout.lines.push_back(say("not completed by all its ranks"));
+    const std::optional<analyzer::Hang>& hang = model.report.hang;
+    const bool hung = hang && !hang->culprits.empty() && &collective == hung_one(model);
+    callout.lines.push_back(hung ? say_count(hang->culprits.size(), "waits for rank {}",
+                                             "waits for ranks {}",
+                                             analyzer::rank_list(hang->culprits))
+                                 : say("not completed by all its ranks"));
     return callout;
   }
   int64_t wait_ns = 0;

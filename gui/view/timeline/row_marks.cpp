@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "analyzer/ending/ending.h"
 #include "base/format.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/session/landmarks.h"
 
 namespace dprof::view {
 namespace {
@@ -43,14 +45,22 @@ std::string words_of(const analyzer::LossSpan& loss) {
                    format_count(loss.count), reason);
 }
 
-// "process killed, signal:9"; "" = it ended as it should, or is not known to have ended.
+// "SIGKILL", "exit code 1"; "" = it ended as it should, or is not known to have ended.
 std::string end_words(const Model& model, int rank) {
+  if (const analyzer::EndedRank* ended = end_of_rank(model, rank);
+      ended != nullptr && analyzer::has_failed(*ended))
+    return analyzer::words_of_end(*ended);
   const auto trace = std::ranges::find(model.run.traces, rank, &analyzer::TraceFile::rank);
   if (trace == model.run.traces.end()) return {};
   if (trace->ended == "recovered") return say("recording broke off");
-  if (trace->ended != "process_killed") return {};
-  if (trace->exit_status.empty()) return say("process killed");
-  return say("process killed, {}", trace->exit_status);
+  return trace->ended == "process_killed" ? say("process killed") : std::string();
+}
+
+// Of its process, where that was seen; else of its trace.
+TraceNs end_time(const Model& model, const RankModel& rank) {
+  const TraceNs last = rank.lanes().span.end;
+  const analyzer::EndedRank* ended = end_of_rank(model, rank.rank);
+  return ended != nullptr && ended->time_ns ? std::max(last, TraceNs{*ended->time_ns}) : last;
 }
 
 void draw_chip(Point at, const std::string& text, const TextMeasure& measure, DrawList& list) {
@@ -65,7 +75,7 @@ void draw_end(const RowsArea& area, const Row& row, int y, int width, const Text
               DrawList& list) {
   const RankModel& rank = area.model.ranks[static_cast<size_t>(row.rank_index)];
   if (!rank.events->loaded) return;
-  const int x = area.scale.pixel_of(rank.lanes().span.end);
+  const int x = area.scale.pixel_of(end_time(area.model, rank));
   if (x < 0 || x >= width) return;
   const std::string words = end_words(area.model, rank.rank);
   if (words.empty()) return;
