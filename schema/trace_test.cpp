@@ -159,6 +159,27 @@ TEST_F(TraceTest, FilesOfVersion3HaveNoStacks) {
   EXPECT_TRUE(reader->read_all<StackFrameRow>()->empty());
 }
 
+TEST_F(TraceTest, AnEmptyTraceIsSmallAndASmallOneKeepsItsRows) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  EXPECT_LT(std::filesystem::file_size(path()), 100'000U);
+  std::filesystem::remove(path());
+  Result<std::unique_ptr<TraceWriter>> writer = TraceWriter::create(path());
+  ASSERT_TRUE(writer.ok());
+  constexpr int64_t kRows = 1000;
+  const std::string long_name(5000, 'x');  // more than a page
+  for (int64_t i = 0; i < kRows; ++i)
+    ASSERT_TRUE((*writer)->append(LossRow{.thread_id = 1, .count = i}).ok());
+  (*writer)->set_meta("command", long_name);
+  ASSERT_TRUE((*writer)->finish().ok());
+  EXPECT_LT(std::filesystem::file_size(path()), 200'000U);
+  Result<TraceReader> reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok());
+  int64_t sum = 0;
+  ASSERT_TRUE(reader->for_each<LossRow>([&](const LossRow& row) { sum += row.count; }).ok());
+  EXPECT_EQ(sum, kRows * (kRows - 1) / 2);
+  EXPECT_EQ(reader->meta("command"), long_name);
+}
+
 // Version 2 had a plain table `collective`. A trace of it whose recorder was killed is finished,
 // too.
 TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {

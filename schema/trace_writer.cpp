@@ -31,6 +31,10 @@ constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 // A reader's lock would let a commit fail: no reader is let in.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;";
+// A trace of no more than this is packed when it is finished: an empty one has a page for each table,
+// 475 kB, which 10,000 ranks multiply. On pages of 1 KiB it takes 60 kB, and packing 20 ms.
+constexpr int64_t kPackedBytes = 1 << 20;
+constexpr char kPack[] = "PRAGMA page_size = 1024; VACUUM;";
 constexpr char kSetUp[] =
     "PRAGMA synchronous = OFF;PRAGMA wal_autocheckpoint = 2000;PRAGMA journal_size_limit = 67108864;PRAGMA temp_store = MEMORY;";
 
@@ -575,7 +579,15 @@ Result<bool> TraceWriter::finish() {
     return fail(done.error());
   }
   const Result<std::string> mode = impl_->database->query_text("PRAGMA journal_mode = DELETE");
-  if (mode.ok() || impl_->database->is_busy()) return mode.ok() && *mode == "delete";
+  if (mode.ok() && *mode == "delete") {
+    const Result<int64_t> bytes = impl_->database->query_int(
+        "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
+    // Where a reader holds it or the disk is full it stays as it is, which is whole, too.
+    if (bytes.ok() && *bytes <= kPackedBytes)
+      static_cast<void>(impl_->database->execute(kPack).ok());
+    return true;
+  }
+  if (mode.ok() || impl_->database->is_busy()) return false;
   static_cast<void>(impl_->note(fail(mode.error())).ok());
   return fail(mode.error());
 }
