@@ -170,11 +170,17 @@ class Doctor final : public Subcommand {
         ->capture_default_str();
     // What its self-test records.
     app.add_flag("--emit-range", emit_range_)->group("");
+    // What it and the recorder start to try a LibTorch that they do not know.
+    app.add_option("--probe-torch", probe_torch_)->expected(2)->group("");
   }
 
   Result<int> run(Console& console) override {
     if (emit_range_) {
       return code_of(recorder::emit_range() ? ExitCode::kGood : ExitCode::kInternal);
+    }
+    if (!probe_torch_.empty()) {
+      console.print(recorder::probe_torch(probe_torch_[0], probe_torch_[1]) + "\n");
+      return code_of(ExitCode::kGood);
     }
     recorder::DoctorOptions options;
     std::error_code error;
@@ -198,6 +204,7 @@ class Doctor final : public Subcommand {
  private:
   std::string format_ = "text";
   bool emit_range_ = false;
+  std::vector<std::string> probe_torch_;  // libdprof_torch.so, libtorch_cpu.so
 };
 
 }  // namespace

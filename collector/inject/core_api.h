@@ -7,13 +7,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "collector/wire/layout.h"
 
 namespace dprof::inject {
 
-inline constexpr uint32_t kCoreApiVersion = 4;
+inline constexpr uint32_t kCoreApiVersion = 5;
 
 struct CoreApi {
   uint32_t version;
@@ -38,8 +39,15 @@ struct CoreApi {
 
 // Of libdprof_torch.so. Registers the callbacks for `detail` (wire::DetailLevel) and returns 0, or
 // a number that says what failed. Called again when the detail level changes, and each 100 ms for
-// what has to wait until the program has set it up.
+// what has to wait until the program has set it up. `known`: this very build of LibTorch was
+// measured (wire::kTorchBuilds), not only probed.
 inline constexpr char kTorchEntry[] = "dprof_torch_start";
-using TorchEntry = int (*)(const CoreApi* core, uint32_t detail);
+using TorchEntry = int (*)(const CoreApi* core, uint32_t detail, uint32_t known);
+
+// Of it, too, for a child process of the recorder's that has mapped a LibTorch: 0 if it can be
+// read, else 1 and a sentence that names what differs. It may crash or hang; the sentence then
+// names what it was at.
+inline constexpr char kTorchProbe[] = "dprof_torch_probe";
+using TorchProbe = int (*)(char* sentence, size_t bytes);
 
 }  // namespace dprof::inject

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "collector/inject/core_table.h"
 #include "collector/inject/session.h"
 #include "collector/inject/torch_build.h"
 #include "collector/wire/build_id.h"
+#include "collector/wire/torch_builds.h"
 
 namespace dprof::inject {
 namespace {
@@ -75,6 +77,8 @@ struct Gate {
   uint64_t next_call_ns = 0;  // of the entry
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
   TorchEntry entry = nullptr;
+  bool known = false;  // the very build
+  bool asked = false;  // the recorder, whose verdict is not there yet
   bool settled = false;
 };
 constinit Gate gate;
@@ -93,42 +97,34 @@ void note_version(void* torch_cpu) noexcept {
   set_fact(wire::Fact::kTorchVersion, text);
 }
 
+int call_entry() noexcept {
+  return gate.entry(&core_table(), static_cast<uint32_t>(gate.detail), gate.known ? 1 : 0);
+}
+
 void refuse(wire::Remark remark, const char* why) noexcept {
   add_remark(remark);
   set_fact(wire::Fact::kTorchSource, why);
 }
 
-// The library for a LibTorch of that build: the one of this dprof's own build, or another that
-// carries the build id in its name. The id is made of hex digits only.
-bool find_library(const char* build_id, char* path, size_t bytes) noexcept {
+// A library that was built for just this LibTorch, and carries its build id in its name, comes
+// before that of this dprof. The id is made of hex digits only.
+bool find_own_library(const char* build_id, char* path, size_t bytes) noexcept {
   if (build_id[0] == '\0') return false;
-  if (strcmp(build_id, kTorchBuildId) == 0) {
-    snprintf(path, bytes, "%s/libdprof_torch.so", runtime.own_folder);
-    return true;
-  }
   snprintf(path, bytes, "%s/libdprof_torch-%s.so", runtime.own_folder, build_id);
   return access(path, R_OK) == 0;
 }
 
-void load(const Sight& sight) noexcept {
+// Tests see by it what becomes of a build as if it were unknown ("none"), or known ("all").
+bool is_trusted(const char* build_id) noexcept {
+  const char* trust = getenv("DPROF_TORCH_TRUST");
+  if (trust != nullptr && strcmp(trust, "none") == 0) return false;
+  if (trust != nullptr && strcmp(trust, "all") == 0) return true;
+  return build_id[0] != '\0' &&
+         (wire::is_known_torch(build_id) || strcmp(build_id, kTorchBuildId) == 0);
+}
+
+void start_library(const char* path) noexcept {
   char text[kMaxPath + 512];
-  set_fact(wire::Fact::kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "none");
-  // Through dlopen: it waits until torch's static constructors are done.
-  void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
-  if (torch_cpu != nullptr) note_version(torch_cpu);
-  char path[kMaxPath + 256];
-  if (!find_library(sight.build_id, path, sizeof path)) {
-    if (kTorchBuildId[0] == '\0') {
-      refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
-      return;
-    }
-    snprintf(
-        text, sizeof text,
-        "off: libdprof_torch.so is for LibTorch %s (build id %s), and there is no libdprof_torch-%s.so beside it",
-        kTorchVersion, kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "ID");
-    refuse(wire::Remark::kTorchVersionMismatch, text);
-    return;
-  }
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
@@ -137,8 +133,7 @@ void load(const Sight& sight) noexcept {
     return;
   }
   gate.entry = reinterpret_cast<TorchEntry>(dlsym(library, kTorchEntry));
-  const int failed =
-      gate.entry != nullptr ? gate.entry(&core_table(), static_cast<uint32_t>(gate.detail)) : -1;
+  const int failed = gate.entry != nullptr ? call_entry() : -1;
   if (failed != 0) {
     gate.entry = nullptr;
     snprintf(text, sizeof text, "off: %s could not start (%d)", path, failed);
@@ -146,6 +141,46 @@ void load(const Sight& sight) noexcept {
     return;
   }
   set_fact(wire::Fact::kTorchSource, "on");
+}
+
+void load(const Sight& sight) noexcept {
+  set_fact(wire::Fact::kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "none");
+  // Through dlopen: it waits until torch's static constructors are done.
+  void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
+  if (torch_cpu != nullptr) note_version(torch_cpu);
+  char path[kMaxPath + 256];
+  const bool own = find_own_library(sight.build_id, path, sizeof path);
+  gate.known = own || is_trusted(sight.build_id);
+  if (!own) snprintf(path, sizeof path, "%s/libdprof_torch.so", runtime.own_folder);
+  if (!own && kTorchBuildId[0] == '\0' && access(path, R_OK) != 0) {
+    refuse(wire::Remark::kTorchLibraryMissing, "off: this dprof was built without LibTorch");
+  } else if (gate.known) {
+    start_library(path);
+  } else {
+    gate.asked = true;
+    set_fact(wire::Fact::kTorchSource,
+             "off: this build of LibTorch is not known, and whether it can be read is not yet "
+             "answered");
+    set_fact(wire::Fact::kTorchPath, sight.path);
+  }
+}
+
+// The recorder's probe may have answered.
+void hear_verdict() noexcept {
+  wire::ControlPage& control = *runtime.mapping.control();
+  const auto verdict =
+      static_cast<wire::TorchVerdict>(control.torch_verdict.load(std::memory_order_acquire));
+  if (verdict == wire::TorchVerdict::kNone) return;
+  gate.asked = false;
+  if (verdict == wire::TorchVerdict::kFits) {
+    char path[kMaxPath + 256];
+    snprintf(path, sizeof path, "%s/libdprof_torch.so", runtime.own_folder);
+    return start_library(path);
+  }
+  char text[wire::kVerdictBytes + 8];
+  snprintf(text, sizeof text, "off: %.*s", static_cast<int>(wire::kVerdictBytes),
+           control.torch_sentence);
+  refuse(wire::Remark::kTorchVersionMismatch, text);
 }
 
 }  // namespace
@@ -187,16 +222,17 @@ constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // then it is looked for le
 uint64_t watch_for_torch(uint64_t now_ns) noexcept {
   if (gate.started_ns == 0) gate.started_ns = now_ns;
   const bool settled = look_for_torch();
+  if (gate.asked) hear_verdict();
   if (gate.entry != nullptr && now_ns >= gate.next_call_ns) {
     gate.next_call_ns = now_ns + kNoHurry;
-    gate.entry(&core_table(), static_cast<uint32_t>(gate.detail));
+    call_entry();
   }
   return !settled && now_ns - gate.started_ns < kExpectedNs ? kEagerNs : kNoHurry;
 }
 
 void apply(uint32_t, wire::DetailLevel detail) noexcept {
   gate.detail = detail;
-  if (gate.entry != nullptr) gate.entry(&core_table(), static_cast<uint32_t>(detail));
+  if (gate.entry != nullptr) call_entry();
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices LibTorch in the process and loads libdprof_torch.so beside this library, if it was built
-// for exactly that LibTorch: RecordFunction and c10d are C++ interfaces that change from release to
-// release. Libraries for further releases stand there as libdprof_torch-BUILDID.so. Where none fits
-// it leaves torch alone and says why in the header's facts and remarks.
+// Notices LibTorch in the process and loads libdprof_torch.so beside this library, if this build of
+// LibTorch is known, or the recorder's probe says that it can be read: RecordFunction and c10d are
+// C++ interfaces whose classes change from release to release. A library for one build alone,
+// libdprof_torch-BUILDID.so, comes first. Where none fits it leaves torch alone and says why in the
+// header's facts and remarks.
 //
 // Threading  the helper only, but for torch_is_mapped().
 // Cost       a look at the loader's counter of added objects when nothing was loaded since.

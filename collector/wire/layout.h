@@ -18,7 +18,7 @@
 namespace dprof::wire {
 
 inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
-inline constexpr uint32_t kWireVersion = 4;
+inline constexpr uint32_t kWireVersion = 5;
 
 inline constexpr uint32_t kMaxRings = 128;
 inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s
@@ -77,6 +77,7 @@ enum class Fact : uint32_t {
   kCudaDriver,    // version of the driver
   kMemorySource,  // what of memory is recorded
   kException,  // that nobody caught: "TYPE: MESSAGE", and "\n\tFILE:LINE FUNCTION" for each frame
+  kTorchPath,  // of a libtorch_cpu whose build is not known: the recorder is to probe it
   kCount
 };
 inline constexpr uint32_t kFactCount = 16;  // room
@@ -151,6 +152,10 @@ static_assert(sizeof(Header) <= kControlOffset);
 
 // Written by the recorder: the fields first, then `generation` (release), then a futex wake of
 // `generation`.
+// What the recorder's probe says of the process's LibTorch (Fact::kTorchPath).
+enum class TorchVerdict : uint32_t { kNone = 0, kFits = 1, kDiffers = 2 };
+inline constexpr uint32_t kVerdictBytes = 512;
+
 struct ControlPage {
   std::atomic<uint32_t> generation;
   std::atomic<uint32_t> state;    // CaptureState
@@ -159,6 +164,8 @@ struct ControlPage {
   std::atomic<uint32_t> cause;    // CaptureCause: why it was changed last
   alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
   std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
+  alignas(64) std::atomic<uint32_t> torch_verdict;  // TorchVerdict
+  char torch_sentence[kVerdictBytes];               // for kDiffers; written before it
 };
 static_assert(sizeof(ControlPage) <= kDirectoryOffset - kControlOffset);
 

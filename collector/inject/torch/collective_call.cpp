@@ -1,54 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/torch/collective_call.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/custom_class.h>
-#include <ATen/core/ivalue.h>
 
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
 #include "collector/inject/torch/process_groups.h"
+#include "collector/inject/torch/torch_layout.h"
 #include "collector/wire/enum_values.h"
 
 namespace dprof::inject::torch_source {
 namespace {
 
-using Inputs = c10::ArrayRef<const c10::IValue>;
+using Inputs = std::span<const ValueView>;
 
-uint8_t data_type_of(c10::ScalarType type) noexcept {
+struct DataType {
+  int64_t bytes = 0;  // of an element; 0 = not known
+  uint8_t name = wire::data_type::kUnknown;
+};
+
+DataType data_type_of(uint16_t type) noexcept {
   using namespace wire::data_type;
-  switch (type) {
+  switch (static_cast<c10::ScalarType>(type)) {
     case c10::ScalarType::Byte:
-      return kUint8;
+      return {1, kUint8};
     case c10::ScalarType::Char:
-      return kInt8;
+      return {1, kInt8};
     case c10::ScalarType::Short:
-      return kInt16;
+      return {2, kInt16};
     case c10::ScalarType::Int:
-      return kInt32;
+      return {4, kInt32};
     case c10::ScalarType::Long:
-      return kInt64;
+      return {8, kInt64};
     case c10::ScalarType::Half:
-      return kFloat16;
+      return {2, kFloat16};
     case c10::ScalarType::BFloat16:
-      return kBfloat16;
+      return {2, kBfloat16};
     case c10::ScalarType::Float:
-      return kFloat32;
+      return {4, kFloat32};
     case c10::ScalarType::Double:
-      return kFloat64;
+      return {8, kFloat64};
     case c10::ScalarType::Bool:
-      return kBool;
+      return {1, kBool};
     case c10::ScalarType::ComplexFloat:
-      return kComplex64;
+      return {8, kComplex64};
     case c10::ScalarType::ComplexDouble:
-      return kComplex128;
+      return {16, kComplex128};
     case c10::ScalarType::Float8_e5m2:
     case c10::ScalarType::Float8_e4m3fn:
     case c10::ScalarType::Float8_e5m2fnuz:
     case c10::ScalarType::Float8_e4m3fnuz:
-      return kFloat8;
+      return {1, kFloat8};
+    case c10::ScalarType::ComplexHalf:
+    case c10::ScalarType::QInt32:
+    case c10::ScalarType::UInt32:
+      return {4, kUnknown};
+    case c10::ScalarType::QInt8:
+    case c10::ScalarType::QUInt8:
+    case c10::ScalarType::Bits8:
+    case c10::ScalarType::Float8_e8m0fnu:
+      return {1, kUnknown};
+    case c10::ScalarType::UInt16:
+    case c10::ScalarType::Bits16:
+      return {2, kUnknown};
+    case c10::ScalarType::UInt64:
+      return {8, kUnknown};
     default:
-      return kUnknown;
+      return {};
   }
 }
 
@@ -82,31 +100,31 @@ struct Sum {
   uint8_t data_type = wire::data_type::kUnknown;
   bool known = true;
 
-  void add(const at::Tensor& tensor) {
+  void add(TensorView tensor) noexcept {
     if (!tensor.defined()) return;
-    // A subclass may answer from Python: that is not for a hook to set off.
-    if (tensor.unsafeGetTensorImpl()->is_python_dispatch() || tensor.is_sparse()) {
+    const DataType type = data_type_of(tensor.data_type());
+    if (!tensor.plain() || type.bytes == 0) {
       known = false;
       return;
     }
     ++tensors;
     count += tensor.numel();
-    bytes += static_cast<int64_t>(tensor.numel() * tensor.itemsize());
-    data_type = data_type_of(tensor.scalar_type());
+    bytes += tensor.numel() * type.bytes;
+    data_type = type.name;
   }
 
-  void add(const c10::IValue& value) {
-    if (value.isTensor()) {
-      add(value.toTensor());
-    } else if (value.isList()) {
-      for (const c10::IValue& item : value.toListRef()) add(item);
+  void add(const ValueView& value) noexcept {
+    if (value.is_tensor()) {
+      add(value.tensor());
+    } else if (value.is_list()) {
+      for (const ValueView& item : value.list()) add(item);
     } else {
       known = false;
     }
   }
 };
 
-Sum sum_of(Inputs inputs, int8_t index) {
+Sum sum_of(Inputs inputs, int8_t index) noexcept {
   Sum sum;
   if (index < 0 || static_cast<size_t>(index) >= inputs.size()) {
     sum.known = false;
@@ -116,22 +134,20 @@ Sum sum_of(Inputs inputs, int8_t index) {
   return sum;
 }
 
-int32_t rank_at(Inputs inputs, int8_t index) {
+int32_t rank_at(Inputs inputs, int8_t index) noexcept {
   if (index < 0 || static_cast<size_t>(index) >= inputs.size()) return -1;
-  const c10::IValue& value = inputs[static_cast<size_t>(index)];
-  return value.isInt() ? static_cast<int32_t>(value.toInt()) : -1;
+  const ValueView& value = inputs[static_cast<size_t>(index)];
+  return value.is_int() ? static_cast<int32_t>(value.number()) : -1;
 }
 
-// The argument of a custom class, without an exception when it is another one.
+// The argument of a custom class; null where there is none.
 template <typename Class>
-c10::intrusive_ptr<Class> find(Inputs inputs) {
-  const c10::Type* wanted = c10::getCustomClassType<c10::intrusive_ptr<Class>>().get();
-  for (const c10::IValue& value : inputs) {
-    if (value.isObject() && value.toObjectRef().type().get() == wanted) {
-      return value.toCustomClass<Class>();
-    }
+const Class* find(Inputs inputs) {
+  const c10::ClassType* wanted = c10::getCustomClassType<c10::intrusive_ptr<Class>>().get();
+  for (const ValueView& value : inputs) {
+    if (const void* object = value.object_of(wanted)) return static_cast<const Class*>(object);
   }
-  return {};
+  return nullptr;
 }
 
 void describe_data(const CollectiveOp& op, Inputs inputs, int32_t group_size,
@@ -166,15 +182,15 @@ void describe_call(const CoreApi& core, const CollectiveOp& op, const at::Record
   call.root = -1;
   call.peer = -1;
   try {
-    const Inputs inputs = function.inputs();
+    const Inputs inputs = inputs_of(function);
     int32_t group_size = -1;
-    if (const auto group = find<c10d::ProcessGroup>(inputs)) {
-      const GroupInfo info = describe_group(core, group);
+    if (const c10d::ProcessGroup* group = find<c10d::ProcessGroup>(inputs)) {
+      const GroupInfo info = describe_group(core, *group);
       call.group = info.hash;
       call.backend = info.backend;
       group_size = info.size;
     }
-    if (const auto reduction = find<c10d::ReduceOp>(inputs)) {
+    if (const c10d::ReduceOp* reduction = find<c10d::ReduceOp>(inputs)) {
       call.reduction = reduction_of(reduction->op_);
     }
     call.root = rank_at(inputs, op.root);

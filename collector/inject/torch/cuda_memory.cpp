@@ -4,11 +4,12 @@
 #include "collector/inject/torch/core.h"
 
 #ifdef DPROF_TORCH_HAS_CUDA
-#include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
 
+#include <functional>
+
+#include "collector/inject/torch/torch_layout.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/training_records.h"
 #endif
@@ -26,7 +27,18 @@ using allocator::CUDAAllocator;
 using allocator::TraceEntry;
 using CurrentDevice = c10::DeviceIndex (*)();
 
-constexpr size_t kAggregate = 0;  // of a StatArray
+// As in all releases from 2.6 on; later ones have more behind it.
+struct DeviceStats {
+  struct Stat {
+    int64_t current, peak, allocated, freed;
+  };
+  unsigned char before[384];
+  Stat allocated_bytes[3];  // in all, of small and of large blocks
+  Stat reserved_bytes[3];
+  unsigned char behind[4096 - 384 - 6 * sizeof(Stat)];
+};
+static_assert(sizeof(DeviceStats) == 4096);
+
 constexpr int kMaxDevices = 64;
 
 constinit std::atomic<const std::atomic<CUDAAllocator*>*> shared_allocator = nullptr;
@@ -37,6 +49,12 @@ constinit std::atomic<bool> refused = false;
 CUDAAllocator* find_allocator() noexcept {
   const std::atomic<CUDAAllocator*>* shared = shared_allocator.load(std::memory_order_acquire);
   return shared != nullptr ? shared->load(std::memory_order_acquire) : nullptr;
+}
+
+// A virtual function of the allocator: its place differs from release to release.
+template <typename Function>
+Function function_at(CUDAAllocator* self, uint32_t slot) noexcept {
+  return read_at<const Function*>(self, 0)[slot];
 }
 
 bool find_library() noexcept {
@@ -95,10 +113,10 @@ void on_entry(const TraceEntry& entry) noexcept {
 
 // A CUDA op's first tensor lies there, as a rule; one of the first ops is enough.
 bool has_cuda_tensor(const at::RecordFunction& function) {
-  const auto inputs = function.inputs();
-  if (inputs.empty() || !inputs[0].isTensor()) return false;
-  const at::Tensor& tensor = inputs[0].toTensor();
-  return tensor.defined() && tensor.device().is_cuda();
+  const auto inputs = inputs_of(function);
+  if (inputs.empty() || !inputs[0].is_tensor()) return false;
+  const TensorView tensor = inputs[0].tensor();
+  return tensor.defined() && tensor.device_type() == kCudaDevice;
 }
 
 // One range per step: where a program marks its steps, its optimizer ranges tell nothing more.
@@ -125,6 +143,7 @@ CudaMemory look_for_cuda(bool standard) {
     return refused ? CudaMemory::kRefused : CudaMemory::kAttached;
   }
   if (!find_library() || find_allocator() == nullptr) return CudaMemory::kAbsent;
+  if (layout.trace_slot == 0) return CudaMemory::kUnknown;
   cuda_memory_waits.store(standard, std::memory_order_release);
   return CudaMemory::kIdle;
 }
@@ -133,7 +152,9 @@ void attach_cuda_memory(const at::RecordFunction& function) noexcept {
   try {
     if (!has_cuda_tensor(function) || attached.exchange(true)) return;
     cuda_memory_waits = false;
-    find_allocator()->attachAllocatorTraceTracker(&on_entry);
+    using Attach = void (*)(CUDAAllocator*, std::function<void(const TraceEntry&)>);
+    CUDAAllocator* self = find_allocator();
+    function_at<Attach>(self, layout.trace_slot)(self, &on_entry);
   } catch (...) {  // not every back end of the allocator has a trace
     refused = true;
   }
@@ -147,9 +168,11 @@ void sample_cuda_memory(const char* range) noexcept {
   try {
     const c10::DeviceIndex device = current_device();
     if (device < 0 || device >= kMaxDevices) return;
-    const auto stats = find_allocator()->getDeviceStats(device);
-    const auto& allocated = stats.allocated_bytes[kAggregate];
-    const auto& reserved = stats.reserved_bytes[kAggregate];
+    using Ask = DeviceStats (*)(CUDAAllocator*, c10::DeviceIndex);
+    CUDAAllocator* self = find_allocator();
+    const DeviceStats stats = function_at<Ask>(self, layout.stats_slot)(self, device);
+    const DeviceStats::Stat& allocated = stats.allocated_bytes[0];
+    const DeviceStats::Stat& reserved = stats.reserved_bytes[0];
     wire::Record record = record_of(
         wire::Kind::kMemorySample,
         wire::MemorySample{.allocated_bytes = allocated.current,

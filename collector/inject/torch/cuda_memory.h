@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's caching allocator: its trace from standard detail on, and its statistics at each step.
 // libc10_cuda is not linked: a process that has none loads this library as well. Where it is
-// mapped, its allocator is found by the loader, and called through the class that its headers
-// declare.
+// mapped, its allocator is found by the loader, and called by the places in its table of virtual
+// functions that the headers of this very build have.
 //
 // Threading  look_for_cuda() by the helper. The allocator cannot be asked safely while a thread
 //            sets it up, so the trace is attached by a training thread that has a CUDA tensor in
@@ -22,7 +22,8 @@ extern constinit std::atomic<bool> cuda_memory_waits;
 // It is in use: its statistics can be asked, by training threads.
 extern constinit std::atomic<bool> cuda_memory_ready;
 
-enum class CudaMemory : uint8_t { kNotBuilt, kAbsent, kIdle, kAttached, kRefused };
+// kUnknown: this build of torch is not a known one.
+enum class CudaMemory : uint8_t { kNotBuilt, kUnknown, kAbsent, kIdle, kAttached, kRefused };
 
 // Each 100 ms, and when the detail changes. `standard`: the trace is wanted, not the samples alone.
 CudaMemory look_for_cuda(bool standard);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/torch/gradient_buckets.h"
 
-#include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
+#include <c10/core/ScalarType.h>
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <atomic>
+#include <optional>
 
 #include "collector/inject/torch/core.h"
+#include "collector/inject/torch/torch_layout.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/training_records.h"
 
@@ -72,28 +73,40 @@ Filling* find_filling(const void* storage) noexcept {
   return nullptr;
 }
 
-const at::Tensor* first_tensor(const at::RecordFunction& function) {
-  const auto inputs = function.inputs();
-  if (inputs.empty()) return nullptr;
-  const c10::IValue& first = inputs[0];
-  if (first.isTensor()) return &first.toTensor();
-  if (!first.isTensorList()) return nullptr;
-  const auto list = first.toListRef();
-  return list.size() == 1 && list[0].isTensor() ? &list[0].toTensor() : nullptr;
+std::optional<TensorView> first_tensor(const at::RecordFunction& function) {
+  const auto inputs = inputs_of(function);
+  if (inputs.empty()) return std::nullopt;
+  const ValueView& first = inputs[0];
+  if (first.is_tensor()) return first.tensor();
+  if (!first.is_list()) return std::nullopt;
+  const auto list = first.list();
+  return list.size() == 1 && list[0].is_tensor() ? std::optional(list[0].tensor()) : std::nullopt;
 }
 
 // Null for a tensor that has none, or that may answer from Python.
-const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_python_dispatch()) return nullptr;
-  return tensor.has_storage()
-             ? tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()
-             : nullptr;
+const void* storage_of(std::optional<TensorView> tensor) noexcept {
+  return tensor && tensor->defined() && tensor->plain() ? tensor->storage() : nullptr;
+}
+
+bool is_floating_point(TensorView tensor) noexcept {
+  switch (static_cast<c10::ScalarType>(tensor.data_type())) {
+    case c10::ScalarType::Half:
+    case c10::ScalarType::Float:
+    case c10::ScalarType::Double:
+    case c10::ScalarType::BFloat16:
+    case c10::ScalarType::Float8_e5m2:
+    case c10::ScalarType::Float8_e4m3fn:
+    case c10::ScalarType::Float8_e5m2fnuz:
+    case c10::ScalarType::Float8_e4m3fnuz:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void note_copy(const at::RecordFunction& function) {
   if (!follow_pass()) return;
-  const at::Tensor* view = first_tensor(function);
-  const c10::StorageImpl* storage = view != nullptr ? storage_of(*view) : nullptr;
+  const void* storage = storage_of(first_tensor(function));
   if (storage == nullptr) return;
   Filling* filling = find_filling(storage);
   if (filling == nullptr) {
@@ -114,10 +127,10 @@ void tell_setting(const char* setting) noexcept {
 }
 
 // Once for each bucket of a layout: what it is, and that its memory is a bucket's.
-void tell_bucket(const wire::CollectiveEnqueue& call, const at::Tensor& tensor,
-                 const c10::StorageImpl& storage, int32_t index, int32_t parameters) {
+void tell_bucket(const wire::CollectiveEnqueue& call, TensorView tensor, const void* storage,
+                 int32_t index, int32_t parameters) {
   Told& told = buckets.told[static_cast<uint32_t>(index) % kMaxBuckets];
-  const Told now = {call.group, &storage, call.bytes, index};
+  const Told now = {call.group, storage, call.bytes, index};
   if (told.group == now.group && told.storage == now.storage && told.bytes == now.bytes &&
       told.index == now.index) {
     return;
@@ -130,12 +143,12 @@ void tell_bucket(const wire::CollectiveEnqueue& call, const at::Tensor& tensor,
                                                                     .parameters = parameters,
                                                                     .reserved = {}});
   core->define(nullptr, &bucket);
-  const c10::Device device = tensor.device();
   wire::Record tag = record_of(
       wire::Kind::kMemoryTag,
-      wire::MemoryTag{.address = reinterpret_cast<uintptr_t>(storage.data()),
-                      .bytes = static_cast<int64_t>(storage.nbytes()),
-                      .device = device.is_cpu() ? wire::kHostDevice : int16_t{device.index()},
+      wire::MemoryTag{.address = reinterpret_cast<uintptr_t>(data_of_storage(storage)),
+                      .bytes = bytes_of_storage(storage),
+                      .device = tensor.device_type() == kCpuDevice ? wire::kHostDevice
+                                                                   : int16_t{tensor.device_index()},
                       .category = wire::memory_category::kBucket,
                       .reserved = {},
                       .reserved_words = {}});
@@ -187,9 +200,9 @@ void describe_bucket(const at::RecordFunction& function, wire::CollectiveEnqueue
   Pass& pass = buckets.pass;
   if (pass.task < 0 || pass.gradient_ticks == 0) return;
   try {
-    const at::Tensor* tensor = first_tensor(function);
-    const c10::StorageImpl* storage = tensor != nullptr ? storage_of(*tensor) : nullptr;
-    if (storage == nullptr || tensor->dim() != 1 || !tensor->is_floating_point()) return;
+    const std::optional<TensorView> tensor = first_tensor(function);
+    const void* storage = storage_of(tensor);
+    if (storage == nullptr || tensor->dimensions() != 1 || !is_floating_point(*tensor)) return;
     const int32_t index = next_index_of(call.group);
     if (index < 0) return;
     Filling* filling = find_filling(storage);
@@ -200,7 +213,7 @@ void describe_bucket(const at::RecordFunction& function, wire::CollectiveEnqueue
     }
     ++pass.reduced;
     call.bucket = static_cast<uint16_t>(index + 1);
-    tell_bucket(call, *tensor, *storage, index, filling != nullptr ? filling->parameters : -1);
+    tell_bucket(call, *tensor, storage, index, filling != nullptr ? filling->parameters : -1);
     if (filling != nullptr) *filling = buckets.filling[--pass.filling_count];
   } catch (...) {
     // The bucket stays unknown.

@@ -4,11 +4,26 @@
 #include <atomic>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/inject/torch/core.h"
+#include "collector/inject/torch/torch_layout.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/training_records.h"
+
+// ProcessGroup::getGroupName() and getGroupDesc() by their symbols, for their slots move: those of
+// the std::string of today and of that before it, which PyPI's 2.6 has. They return a reference.
+extern "C" {
+[[gnu::weak]] const void* get_group_name(const c10d::ProcessGroup* group) asm(
+    "_ZNK4c10d12ProcessGroup12getGroupNameB5cxx11Ev");
+[[gnu::weak]] const void* get_group_desc(const c10d::ProcessGroup* group) asm(
+    "_ZNK4c10d12ProcessGroup12getGroupDescB5cxx11Ev");
+[[gnu::weak]] const void* old_group_name(const c10d::ProcessGroup* group) asm(
+    "_ZNK4c10d12ProcessGroup12getGroupNameEv");
+[[gnu::weak]] const void* old_group_desc(const c10d::ProcessGroup* group) asm(
+    "_ZNK4c10d12ProcessGroup12getGroupDescEv");
+}
 
 namespace dprof::inject::torch_source {
 namespace {
@@ -21,7 +36,7 @@ constexpr std::string_view kDefaultGroup = "default_pg";
 // A weak reference keeps the memory of a group that has died, so that no other group can get its
 // address; it is not given back at the end of the thread, which then may have no torch any more.
 struct KnownGroup {
-  c10d::ProcessGroup* group = nullptr;
+  const c10d::ProcessGroup* group = nullptr;
   GroupInfo info;
 };
 constexpr uint32_t kKnownGroups = 16;
@@ -58,16 +73,9 @@ uint32_t ordinal_of_nameless(const c10d::ProcessGroup& group) noexcept {
   return kMaxGroups;
 }
 
-uint8_t backend_of_name(std::string_view name) noexcept {
-  if (name == "gloo") return wire::backend::kGloo;
-  if (name == "nccl") return wire::backend::kNccl;
-  if (name == "mpi") return wire::backend::kMpi;
-  return name.empty() || name == "undefined" ? wire::backend::kUnknown : wire::backend::kOther;
-}
-
 uint8_t backend_of(const c10d::ProcessGroup& group) noexcept {
   using Type = c10d::ProcessGroup::BackendType;
-  switch (group.getBackendType()) {
+  switch (read_at<Type>(&group, 32)) {
     case Type::GLOO:
       return wire::backend::kGloo;
     case Type::NCCL:
@@ -81,26 +89,54 @@ uint8_t backend_of(const c10d::ProcessGroup& group) noexcept {
   }
 }
 
+// A std::string begins with the pointer to its text, whichever of libstdc++'s two it is.
+const char* text_of(const void* string) noexcept { return read_at<const char*>(string, 0); }
+
 // The name lies in one of the back ends; a group without any has none.
 std::string name_of(const c10d::ProcessGroup& group) {
   try {
-    return group.getGroupName();
+    return text_of(get_group_name != nullptr ? get_group_name(&group) : old_group_name(&group));
   } catch (...) {
     return {};
   }
 }
 
-// Global ranks, by number in the group; empty where they are not known. torch keeps them in the
-// options of the back end. It keeps none for the group of all ranks, which it describes as
-// "default_pg" and numbers as they are.
+std::string description_of(const c10d::ProcessGroup& group) {
+  return text_of(get_group_desc != nullptr ? get_group_desc(&group) : old_group_desc(&group));
+}
+
+const c10d::Backend* default_backend_of(const c10d::ProcessGroup& group) {
+  using Type = c10d::ProcessGroup::BackendType;
+  using Backends = std::unordered_map<Type, const c10d::Backend*>;
+  const auto& backends =
+      *reinterpret_cast<const Backends*>(reinterpret_cast<const char*>(&group) + layout.backends);
+  const auto found = backends.find(read_at<Type>(&group, 32));
+  return found != backends.end() ? found->second : nullptr;
+}
+
+// What torch keeps in the options of the back end; null where it does not say.
+const std::vector<uint64_t>* told_members_of(const c10d::ProcessGroup& group) {
+  const c10d::Backend* backend = layout.options_slot != 0 ? default_backend_of(group) : nullptr;
+  if (backend == nullptr) return nullptr;
+  using Options = c10::intrusive_ptr<c10d::Backend::Options> (*)(const c10d::Backend*);
+  const auto* table = read_at<const Options*>(backend, 0);
+  const auto options = table[layout.options_slot](backend);
+  // The back end has them, too: they live as long as it.
+  return reinterpret_cast<const std::vector<uint64_t>*>(
+      reinterpret_cast<const char*>(options.get()) + layout.global_ranks);
+}
+
+// Global ranks, by number in the group; empty where they are not known. torch keeps none for the
+// group of all ranks, which it describes as "default_pg" and numbers as they are.
 std::vector<int32_t> members_of(const c10d::ProcessGroup& group, int32_t size) {
   std::vector<int32_t> members;
   if (size <= 0 || size > kMaxMembers) return members;
   try {
-    const auto back_end = group.getDefaultBackend();
-    const std::vector<uint64_t>& told = back_end->getBackendOptions()->global_ranks_in_group;
-    for (const uint64_t rank : told) members.push_back(static_cast<int32_t>(rank));
-    if (told.empty() && group.getGroupDesc() == kDefaultGroup) {
+    const std::vector<uint64_t>* told = told_members_of(group);
+    if (told != nullptr) {
+      for (const uint64_t rank : *told) members.push_back(static_cast<int32_t>(rank));
+    }
+    if (members.empty() && description_of(group) == kDefaultGroup) {
       for (int32_t rank = 0; rank < size; ++rank) members.push_back(rank);
     }
   } catch (...) {  // not every back end has options, or a description
@@ -136,18 +172,26 @@ void define_group(const CoreApi& core, const GroupInfo& info, const std::string&
 
 }  // namespace
 
-GroupInfo describe_group(const CoreApi& core,
-                         const c10::intrusive_ptr<c10d::ProcessGroup>& pointer) {
-  c10d::ProcessGroup& group = *pointer;
+bool groups_have_names() noexcept {
+  return (get_group_name != nullptr && get_group_desc != nullptr) ||
+         (old_group_name != nullptr && old_group_desc != nullptr);
+}
+
+int32_t rank_in_group(const c10d::ProcessGroup& group) noexcept {
+  return read_at<int32_t>(&group, 24);
+}
+
+int32_t size_of_group(const c10d::ProcessGroup& group) noexcept {
+  return read_at<int32_t>(&group, 28);
+}
+
+GroupInfo describe_group(const CoreApi& core, const c10d::ProcessGroup& group) {
   KnownGroup& known = known_groups[reinterpret_cast<uintptr_t>(&group) / 64 % kKnownGroups];
   if (known.group == &group) return known.info;
   GroupInfo info;
-  info.size = group.getSize();
-  info.own_rank = group.getRank();
+  info.size = size_of_group(group);
+  info.own_rank = rank_in_group(group);
   info.backend = backend_of(group);
-  if (info.backend == wire::backend::kUnknown) {
-    info.backend = backend_of_name(group.getBackendName());
-  }
   const std::string name = name_of(group);
   uint64_t hash = hash_bytes(14695981039346656037u, name.data(), name.size());
   hash = hash_bytes(hash, &info.size, sizeof info.size);
@@ -158,8 +202,10 @@ GroupInfo describe_group(const CoreApi& core,
   const std::vector<int32_t> members = members_of(group, info.size);
   info.hash = hash_members(hash, members);
   if (announce(info.hash)) define_group(core, info, name, members);
-  c10::raw::weak_intrusive_ptr::incref(&group);
-  if (known.group != nullptr) c10::raw::weak_intrusive_ptr::decref(known.group);
+  c10::raw::weak_intrusive_ptr::incref(const_cast<c10d::ProcessGroup*>(&group));
+  if (known.group != nullptr) {
+    c10::raw::weak_intrusive_ptr::decref(const_cast<c10d::ProcessGroup*>(known.group));
+  }
   known = {&group, info};
   return info;
 }

@@ -22,7 +22,13 @@ struct GroupInfo {
 // for each member whose global rank is known. What torch raises passes through: the caller's
 // wrapper catches it. A group that this thread used lately costs two loads: no text is copied and
 // nothing is thrown.
-[[nodiscard]] GroupInfo describe_group(const CoreApi& core,
-                                       const c10::intrusive_ptr<c10d::ProcessGroup>& group);
+[[nodiscard]] GroupInfo describe_group(const CoreApi& core, const c10d::ProcessGroup& group);
+
+// torch exports what names a group.
+[[nodiscard]] bool groups_have_names() noexcept;
+
+// As the group was made.
+[[nodiscard]] int32_t rank_in_group(const c10d::ProcessGroup& group) noexcept;
+[[nodiscard]] int32_t size_of_group(const c10d::ProcessGroup& group) noexcept;
 
 }  // namespace dprof::inject::torch_source

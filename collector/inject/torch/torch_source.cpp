@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LibTorch's RecordFunction as a source: ops, marked ranges, autograd nodes, c10d and Gloo
-// collectives. Built against one LibTorch, and loaded only by libdprof.so into a process that runs
-// exactly that one.
+// collectives. Built against one LibTorch, and reads others as their layout says (torch_layout.h).
+// libdprof.so loads it into a process whose LibTorch is known, or passed the probe.
 //
 // Threading  callbacks run on every thread that runs ops. They are global and never removed:
 //            removing is not safe while others run. They return early when the mask says off.
@@ -19,6 +19,7 @@
 #include "collector/inject/torch/cuda_memory.h"
 #include "collector/inject/torch/gradient_buckets.h"
 #include "collector/inject/torch/host_memory.h"
+#include "collector/inject/torch/torch_layout.h"
 #include "collector/inject/torch/uncaught.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/layout.h"
@@ -194,6 +195,8 @@ const char* word_of(CudaMemory cuda) noexcept {
   switch (cuda) {
     case CudaMemory::kNotBuilt:
       return "CUDA not known to this build";
+    case CudaMemory::kUnknown:
+      return "CUDA allocator not known in this build of torch";
     case CudaMemory::kAbsent:
     case CudaMemory::kIdle:
       return "CUDA not used";
@@ -225,8 +228,9 @@ void watch_memory(wire::DetailLevel detail) {
   tell_memory_source(look_for_cuda(detail > wire::DetailLevel::kLight), host);
 }
 
-int start(const CoreApi* api, uint32_t detail) {
+int start(const CoreApi* api, uint32_t detail, bool known) {
   if (api->version != kCoreApiVersion || api->bytes != sizeof(CoreApi)) return 1;
+  if (core == nullptr && !choose_layout(torch_minor(), known)) return 3;
   core = api;
   const auto level = static_cast<wire::DetailLevel>(detail);
   register_callbacks(level > wire::DetailLevel::kLight);
@@ -238,9 +242,10 @@ int start(const CoreApi* api, uint32_t detail) {
 }  // namespace dprof::inject::torch_source
 
 // Called by libdprof.so's helper thread only.
-DPROF_EXPORT int dprof_torch_start(const dprof::inject::CoreApi* core, uint32_t detail) noexcept {
+DPROF_EXPORT int dprof_torch_start(const dprof::inject::CoreApi* core, uint32_t detail,
+                                   uint32_t known) noexcept {
   try {
-    return dprof::inject::torch_source::start(core, detail);
+    return dprof::inject::torch_source::start(core, detail, known != 0);
   } catch (...) {
     return 2;
   }

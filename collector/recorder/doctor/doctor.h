@@ -55,4 +55,12 @@ Result<Diagnosis> examine(const DoctorOptions& options);
 // tool took it.
 [[nodiscard]] bool emit_range();
 
+// The answer of `dprof doctor --probe-torch LIBRARY TORCH_CPU` (torch_verdict.h): a child of this
+// process maps both and asks the library's own probe. One that crashes or hangs is one that
+// differs.
+//
+// Threading  call it while there is one thread.
+[[nodiscard]] std::string probe_torch(const std::filesystem::path& library,
+                                      const std::filesystem::path& torch_cpu);
+
 }  // namespace dprof::recorder

@@ -45,8 +45,6 @@ struct FoundTorch {
 [[nodiscard]] Check check_torch_library(const DoctorOptions& options);
 [[nodiscard]] Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
                                 const Check& torch_library);
-// The GNU build id in an ELF file, "" when there is none: nothing is loaded, nothing trusted.
-[[nodiscard]] std::string build_id_of(const std::filesystem::path& file);
 
 // doctor_gpu.cpp
 [[nodiscard]] Check check_cuda_driver();

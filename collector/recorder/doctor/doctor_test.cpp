@@ -14,6 +14,7 @@
 
 #include "collector/recorder/doctor/doctor_checks_internal.h"
 #include "collector/recorder/doctor/doctor_child.h"
+#include "collector/recorder/ranks/torch_verdict.h"
 #include "tests/support/temporary_folder.h"
 
 namespace dprof::recorder {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <elf.h>
-#include <fcntl.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -10,16 +12,13 @@
 #include "collector/recorder/common/text.h"
 #include "collector/recorder/doctor/doctor_checks_internal.h"
 #include "collector/recorder/doctor/doctor_child.h"
-#include "collector/recorder/ranks/server.h"
-#include "collector/wire/build_id.h"
+#include "collector/recorder/ranks/torch_verdict.h"
+#include "collector/wire/torch_builds.h"
 
 namespace dprof::recorder {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMostNoteBytes = 64 << 10;
-constexpr unsigned kMostSegments = 256;
 
 // Where torch lies, without importing it.
 constexpr char kFindTorch[] =
@@ -48,29 +47,6 @@ bool has_own_library(const DoctorOptions& options, const std::string& build_id) 
 }
 
 }  // namespace
-
-std::string build_id_of(const fs::path& file) {
-  const Descriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  const auto read_at = [&](uint64_t offset, void* to, size_t bytes) {
-    return pread(fd.get(), to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
-  };
-  Elf64_Ehdr header;
-  if (!read_at(0, &header, sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return {};
-  }
-  for (unsigned i = 0; i < header.e_phnum && i < kMostSegments; ++i) {
-    Elf64_Phdr segment;
-    if (!read_at(header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return {};
-    if (segment.p_type != PT_NOTE || segment.p_filesz > kMostNoteBytes) continue;
-    std::vector<unsigned char> notes(segment.p_filesz);
-    if (!read_at(segment.p_offset, notes.data(), notes.size())) return {};
-    char hex[wire::kBuildIdHex];
-    wire::read_build_id(notes.data(), notes.size(), hex, sizeof hex);
-    if (hex[0] != '\0') return hex;
-  }
-  return {};
-}
 
 FoundTorch find_torch() {
   FoundTorch torch;
@@ -124,15 +100,16 @@ Check check_torch_library(const DoctorOptions& options) {
     check.state = Ability::kNo;
     check.found = "this dprof was built without LibTorch";
     check.meaning = kMeaning;
-    check.hint = "cmake --preset release -DDPROF_TORCH_VENV=/path/of/your/venv";
+    check.hint = "scripts/setup installs one to build with";
   } else if (access(library.c_str(), R_OK) != 0) {
     check.state = Ability::kNo;
     check.found = fmt::format("{}: {}", library.string(), std::strerror(errno));
     check.meaning = kMeaning;
     check.hint = "it belongs beside libdprof.so: install dprof whole";
   } else {
-    check.found = fmt::format("for LibTorch {}, build id {}…", DPROF_TORCH_VERSION,
-                              short_id(DPROF_TORCH_BUILD_ID));
+    check.found =
+        fmt::format("built with LibTorch {}; knows {} builds of 2.6 to {}", DPROF_TORCH_VERSION,
+                    std::size(wire::kTorchBuilds), std::rbegin(wire::kTorchBuilds)->release);
   }
   return check;
 }
@@ -148,26 +125,62 @@ Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
     return check;
   }
   check.found = fmt::format("{} in {}", torch.version, torch.folder.string());
-  const bool is_own = !torch.build_id.empty() && torch.build_id == DPROF_TORCH_BUILD_ID;
-  if (!is_own && has_own_library(options, torch.build_id)) {
+  if (has_own_library(options, torch.build_id)) {
     check.found = fmt::format("{}, which has a library of its own: libdprof_torch-{}….so",
                               torch.version, short_id(torch.build_id));
-  } else if (torch_library.state != Ability::kOk) {
+    return check;
+  }
+  if (torch_library.state != Ability::kOk) {
     check.state = Ability::kNo;
     check.meaning = "its ops cannot be recorded";
     check.hint = "see libdprof_torch.so";
-  } else if (!is_own) {
-    check.state = Ability::kNo;
-    check.meaning =
-        fmt::format("its ops cannot be recorded: no library here is for its build id ({})",
-                    torch.build_id.empty() ? "unknown" : short_id(torch.build_id) + "…");
-    check.hint =
-        "scripts/build --torch RELEASE, or cmake --preset release "
-        "-DDPROF_TORCH_VENV=/path/of/your/venv";
+    return check;
+  }
+  if (wire::is_known_torch(torch.build_id) || torch.build_id == DPROF_TORCH_BUILD_ID) {
+    check.found = fmt::format("{}, a build that libdprof_torch.so knows", torch.version);
+    return check;
+  }
+  const TorchVerdict verdict =
+      judge_torch({options.program, options.libraries / "libdprof_torch.so",
+                   torch.folder / "lib/libtorch_cpu.so", torch.build_id},
+                  std::atomic<bool>(false));
+  if (verdict.fits) {
+    check.found =
+        fmt::format("{}, a build that libdprof_torch.so did not know, and can read", torch.version);
   } else {
-    check.found = fmt::format("{}, the one that libdprof_torch.so is for", torch.version);
+    check.state = Ability::kNo;
+    check.meaning = fmt::format("its ops cannot be recorded: {}", verdict.why_not);
+    check.hint = "docs/torch_versions.md says which releases can be";
   }
   return check;
+}
+
+std::string probe_torch(const fs::path& library, const fs::path& torch_cpu) {
+  // Shared, so that it tells how far a probe came that crashed.
+  constexpr size_t kBytes = 512;
+  void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return fmt::format("{} mmap: {}", kTorchUnsure, std::strerror(errno));
+  auto* sentence = static_cast<char*>(shared);
+  const Result<std::string> answer = ask_child([&]() -> std::string {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // As Python loads it; its own run path finds what it needs.
+    if (dlopen(torch_cpu.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+      return fmt::format("{} {}", kTorchUnsure, dlerror());
+    }
+    void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
+    using Probe = int (*)(char* sentence, size_t bytes);
+    const auto probe = reinterpret_cast<Probe>(dlsym(opened, "dprof_torch_probe"));
+    if (probe == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
+    if (probe(sentence, kBytes) == 0) return std::string(kTorchFits);
+    return fmt::format("{} {}", kTorchDiffers, sentence);
+  });
+  if (answer.ok()) return *answer;
+  sentence[kBytes - 1] = '\0';
+  // One that is slow may be so for want of time or of a disk.
+  const bool crashed = answer.error().what.starts_with("it ");
+  return fmt::format("{} the probe failed{}{}: {}", crashed ? kTorchDiffers : kTorchUnsure,
+                     *sentence != '\0' ? " at " : "", sentence, answer.error().what);
 }
 
 }  // namespace dprof::recorder

@@ -22,6 +22,7 @@
 #include "collector/recorder/ranks/job.h"
 #include "collector/recorder/ranks/server.h"
 #include "collector/recorder/ranks/supervisor.h"
+#include "collector/recorder/ranks/torch_verdict.h"
 #include "collector/recorder/recording/hang_guard_internal.h"
 #include "collector/recorder/recording/progress.h"
 #include "collector/recorder/recording/recording_internal.h"
@@ -404,6 +405,11 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
   facts.watch_hangs = options.on_hang.has_value();
+  if (std::error_code error; !options.library.empty()) {
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    facts.torch = std::make_shared<TorchVerdicts>(
+        program, options.library.parent_path() / "libdprof_torch.so");
+  }
   return facts;
 }
 

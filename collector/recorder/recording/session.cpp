@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "base/check.h"
 #include "collector/recorder/common/secrets.h"
 #include "collector/recorder/common/text.h"
+#include "collector/recorder/ranks/torch_verdict.h"
 #include "collector/wire/arena.h"
 #include "schema/diagnostics.h"
 
@@ -191,6 +193,7 @@ void Session::write_loop() {
     capture_.before_pass();
     const bool found = drain_.pass() != 0;
     capture_.after_pass();
+    if (!torch_judged_) judge_torch();
     dirty |= found || capture_.waiting() || output_->in_gap() ||
              commit_asked_.exchange(false, std::memory_order_acquire);
     if (steady_clock::now() >= next_commit && dirty) {
@@ -206,6 +209,25 @@ void Session::write_loop() {
     pause = found ? kShortestSleep : std::min(pause * 2, kLongestSleep);
     sleep(pause);
   }
+}
+
+// Tells a process that has a LibTorch which is not known whether it can be read.
+void Session::judge_torch() {
+  const wire::Mapping& mapping = memory_->mapping();
+  const std::string path = fact_text(mapping, wire::Fact::kTorchPath);
+  if (path.empty() || !run_.torch) return;
+  const std::optional<TorchVerdict> verdict =
+      run_.torch->ask(path, fact_text(mapping, wire::Fact::kTorchBuildId));
+  if (!verdict) return;
+  torch_judged_ = true;
+  wire::ControlPage& control = *mapping.control();
+  const std::string version = clean_text(fact_text(mapping, wire::Fact::kTorchVersion));
+  std::string sentence = fmt::format("LibTorch{}{} cannot be read: {}", version.empty() ? "" : " ",
+                                     version, verdict->why_not);
+  sentence.resize(std::min(sentence.size(), size_t{wire::kVerdictBytes - 1}));
+  std::memcpy(control.torch_sentence, sentence.c_str(), sentence.size() + 1);
+  const auto told = verdict->fits ? wire::TorchVerdict::kFits : wire::TorchVerdict::kDiffers;
+  control.torch_verdict.store(static_cast<uint32_t>(told), std::memory_order_release);
 }
 
 // A process whose ring is half full ends the sleep. The control page is shared with it: a wrong

@@ -25,6 +25,8 @@
 
 namespace dprof::recorder {
 
+class TorchVerdicts;
+
 // What is the same for every trace of a run.
 struct RunFacts {
   std::string run_id;
@@ -36,7 +38,8 @@ struct RunFacts {
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
   double record_cost_ns = 0;  // see measure_record_cost()
   bool watch_hangs = false;
-  CaptureSettings capture;  // but for what `dprof ctl` changed meanwhile
+  std::shared_ptr<TorchVerdicts> torch;  // null = a LibTorch that is not known stays so
+  CaptureSettings capture;               // but for what `dprof ctl` changed meanwhile
 };
 
 struct ProcessFacts {
@@ -132,6 +135,7 @@ class Session {
   void wake();
   void write_identity();
   void write_facts();
+  void judge_torch();
   void write_rank();
   void write_remarks();
   void write_end();
@@ -148,6 +152,7 @@ class Session {
   std::string ended_;
   int64_t cpu_ns_ = 0;
   HookCost hooks_;
+  bool torch_judged_ = false;
   bool raised_ = false;
   bool end_written_ = false;
   Inbox inbox_;
