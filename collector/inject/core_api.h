@@ -40,9 +40,10 @@ struct CoreApi {
 // Of libdprof_torch.so. Registers the callbacks for `detail` (wire::DetailLevel) and returns 0, or
 // a number that says what failed. Called again when the detail level changes, and each 100 ms for
 // what has to wait until the program has set it up. `known`: this very build of LibTorch was
-// measured (wire::kTorchBuilds), not only probed.
+// measured (wire::kTorchBuilds), not only probed. `layout`: of 2.N; 0 = of the release that is
+// there.
 inline constexpr char kTorchEntry[] = "dprof_torch_start";
-using TorchEntry = int (*)(const CoreApi* core, uint32_t detail, uint32_t known);
+using TorchEntry = int (*)(const CoreApi* core, uint32_t detail, uint32_t known, uint32_t layout);
 
 // Of it, too, for a child process of the recorder's that has mapped a LibTorch: 0 if it can be
 // read, else 1 and a sentence that names what differs. It may crash or hang; the sentence then

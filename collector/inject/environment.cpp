@@ -9,6 +9,7 @@
 #include "collector/inject/cuda/cupti_table.h"
 #include "collector/inject/nccl/nccl_options.h"
 #include "collector/wire/hello.h"
+#include "collector/wire/torch_builds.h"
 
 namespace dprof::inject {
 namespace {
@@ -22,6 +23,8 @@ constexpr const char* kNoted[] = {
     cupti::kLibraryVariable,
     nccl::kEventsVariable,
     kKinetoDaemonVariable,
+    wire::kTorchTrustVariable,
+    wire::kTorchLayoutVariable,
     // Those by which other clients of CUPTI are known (cuda_clients.cpp).
     "NSYS_PROFILING_SESSION_ID",
     "QUADD_INJECTION_PROXY",

@@ -79,6 +79,13 @@ TEST(Preload, ShellsStayUntouched) {
   EXPECT_EQ(recorder.accept(100), nullptr) << "no torch, no NVTX: no session";
 }
 
+// The recorder's answer of a LibTorch that is not known.
+void judge(const SeenSession& session, wire::TorchVerdict verdict, const char* sentence) {
+  wire::ControlPage& control = *session.mapping().control();
+  snprintf(control.torch_sentence, sizeof control.torch_sentence, "%s", sentence);
+  control.torch_verdict.store(static_cast<uint32_t>(verdict), std::memory_order_release);
+}
+
 TEST(Preload, ForeignTorchIsLeftAloneAndNamed) {
   const MiniRecorder recorder;
   Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},
@@ -89,14 +96,31 @@ TEST(Preload, ForeignTorchIsLeftAloneAndNamed) {
   EXPECT_EQ(session->fact(wire::Fact::kTorchBuildId), "1234abcd");
   EXPECT_EQ(session->fact(wire::Fact::kTorchVersion), "2.12.3");
   EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::StartsWith("off: "));
-  const bool built = kTorchBuildId[0] != '\0';
-  EXPECT_EQ(session->remarks(wire::Remark::kTorchVersionMismatch), built ? 1u : 0u);
-  EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), built ? 0u : 1u);
-  if (built) {
-    EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(kTorchVersion));
-    EXPECT_THAT(session->fact(wire::Fact::kTorchSource),
-                ::testing::HasSubstr("libdprof_torch-1234abcd.so"));
+  if (kTorchBuildId[0] == '\0') {
+    EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), 1u);
+    return;
   }
+  EXPECT_TRUE(soon([&] { return !session->fact(wire::Fact::kTorchPath).empty(); }));
+  EXPECT_EQ(session->fact(wire::Fact::kTorchPath), kBin + "/foreign/libtorch_cpu.so");
+  EXPECT_EQ(session->remarks(wire::Remark::kTorchVersionMismatch), 0u) << "nobody has said so";
+  judge(*session, wire::TorchVerdict::kDiffers, "its numel is elsewhere");
+  EXPECT_TRUE(soon([&] { return session->remarks(wire::Remark::kTorchVersionMismatch) != 0; }));
+  EXPECT_EQ(session->fact(wire::Fact::kTorchSource), "off: its numel is elsewhere");
+}
+
+// What is called torch here has none of its functions: the library is bound at once, or not at all.
+TEST(Preload, ATorchThatLacksSymbolsIsRefusedByName) {
+  if (kTorchBuildId[0] == '\0') GTEST_SKIP() << "built without LibTorch";
+  const MiniRecorder recorder;
+  Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},
+              {{"LD_PRELOAD", kLibrary}, {wire::kSocketVariable, recorder.path()}});
+  const auto session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(soon([&] { return !session->fact(wire::Fact::kTorchPath).empty(); }));
+  judge(*session, wire::TorchVerdict::kFits, "");
+  EXPECT_TRUE(soon([&] { return session->remarks(wire::Remark::kTorchLibraryMissing) != 0; }));
+  EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::StartsWith("off: "));
+  EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(".so"));
 }
 
 TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "collector/inject/core_table.h"
+#include "collector/inject/environment.h"
 #include "collector/inject/session.h"
 #include "collector/inject/torch_build.h"
 #include "collector/wire/build_id.h"
@@ -98,7 +99,9 @@ void note_version(void* torch_cpu) noexcept {
 }
 
 int call_entry() noexcept {
-  return gate.entry(&core_table(), static_cast<uint32_t>(gate.detail), gate.known ? 1 : 0);
+  const char* layout = noted_variable(wire::kTorchLayoutVariable);
+  return gate.entry(&core_table(), static_cast<uint32_t>(gate.detail), gate.known ? 1 : 0,
+                    layout != nullptr ? static_cast<uint32_t>(atoi(layout)) : 0);
 }
 
 void refuse(wire::Remark remark, const char* why) noexcept {
@@ -114,9 +117,8 @@ bool find_own_library(const char* build_id, char* path, size_t bytes) noexcept {
   return access(path, R_OK) == 0;
 }
 
-// Tests see by it what becomes of a build as if it were unknown ("none"), or known ("all").
 bool is_trusted(const char* build_id) noexcept {
-  const char* trust = getenv("DPROF_TORCH_TRUST");
+  const char* trust = noted_variable(wire::kTorchTrustVariable);
   if (trust != nullptr && strcmp(trust, "none") == 0) return false;
   if (trust != nullptr && strcmp(trust, "all") == 0) return true;
   return build_id[0] != '\0' &&

@@ -9,6 +9,10 @@
 
 namespace dprof::wire {
 
+// For tests: "none", no build is known; "all", each one is. And 2.N, whose layout is taken.
+inline constexpr char kTorchTrustVariable[] = "DPROF_TORCH_TRUST";
+inline constexpr char kTorchLayoutVariable[] = "DPROF_TORCH_LAYOUT";
+
 struct TorchBuild {
   std::string_view release;
   std::string_view build_id;

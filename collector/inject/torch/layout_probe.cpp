@@ -12,6 +12,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Types.hpp>
@@ -20,6 +21,7 @@
 #include "collector/inject/export.h"
 #include "collector/inject/torch/process_groups.h"
 #include "collector/inject/torch/torch_layout.h"
+#include "collector/wire/torch_builds.h"
 
 // Of torch, by their symbols: what the headers say of these classes may not hold.
 extern "C" {
@@ -91,7 +93,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
   const auto inputs = inputs_of(function);
   if (strcmp(function.name(), "aten::clone") == 0 && !saw_clone) {
     saw_clone = true;
-    finding.same("RecordFunction's sequence number", function.seqNr(), sequence_before);
+    finding.same("RecordFunction's sequence number", sequence_of(function), sequence_before);
     if (finding.check("IValue's tensor", !inputs.empty() && inputs[0].is_tensor())) {
       check_tensor(inputs[0].tensor(), nullptr);
     }
@@ -190,7 +192,9 @@ void check_group() {
 
 DPROF_EXPORT int dprof_torch_probe(char* sentence, size_t bytes) noexcept {
   using namespace dprof::inject::torch_source;
-  const uint32_t minor = torch_minor();
+  const char* forced = getenv(dprof::wire::kTorchLayoutVariable);
+  const uint32_t minor =
+      forced != nullptr && *forced != '\0' ? static_cast<uint32_t>(atoi(forced)) : torch_minor();
   if (!choose_layout(minor, false)) {
     snprintf(sentence, bytes, "it is older than 2.6");
     return 1;

@@ -172,6 +172,8 @@ void define_group(const CoreApi& core, const GroupInfo& info, const std::string&
 
 }  // namespace
 
+bool has_old_strings() noexcept { return get_group_name == nullptr; }
+
 bool groups_have_names() noexcept {
   return (get_group_name != nullptr && get_group_desc != nullptr) ||
          (old_group_name != nullptr && old_group_desc != nullptr);

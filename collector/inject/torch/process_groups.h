@@ -24,6 +24,9 @@ struct GroupInfo {
 // nothing is thrown.
 [[nodiscard]] GroupInfo describe_group(const CoreApi& core, const c10d::ProcessGroup& group);
 
+// torch was built with the std::string from before C++11, as PyPI's 2.6 is.
+[[nodiscard]] bool has_old_strings() noexcept;
+
 // torch exports what names a group.
 [[nodiscard]] bool groups_have_names() noexcept;
 

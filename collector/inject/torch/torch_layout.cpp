@@ -3,8 +3,9 @@
 
 #include <c10/core/UndefinedTensorImpl.h>
 
-#include <cstdlib>
 #include <iterator>
+
+#include "collector/inject/torch/process_groups.h"
 
 // 2.6 has no such function.
 extern "C" [[gnu::weak]] uint64_t aoti_torch_abi_version();
@@ -14,8 +15,13 @@ namespace dprof::inject::torch_source {
 namespace {
 
 // Read from the headers of each release (docs/design/torch_releases.md).
+// RecordFunction and ProcessGroup have a std::string before what is read.
+constexpr uint32_t kSequence = 200;
+constexpr uint32_t kInputs = 208;
+constexpr uint32_t kOldStringIsShorter = 24;
+
 constexpr TorchLayout kLayouts[] = {
-    {6, 64, 160, 168, 170, 176, 13, 19, 1 << 27, 224, 0, 0, 35, 19},
+    {6, 64, 160, 168, 170, 176, 13, 19, 1 << 27, 248, 0, 0, 35, 19},
     {7, 64, 160, 168, 170, 176, 13, 19, 1 << 27, 248, 0, 0, 35, 19},
     {8, 64, 160, 168, 170, 176, 13, 19, 1 << 27, 248, 0, 0, 38, 19},
     {9, 64, 160, 168, 170, 176, 14, 20, 1 << 27, 256, 10, 88, 39, 9},
@@ -32,10 +38,6 @@ constexpr TorchLayout kLayouts[] = {
 constinit TorchLayout layout = {};
 
 uint32_t torch_minor() noexcept {
-  // Another one may be chosen, so that a test can see what the probe says of it.
-  if (const char* forced = getenv("DPROF_TORCH_LAYOUT"); forced != nullptr && *forced != '\0') {
-    return static_cast<uint32_t>(atoi(forced));
-  }
   if (aoti_torch_abi_version == nullptr) return kLayouts[0].minor;
   const uint64_t version = aoti_torch_abi_version();
   return version >> 56 == 2 ? static_cast<uint32_t>(version >> 48 & 0xff) : 0;
@@ -45,6 +47,13 @@ bool choose_layout(uint32_t minor, bool known) noexcept {
   for (size_t i = std::size(kLayouts); i-- > 0;) {
     if (kLayouts[i].minor > minor) continue;
     layout = kLayouts[i];
+    layout.sequence = kSequence;
+    layout.inputs = kInputs;
+    if (has_old_strings()) {
+      layout.sequence -= kOldStringIsShorter;
+      layout.inputs -= kOldStringIsShorter;
+      layout.backends -= kOldStringIsShorter;
+    }
     if (!known) layout.options_slot = layout.trace_slot = layout.stats_slot = 0;
     return true;
   }

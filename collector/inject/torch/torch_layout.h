@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where torch's classes have what a hook reads, as data: RecordFunction is the same from 2.6 on,
-// but TensorImpl, IValue's tags and ProcessGroup are not, so that the inline functions of one
-// release's headers misread another's objects. The same readers serve the release that this
-// library is built with.
+// Where torch's classes have what a hook reads, as data: TensorImpl, IValue's tags and ProcessGroup
+// are not the same from 2.6 on, and RecordFunction is not where a std::string is the old one, so
+// that the inline functions of one release's headers misread another's objects. The same readers
+// serve the release that this library is built with.
 //
 // Threading  `layout` is set once, before a hook of ours is in place; all else is any thread's.
 #pragma once
@@ -40,6 +40,9 @@ struct TorchLayout {
   // CUDAAllocator::attachAllocatorTraceTracker() and getDeviceStats()
   uint32_t trace_slot;
   uint32_t stats_slot;
+  // at::RecordFunction
+  uint32_t sequence = 0;
+  uint32_t inputs = 0;
 };
 
 extern constinit TorchLayout layout;
@@ -135,10 +138,15 @@ class ValueView {
 };
 static_assert(sizeof(ValueView) == 16);
 
+[[nodiscard]] inline int64_t sequence_of(const at::RecordFunction& function) noexcept {
+  return read_at<int64_t>(&function, layout.sequence);
+}
+
 // The arguments of an operator, in its start callback.
-[[nodiscard]] inline std::span<const ValueView> inputs_of(const at::RecordFunction& function) {
-  const auto inputs = function.inputs();
-  return {reinterpret_cast<const ValueView*>(inputs.data()), inputs.size()};
+[[nodiscard]] inline std::span<const ValueView> inputs_of(
+    const at::RecordFunction& function) noexcept {
+  return {read_at<const ValueView*>(&function, layout.inputs),
+          read_at<size_t>(&function, layout.inputs + sizeof(void*))};
 }
 
 }  // namespace dprof::inject::torch_source

@@ -48,7 +48,7 @@ uint8_t category_of(at::RecordScope scope) noexcept {
 wire::Record range_begin(const at::RecordFunction& function) noexcept {
   wire::Record record = record_of(wire::Kind::kRangeBegin);
   record.range_begin = {};
-  record.range_begin.sequence = function.seqNr();
+  record.range_begin.sequence = sequence_of(function);
   record.range_begin.category = category_of(function.scope());
   record.range_begin.source = wire::source::kTorch;
   return record;
@@ -228,9 +228,9 @@ void watch_memory(wire::DetailLevel detail) {
   tell_memory_source(look_for_cuda(detail > wire::DetailLevel::kLight), host);
 }
 
-int start(const CoreApi* api, uint32_t detail, bool known) {
+int start(const CoreApi* api, uint32_t detail, bool known, uint32_t minor) {
   if (api->version != kCoreApiVersion || api->bytes != sizeof(CoreApi)) return 1;
-  if (core == nullptr && !choose_layout(torch_minor(), known)) return 3;
+  if (core == nullptr && !choose_layout(minor != 0 ? minor : torch_minor(), known)) return 3;
   core = api;
   const auto level = static_cast<wire::DetailLevel>(detail);
   register_callbacks(level > wire::DetailLevel::kLight);
@@ -243,9 +243,9 @@ int start(const CoreApi* api, uint32_t detail, bool known) {
 
 // Called by libdprof.so's helper thread only.
 DPROF_EXPORT int dprof_torch_start(const dprof::inject::CoreApi* core, uint32_t detail,
-                                   uint32_t known) noexcept {
+                                   uint32_t known, uint32_t layout) noexcept {
   try {
-    return dprof::inject::torch_source::start(core, detail, known != 0);
+    return dprof::inject::torch_source::start(core, detail, known != 0, layout);
   } catch (...) {
     return 2;
   }

@@ -88,6 +88,44 @@ TEST(TorchSource, IsLoadedIntoItsOwnTorch) {
   EXPECT_EQ(recorded.session->remarks(wire::Remark::kTorchVersionMismatch), 0u);
 }
 
+// As if this build were not known: nothing of torch is recorded until the recorder says that it can
+// be read, and then all but what stands in tables of virtual functions.
+TEST(TorchSource, ABuildThatIsNotKnownWaitsForTheVerdict) {
+  const MiniRecorder recorder;
+  Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},
+                                                    {wire::kSocketVariable, recorder.path()},
+                                                    {"DPROF_TORCH_TRUST", "none"},
+                                                    {"OMP_NUM_THREADS", "1"}});
+  const std::unique_ptr<SeenSession> session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  child.hear();
+  for (int i = 0; i < 2000 && session->fact(wire::Fact::kTorchPath).empty(); ++i) usleep(10'000);
+  EXPECT_THAT(session->fact(wire::Fact::kTorchPath), ::testing::EndsWith("/libtorch_cpu.so"));
+  EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::StartsWith("off: "));
+  session->mapping().control()->torch_verdict.store(
+      static_cast<uint32_t>(wire::TorchVerdict::kFits), std::memory_order_release);
+  for (int i = 0; i < 2000 && session->fact(wire::Fact::kTorchSource) != "on"; ++i) usleep(10'000);
+  EXPECT_EQ(session->fact(wire::Fact::kTorchSource), "on");
+  child.say("go on");
+  child.hear();
+  child.say("go on");
+  EXPECT_EQ(child.wait(), 0);
+  int groups = 0;
+  int all_reduces = 0;
+  for (const SeenRecord& one : session->drain()) {
+    EXPECT_NE(one.record.kind, Kind::kGroupMember);
+    if (one.record.kind == Kind::kCommunicator) {
+      ++groups;
+      EXPECT_EQ(one.text, "the group");
+    } else if (one.record.kind == Kind::kCollectiveEnqueue && one.text == "c10d::allreduce_") {
+      ++all_reduces;
+      EXPECT_EQ(one.record.enqueue.bytes, 32);
+    }
+  }
+  EXPECT_EQ(groups, 1);
+  EXPECT_EQ(all_reduces, 4);
+}
+
 TEST(TorchSource, LightDetailHasRangesAndExecutions) {
   const Recorded recorded = record("light");
   const auto begins = recorded.names(Kind::kRangeBegin);

@@ -61,6 +61,7 @@ Result<Diagnosis> examine(const DoctorOptions& options);
 //
 // Threading  call it while there is one thread.
 [[nodiscard]] std::string probe_torch(const std::filesystem::path& library,
-                                      const std::filesystem::path& torch_cpu);
+                                      const std::filesystem::path& torch_cpu,
+                                      std::chrono::seconds patience = std::chrono::seconds(20));
 
 }  // namespace dprof::recorder

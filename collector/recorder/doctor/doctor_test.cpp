@@ -175,13 +175,14 @@ TEST(DoctorTest, AnotherTorchIsRefused) {
   const Check other = check_torch(options, torch, good);
   EXPECT_EQ(other.state, Ability::kNo);
   EXPECT_THAT(other.found, StartsWith("2.9.9"));
-  EXPECT_THAT(other.hint, HasSubstr("DPROF_TORCH_VENV"));
+  EXPECT_THAT(other.meaning, HasSubstr("/nowhere/libdprof_torch.so is not there"));
+  EXPECT_THAT(other.hint, HasSubstr("docs/torch_versions.md"));
   FoundTorch none;
   none.why_not = "no python3 on PATH";
   EXPECT_EQ(check_torch(options, none, good).state, Ability::kLimited);
 }
 
-// scripts/build --torch makes a library for each release.
+// One that was built for this torch alone comes before the one for all.
 TEST(DoctorTest, AnotherTorchWithItsOwnLibraryIsGood) {
   const test_support::TemporaryFolder folder;
   DoctorOptions options;
@@ -201,6 +202,32 @@ TEST(DoctorTest, AnotherTorchWithItsOwnLibraryIsGood) {
   torch.build_id = "1234567890abcdee";
   EXPECT_EQ(check_torch(options, torch, {kTorchArea, "", Ability::kOk, "", "", ""}).state,
             Ability::kNo);
+}
+
+TEST(DoctorTest, AKnownTorchIsNotProbed) {
+  FoundTorch torch;
+  torch.folder = "/venv/torch";
+  torch.version = "2.13.0+cu130";
+  torch.build_id = "6e37ee1c79943564c4acfec06954c48035e60152";
+  const Check check = check_torch({}, torch, {kTorchArea, "", Ability::kOk, "", "", ""});
+  EXPECT_EQ(check.state, Ability::kOk);
+  EXPECT_THAT(check.found, HasSubstr("knows"));
+}
+
+TEST(DoctorTest, AProbeThatCrashesOrHangsIsAnAnswer) {
+  const std::string fake = DPROF_FAKE_TORCH_SOURCE;
+  const auto answer = [&](const char* act) {
+    setenv("FAKE_TORCH_PROBE", act, 1);
+    const std::string said = probe_torch(fake, fake, std::chrono::seconds(1));
+    unsetenv("FAKE_TORCH_PROBE");
+    return said;
+  };
+  EXPECT_EQ(answer("fits"), "fits");
+  EXPECT_EQ(answer("differs"), "differs its numel is elsewhere");
+  EXPECT_THAT(answer("crash"), StartsWith("differs the probe failed at its numel: it crashed"));
+  EXPECT_EQ(answer("hang"), "unsure the probe failed at its numel: no answer within 1 s");
+  EXPECT_THAT(probe_torch(fake, "/nowhere/libtorch_cpu.so"), StartsWith("unsure "));
+  EXPECT_THAT(probe_torch("/nowhere/libdprof_torch.so", fake), StartsWith("differs "));
 }
 
 // On this machine, whatever it is: each check is whole, and each verdict follows from them.

@@ -155,26 +155,29 @@ Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
   return check;
 }
 
-std::string probe_torch(const fs::path& library, const fs::path& torch_cpu) {
+std::string probe_torch(const fs::path& library, const fs::path& torch_cpu,
+                        std::chrono::seconds patience) {
   // Shared, so that it tells how far a probe came that crashed.
   constexpr size_t kBytes = 512;
   void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return fmt::format("{} mmap: {}", kTorchUnsure, std::strerror(errno));
   auto* sentence = static_cast<char*>(shared);
-  const Result<std::string> answer = ask_child([&]() -> std::string {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // As Python loads it; its own run path finds what it needs.
-    if (dlopen(torch_cpu.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
-      return fmt::format("{} {}", kTorchUnsure, dlerror());
-    }
-    void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
-    using Probe = int (*)(char* sentence, size_t bytes);
-    const auto probe = reinterpret_cast<Probe>(dlsym(opened, "dprof_torch_probe"));
-    if (probe == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
-    if (probe(sentence, kBytes) == 0) return std::string(kTorchFits);
-    return fmt::format("{} {}", kTorchDiffers, sentence);
-  });
+  const Result<std::string> answer = ask_child(
+      [&]() -> std::string {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // As Python loads it; its own run path finds what it needs.
+        if (dlopen(torch_cpu.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+          return fmt::format("{} {}", kTorchUnsure, dlerror());
+        }
+        void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (opened == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
+        using Probe = int (*)(char* sentence, size_t bytes);
+        const auto probe = reinterpret_cast<Probe>(dlsym(opened, "dprof_torch_probe"));
+        if (probe == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
+        if (probe(sentence, kBytes) == 0) return std::string(kTorchFits);
+        return fmt::format("{} {}", kTorchDiffers, sentence);
+      },
+      patience);
   if (answer.ok()) return *answer;
   sentence[kBytes - 1] = '\0';
   // One that is slow may be so for want of time or of a disk.

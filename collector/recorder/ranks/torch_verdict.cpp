@@ -20,6 +20,7 @@
 #include "collector/recorder/common/text.h"
 #include "collector/recorder/ranks/server.h"
 #include "collector/wire/build_id.h"
+#include "collector/wire/torch_builds.h"
 
 namespace dprof::recorder {
 namespace {
@@ -42,7 +43,7 @@ fs::path cache_folder() {
 // Where the verdict is kept; empty where it cannot be.
 fs::path place_of(const TorchQuestion& question) {
   // Of a layout that a test forces, nothing is kept.
-  if (std::getenv("DPROF_TORCH_LAYOUT") != nullptr) return {};
+  if (std::getenv(wire::kTorchLayoutVariable) != nullptr) return {};
   const std::string library = build_id_of(question.library);
   const fs::path folder = cache_folder();
   if (library.empty() || question.build_id.empty() || folder.empty()) return {};

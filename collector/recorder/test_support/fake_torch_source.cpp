@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for libdprof_torch.so, and for what it probes: does what FAKE_TORCH_PROBE says.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" __attribute__((visibility("default"))) int dprof_torch_probe(char* sentence,
+                                                                        size_t bytes) {
+  const char* variable = getenv("FAKE_TORCH_PROBE");
+  const std::string_view act = variable != nullptr ? variable : "";
+  snprintf(sentence, bytes, "its numel");
+  if (act == "crash") raise(SIGSEGV);
+  while (act == "hang") pause();
+  if (act == "fits") return 0;
+  snprintf(sentence, bytes, "its numel is elsewhere");
+  return 1;
+}
