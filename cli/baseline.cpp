@@ -17,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kBaselineDetails[] =
-    "\nKeeps the reports of good runs in a folder, for `dprof check RUN --baseline DIR`: a report is\n"
-    "small, the traces need not be kept. From several of them the check learns how runs differ by\n"
+    "\nKeeps the reports of good runs in a folder, for `dprof check RUN --baseline DIR`. Reports are\n"
+    "small; you need not keep the traces. From several of them the check learns how runs differ by\n"
     "themselves.\n\n"
     "Examples:\n"
-    "  dprof baseline add baselines run1        the report of run1 is added\n"
-    "  dprof baseline list baselines            what is there, oldest first\n"
+    "  dprof baseline add baselines run1        add the report of run1\n"
+    "  dprof baseline list baselines            list them, oldest first\n"
     "  dprof baseline prune baselines --keep 10\n\n"
     "Exit codes: 0 good; 2 usage; 3 a run or a baseline cannot be read; 125 dprof itself failed.\n";
 
@@ -47,9 +47,9 @@ class Baseline final : public Subcommand {
     app.add_option("ACTION", action_, "add, list or prune")
         ->required()
         ->check(CLI::IsMember({"add", "list", "prune"}));
-    app.add_option("DIR", folder_, "the folder of baselines; add makes it")->required();
+    app.add_option("DIR", folder_, "folder of baselines; add creates it")->required();
     app.add_option("RUN", runs_, "run folders, or reports as JSON, to add");
-    app.add_option("--keep", keep_, "how many the newest of which prune leaves")
+    app.add_option("--keep", keep_, "prune keeps the N newest")
         ->type_name("N")
         ->check(CLI::Range(1, 10000))
         ->capture_default_str();
@@ -57,10 +57,9 @@ class Baseline final : public Subcommand {
 
   Result<int> run(Console& console) override {
     if ((action_ == "add") == runs_.empty()) {
-      return fail(
-          Code::kUsage,
-          action_ == "add" ? "add wants the run to add" : fmt::format("{} takes no run", action_),
-          "dprof baseline --help");
+      return fail(Code::kUsage,
+                  action_ == "add" ? "add needs a run" : fmt::format("{} takes no run", action_),
+                  "dprof baseline --help");
     }
     const Status done = action_ == "add"    ? add(console)
                         : action_ == "list" ? list(console)
@@ -81,11 +80,11 @@ class Baseline final : public Subcommand {
       if (!facts.ok()) return fail(facts.error());
       if (!facts->ended.empty() && facts->ended != "ok") {
         return fail(Code::kUsage, fmt::format("{}: {}", path, facts->ended_title),
-                    "a run that failed is no baseline");
+                    "a failed run cannot be a baseline");
       }
       if (facts->lengths_ns.size() < analyzer::kFewestLengths) {
         return fail(Code::kUsage,
-                    fmt::format("{}: {} steady steps; a baseline has at least {}", path,
+                    fmt::format("{}: {} steady steps; a baseline needs at least {}", path,
                                 facts->lengths_ns.size(), analyzer::kFewestLengths),
                     "record more steps");
       }

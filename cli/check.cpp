@@ -27,15 +27,15 @@ constexpr char kSettingsFile[] = "dprof-check.toml";
 constexpr size_t kNewestBaselines = 10;  // of a history: older ones are of other code
 
 constexpr char kCheckDetails[] =
-    "\nSays whether a run is as good as it should be: it did not fail, its steps take no longer than\n"
-    "the baselines', it keeps to the budgets of dprof-check.toml (of the working folder, if there is\n"
-    "one), and it has no finding at or above --fail-on that the baselines do not have. A baseline is\n"
-    "a run folder, a report as JSON, or a folder of those that `dprof baseline` keeps.\n\n"
-    "Where noise does not let it decide, it says so, and what would: 4 is neither good nor bad.\n\n"
+    "\nPasses a run if it did not fail, its steps take no longer than\n"
+    "the baselines', it stays within the budgets of dprof-check.toml (in the working folder, if there\n"
+    "is one), and it has no finding at or above --fail-on that the baselines lack. A baseline is\n"
+    "a run folder, a JSON report, or a folder kept by `dprof baseline`.\n\n"
+    "If noise is too large to decide, it says so, and what would help: code 4 is neither.\n\n"
     "Examples:\n"
-    "  dprof check run1 --baseline baselines            against the newest ten of a folder\n"
+    "  dprof check run1 --baseline baselines            against the ten newest in a folder\n"
     "  dprof check run1 --baseline before.json --max-slowdown 3%\n"
-    "  dprof check run1 --ci auto                       budgets and findings; for the CI it runs in\n"
+    "  dprof check run1 --ci auto                       budgets and findings, in the CI system's format\n"
     "  dprof check run1 --baseline baselines --format junit -o dprof.xml\n"
     "  dprof check run1 --baseline baselines --max-runs 4 \\\n"
     "    --confirm 'dprof record -n 2 -o \"$DPROF_RUN\" -- ./train'\n\n"
@@ -52,21 +52,22 @@ bool is_set(const char* name) { return !variable(name).empty(); }
 class CheckVerb final : public Subcommand {
  public:
   std::string_view name() const override { return "check"; }
-  std::string_view summary() const override { return "is a run as good as it should be? For CI"; }
+  std::string_view summary() const override { return "pass or fail a run, for CI"; }
   std::string_view details() const override { return kCheckDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", run_, "a run folder, or a report as JSON")->required();
     app.add_option("--baseline", baselines_,
-                   "what to compare with: runs, reports, a folder of them")
+                   "what to compare with: runs, reports or a folder of them")
         ->type_name("BASE");
-    app.add_option("--max-slowdown", max_slowdown_,
-                   "how much longer steps may take (3%); else what the noise allows, at least 2 %")
+    app.add_option(
+           "--max-slowdown", max_slowdown_,
+           "how much longer steps may take, such as 3%; default: as the noise allows, at least 2 %")
         ->type_name("PCT");
     app.add_option("--fail-on", fail_on_,
-                   "findings from which it fails: info, warn, critical (default)")
+                   "lowest severity that fails: info, warn, critical (default)")
         ->check(CLI::IsMember({"info", "warn", "critical"}));
-    app.add_option("--rules", settings_file_, "another file than dprof-check.toml")
+    app.add_option("--rules", settings_file_, "settings file instead of dprof-check.toml")
         ->type_name("FILE");
     app.add_option("--format", format_,
                    "text, json, junit, markdown, github, gitlab, openmetrics, benchmark")
@@ -74,12 +75,12 @@ class CheckVerb final : public Subcommand {
             {"text", "json", "junit", "markdown", "github", "gitlab", "openmetrics", "benchmark"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
-    app.add_option("--ci", ci_, "auto: besides, what the CI system that it runs in takes")
+    app.add_option("--ci", ci_, "auto: also write what the CI system expects")
         ->check(CLI::IsMember({"auto"}));
     app.add_option("--confirm", confirm_,
-                   "while undecided: run CMD, which records into the folder $DPROF_RUN")
+                   "while undecided, run CMD, which records into the folder $DPROF_RUN")
         ->type_name("CMD");
-    app.add_option("--max-runs", max_runs_, "runs in all, with those that --confirm makes")
+    app.add_option("--max-runs", max_runs_, "most runs in total, including those from --confirm")
         ->type_name("N")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
@@ -182,7 +183,7 @@ class CheckVerb final : public Subcommand {
       return fail(Code::kUsage,
                   fmt::format("--confirm: the command ended with {}",
                               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)),
-                  "it is to record a run into the folder $DPROF_RUN");
+                  "it must record a run into the folder $DPROF_RUN");
     }
     return read_run(folder, console);
   }

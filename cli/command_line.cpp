@@ -21,19 +21,19 @@ constexpr char kFooter[] =
     "\nExamples:\n"
     "  dprof record -n 2 -- ./train --epochs 3     record two ranks on this machine\n"
     "  dprof record -- torchrun --nproc-per-node=8 train.py\n"
-    "  dprof report ./dprof-20260131-235959        what happened, ranked by the time to be won\n"
+    "  dprof report ./dprof-20260131-235959        what happened, ranked by time lost\n"
     "  dprof gui ./dprof-20260131-235959           the timeline\n"
     "  dprof diff before after                     what changed from one run to another\n"
-    "  dprof check run1 --baseline baselines       is it as good as it should be? For CI\n"
-    "  dprof import *.trace.json.gz -o run1        the same for what other tools recorded\n"
-    "  dprof export run1 --format perfetto         the same run in Perfetto, HTA, a spreadsheet\n"
-    "  dprof doctor                                what can be recorded here, and why not\n"
-    "  dprof demo                                  all of that on a tiny training\n\n"
+    "  dprof check run1 --baseline baselines       pass or fail, for CI\n"
+    "  dprof import *.trace.json.gz -o run1        turn other tools' recordings into a run\n"
+    "  dprof export run1 --format perfetto         for Perfetto, HTA or a spreadsheet\n"
+    "  dprof doctor                                what can be recorded here, and what cannot\n"
+    "  dprof demo                                  record and report a tiny training run\n\n"
     "Exit codes:\n"
     "  0 good   1 `check` failed   2 usage   3 input unreadable or damaged   4 `check` cannot tell\n"
-    "  5 recorded, but something was lost   125 dprof itself failed; `dprof record` else returns the\n"
-    "  command's own code\n\n"
-    "`dprof VERB --help` tells more about each.\n";
+    "  5 recorded, but something was lost   125 dprof itself failed; `dprof record` otherwise\n"
+    "  returns the command's own code\n\n"
+    "`dprof VERB --help` has the details.\n";
 
 int fail_usage(const std::string& what, const std::string& hint, Console& console) {
   console.error({Code::kUsage, what, hint});
@@ -113,7 +113,7 @@ std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app) {
 int run_command_line(int argc, const char* const* argv, Console& console) try {
   return run_parsed({argv, static_cast<size_t>(argc)}, console);
 } catch (const std::exception& error) {
-  console.error({Code::kInternal, error.what(), "this is a fault of dprof's: please report it"});
+  console.error({Code::kInternal, error.what(), "this is a bug in dprof: please report it"});
   return code_of(ExitCode::kInternal);
 }
 

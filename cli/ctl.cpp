@@ -15,11 +15,11 @@ using nlohmann::json;
 
 constexpr char kCtlDetails[] =
     "\nActions:\n"
-    "  status      what is being recorded, and what it costs\n"
+    "  status      what is being recorded, and its cost\n"
     "  start       record now, and end any --steps or --seconds window\n"
     "  stop        record nothing until the next start\n"
-    "  level L     light, standard or full from now on; also lifts what the overhead governor lowered\n"
-    "  trigger     flight recorder (record --keep S): keep what it holds now for good\n\n"
+    "  level L     light, standard or full from now on; also resets the overhead governor\n"
+    "  trigger     flight recorder (record --keep S): keep what it holds now permanently\n\n"
     "A request reaches the ranks within 0.1 s, and table `capture` of each trace says when it did. "
     "It\n"
     "goes to the run's recorders on this host; run it on each host of a job.\n\n"
@@ -86,7 +86,7 @@ class Ctl final : public Subcommand {
     app.add_option("ACTION", action_, "start, stop, status, level or trigger")
         ->required()
         ->check(CLI::IsMember({"start", "stop", "status", "level", "trigger"}));
-    app.add_option("LEVEL", level_, "of `level`: light, standard or full")
+    app.add_option("LEVEL", level_, "for `level`: light, standard or full")
         ->check(CLI::IsMember({"light", "standard", "full"}));
     app.add_option("--format", format_, "text or json")
         ->type_name("FORMAT")
@@ -97,7 +97,7 @@ class Ctl final : public Subcommand {
   Result<int> run(Console& console) override {
     if ((action_ == "level") == level_.empty()) {
       return fail(Code::kUsage,
-                  level_.empty() ? "which level?" : fmt::format("{} takes no level", action_),
+                  level_.empty() ? "level is missing" : fmt::format("{} takes no level", action_),
                   "dprof ctl RUN level light|standard|full");
     }
     const std::string request = level_.empty() ? action_ : action_ + " " + level_;
@@ -116,7 +116,7 @@ class Ctl final : public Subcommand {
       console.message(fmt::format("{}: {}", run_, request));
     }
     if (!asked->elsewhere.empty()) {
-      console.message(fmt::format("not asked: the recorders on {}; run `dprof ctl` there",
+      console.message(fmt::format("recorders on {} were not contacted; run `dprof ctl` there",
                                   fmt::join(asked->elsewhere, ", ")));
     }
     return code_of(ExitCode::kGood);

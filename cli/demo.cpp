@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDemoDetails[] =
-    "\nRecords a training of two ranks that takes seconds, on this machine's processors, and reports\n"
-    "on it: its rank 1 loads data slowly on purpose. Needs a Python with torch, of which none comes\n"
-    "with dprof; the script is share/dprof/demo_train.py beside dprof's folder.\n\n"
+    "\nRecords a two-rank training run of a few seconds on this machine's CPUs, and reports\n"
+    "on it: rank 1 loads data slowly on purpose. Needs a Python with torch, which does not come\n"
+    "with dprof; the script is share/dprof/demo_train.py next to dprof's folder.\n\n"
     "Examples:\n"
     "  dprof demo\n"
     "  dprof demo --python ~/venv/bin/python -o run1\n\n"
@@ -58,7 +58,7 @@ Result<int> run_program(std::vector<std::string> words, Output output) {
 class Demo final : public Subcommand {
  public:
   std::string_view name() const override { return "demo"; }
-  std::string_view summary() const override { return "record and report a tiny training"; }
+  std::string_view summary() const override { return "record and report a tiny training run"; }
   std::string_view details() const override { return kDemoDetails; }
 
   void declare(CLI::App& app) override {
@@ -77,22 +77,22 @@ class Demo final : public Subcommand {
     std::error_code error;
     if (!fs::exists(script, error)) {
       return fail(Code::kInternal, fmt::format("{}: no such file", script.string()),
-                  "it belongs into ../share/dprof beside the dprof program: install it whole");
+                  "it belongs in ../share/dprof next to the dprof program: reinstall dprof");
     }
     const Result<int> torch =
         run_program({python_, "-c", "import torch.distributed as d; d.is_available() or exit(1)"},
                     Output::kDropped);
     if (!torch.ok()) {
       return fail(torch.error().code, torch.error().what,
-                  "name a Python that has torch: dprof demo --python PROGRAM");
+                  "give a Python that has torch: dprof demo --python PROGRAM");
     }
     if (*torch != 0) {
       return fail(Code::kUsage, fmt::format("{}: cannot import torch.distributed", python_),
-                  fmt::format("{} -m pip install torch (one for processors will do), or name a "
+                  fmt::format("{} -m pip install torch (the CPU build will do), or give a "
                               "Python that has it: dprof demo --python PROGRAM",
                               python_));
     }
-    console.message("records two ranks of " + script.string());
+    console.message("recording two ranks of " + script.string());
     const Result<int> recorded = run_program(
         {self.string(), "record", "--overwrite", "-o", folder_, "--", python_, "-m",
          "torch.distributed.run", "--standalone", "--nproc-per-node=2", script.string()},

@@ -16,11 +16,11 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kDiffDetails[] =
-    "\nSays what changed from run A to run B: first whether the two can be compared, then how much\n"
-    "longer a step takes and how sure that is, and in which parts of a step, ranks, phases,\n"
-    "collectives and names the change lies. Each of them is a run folder, or a report that was kept\n"
-    "with `dprof report RUN --format json`. Several runs a side tell a change from how runs differ\n"
-    "by themselves; then `--` stands between the sides.\n\n"
+    "\nShows what changed from run A to run B: first whether the two are comparable, then how much\n"
+    "longer a step takes and how certain that is, and which parts of a step, ranks, phases,\n"
+    "collectives and names changed. Each run is a run folder, or a report saved\n"
+    "with `dprof report RUN --format json`. Several runs per side separate a change from run-to-run\n"
+    "noise; put `--` between the sides.\n\n"
     "Examples:\n"
     "  dprof diff before after\n"
     "  dprof diff before.json after --format markdown\n"
@@ -31,7 +31,7 @@ constexpr char kDiffDetails[] =
 class Diff final : public Subcommand {
  public:
   std::string_view name() const override { return "diff"; }
-  std::string_view summary() const override { return "say what changed from one run to another"; }
+  std::string_view summary() const override { return "show what changed from one run to another"; }
   std::string_view details() const override { return kDiffDetails; }
 
   void declare(CLI::App& app) override {
@@ -75,7 +75,7 @@ class Diff final : public Subcommand {
       sides = {{{words.begin(), mark}, {mark + 1, words.end()}}};
     }
     if (sides[0].empty() || sides[1].empty()) {
-      return fail(Code::kUsage, "two runs are compared, or several with -- between the sides",
+      return fail(Code::kUsage, "give two runs, or several with -- between the sides",
                   "dprof diff A B, or dprof diff A1 A2 -- B1 B2");
     }
     return sides;

@@ -20,16 +20,16 @@ using recorder::Recordable;
 
 constexpr char kDoctorDetails[] =
     "\n"
-    "Looks at the kernel, the libraries and the GPUs, and records a small child to see whether\n"
+    "Checks the kernel, the libraries and the GPUs, and records a small child process to see whether\n"
     "recording works. "
-    "It takes some seconds, loads what belongs to others in child processes only,\n"
+    "It takes a few seconds, loads third-party libraries only in child processes,\n"
     "and leaves nothing behind. "
-    "Call it where the job runs: in its container, its venv, its modules.\n\n"
+    "Run it where the job runs: in its container, venv or modules.\n\n"
     "Examples:\n"
     "  dprof doctor\n"
     "  srun -N4 --ntasks-per-node=1 dprof doctor\n"
     "  dprof doctor --format json\n\n"
-    "Exit codes: 0 it could look, whatever it found; 2 usage; 125 dprof itself failed.\n";
+    "Exit codes: 0 the checks ran, whatever they found; 2 usage; 125 dprof itself failed.\n";
 
 constexpr size_t kWidest = 100;
 constexpr size_t kStateColumn = 2;
@@ -160,7 +160,9 @@ std::string render_json(const Diagnosis& diagnosis) {
 class Doctor final : public Subcommand {
  public:
   std::string_view name() const override { return "doctor"; }
-  std::string_view summary() const override { return "say what can be recorded here, and why not"; }
+  std::string_view summary() const override {
+    return "show what can be recorded here, and what cannot";
+  }
   std::string_view details() const override { return kDoctorDetails; }
 
   void declare(CLI::App& app) override {

@@ -20,16 +20,16 @@ namespace {
 constexpr char kExportDetails[] =
     "\nWrites a run for another tool:\n"
     "  perfetto    one file for ui.perfetto.dev: all ranks on one time axis, collectives as arrows\n"
-    "              between them, what dprof found as marks\n"
-    "  chrome      a folder with one JSON file a rank, as PyTorch's profiler writes it: for HTA,\n"
+    "              between them, findings as marks\n"
+    "  chrome      a folder with one JSON file per rank, like PyTorch's profiler: for HTA,\n"
     "              TensorBoard and `dprof import`\n"
-    "  csv         a folder with one file a table\n"
+    "  csv         a folder with one file per table\n"
     "  speedscope  one file for speedscope.app: each thread and stream over time\n"
-    "  folded      one line a stack with its own time in ns: for flame graphs\n\n"
-    "A file whose name ends in .gz is packed. What a format cannot hold is counted and said;\n"
+    "  folded      one line per stack with its own time in ns: for flame graphs\n\n"
+    "A file whose name ends in .gz is compressed. What a format cannot hold is counted and reported;\n"
     "docs/export.md lists it.\n\n"
     "Examples:\n"
-    "  dprof export run1 --format perfetto            makes run1.perfetto.gz\n"
+    "  dprof export run1 --format perfetto            writes run1.perfetto.gz\n"
     "  dprof export run1 --format chrome -o traces\n"
     "  dprof export run1 --format csv --ranks 0,4-7 --steps 20:30\n"
     "  dprof export run1 --format folded -o - | flamegraph.pl > run1.svg\n\n"
@@ -47,12 +47,12 @@ class Export final : public Subcommand {
     app.add_option("--format", format_, "perfetto, chrome, csv, speedscope or folded")
         ->check(CLI::IsMember({"perfetto", "chrome", "csv", "speedscope", "folded"}))
         ->required();
-    app.add_option("-o", out_, "file or folder to make; else it has the name of the run")
+    app.add_option("-o", out_, "file or folder to create; default: named after the run")
         ->type_name("OUT");
     app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
-    app.add_option("--steps", steps_, "only what touches steps A to B, B not included")
+    app.add_option("--steps", steps_, "only what overlaps steps A to B, B excluded")
         ->type_name("A:B");
-    app.add_flag("--raw", options_.raw, "csv: numbers as they are stored, not their words");
+    app.add_flag("--raw", options_.raw, "csv: stored numbers instead of words");
   }
 
   Result<int> run(Console& console) override {
@@ -96,7 +96,7 @@ class Export final : public Subcommand {
   Status read_options() {
     options_.format = *analyzer::export_format_of_word(format_);
     if (options_.raw && options_.format != analyzer::ExportFormat::kCsv)
-      return fail(Code::kUsage, "--raw goes with --format csv");
+      return fail(Code::kUsage, "--raw needs --format csv");
     if (!steps_.empty()) {
       const Result<std::pair<int64_t, int64_t>> steps = parse_half_open(steps_);
       if (!steps.ok()) return fail(steps.error());

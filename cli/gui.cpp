@@ -13,7 +13,7 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kGuiDetails[] =
-    "\nStarts dprof-gui, which stands beside dprof, with everything that follows `gui`.\n\n"
+    "\nStarts dprof-gui from dprof's own folder and passes on all arguments after `gui`.\n\n"
     "Examples:\n"
     "  dprof gui run1\n"
     "  dprof gui run1 --screenshot timeline.png --size 1600x900\n\n"
@@ -39,8 +39,8 @@ class Gui final : public Subcommand {
     pointers.push_back(nullptr);
     execv(program.c_str(), pointers.data());
     return fail(Code::kInternal, fmt::format("{}: {}", program.string(), std::strerror(errno)),
-                "the window is not part of this installation: build dprof with Qt 6 (scripts/setup "
-                "installs it), or use `dprof report --format html`, which needs none");
+                "this installation has no window: build dprof with Qt 6 (scripts/setup "
+                "installs it), or use `dprof report --format html` instead");
   }
 
  private:

@@ -18,17 +18,17 @@ namespace {
 
 constexpr char kImportDetails[] =
     "\n"
-    "Reads recordings of other tools and makes a run of them, which `dprof report` and `dprof gui`\n"
-    "take like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL\n"
+    "Turns other tools' recordings into a run, which `dprof report` and `dprof gui`\n"
+    "read like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL\n"
     "Inspector, SQLite exports of Nsight Systems (`nsys export --type sqlite`). Formats and ranks are\n"
-    "found by content, not by file name. A folder stands for all files in it. What cannot be used is\n"
+    "detected by content, not by file name. A folder means all files in it. Unusable rows are\n"
     "counted, and the report says so.\n\n"
     "Examples:\n"
     "  dprof import traces/*.pt.trace.json.gz -o run1\n"
     "  dprof import node0.sqlite node1.sqlite -o run2 --ranks 0-15\n"
     "  dprof report run1 --rows steps-hta\n\n"
     "Exit codes: 0 good; 2 usage, or RUN holds another run; 3 a file is missing, damaged or of no\n"
-    "known format (what could be read is imported all the same); 125 dprof itself failed.\n";
+    "known format (the readable files are imported anyway); 125 dprof itself failed.\n";
 
 // What several files, or ranks, have in common: a text without their names and numbers.
 std::string kind_of(const analyzer::Diagnostic& remark, const analyzer::ImportSummary& summary) {
@@ -75,16 +75,16 @@ std::vector<std::string> lines_of(const analyzer::ImportSummary& summary) {
 class Import final : public Subcommand {
  public:
   std::string_view name() const override { return "import"; }
-  std::string_view summary() const override { return "make a run of another tool's recordings"; }
+  std::string_view summary() const override { return "turn another tool's recordings into a run"; }
   std::string_view details() const override { return kImportDetails; }
 
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "files, or folders of files")->required();
-    app.add_option("-o", run_, "run folder to make")->type_name("RUN")->required();
+    app.add_option("-o", run_, "run folder to create")->type_name("RUN")->required();
     app.add_option("--ranks", ranks_,
-                   "ranks of the files (of each of their processes), in their order: 0-7 or 1,0")
+                   "ranks of the files (or of each process in them), in order: 0-7 or 1,0")
         ->type_name("LIST");
-    app.add_flag("--overwrite", options_.overwrite, "replace the run that is in RUN");
+    app.add_flag("--overwrite", options_.overwrite, "replace the run in RUN");
   }
 
   Result<int> run(Console& console) override {

@@ -38,14 +38,14 @@ Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text) {
     const std::optional<int64_t> to = second.empty() ? INT64_MAX : number(second);
     if (from && to && *from < *to) return std::pair(*from, *to);
   }
-  return fail(Code::kUsage, fmt::format("'{}' is no range of steps", text),
-              "A:B means steps A to B, B not included: --steps 20:120");
+  return fail(Code::kUsage, fmt::format("'{}' is not a range of steps", text),
+              "A:B means steps A to B, B excluded: --steps 20:120");
 }
 
 Result<std::vector<int>> parse_ranks_in_order(std::string_view text) {
   std::vector<int> ranks;
-  const Failure bad = fail(Code::kUsage, fmt::format("'{}' is no list of ranks", text),
-                           "ranks are separated by commas, ranges have a dash: --ranks 0,4-7");
+  const Failure bad = fail(Code::kUsage, fmt::format("'{}' is not a list of ranks", text),
+                           "separate ranks by commas, write ranges with a dash: --ranks 0,4-7");
   while (true) {
     const size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
@@ -73,7 +73,7 @@ Result<double> parse_percent(std::string_view text) {
   const std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   const std::optional<double> value = real(digits);
   if (value && *value > 0 && *value <= 100) return *value / 100;
-  return fail(Code::kUsage, fmt::format("'{}' is no percentage", text),
+  return fail(Code::kUsage, fmt::format("'{}' is not a percentage", text),
               "above 0, at most 100: --max-overhead 1%");
 }
 
@@ -90,7 +90,7 @@ Result<std::chrono::seconds> parse_seconds(std::string_view text) {
   }
   const std::optional<int64_t> value = number(digits);
   if (value && *value > 0 && *value <= kMost / unit) return std::chrono::seconds(*value * unit);
-  return fail(Code::kUsage, fmt::format("'{}' is no time", text),
+  return fail(Code::kUsage, fmt::format("'{}' is not a time", text),
               "seconds, minutes or hours: --hang-after 90s, --hang-after 5m");
 }
 
@@ -101,7 +101,7 @@ Result<std::pair<double, double>> parse_pair(std::string_view text) {
     const std::optional<double> second = real(text.substr(comma + 1));
     if (first && second) return std::pair(*first, *second);
   }
-  return fail(Code::kUsage, fmt::format("'{}' are no two numbers", text),
+  return fail(Code::kUsage, fmt::format("'{}' is not two numbers", text),
               "separated by a comma: --fake-clock 0.05,20");
 }
 

@@ -37,7 +37,7 @@ constexpr char kRecordDetails[] =
     "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank that\n"
     "failed. "
     "2 usage; 5 the command ended with 0, but something was lost, or nothing recorded;\n"
-    "126 and 127 the command cannot be executed, is not there; 125 dprof itself failed.\n";
+    "126, 127 the command cannot be executed, or was not found; 125 dprof itself failed.\n";
 
 Result<fs::path> find_library() {
 #ifdef DPROF_SANITIZED
@@ -48,7 +48,7 @@ Result<fs::path> find_library() {
   if (fs::exists(library, error)) return library;
   return fail(
       Code::kInternal, fmt::format("{}: no such file", library.string()),
-      "libdprof.so belongs into ../lib beside the dprof program: build or install it whole");
+      "libdprof.so belongs in ../lib next to the dprof program: rebuild or reinstall dprof");
 #endif
 }
 
@@ -107,7 +107,7 @@ class Record final : public Subcommand {
         ->type_name("RUN");
     app.add_option(
            "--detail", options_.detail,
-           "light: marked ranges, NVTX, autograd; standard: collectives too; full: every op")
+           "light: marked ranges, NVTX, autograd; standard: also collectives; full: every op")
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"light", "standard", "full"}))
         ->capture_default_str();
@@ -122,63 +122,64 @@ class Record final : public Subcommand {
         ->check(CLI::IsMember({"gc=on", "gc=off"}))
         ->capture_default_str();
     app.add_option("--yield", yield_,
-                   "leave to another tool what it has set already: nvtx, nccl, cuda")
+                   "leave alone what another tool has already set: nvtx, nccl, cuda")
         ->type_name("WHAT")
         ->delimiter(',')
         ->check(CLI::IsMember({"nvtx", "nccl", "cuda"}));
     CLI::Option* steps =
-        app.add_option("--steps", steps_, "record steps A to B-1 only; A: = from A on");
+        app.add_option("--steps", steps_, "record only steps A to B-1; A: = from A on");
     steps->type_name("A:B");
-    app.add_option("--every", every_, "with --steps: again each N steps")
+    app.add_option("--every", every_, "with --steps: repeat every N steps")
         ->type_name("N")
         ->check(CLI::PositiveNumber)
         ->needs(steps);
-    app.add_option("--seconds", seconds_, "record from second A to second B only")
+    app.add_option("--seconds", seconds_, "record only from second A to second B")
         ->type_name("A:B")
         ->excludes(steps);
-    app.add_flag("--armed", options_.armed, "record nothing before `dprof ctl RUN start`")
+    app.add_flag("--armed", options_.armed, "record nothing until `dprof ctl RUN start`")
         ->excludes(steps);
     app.add_option(
            "--keep", keep_s_,
-           "flight recorder: keep the last S seconds, whole at a hang, a crash or a request")
+           "flight recorder: keep the last S seconds, saved at a hang, a crash or on request")
         ->type_name("S")
         ->check(CLI::PositiveNumber);
     app.add_option("--max-overhead", max_overhead_,
-                   "lower the detail before recording costs more than that share of the time")
+                   "lower the detail before recording costs more than this share of the time")
         ->type_name("PCT");
     CLI::Option* meet =
         app.add_option("--meet", options_.meet,
-                       "meet the run's other recorders there, where they share no run folder");
+                       "meet the run's other recorders there if they share no run folder");
     meet->type_name("HOST:PORT");
     app.add_option("--meet-key-file", meet_key_file_,
-                   "with --meet: a secret that all of them have; it is never sent")
+                   "with --meet: a secret shared by all of them; never sent")
         ->type_name("FILE")
         ->needs(meet);
     app.add_option("--fake-clock", fake_clock_,
                    "shift this recorder's clock by OFFSET seconds and PPM (for tests)")
         ->type_name("OFFSET,PPM");
     app.add_option("--linger", linger_s_,
-                   "wait so long for recorded processes that outlive the command")
+                   "how long to wait for recorded processes that outlive the command")
         ->type_name("S")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
-    app.add_option("--keep-output", options_.kept_lines,
-                   "with -n: keep so many last lines of a failed rank's standard error; 0: none")
+    app.add_option(
+           "--keep-output", options_.kept_lines,
+           "with -n: how many last lines of a failed rank's standard error to keep; 0: none")
         ->type_name("LINES")
         ->check(CLI::Range(0, kMostKeptLines))
         ->capture_default_str();
-    CLI::Option* on_hang =
-        app.add_option("--on-hang", on_hang_,
-                       "when nothing goes on any more: report who has not come, take stacks of all "
-                       "threads besides, or kill the ranks besides");
+    CLI::Option* on_hang = app.add_option(
+        "--on-hang", on_hang_,
+        "when the job makes no progress: report which rank is missing, also take stacks of all "
+        "threads, or also kill the ranks");
     on_hang->type_name("WHAT")->check(CLI::IsMember({"report", "stacks", "kill"}));
     app.add_option("--hang-after", hang_after_,
-                   "after so long without a completed step or collective (default: 20 median "
-                   "steps, 60 s at least)")
+                   "time without a completed step or collective (default: 20 median "
+                   "steps, at least 60 s)")
         ->type_name("TIME")
         ->needs(on_hang);
-    app.add_flag("--overwrite", options_.overwrite, "replace the run that RUN holds");
-    app.add_option("COMMAND", options_.command, "what to run, with its arguments, after `--`")
+    app.add_flag("--overwrite", options_.overwrite, "replace the run in RUN");
+    app.add_option("COMMAND", options_.command, "the command and its arguments, after `--`")
         ->required();
     app.positionals_at_end();
   }
@@ -237,7 +238,7 @@ class Record final : public Subcommand {
     const auto seconds = window(seconds_);
     if (!seconds.ok()) return fail(seconds.error());
     if (options_.armed && *seconds) {
-      return fail(Code::kUsage, "--armed and --seconds exclude each other",
+      return fail(Code::kUsage, "--armed and --seconds cannot be combined",
                   "--armed waits for `dprof ctl RUN start`");
     }
     if (*seconds && std::max((*seconds)->begin, (*seconds)->end.value_or(0)) > kLongestSeconds) {

@@ -11,10 +11,10 @@ namespace {
 constexpr char kRecoverDetails[] =
     "\n"
     "What the recorder had committed is kept (it commits five times a second); what came later is\n"
-    "lost, and the trace says so. A run that is whole already is left as it is.\n\n"
+    "lost, and the trace says so. A complete run is left alone.\n\n"
     "Examples:\n"
     "  dprof recover run1\n\n"
-    "Exit codes: 0 nothing had to be done; 5 traces were finished, and miss what came after the\n"
+    "Exit codes: 0 nothing to do; 5 traces were finished, and lack what came after the\n"
     "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
     "125 dprof itself failed.\n";
 
@@ -30,7 +30,7 @@ class Recover final : public Subcommand {
     const Result<recorder::Recovered> recovered = recorder::recover_run(run_);
     if (!recovered.ok()) return fail(recovered.error());
     for (const Error& damage : recovered->damaged) console.error(damage);
-    console.message(fmt::format("{}: {} finished, {} whole already, {} damaged", run_,
+    console.message(fmt::format("{}: {} finished, {} already complete, {} damaged", run_,
                                 recovered->finished, recovered->whole, recovered->damaged.size()));
     if (!recovered->damaged.empty()) return code_of(ExitCode::kUnreadable);
     return code_of(recovered->finished > 0 ? ExitCode::kSomethingLost : ExitCode::kGood);

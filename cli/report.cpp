@@ -23,9 +23,9 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kReportDetails[] =
-    "\nRUN is a folder that `dprof record` left, or a single trace of it (rank-00000.dprof). "
+    "\nRUN is a folder written by `dprof record`, or a single trace in it (rank-00000.dprof). "
     "Several\n"
-    "folders of one run (one of each host) are read together.\n\n"
+    "folders of one run (one per host) are read together.\n\n"
     "Examples:\n"
     "  dprof report run1\n"
     "  dprof report run1 --format json -o report.json\n"
@@ -36,15 +36,17 @@ constexpr char kReportDetails[] =
     "  dprof report run1 --what-if input=0 --what-if rank:1=peers\n"
     "  dprof report run1 --format markdown    for a pull request\n"
     "  dprof report run1 --format html -o report.html    one file with pictures, for a browser\n\n"
-    "What was read of a finished trace is kept in RUN/.digest, or where that cannot be written in\n"
-    "$XDG_CACHE_HOME/dprof, and used again until the trace or dprof changes.\n\n"
-    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (a report of what could be\n"
-    "read is made all the same); 125 dprof itself failed.\n";
+    "The digest of a finished trace is cached in RUN/.digest, or if that cannot be written in\n"
+    "$XDG_CACHE_HOME/dprof, and reused until the trace or dprof changes.\n\n"
+    "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (the readable traces\n"
+    "are reported anyway); 125 dprof itself failed.\n";
 
 class Report final : public Subcommand {
  public:
   std::string_view name() const override { return "report"; }
-  std::string_view summary() const override { return "say what happened, and what to do about it"; }
+  std::string_view summary() const override {
+    return "explain what happened, and what to do about it";
+  }
   std::string_view details() const override { return kReportDetails; }
 
   void declare(CLI::App& app) override {
@@ -55,10 +57,9 @@ class Report final : public Subcommand {
         ->check(CLI::IsMember({"text", "json", "markdown", "html"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
-    app.add_option("--steps", steps_, "only steps A to B, B not included")->type_name("A:B");
+    app.add_option("--steps", steps_, "only steps A to B, B excluded")->type_name("A:B");
     app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
-    app.add_option("--rank", rank_, "seen from one rank; all are analysed and compared")
-        ->type_name("N");
+    app.add_option("--rank", rank_, "show one rank; all are analysed and compared")->type_name("N");
     rows_given_ =
         app.add_option(
                "--rows", rows_,
@@ -66,7 +67,7 @@ class Report final : public Subcommand {
                "steps-hta, as HTA does")
             ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
             ->capture_default_str();
-    app.add_flag("!--no-cache", cache_, "neither use nor keep digests beside the run");
+    app.add_flag("!--no-cache", cache_, "do not use or write cached digests");
     top_given_ = app.add_option("--top", top_,
                                 "how many findings and collectives to show (text, markdown, html)")
                      ->type_name("K")
@@ -75,16 +76,15 @@ class Report final : public Subcommand {
     app.add_option("--explain", explain_,
                    "finding K alone: how it was decided, from which rows, what would refute it")
         ->type_name("K");
-    app.add_option(
-           "--what-if", changes_,
-           "what a step would take with that changed; given several times, with all of it: " +
-               analyzer::change_examples())
+    app.add_option("--what-if", changes_,
+                   "predict the step time with this change; repeat for a combination: " +
+                       analyzer::change_examples())
         ->type_name("CHANGE")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
     app.add_option("--sections", sections_,
-                   "what follows the findings (text), in full: all, none, or some of " +
+                   "sections to print in full after the findings (text): all, none, or some of " +
                        analyzer::section_words(", "))
         ->type_name("LIST");
   }
@@ -110,7 +110,7 @@ class Report final : public Subcommand {
       options.what_if.push_back(*std::move(change));
     }
     if (explain_ && (format_ == "json" || format_ == "html")) {
-      return fail(Code::kUsage, "--explain goes with --format text or markdown",
+      return fail(Code::kUsage, "--explain needs --format text or markdown",
                   "JSON and HTML have it for every finding");
     }
     if (const Status good = choose_sections(); !good.ok()) return fail(good.error());
@@ -131,7 +131,7 @@ class Report final : public Subcommand {
     if (!analysis.ok()) return fail(analysis.error());
     if (rank_ && std::ranges::count(analysis->ranks, *rank_, &analyzer::RankAnalysis::rank) == 0) {
       return fail(Code::kNotFound, fmt::format("{}: no trace of rank {}", run->name, *rank_),
-                  "`dprof report` without --rank lists the ranks that are there");
+                  "`dprof report` without --rank lists the ranks");
     }
     if (rank_) analysis->report = analyzer::seen_from(analysis->report, *rank_);
     const bool damaged = analysis->damaged;

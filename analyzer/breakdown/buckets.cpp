@@ -276,19 +276,20 @@ void search_caps(const CommunicationInput& in, size_t group, const std::vector<P
   if (cost == costs.end()) {
     return say(fmt::format(
         "the best bucket size: "
-        "it takes all-reduces of {} sizes, the largest {} times the smallest, to tell what a size costs",
+        "estimating the cost of a size takes all-reduces of {} sizes, the largest {} times the smallest",
         kFewestSizes, kLeastSizeRatio));
   }
   Search search(passes, {cost->second.alpha_ns, cost->second.beta_ns_per_byte});
   if (search.empty()) {
-    return say("the best bucket size: when gradients were ready, or backward's end, is not known");
+    return say(
+        "the best bucket size: the time when gradients were ready, or the end of backward, is unknown");
   }
   const int64_t finest = finest_limit(passes);
   search.fill(buckets, finest);
-  say(fmt::format(
-      "bucket limits below {}: "
-      "gradients are known by the buckets that they were in, and these can be joined, not divided",
-      format_bytes(finest)));
+  say(
+      fmt::format("bucket limits below {}: "
+                  "gradients are known only by bucket, and buckets can be merged but not split",
+                  format_bytes(finest)));
 }
 
 }  // namespace
@@ -299,7 +300,7 @@ std::optional<Buckets> buckets_of(const CommunicationInput& input,
   if (!group) {
     if (any_all_reduce(input)) {
       diagnostics.push_back(make_diagnostic(
-          "not_computed", "gradient buckets: no all-reduce says which one it reduces"));
+          "not_computed", "gradient buckets: no all-reduce names the bucket it reduces"));
     }
     return std::nullopt;
   }

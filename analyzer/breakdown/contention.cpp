@@ -149,7 +149,7 @@ std::optional<Contention> contention_of(const CommunicationInput& input,
     if (any_collective) {
       diagnostics.push_back(make_diagnostic(
           "not_computed",
-          fmt::format("contention: no {} ran {} times both beside a collective and alone",
+          fmt::format("contention: no {} ran {} times both with a collective and alone",
                       any_kernel ? "kernel" : "operator", OpTimesGatherer::kFewest)));
     }
     return std::nullopt;

@@ -60,8 +60,8 @@ std::vector<PhaseSummary> phases_of(std::span<const RankDigest> digests, const S
   if (left_out > 0) {
     diagnostics.push_back(make_diagnostic(
         "phases_left_out",
-        fmt::format("{} marked ranges have further names than the {} phases that are listed",
-                    left_out, phases.size()),
+        fmt::format("{} marked ranges have names beyond the {} phases that are listed", left_out,
+                    phases.size()),
         left_out));
   }
   return phases;

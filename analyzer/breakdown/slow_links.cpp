@@ -407,8 +407,8 @@ std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
   const bool compared = Comparer(gathered, looked_at, exposures_of(overlap)).run(found);
   if (!compared && gathered.hosts().size() > 1) {
     note(
-        "slow links: fewer than three groups of ranks communicate in the same way; "
-        "where a transfer loses its time cannot be told, only whether it became slower within the run");
+        "slow links: fewer than three groups of ranks communicate in the same way, so "
+        "a slow link cannot be located, only detected if it became slower during the run");
   }
   if (looked_at.size() >= 2 * kFewestOfLevel) {
     found.onsets = onsets_of(gathered, looked_at);

@@ -108,7 +108,7 @@ class Checker {
 
   void check_ending() {
     if (run_.ended.empty()) return;
-    CheckCase one{.name = "ending", .says = "every rank came to a good end"};
+    CheckCase one{.name = "ending", .says = "every rank ended cleanly"};
     if (run_.ended != "ok") {
       one.outcome = Outcome::kFailed;
       one.says = run_.ended_title.empty() ? fmt::format("the run failed: {}", run_.ended)
@@ -122,8 +122,8 @@ class Checker {
   void check_step_time() {
     if (!enabled("step_time")) return;
     if (input_.baselines.empty() && input_.is_history) {
-      result_.sensitivity = "No change of the step time could have been seen.";
-      result_.needed = "`dprof baseline add` of a run that is good";
+      result_.sensitivity = "No change of the step time could have been detected.";
+      result_.needed = "`dprof baseline add` with a good run";
       add({.name = "step_time",
            .outcome = Outcome::kUndecided,
            .says = "the history has no baseline yet"});
@@ -131,24 +131,24 @@ class Checker {
     }
     if (input_.baselines.empty()) {
       result_.sensitivity =
-          "There is no baseline, so no change of the step time could be seen: --baseline takes one.";
+          "Without a baseline no change of the step time can be detected: give one with --baseline.";
       return;
     }
     CheckCase one{.name = "step_time", .outcome = Outcome::kUndecided};
     if (baselines_.empty()) {
-      one.says = "none of the baselines can be compared with this run";
+      one.says = "none of the baselines is comparable with this run";
       result_.needed = "a baseline of the same world size, on the same hardware";
     } else if (!result_.diff->comparable()) {
       one.says = fmt::format("not comparable with the baseline: {}", reasons_of(*result_.diff));
-      result_.needed = "a baseline that differs only in what is to be tested";
+      result_.needed = "a baseline that differs only in the change under test";
     } else if (!result_.diff->step) {
       one.says = result_.diff->why_no_step;
-      result_.needed = "more steps, 50 or more";
+      result_.needed = "at least 50 steps";
     } else {
       judge_change(*result_.diff->step, one);
     }
     if (result_.sensitivity.empty())
-      result_.sensitivity = "No change of the step time could have been seen.";
+      result_.sensitivity = "No change of the step time could have been detected.";
     add(std::move(one));
   }
 
@@ -160,7 +160,7 @@ class Checker {
     const double fails_from = step.single() ? std::max(least, kLeastSuspect) : least;
     const double seen = step.detectable(fails_from);
     result_.sensitivity =
-        fmt::format("A slow-down of {} or more would have been seen.", format_share(seen));
+        fmt::format("A slow-down of {} or more would have been detected.", format_share(seen));
     const std::string change =
         fmt::format("step time {} against {}", change_text(step),
                     step.runs_a == 1 ? "the baseline" : fmt::format("{} baselines", step.runs_a));
@@ -171,7 +171,7 @@ class Checker {
         one.says += fmt::format("; {}", where);
       if (step.single())
         one.advice =
-            "one run a side cannot tell a change from how runs differ by themselves: repeat "
+            "one run per side cannot separate a change from run-to-run noise: repeat "
             "both, or keep a history of baselines";
     } else if (step.most < most && (settings_.max_slowdown || seen <= kWorstSensitivity)) {
       one.outcome = Outcome::kPassed;
@@ -186,7 +186,7 @@ class Checker {
                                           double seen) const {
     if (!settings_.max_slowdown && step.most < most)
       return fmt::format("the noise hides anything below {}", format_share(seen));
-    return fmt::format("whether that is more than {} cannot be told", format_share(least));
+    return fmt::format("it is unclear whether that is more than {}", format_share(least));
   }
 
   // Runs of each side until the distance to the limit, or the limit itself, shows.
@@ -196,7 +196,7 @@ class Checker {
         std::sqrt(1 / static_cast<double>(step.runs_a) + 1 / static_cast<double>(step.runs_b));
     const double distance = std::max(std::abs(step.change - limit), 0.5 * limit);
     const double runs = std::ceil(2 * std::pow(kBothErrors * sd / distance, 2));
-    return fmt::format("about {} of each side would decide",
+    return fmt::format("about {} per side would decide",
                        plural(static_cast<int64_t>(std::clamp(runs, 3.0, 999.0)), "run"));
   }
 
@@ -240,7 +240,7 @@ class Checker {
     keep_to("budget." + name, share.has_value(), share && *share <= *limit,
             fmt::format("{} is {} of a step, the budget {}", what, format_share(share.value_or(0)),
                         format_share(*limit)),
-            fmt::format("{} is not known: the run has no breakdown of its steps", what));
+            fmt::format("{} is unknown: the run has no breakdown of its steps", what));
   }
 
   void check_budgets() {
@@ -277,13 +277,14 @@ class Checker {
     std::string text = "no rank holds the others up";
     if (run_.stragglers && !run_.stragglers->empty()) {
       const StragglerFacts& one = run_.stragglers->front();
-      text = fmt::format("{} holds the others up: {} per step ({})",
-                         one.rank ? fmt::format("rank {}", *one.rank) : "a rank by turns",
-                         format_duration({one.cost_ns}), one.cause);
+      text =
+          fmt::format("{} holds the others up: {} per step ({})",
+                      one.rank ? fmt::format("rank {}", *one.rank) : "a different rank each time",
+                      format_duration({one.cost_ns}), one.cause);
     }
     keep_to("budget.stragglers", run_.stragglers.has_value(),
             run_.stragglers && run_.stragglers->empty(), text,
-            "whether there are stragglers is not known: ranks could not be compared");
+            "stragglers are unknown: ranks could not be compared");
   }
 
   // ---- findings ----
@@ -321,10 +322,10 @@ class Checker {
                     .advice = finding.advice};
       if (is_known(finding)) {
         one.outcome = Outcome::kExcused;
-        one.says += "; the baselines have it, too";
+        one.says += "; the baselines also have it";
       } else if (!shows_in_steps(finding)) {
         one.outcome = Outcome::kExcused;
-        one.says += "; steps are not seen to be longer than the baselines'";
+        one.says += "; steps are not measurably longer than the baselines'";
       }
       add(std::move(one));
     }
@@ -354,13 +355,13 @@ class Checker {
       metric("step_seconds", "seconds", "Median steady step.", step.ns / 1e9,
              step.ns / 1e9 * kTwoSided95 * step.log_sd);
     }
-    metric("exposed_communication_ratio", "ratio", "Exposed communication, of step time.",
+    metric("exposed_communication_ratio", "ratio", "Exposed communication as a share of step time.",
            run_.exposed_share);
-    metric("input_wait_ratio", "ratio", "Input wait, of step time.", run_.input_share);
+    metric("input_wait_ratio", "ratio", "Input wait as a share of step time.", run_.input_share);
     const auto as_double = [](std::optional<int64_t> value) {
       return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
     };
-    metric("peak_memory_bytes", "bytes", "Allocated memory at its peak, of the rank with most.",
+    metric("peak_memory_bytes", "bytes", "Peak allocated memory of the rank with the most.",
            as_double(run_.peak_allocated));
     if (run_.stragglers)
       metric("stragglers", "", "Ranks that hold the others up.",

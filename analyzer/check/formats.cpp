@@ -231,7 +231,7 @@ std::string render_check_markdown(const CheckResult& result) {
   if (text.size() <= kMostMarkdown) return text;
   // Names of a trace can be long: the answer stays, the rest ends at a line.
   text.resize(text.rfind('\n', kMostMarkdown - 100) + 1);
-  return text + "\n… cut: `dprof check` shows all of it\n";
+  return text + "\n… cut: `dprof check` shows the rest\n";
 }
 
 std::string render_check_json(const CheckResult& result) {

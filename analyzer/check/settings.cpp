@@ -139,14 +139,14 @@ class Parser {
       if (!bytes) {
         wrong(*node, "peak_memory is a size, like \"12 GB\"");
       } else if (*bytes < 0) {
-        wrong(*node, "peak_memory is negative: nothing could keep to it");
+        wrong(*node, "peak_memory cannot be negative");
       } else {
         budgets.peak_memory = bytes;
       }
     }
     if (const auto* node = table.get("stragglers")) {
       if (node->value<std::string>() != "none")
-        wrong(*node, "stragglers can only be \"none\"", "leave it out to allow them");
+        wrong(*node, "stragglers can only be \"none\"", "omit it to allow them");
       budgets.no_stragglers = true;
     }
   }
@@ -156,7 +156,7 @@ class Parser {
     if (!value || !node.is_number()) {
       wrong(node, fmt::format("{} is a number", key));
     } else if (*value < 0) {
-      wrong(node, fmt::format("{} is negative: nothing could keep to it", key));
+      wrong(node, fmt::format("{} cannot be negative", key));
     } else {
       return value;
     }
@@ -168,8 +168,7 @@ class Parser {
     if (const auto text = node.value<std::string>()) {
       const std::optional<double> value = share_of_percent(*text);
       if (!value) wrong(node, fmt::format("{} is a share, like 0.03 or \"3%\"", key));
-      if (value && *value < 0)
-        wrong(node, fmt::format("{} is negative: nothing could keep to it", key));
+      if (value && *value < 0) wrong(node, fmt::format("{} cannot be negative", key));
       return value;
     }
     const std::optional<double> value = budget(node, key);

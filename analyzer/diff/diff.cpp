@@ -50,25 +50,25 @@ class Comparison {
   Comparison(Facts a, Facts b) : a_(a), b_(b) {}
 
   std::vector<Dissimilarity> made() && {
-    compare("world size", true, "steps of another number of ranks are not the same work",
+    compare("world size", true, "steps on a different number of ranks are not the same work",
             [](const RunFacts& run) { return fmt::to_string(run.world_size.value_or(run.ranks)); });
-    compare("hosts", true, "communication between hosts is not that within one",
+    compare("hosts", true, "communication between hosts differs from communication within one",
             [](const RunFacts& run) { return fmt::to_string(run.hosts); });
-    compare("micro-steps", true, "a step is not the same number of forward and backward passes",
+    compare("micro-steps", true, "a step has a different number of forward and backward passes",
             [](const RunFacts& run) {
               return run.micro_steps ? fmt::to_string(*run.micro_steps) : std::string();
             });
-    compare("steps found by", true, "a step may not begin and end at the same place",
+    compare("steps found by", true, "steps may begin and end in different places",
             [](const RunFacts& run) { return run.step_source; });
-    constexpr char kHardware[] = "another machine has another speed by itself";
+    constexpr char kHardware[] = "a different machine may simply be faster or slower";
     variable("gpu", "GPU", true, kHardware);
     variable("cpu_model", "processor", true, kHardware);
     variable("cpus", "processors", true, kHardware);
-    variable("detail", "detail", true, "recording at another detail costs the steps another time");
+    variable("detail", "detail", true, "recording at a different detail has a different cost");
     variable("torch_version", "torch", false, "the change may be this");
     variable("nccl_version", "NCCL", false, "the change may be this");
     variable("cuda_driver", "CUDA driver", false, "the change may be this");
-    variable("host", "host", false, "machines of one kind differ, too");
+    variable("host", "host", false, "even machines of one kind differ");
     variable("dprof_version", "dprof", false, "the cost of recording may differ");
     compare("command", false, "the change may be this",
             [](const RunFacts& run) { return run.command; });
@@ -110,22 +110,22 @@ class Comparison {
     };
     if (run.world_size && run.ranks < *run.world_size) {
       say("ranks", fmt::format("{}: {} of {} left a trace", run.name, run.ranks, *run.world_size),
-          true, "half a run says nothing about the ranks that are missing");
+          true, "a partial run says nothing about the missing ranks");
     }
     if (run.lost > 0) {
       const double share =
           static_cast<double>(run.lost) / static_cast<double>(run.lost + run.events);
       say("lost records",
           fmt::format("{}: {} ({})", run.name, format_count(run.lost), format_share(share)),
-          share > 0.01, "what was lost is missing in counts and in the division");
+          share > 0.01, "lost records are missing from counts and from the breakdown");
     }
     if (!run.has_clock) {
       say("clocks", fmt::format("{}: not aligned", run.name), false,
-          "waits between hosts rest on durations alone");
+          "waits between hosts are based on durations alone");
     }
     if (!run.ended.empty() && run.ended != "ok")
       say("how it ended", fmt::format("{}: {}", run.name, run.ended_title), true,
-          "a run that failed is no measure");
+          "a failed run is not a measurement");
   }
 
   Facts a_;
@@ -152,7 +152,7 @@ void find_step_change(Facts a, Facts b, Diff& diff) {
         diff.why_no_step = run.steady > 0 && run.lengths_ns.empty()
                                ? fmt::format(
                                      "{}: its report does not hold the lengths of steps; "
-                                     "make it anew with this dprof",
+                                     "create it again with this dprof",
                                      run.source)
                                : fmt::format(
                                      "{} has {} steady steps; at least {} are needed, and 50 "

@@ -162,7 +162,7 @@ Document collectives_section(const Diff& diff, const StepUnit& unit, int top) {
   if (kinds.empty()) return {};
   Table table;
   table.add_columns(Align::kLeft, {"collective"});
-  table.add_columns(Align::kRight, {"a step", "transfer A", "B", "wait A", "B", "change"});
+  table.add_columns(Align::kRight, {"per step", "transfer A", "B", "wait A", "B", "change"});
   for (const ChangedCollective* kind : kinds) {
     const auto count = [](const std::optional<CollectiveTimes>& side) {
       return side ? per_step_text(side->per_step) : std::string("–");
@@ -182,7 +182,7 @@ Document collectives_section(const Diff& diff, const StepUnit& unit, int top) {
     table.rows.back()[6].style = style_of_change(kind->change_ns(), step_of(diff));
   }
   return titled_table("COLLECTIVES",
-                      fmt::format("{}, medians; change of transfers per step", unit.name()), table);
+                      fmt::format("{}, medians; change in transfers per step", unit.name()), table);
 }
 
 std::string count_change(const ChangedName& name) {
@@ -197,7 +197,7 @@ Document names_section(const Diff& diff, const StepUnit& unit, int top) {
   if (names.empty()) return {};
   Table table;
   table.add_columns(Align::kLeft, {"name", ""});
-  table.add_columns(Align::kRight, {"a step", "A", "B", "change"});
+  table.add_columns(Align::kRight, {"per step", "A", "B", "change"});
   for (const ChangedName* name : names) {
     table.add_row({cut_to(printable(name->name), kLongestName) + (name->on_device ? " (GPU)" : ""),
                    name->what, count_change(*name),
@@ -209,7 +209,7 @@ Document names_section(const Diff& diff, const StepUnit& unit, int top) {
   }
   Document document = titled_table(
       "OPERATORS, KERNELS, RANGES",
-      fmt::format("{} per rank and step, without what nests inside", unit.name()), table);
+      fmt::format("{} per rank and step, excluding nested ranges", unit.name()), table);
   if (names.size() < diff.names.size())
     document.add_more(fmt::format(
         "{} changed less", plural(static_cast<int64_t>(diff.names.size() - names.size()), "name")));
@@ -232,7 +232,7 @@ bool varies_by_itself(const ChangedFigure& figure) {
 
 Document figures_section(const Diff& diff) {
   Table table;
-  table.add_columns(Align::kLeft, {"besides"});
+  table.add_columns(Align::kLeft, {"figure"});
   table.add_columns(Align::kRight, {"A", "B", "change"});
   for (const ChangedFigure& figure : diff.figures) {
     const std::string a = figure_text(figure, figure.a);
@@ -245,7 +245,7 @@ Document figures_section(const Diff& diff) {
                                               : relative_text(figure.a, figure.b)});
   }
   if (table.rows.empty()) return {};
-  return titled_table("BESIDES TIME", "", table);
+  return titled_table("OTHER FIGURES", "", table);
 }
 
 Document verdicts_section(const Diff& diff) {
@@ -271,7 +271,7 @@ Document verdicts_section(const Diff& diff) {
 std::string verdict_of_change(const StepChange& change) {
   if (change.least > 0) return "slower";
   if (change.most < 0) return "faster";
-  return "no change to be seen";
+  return "no detectable change";
 }
 
 Document diff_document(const Diff& diff, const DiffOptions& options) {
@@ -295,9 +295,8 @@ Document diff_document(const Diff& diff, const DiffOptions& options) {
     facts.facts.push_back(
         {"sensitivity",
          {{fmt::format(
-             "a change of {} or more would have been seen{}", format_share(step.detectable(0)),
-             step.single() ? "; with one run a side it may still be how runs differ by themselves"
-                           : "")}},
+             "a change of {} or more would have been detected{}", format_share(step.detectable(0)),
+             step.single() ? "; with one run per side this may still be run-to-run noise" : "")}},
          Fact::Fit::kWrapped});
   }
   facts.facts.push_back(
@@ -391,7 +390,7 @@ Document changes_section(const Diff& diff, const DiffOptions& options) {
     document.add(division_section(*diff.division));
   } else {
     document.add(Heading{.title = "WHERE THE CHANGE IS"});
-    document.add(Paragraph{.text = "not known: a side has no breakdown of its steps"});
+    document.add(Paragraph{.text = "unknown: one side has no breakdown of its steps"});
   }
   document.add(ranks_section(diff, unit, options.top));
   document.add(phases_section(diff, unit, options.top));

@@ -241,7 +241,7 @@ Result<RunFacts> facts_of_json(std::string_view json, const std::string& source)
     return fail(Code::kTraceTooNew,
                 fmt::format("{}: written by a newer dprof ({}; this one reads dprof.report/1)",
                             source, schema),
-                "update dprof, or make the report anew with this one");
+                "update dprof, or create the report again with this one");
   }
   try {
     return facts_of(report, source);

@@ -244,16 +244,17 @@ class EndFinder {
       const bool tie = hang.culprits.size() >= ending_.ranks.size();
       say("desync", hang.culprits, 0.9,
           tie ? hang.reason
-              : fmt::format("{} called another collective than the others at {}",
+              : fmt::format("{} called a different collective from the others at {}",
                             ranks_words(hang.culprits), call));
     } else if (hang.state == "deadlock") {
       say("desync", hang.culprits, 0.9,
-          fmt::format("{} called the collectives of several groups in another order, and wait for "
-                      "each other in {}",
-                      ranks_words(hang.culprits), call));
+          fmt::format(
+              "{} called the collectives of several groups in a different order, and wait for "
+              "each other in {}",
+              ranks_words(hang.culprits), call));
     } else if (hang.culprits.empty()) {
       say("network_stall", {}, 0.7,
-          fmt::format("all ranks were in {} and none finished it{}", call, waited(hang)));
+          fmt::format("all ranks entered {} and none finished it{}", call, waited(hang)));
     } else if (std::ranges::all_of(hang.culprits, [&](int number) {
                  const EndedRank* rank = find(number);
                  return rank != nullptr && waited_in_store(*rank);
@@ -466,11 +467,11 @@ class EndFinder {
               : fmt::format("{} was killed (SIGKILL){}{}", who, place, victims));
     } else if (signal) {
       say("killed", ranks, 0.8,
-          fmt::format("the job was ended from outside: {} got {}{}", who, name_of_signal(*signal),
-                      place));
+          fmt::format("the job was stopped from outside: {} received {}{}", who,
+                      name_of_signal(*signal), place));
     } else if (first.how == "killed") {
       say("killed", ranks, 0.6,
-          fmt::format("{} was killed, by which signal could not be seen{}{}", who, place, victims));
+          fmt::format("{} was killed by an unknown signal{}{}", who, place, victims));
     } else if (!anybody_trained()) {
       say("startup_failure", ranks, 0.9,
           fmt::format("the job failed before its first step: {} ended with exit code {}{}", who,
@@ -530,7 +531,7 @@ bool has_failed(const EndedRank& rank) {
 std::string words_of_end(const EndedRank& rank) {
   if (const auto signal = signal_of(rank)) return name_of_signal(*signal);
   if (rank.code) return fmt::format("exit code {}", *rank.code);
-  if (rank.how == "killed") return "killed, by what is not known";
+  if (rank.how == "killed") return "killed for an unknown reason";
   if (rank.how == "running") return "still running when the recording ended";
   return "a clean end";
 }

@@ -318,7 +318,7 @@ class RankTracks {
       if (row.allocated_bytes || row.reserved_bytes) {
         counters(row.device_id, row.time_ns, row.allocated_bytes, row.reserved_bytes);
       } else if (source_.wants(row.time_ns, {})) {
-        job_.left_out("memory events that tell no total");
+        job_.left_out("memory events without a total");
       }
     });
     if (!read.ok()) return read;

@@ -43,14 +43,14 @@ std::string last_words_of(const RankDigest& digest, const TraceFile& trace, cons
                           const Matching& matching) {
   std::vector<std::string> parts;
   if (stands != nullptr) {
-    parts.push_back("stands in " + words_of_call(*stands, matching));
+    parts.push_back("waits in " + words_of_call(*stands, matching));
   } else {
     parts.push_back(last_call_words(digest));
   }
   if (std::string words = activity_words(digest.last_activity); !words.empty())
     parts.push_back(std::move(words));
   if (was_ended_for_hanging(digest)) {
-    parts.emplace_back("dprof ended it, since the job hung");
+    parts.emplace_back("dprof killed it because the job hung");
   } else if (std::string words = end_of(trace); !words.empty())
     parts.push_back(std::move(words));
   return fmt::format("{}", fmt::join(parts, "; "));
@@ -158,7 +158,7 @@ class HangFinder {
       const std::vector<int> odd = minority(instance);
       if (odd.empty()) continue;
       decide("mismatch", odd, &call,
-             fmt::format("the members of {} do not call the same: {}",
+             fmt::format("the members of {} call different collectives: {}",
                          words_of_call(call, in_.matching), sides_of(instance)));
       return true;
     }
@@ -335,7 +335,7 @@ class HangFinder {
       const StuckCall& call = graph_.calls[c];
       std::vector<size_t> awaited = call.not_called;
       awaited.insert(awaited.end(), call.queued.begin(), call.queued.end());
-      words.push_back(fmt::format("{} stand{} in {}, to which {} {} not come",
+      words.push_back(fmt::format("{} wait{} in {}, which {} {} not entered",
                                   named(ranks_of(ranks)), ranks.size() == 1 ? "s" : "",
                                   words_of_call(call, in_.matching), named(ranks_of(awaited)),
                                   awaited.size() == 1 ? "has" : "have"));
@@ -356,7 +356,7 @@ class HangFinder {
       decide(
           "waiting", {}, &call,
           fmt::format(
-              "all members are in {} and none gets on: the network, its transport or a GPU, not the program",
+              "all members are in {} and none makes progress: suspect the network, its transport or a GPU, not the program",
               words_of_call(call, in_.matching)));
       return true;
     }
@@ -390,7 +390,7 @@ class HangFinder {
       }
       const StuckCall& call = graph_.calls[graph_.stands[d].front()];
       words.push_back(fmt::format(
-          "rank {}, which does not get on in {}{}", rank_of(d), words_of_call(call, in_.matching),
+          "rank {}, which makes no progress in {}{}", rank_of(d), words_of_call(call, in_.matching),
           call.done.empty()
               ? ", although it called it"
               : fmt::format(", although {} finished it", named(ranks_of(call.done)))));
@@ -471,7 +471,7 @@ class HangFinder {
       if (!digest || told == kMostTold) continue;
       const std::string place = stack_words(in_.digests[*digest].last_activity);
       if (place.empty()) continue;
-      hang_.reason += fmt::format("; rank {} stood in {}", rank, place);
+      hang_.reason += fmt::format("; rank {} was in {}", rank, place);
       ++told;
     }
   }
@@ -491,7 +491,7 @@ class HangFinder {
     hung.last = last_words_of(in_.digests[*digest], in_.traces[*digest], own, in_.matching);
     const std::string place = stack_words(in_.digests[*digest].last_activity);
     if (!place.empty() && hang_.reason.find(place) == std::string::npos)
-      hung.last += "; stood in " + place;
+      hung.last += "; was in " + place;
     hung.stack = in_.digests[*digest].last_activity.stack;
     if (!is_a_dump(in_.digests[*digest])) hung.since_ns = silence_of(in_.digests[*digest]);
     hang_.ranks.push_back(std::move(hung));

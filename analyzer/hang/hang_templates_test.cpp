@@ -420,7 +420,7 @@ TEST(HangWordsTest, SayWhereTheRanksStood) {
   run.digests[3].last_activity.stack = {{"native", "gloo::wait()", "libtorch_cpu.so", {}}};
   const std::optional<Hang> hang = hang_of(run);
   ASSERT_TRUE(hang);
-  EXPECT_THAT(hang->reason, ::testing::EndsWith("; rank 2 stood in lock_twice (train.py:58)"));
+  EXPECT_THAT(hang->reason, ::testing::EndsWith("; rank 2 was in lock_twice (train.py:58)"));
   EXPECT_EQ(hang->ranks[0].stack.size(), 2U);
   EXPECT_THAT(hang->ranks[0].last, ::testing::Not(HasSubstr("stood in")));
   EXPECT_THAT(hang->ranks[3].last, HasSubstr("; stood in gloo::wait (libtorch_cpu.so)"));
@@ -443,7 +443,7 @@ TEST(HangWordsTest, WhomTheRecorderEndedWasAlive) {
   ASSERT_TRUE(hang);
   EXPECT_EQ(hang->state, "waiting");
   EXPECT_THAT(hang->culprits, ElementsAre(2));
-  EXPECT_THAT(hang->ranks[0].last, HasSubstr("dprof ended it, since the job hung"));
+  EXPECT_THAT(hang->ranks[0].last, HasSubstr("dprof killed it because the job hung"));
 }
 
 TEST(HangWordsTest, LoaderIsSaidFirst) {

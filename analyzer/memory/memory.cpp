@@ -428,7 +428,7 @@ class MemoryAnalyst {
       note(
           fmt::format(
               "memory: "
-              "of {} ranks the blocks that were followed are more than the allocator's total, so records are missing, and what lay there at the peak is not told",
+              "on {} ranks the tracked blocks exceed the allocator's total, so records are missing and the contents at the peak are unknown",
               no_contents),
           no_contents);
     }

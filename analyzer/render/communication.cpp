@@ -41,14 +41,14 @@ Table overlap_table(const std::vector<RankOverlap>& ranks, double steps, const S
 
 std::string contention_text(const Contention& contention) {
   const char* what = contention.of_kernels ? "kernel" : "operator";
-  std::string said = fmt::format("beside a collective {}s take {:.2f} times as long ({})", what,
+  std::string said = fmt::format("{}s take {:.2f} times as long while a collective runs ({})", what,
                                  contention.factor, plural(contention.operators, what));
   if (contention.hidden_cost_ns > 0) {
-    said += fmt::format("; of the hidden time {} per step are paid that way",
+    said += fmt::format("; that costs {} per step of the hidden time",
                         format_duration({contention.hidden_cost_ns}));
   }
   if (contention.transfer_factor) {
-    said += fmt::format("; beside computation transfers take {:.2f} times as long",
+    said += fmt::format("; transfers take {:.2f} times as long during computation",
                         *contention.transfer_factor);
   }
   return said;
@@ -84,7 +84,7 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
     sentences.push_back(fmt::format("what they share: {}", fmt::join(slow.suspects, ", ")));
   if (!shared && (slow.within_only || (slow.hosts.empty() && !slow.groups.empty()))) {
     sentences.emplace_back(
-        slow.within_only ? "somewhere within these groups; the recorded groups do not tell where"
+        slow.within_only ? "somewhere within these groups; the recorded groups do not show where"
                          : "no single link or host explains all of them");
   }
   for (const SlowTransfers& onset : slow.onsets) sentences.push_back(onset_text(onset));
@@ -205,7 +205,7 @@ Document collective_section(const Report& report, const TextOptions& options) {
       "COLLECTIVES", "medians per call; wait is that of the rank that waited longest", table);
   say_more(document, shown, dearest.size());
   if (outside > 0)
-    document.add_more(fmt::format("{} outside of steps (--sections collectives)", outside));
+    document.add_more(fmt::format("{} outside steps (--sections collectives)", outside));
   return document;
 }
 
@@ -231,7 +231,7 @@ Document overlap_section(const Report& report, const TextOptions& /*options*/) {
   const StepUnit unit(mean->wall_ns);
   Document document = titled_table(
       "OVERLAP",
-      fmt::format("{} per step; hidden = computation ran beside it; the rest is exposed",
+      fmt::format("{} per step; hidden = overlapped by computation; the rest is exposed",
                   unit.name()),
       overlap_table(ranks, static_cast<double>(*steps), unit));
   if (all > kMostRanks) {
@@ -255,13 +255,13 @@ Document bucket_section(const Report& report, const TextOptions& options) {
                    format_duration({b.transfer_ns}), format_duration({b.exposed_ns})});
   }
   Document document = titled_table(
-      "BUCKETS", "medians; fill: until ready, order: until called, queue: until begun", table);
+      "BUCKETS", "medians; fill: until ready, order: until called, queue: until started", table);
   say_more(document, shown, buckets.buckets.size());
   if (buckets.caps.empty()) return document;
   const auto best = std::ranges::min_element(buckets.caps, {}, &BucketCap::exposed_ns);
   document.add(
       Paragraph{.text = fmt::format(
-                    "by the model {} are exposed as recorded, {} with a cap of {}, {} at best",
+                    "by the model, {} are exposed as recorded, {} with a cap of {}, {} at best",
                     buckets.present_exposed_ns ? format_duration({*buckets.present_exposed_ns})
                                                : "unknown times",
                     format_duration({best->exposed_ns}), cap_text(best->cap_bytes),

@@ -198,8 +198,8 @@ ExplainedPart Explainer::belongs() const {
       for (const size_t symptom : node.symptoms)
         part.points.push_back("symptom: " + named(symptom));
     } else if (std::ranges::count(node.symptoms, index_) > 0) {
-      part.points.push_back(
-          fmt::format("this is a symptom, which should go with its cause: {}", named(node.index)));
+      part.points.push_back(fmt::format(
+          "this is a symptom that should disappear with its cause: {}", named(node.index)));
     }
   }
   return part;
@@ -211,7 +211,7 @@ ExplainedPart Explainer::decided() const {
   if (s == nullptr) return part;
   if (part.points.empty()) {
     part.points.push_back(fmt::format(
-        "own work of each rank between two meetings was compared with the others' median, over {}; "
+        "each rank's own work between synchronisation points was compared with the others' median, over {}; "
         "{} own delay per step, {}",
         plural(s->n, "steady step"), format_ms({s->own_delay_ns}), s->shape));
   }
@@ -221,7 +221,7 @@ ExplainedPart Explainer::decided() const {
   if (s->onset_step) part.points.push_back(fmt::format("it began in step {}", *s->onset_step));
   if (!s->host.empty()) {
     part.points.push_back(
-        fmt::format("most ranks of host {} share it (ranks {}): the host is the likelier cause",
+        fmt::format("most ranks of host {} share it (ranks {}): the host is the more likely cause",
                     s->host, rank_list(s->host_ranks)));
   }
   return part;
@@ -274,7 +274,7 @@ ExplainedPart Explainer::comparison() const {
 ExplainedPart Explainer::price() const {
   ExplainedPart part{.title = "WHAT IT COSTS"};
   if (!finding_.cost_ns) {
-    part.points.emplace_back("no price: what it costs cannot be told from this recording");
+    part.points.emplace_back("no cost: this recording does not show it");
     return part;
   }
   const int64_t cost = *finding_.cost_ns;
@@ -295,13 +295,13 @@ ExplainedPart Explainer::price() const {
                                       format_ms({cost + *finding_.bound_ns})));
   } else {
     part.points.emplace_back(
-        "no interval: no replay computed this price, take it as an upper bound");
+        "no interval: no replay computed this cost, so treat it as an upper bound");
   }
   if (finding_.bound_ns) {
     if (const std::string replay = identity_text(report_); !replay.empty())
       part.points.push_back((report_.replay->accepted
-                                 ? "found by a replay of the run without it; as a check, "
-                                 : "found from who would be last in each step; ") +
+                                 ? "from a replay of the run without it; as a check, "
+                                 : "from who would be last in each step; ") +
                             replay);
   }
   return part;
@@ -360,16 +360,17 @@ size_t Explainer::groups_in_steps() const {
 
 void Explainer::rule_out_communication(std::vector<std::string>& points) const {
   if (report_.run.steps && !report_.hang && report_.collectives && !report_.collectives->empty())
-    points.emplace_back("a hang: every collective came to its end");
+    points.emplace_back("a hang: every collective finished");
   // With fewer groups nothing could be compared.
   constexpr size_t kFewestGroups = 3;
   if (report_.slow_links && !has_slow_links(report_) && groups_in_steps() >= kFewestGroups)
-    points.emplace_back("a slow link: no group of ranks communicates slower than comparable ones");
+    points.emplace_back(
+        "a slow link: no group of ranks communicates more slowly than comparable ones");
   if (report_.contention && report_.contention->factor < kContention &&
       report_.contention->operators > 0) {
-    points.push_back(fmt::format(
-        "contention: beside a collective operators take {:.2f} times as long as alone ({})",
-        report_.contention->factor, plural(report_.contention->operators, "operator")));
+    points.push_back(
+        fmt::format("contention: while a collective runs, operators take {:.2f} times as long ({})",
+                    report_.contention->factor, plural(report_.contention->operators, "operator")));
   }
 }
 
@@ -378,14 +379,14 @@ void Explainer::rule_out_recording(std::vector<std::string>& points) const {
     points.emplace_back("a leak: no rank's memory grows steadily");
   if (report_.clock && report_.clock->hosts.size() > 1 && report_.clock->checked > 0 &&
       report_.clock->violations == 0) {
-    points.push_back(fmt::format("clocks: none of {} ended on a rank before it had begun on all",
+    points.push_back(fmt::format("clocks: none of {} ended on one rank before it had begun on all",
                                  plural(report_.clock->checked, "collective")));
   }
   if (lost_records(report_.recording) == 0)
-    points.emplace_back("lost records: none, no figure is too small for that");
+    points.emplace_back("lost records: none, so no figure is too small for that reason");
   if (report_.recording.overhead && report_.recording.overhead->share &&
       *report_.recording.overhead->share < kLeastCompared * 10) {
-    points.push_back(fmt::format("dprof itself: writing the records took {} of the costliest rank",
+    points.push_back(fmt::format("dprof itself: writing the records took {} of the worst rank",
                                  *report_.recording.overhead->share < 0.0005
                                      ? "<0.1 %"
                                      : format_share(*report_.recording.overhead->share)));
@@ -449,8 +450,8 @@ Result<Explanation> explain(const Report& report, int64_t number, const Evidence
   if (number >= 1 && number <= count)
     return Explainer(report, static_cast<size_t>(number - 1), sources).explain();
   const std::string there =
-      !report.findings ? "no findings were computed from this run; `dprof report` says why"
-      : count == 0     ? "this run has no finding; `dprof report` says what was looked for"
+      !report.findings ? "no findings were computed for this run; `dprof report` says why"
+      : count == 0     ? "this run has no findings; `dprof report` says what was checked"
       : count == 1     ? "this run has one finding: --explain 1"
                        : fmt::format("this run has findings 1 to {}", count);
   return fail(Code::kUsage, fmt::format("--explain {}: there is no such finding", number), there);

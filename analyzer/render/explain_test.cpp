@@ -52,7 +52,7 @@ TEST(Explain, SaysHowItWasDecidedWhatItCostsAndWhatWouldRefuteIt) {
             "  ·  alike, by less than 0.5 % of a step: backward, optimizer, exposed transfer"),
            "45.5 ms per step, 15 % of the median step (311.4 ms); 5.00 s over the 110 steady steps",
            "with 95 % confidence from 44.3 ms to 46.7 ms per step",
-           "found by a replay of the run without it; as a check, the recorded segments",
+           "from a replay of the run without it; as a check, the recorded segments",
            "come out 0.8 % off per step",
            "WHAT WOULD REFUTE IT\n  ·  a run with the ranks' data exchanged",
            "symptom: 2 rank 0 waits in all_reduce",
@@ -86,7 +86,7 @@ TEST(Explain, EvidenceWithoutRowsIsFoundByTime) {
 TEST(Explain, AnUnpricedFindingSaysSo) {
   const std::string text = explained(sample_report(), 2);
   EXPECT_THAT(text, HasSubstr("no price: what it costs cannot be told"));
-  EXPECT_THAT(text, HasSubstr("this is a symptom, which should go with its cause: 1 rank 1 holds"));
+  EXPECT_THAT(text, HasSubstr("this is a symptom that should disappear with its cause: 1 rank 1 holds"));
   EXPECT_THAT(text, Not(HasSubstr("HOW IT WAS DECIDED")));
   EXPECT_THAT(text, Not(HasSubstr("WHAT WOULD REFUTE IT")));
 }
@@ -116,7 +116,7 @@ TEST(Explain, WhatWasLookedAtAndIsNotTheCauseIsSaid) {
   report.recording.lost.clear();
   report.contention->factor = 1.01;
   const std::string text = explained(report, 1);
-  for (const char* part : {"a hang: every collective came to its end", "a slow link: no group",
+  for (const char* part : {"a hang: every collective finished", "a slow link: no group",
                            "take 1.01 times as long", "lost records: none",
                            "dprof itself: writing the records took 0.4 %"}) {
     EXPECT_THAT(text, HasSubstr(part));

@@ -46,7 +46,7 @@ bool has_dear_finding(const Report& report) {
 std::string no_straggler_text(const Report& report) {
   if (std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
                           [&](const Finding& f) { return is_doubtful(report, f); })) {
-    return "no culprit is named: a rank is slower, but no more than one that shares its core can be";
+    return "no culprit is named: one rank is slower, but no more than sharing a core can explain";
   }
   const std::optional<double> step = median_step(report);
   // Nothing is claimed below what could have been seen.
@@ -62,8 +62,9 @@ std::string no_straggler_text(const Report& report) {
 
 std::string why_no_stragglers(const Report& report) {
   return fmt::format("stragglers: not known, {}",
-                     report.run.ranks == 1 ? "there is one rank, and nobody to compare it with"
-                                           : "the ranks of this run cannot be compared");
+                     report.run.ranks == 1
+                         ? "there is only one rank, and nothing to compare it with"
+                         : "the ranks of this run cannot be compared");
 }
 
 void add_cause(Document& document, const Finding& f, size_t number, std::optional<double> step) {
@@ -126,24 +127,26 @@ Verdicts verdicts_of(const Report& report) {
   if (is_seen_from_one_rank(report)) return verdicts;
   const std::optional<double> step = median_step(report);
   if (report.findings && !has_dear_finding(report) && !report.hang && !has_failed(report) && step) {
-    verdicts.good.push_back(fmt::format("nothing was found that costs {} per step or more",
-                                        of_step(report, *step * kWorthDoing)));
+    verdicts.good.push_back(
+        fmt::format("no finding costs {} per step or more", of_step(report, *step * kWorthDoing)));
   }
   if (!report.stragglers) return verdicts;
   if (report.stragglers->empty() && !report.hang && !has_failed(report))
     verdicts.good.push_back(no_straggler_text(report));
   const bool two = compared_ranks(report) == 2;
   const std::string alike = fmt::format("what slows {} alike", two ? "both ranks" : "all ranks");
-  std::string unseen = alike + " would not be seen";
+  std::string unseen = alike + " would go unnoticed";
   if (report.detection && report.detection->floor_ns > 0) {
-    unseen = fmt::format("a rank's lasting own delay below {} per step would not be seen, nor {}",
-                         of_step(report, static_cast<double>(report.detection->floor_ns)), alike);
+    unseen =
+        fmt::format("a rank's lasting own delay below {} per step would go unnoticed, as would {}",
+                    of_step(report, static_cast<double>(report.detection->floor_ns)), alike);
   }
   const bool said = report.findings && std::ranges::any_of(*report.findings, [](const Finding& f) {
                       return f.detail.find("two ranks") != std::string::npos;
                     });
   if (two && !said)
-    unseen += "; of two ranks one is slow only against the other, which may be the fast one";
+    unseen +=
+        "; with two ranks, \"slow\" only means slower than the other, which may be the fast one";
   verdicts.unseen.push_back(std::move(unseen));
   return verdicts;
 }
@@ -158,7 +161,7 @@ Document finding_section(const Report& report, const TextOptions& options) {
   if (report.findings) {
     add_causes(document, report, options);
   } else {
-    document.add_item({.text = "not computed from this run", .mark = "?"});
+    document.add_item({.text = "not computed for this run", .mark = "?"});
   }
   if (report.replay && report.replay->together && !is_seen_from_one_rank(report)) {
     const CostTogether& together = *report.replay->together;
@@ -174,17 +177,17 @@ Document finding_section(const Report& report, const TextOptions& options) {
   for (const std::string& unseen : verdicts.unseen)
     document.add_item({.text = unseen, .style = Style::kFaint});
   if (is_seen_from_one_rank(report)) {
-    document.add_item({.text = "only what concerns this rank; the run's are shown without --rank",
+    document.add_item({.text = "only findings about this rank; omit --rank for the whole run's",
                        .style = Style::kFaint});
   }
   // What prices rest on: only said where it weakens them.
   if (report.replay && !report.replay->accepted) {
     document.add_item(
         {.text = fmt::format(
-             "prices are uncertain: {}",
+             "costs are uncertain: {}",
              report.replay->refused.empty()
                  ? fmt::format(
-                       "replayed without any change, this run comes out {} off per step, and 5 % is the most that is trusted",
+                       "replayed unchanged, this run comes out {} off per step, above the 5 % limit",
                        format_share(report.replay->identity_error))
                  : "of the run's replay " + report.replay->refused),
          .style = Style::kWarn,

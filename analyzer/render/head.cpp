@@ -25,7 +25,7 @@ std::string rate_text(double rate) {
 
 // A share that is there is never shown as 0.
 std::string cost_text(const std::optional<Overhead>& overhead) {
-  if (!overhead || !overhead->share) return "cost not known";
+  if (!overhead || !overhead->share) return "cost unknown";
   if (*overhead->share > 0 && *overhead->share < 0.0005) return "cost <0.1 %";
   return "cost " + format_share(*overhead->share);
 }
@@ -58,7 +58,7 @@ std::string steps_text(const Report& report) {
   const StepsInfo& steps = *report.run.steps;
   const StepUnit unit = unit_of(report);
   std::vector<std::string> parts;
-  if (steps.source == schema::StepSource::kInferred) parts.emplace_back("found by what repeats");
+  if (steps.source == schema::StepSource::kInferred) parts.emplace_back("inferred from repetition");
   if (steps.source == schema::StepSource::kOptimizer) parts.emplace_back("from the optimizer");
   if (steps.micro_steps && *steps.micro_steps > 1)
     parts.push_back(fmt::format("{} micro-steps each", *steps.micro_steps));
@@ -69,7 +69,7 @@ std::string steps_text(const Report& report) {
                                 unit.text(static_cast<double>(event.extra_ns))));
   }
   if (steps.outer.size() > kMostOuterEvents)
-    parts.push_back(fmt::format("{} more like that", steps.outer.size() - kMostOuterEvents));
+    parts.push_back(fmt::format("{} more", steps.outer.size() - kMostOuterEvents));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -103,7 +103,7 @@ std::vector<Span> recording_text(const Report& report) {
 std::string where_it_hangs(const Hang& hang) {
   const std::string where = words_of_call(hang);
   std::string sentence = hang.waiting.empty()
-                             ? fmt::format("Nobody finished {}.", where)
+                             ? fmt::format("No rank finished {}.", where)
                              : fmt::format("{} waited in {} when the trace ended.",
                                            capitalised(ranks_text(hang.waiting)), where);
   if (hang.culprits.empty()) return sentence;

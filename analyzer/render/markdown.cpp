@@ -79,7 +79,7 @@ Document findings(const Report& report, size_t top) {
   if (report.findings) nodes = finding_tree(*report.findings);
   const std::span shown = std::span(nodes).first(std::min(top, nodes.size()));
   if (!report.findings) {
-    document.add(Paragraph{.text = "Not computed from this run."});
+    document.add(Paragraph{.text = "Not computed for this run."});
   } else if (nodes.empty()) {
     document.add(Paragraph{.text = "None."});
   } else {
@@ -108,7 +108,7 @@ Document breakdown(const Report& report) {
   Document document{{Heading{.title = "Where a step goes"}}};
   const std::optional<MeanStep> mean = mean_step(report);
   if (!mean) {
-    document.add(Paragraph{.text = "Not known: no breakdown could be made of this run."});
+    document.add(Paragraph{.text = "Unknown: this run has no breakdown."});
     return document;
   }
   const StepUnit unit(mean->wall_ns);
@@ -142,7 +142,7 @@ Document collectives(const Report& report, size_t top) {
 
 Document unknown(const Report& report) {
   if (report.recording.diagnostics.empty()) return {};
-  Fold fold{"What is not known"};
+  Fold fold{"Unknown"};
   for (const Diagnostic& d : report.recording.diagnostics)
     fold.inside.add_item({.text = fmt::format("{}: {}", d.code, d.text)});
   return {{std::move(fold)}};

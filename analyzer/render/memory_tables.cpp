@@ -48,12 +48,12 @@ std::string leak_text(const Leak& leak) {
 }
 
 std::string out_of_memory_text(const OutOfMemory& failed) {
-  std::string text = fmt::format("rank {}, {}: {} could not be had", failed.rank,
+  std::string text = fmt::format("rank {}, {}: an allocation of {} failed", failed.rank,
                                  device_text(failed.device), format_bytes(failed.bytes));
   if (failed.step) text += fmt::format(" in step {}", *failed.step);
   if (failed.free_bytes)
-    text += fmt::format(", {} were reserved and free", format_bytes(*failed.free_bytes));
-  if (failed.fragmented.value_or(false)) text += ", in pieces that were too small";
+    text += fmt::format(", {} were reserved but free", format_bytes(*failed.free_bytes));
+  if (failed.fragmented.value_or(false)) text += ", in blocks that were too small";
   return text;
 }
 
@@ -158,30 +158,29 @@ std::vector<std::string> memory_remarks(const Memory& memory) {
                                   format_bytes(i.max_less_median), format_bytes(i.median)));
   }
   if (memory.fragmentation && memory.fragmentation->slack) {
-    std::string text = fmt::format("of reserved memory {} is not allocated",
+    std::string text = fmt::format("{} of reserved memory is not allocated",
                                    format_share(*memory.fragmentation->slack));
     if (memory.fragmentation->non_releasable)
-      text += fmt::format(", {} cannot be given back",
+      text += fmt::format(", {} cannot be released",
                           format_share(*memory.fragmentation->non_releasable));
-    remarks.push_back(text + ", on the rank where that is most");
+    remarks.push_back(text + ", on the worst rank");
   }
   if (memory.zero && memory.zero->worthwhile) {
     const ZeroSizing& z = *memory.zero;
     remarks.push_back(fmt::format(
-        "training state is {} of the peak: divided among {} ranks, ZeRO 1, 2, 3 would free {}, {}, {} per rank",
+        "training state is {} of the peak: sharded over {} ranks, ZeRO 1, 2, 3 would free {}, {}, {} per rank",
         format_share(z.share), z.ranks, format_bytes(z.saved_bytes[0]),
         format_bytes(z.saved_bytes[1]), format_bytes(z.saved_bytes[2])));
   }
   if (memory.checkpointing && memory.checkpointing->worthwhile) {
     remarks.push_back(fmt::format(
-        "activations are {} of the peak ({}): checkpointing frees most of that, for a second forward",
+        "activations are {} of the peak ({}): checkpointing frees most of that at the cost of a second forward",
         format_share(memory.checkpointing->share),
         format_bytes(memory.checkpointing->activation_bytes)));
   }
   if (memory.leaks && memory.leaks->empty())
     remarks.emplace_back("no leak: nothing grows steadily");
-  if (!memory.leaks)
-    remarks.emplace_back("whether memory leaks cannot be told from this recording");
+  if (!memory.leaks) remarks.emplace_back("leaks: unknown, this recording does not show them");
   return remarks;
 }
 

@@ -59,7 +59,7 @@ TEST(RenderText, SaysTheMainThingsOfAReport) {
           "4,812,331 events, 1,204 lost, cost 0.4 %",
           "WHERE A STEP GOES   mean over ranks and steady steps, 307.0 ms",
           "23.0 ms waiting for rank 1 · 15.0 ms transfer",
-          "12.0 ms of it beside communication",
+          "12.0 ms overlaps communication",
           "  1  rank 1 holds everyone up: +45.5 ms per step (15 %), in 98 % of steps",
           "     └ 2  symptom: rank 0 waits in all_reduce",
           "→ look at what rank 1 computes more",
@@ -76,7 +76,7 @@ TEST(RenderText, SaysTheMainThingsOfAReport) {
           "SLOW LINKS   against comparable groups",
           "node-b (rank 1): in 1 slow group, 1.40 times as long, 2.10 ms per step, since step 40",
           "all_reduce of 25.0 MB of default_pg: 1.80 times as long from step 60 on, 4.00 ms more",
-          "an even last stage alone would win back 90 % of that",
+          "evening out the last stage alone would recover 90 % of that",
           "by stage, all else even: stage 2 of 2 1.170, stage 1 of 2 1.010",
           "more: --explain 1 (how finding 1 was decided) · --sections gpu,overlap,buckets",
       }) {
@@ -119,9 +119,9 @@ TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
   const std::string text = render_text(report, {.width = 120});
   for (
       const char* part : {
-          "✓  nothing was found that costs 9.3 ms (3.0 %) per step or more",
+          "✓  no finding costs 9.3 ms (3.0 %) per step or more",
           "✓  no rank holds the others up: none costs 9.3 ms (3.0 %) per step or more",
-          "·  a rank's lasting own delay below 4.0 ms (1.3 %) per step would not be seen, nor what slows all ranks alike",
+          "·  a rank's lasting own delay below 4.0 ms (1.3 %) per step would go unnoticed, as would what slows all ranks alike",
       }) {
     EXPECT_THAT(text, HasSubstr(part));
   }
@@ -141,7 +141,7 @@ TEST(RenderText, TwoRanksCannotTellWhichIsTheUsualOne) {
   EXPECT_THAT(render_text(report, {.width = 120}),
               HasSubstr("none costs 15.6 ms (5.0 %) per step or more"));
   EXPECT_THAT(render_text(report, {.width = 120}),
-              HasSubstr("what slows both ranks alike would not be seen"));
+              HasSubstr("what slows both ranks alike would go unnoticed"));
 }
 
 TEST(RenderText, CollectivesOfTheStartAreShownOnRequest) {
@@ -150,7 +150,7 @@ TEST(RenderText, CollectivesOfTheStartAreShownOnRequest) {
   start.function = schema::Function::kBroadcast;
   start.per_step = 0;
   report.collectives->push_back(start);
-  EXPECT_THAT(render_text(report), HasSubstr("… and 1 outside of steps (--sections collectives)"));
+  EXPECT_THAT(render_text(report), HasSubstr("… and 1 outside steps (--sections collectives)"));
   EXPECT_THAT(render_text(report), Not(HasSubstr("  broadcast ")));
   EXPECT_THAT(render_text(report, {.sections = std::vector{Section::kCollectives}}),
               HasSubstr("  broadcast "));
@@ -179,7 +179,7 @@ TEST(RenderText, PricesOfARefusedReplayAreCalledUncertain) {
   EXPECT_THAT(render_text(report), Not(HasSubstr("prices are uncertain")));
   report.replay->accepted = false;
   report.replay->identity_error = 0.081;
-  EXPECT_THAT(render_text(report), HasSubstr("prices are uncertain: replayed without any change"));
+  EXPECT_THAT(render_text(report), HasSubstr("costs are uncertain: replayed unchanged"));
 }
 
 TEST(RenderText, DetailsAreShownWhereTheyAreAskedFor) {
@@ -231,7 +231,7 @@ TEST(RenderText, AReportOfNothingPrintsNoZeros) {
   EXPECT_THAT(text, HasSubstr("not known: no breakdown could be made"));
   EXPECT_THAT(text, HasSubstr("stragglers: not known"));
   EXPECT_THAT(text, HasSubstr("No training step was found; hint: mark steps"));
-  EXPECT_THAT(text, HasSubstr("cost not known"));
+  EXPECT_THAT(text, HasSubstr("cost unknown"));
   EXPECT_THAT(text, Not(HasSubstr("0.0")));
   EXPECT_THAT(text, Not(HasSubstr("no straggler found")));
 }

@@ -100,11 +100,11 @@ Bars picture_of(const Report& report, const MeanStep& mean) {
     const double hides = detail == mean.detail_ns.end() ? 0 : detail->second;
     overlapped -= hides;
     std::vector<std::string> notes;
-    if (hides > 0) notes = {fmt::format("{} of it beside communication", unit.text(hides))};
+    if (hides > 0) notes = {fmt::format("{} overlaps communication", unit.text(hides))};
     add(title_of(c), ns_of(c) + hides, std::move(notes), c);
   }
   if (overlapped > 0.5) {
-    add("overlapped", overlapped, {"compute and communication at once"}, Category::kOverlapped);
+    add("overlapped", overlapped, {"computation and communication at once"}, Category::kOverlapped);
   }
   const double wait = ns_of(Category::kExposedWait);
   const double transfer = ns_of(Category::kExposedTransfer);
@@ -249,7 +249,7 @@ Document step_section(const Report& report, const TextOptions& /*options*/) {
   Heading heading{.title = "WHERE A STEP GOES"};
   const std::optional<MeanStep> mean = mean_step(report);
   if (!mean) {
-    heading.remark = "not known: no breakdown could be made of this run";
+    heading.remark = "unknown: this run has no breakdown";
     return {{heading}};
   }
   const std::vector<RankBreakdown>& ranks = report.breakdown->per_rank;
@@ -277,7 +277,7 @@ Document rank_section(const Report& report, const TextOptions& options) {
   const double difference = largest_difference(lines);
   if (!is_asked_for(options, Section::kRanks) && difference < kNearMedianShare * mean->wall_ns) {
     heading.remark =
-        fmt::format("all {} alike: no part differs by more than {} per step from their median", all,
+        fmt::format("all {} alike: no part differs by more than {} per step from the median", all,
                     unit.text(std::max(difference, unit.least())));
     return {{heading}};
   }
@@ -349,7 +349,7 @@ Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) 
                                rows.filter),
                    table);
   if (shown < rows.per_rank.size())
-    document.add_more(fmt::format("{} ranks more (--format json)", rows.per_rank.size() - shown));
+    document.add_more(fmt::format("{} more ranks (--format json)", rows.per_rank.size() - shown));
   std::map<std::string, int64_t> left_out;
   for (const RankGpuRows& rank : rows.per_rank) {
     for (const auto& [reason, count] : rank.left_out) left_out[reason] += count;
@@ -359,7 +359,7 @@ Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) 
     if (count > 0) reasons.push_back(fmt::format("{} ({})", format_count(count), reason));
   }
   if (!reasons.empty())
-    document.add(SingleLine{{{fmt::format("  rows left out: {}", fmt::join(reasons, ", "))}}});
+    document.add(SingleLine{{{fmt::format("  rows not counted: {}", fmt::join(reasons, ", "))}}});
   return document;
 }
 

@@ -52,7 +52,7 @@ Table table_of_hosts(const std::vector<HostClock>& hosts) {
 
 std::string unreliable_text(const DeviceClock& device) {
   return fmt::format(
-      "rank {}, device {}: its times are not reliable: {} of {} began before they were launched{}",
+      "rank {}, device {}: its times are unreliable: {} of {} began before they were launched{}",
       device.rank, device.device, format_count(device.before_launch),
       plural(device.kernels, "kernel"),
       device.residual_ns
@@ -81,11 +81,11 @@ std::vector<std::string> slowdown_sentences(const Report& report, const Slowdown
                   times_text(s.slowdown), unit.text(static_cast<double>(s.step_ns)),
                   unit.text(static_cast<double>(s.ideal_ns)))};
   if (s.last_stage_share) {
-    sentences.push_back(fmt::format("an even last stage alone would win back {} of that",
+    sentences.push_back(fmt::format("evening out the last stage alone would recover {} of that",
                                     format_share(*s.last_stage_share)));
   }
   if (s.worst_ranks_share && report.run.ranks > 1) {
-    sentences.push_back(fmt::format("the worst 3 % of the ranks made even would win back {}",
+    sentences.push_back(fmt::format("evening out the worst 3 % of the ranks would recover {}",
                                     format_share(*s.worst_ranks_share)));
   }
   const auto list = [&](std::string_view what, const std::vector<PartSlowdown>& parts) {
@@ -195,12 +195,12 @@ Document clock_section(const Report& report, const TextOptions& /*options*/) {
       "CLOCKS", fmt::format("against {} in mid-recording, with the largest bound", clock.reference),
       table_of_hosts(hosts));
   if (hosts.size() < clock.hosts.size()) {
-    document.add_more(fmt::format("{} hosts that are better known (--format json has them all)",
+    document.add_more(fmt::format("{} hosts with smaller bounds (--format json has them all)",
                                   clock.hosts.size() - hosts.size()));
   }
   if (clock.checked > 0) {
     document.add(Paragraph{
-        .text = fmt::format("{} of {} ended on a rank before they had begun on all",
+        .text = fmt::format("{} of {} ended on one rank before they had begun on all",
                             format_count(clock.violations), plural(clock.checked, "collective"))});
   }
   for (const DeviceClock& device : clock.devices) {
@@ -212,12 +212,12 @@ Document clock_section(const Report& report, const TextOptions& /*options*/) {
 std::string identity_text(const Report& report) {
   if (!report.replay) return {};
   const Replay& r = *report.replay;
-  std::string text = fmt::format("the recorded {}, replayed unchanged, come out {} off per step",
+  std::string text = fmt::format("the recorded {}, replayed unchanged, are off by {} per step",
                                  r.unit.empty() ? "steps" : r.unit, format_share(r.identity_error));
   if (r.steps > 0) text += fmt::format(", over {}", plural(r.steps, "step"));
-  if (!r.accepted) text += "; 5 % is the most that is trusted";
+  if (!r.accepted) text += "; the limit is 5 %";
   if (r.unexplained > 0)
-    text += fmt::format("; no recorded cause explains {} of a step", format_share(r.unexplained));
+    text += fmt::format("; {} of a step has no recorded cause", format_share(r.unexplained));
   return text;
 }
 

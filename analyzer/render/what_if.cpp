@@ -63,15 +63,15 @@ Document what_if_section(const Report& report, const TextOptions&) {
 Document critical_path_section(const Report& report, const TextOptions&) {
   if (!report.critical_path || report.critical_path->per_step.empty()) return {};
   const CriticalPath& path = *report.critical_path;
-  Document document{
-      {Heading{.title = "CRITICAL PATH", .remark = "what decides how long steps take; mean step"}}};
+  Document document{{Heading{.title = "CRITICAL PATH",
+                             .remark = "what decides the length of a step; mean step"}}};
   document.add(table_of_path("category", path.by_category));
   document.add(table_of_path("rank", path.by_rank));
   document.add(table_of_path("phase", path.by_phase));
   document.add(table_of_path("name", path.by_name));
   if (!path.hand_overs.empty()) {
     Table table;
-    table.add_columns(Align::kLeft, {"goes on from", "to", "by"});
+    table.add_columns(Align::kLeft, {"from", "to", "by"});
     table.add_columns(Align::kRight, {"per step"});
     for (size_t i = 0; i < std::min(kMostOnPath, path.hand_overs.size()); ++i) {
       const HandOver& one = path.hand_overs[i];

@@ -45,10 +45,9 @@ std::string ChangedTransfers::scale_transfers(double factor, double& of) {
   if (run_.moves.empty()) return "no rank meets another one";
   of *= factor;
   if (known_.contention) {
-    grounds_.rests(
-        "computation beside transfers is slowed down by the measured contention as long as they last");
+    grounds_.rests("computation is slowed down by the measured contention while transfers run");
   } else {
-    grounds_.err("computation beside a transfer is taken to stay as fast as it is");
+    grounds_.err("computation during a transfer is assumed to stay as fast as it is");
   }
   return {};
 }
@@ -102,7 +101,7 @@ std::string ChangedTransfers::take_overlap() {
     if (exposed <= 0) continue;
     kept_[s] = std::clamp(1 - static_cast<double>(*known->second->hideable_ns) / exposed, 0.0, 1.0);
   }
-  if (!any) return "no step tells what its transfers could hide behind";
+  if (!any) return "no step shows computation that could hide its transfers";
   grounds_.rests(
       "of exposed transfers, what computation between their readiness and the update could hide");
   grounds_.err("a bound: it needs the calls to be made as soon as their data is ready");
@@ -217,7 +216,8 @@ std::string ChangedTransfers::take_accumulation(const Change& change) {
 
 // Weak scaling: each rank does what it does, the last one of more ranks comes later.
 std::string ChangedTransfers::take_world(const Change& change) {
-  if (run_.ranks.size() < 2) return "there is one rank: nothing tells what more would wait for";
+  if (run_.ranks.size() < 2)
+    return "there is only one rank: nothing shows what more ranks would wait for";
   if (run_.moves.empty()) return "no rank meets another one";
   // Trees have fewer hops than rings, and that the last of more comes later is not recorded.
   const bool trees = grounds_.undecided_here();

@@ -133,7 +133,7 @@ std::string ChangedWork::take(const Change& change) {
     case Subject::kOp:
       return "times of operators by name are not kept in the model of this run";
     case Subject::kHostWork:
-      grounds_.rests("the host's own work beside computation is taken off");
+      grounds_.rests("the host's own work during computation is subtracted");
       grounds_.err("a bound: some of it has to be done");
       return scale(change.factor, "no such work was recorded", [this](const WorkKind& k) {
         return (k.category == Category::kHost && k.detail != HostDetail::kCheckpoint) ||
@@ -178,7 +178,7 @@ std::string ChangedWork::take_launch() {
   grounds_.err(
       "promises too much where synchronisation, allocation, changing shapes or Python that has to "
       "run forbid a capture, and too little where transfers would then hide behind computation");
-  return scale(0, "no device was idle for want of a launch", is_capturable);
+  return scale(0, "no device was idle for lack of a launch", is_capturable);
 }
 
 std::string ChangedWork::take_stragglers() {
@@ -307,7 +307,7 @@ std::string ChangedWork::take_kernel(const Change& change) {
   if (!any) return "no kernel was recorded";
   grounds_.rests(
       "the kernel's share of all kernels' time is taken off computation, wherever it is");
-  grounds_.err("kernels that run beside it are not moved");
+  grounds_.err("kernels that run at the same time are not moved");
   return {};
 }
 

@@ -37,7 +37,7 @@ void note_rank(const RankDigest& digest, const TraceFile& trace, std::vector<Dia
   if (trace.ended == "process_killed" && !remarked) {
     notes.push_back(make_diagnostic(
         "process_killed",
-        fmt::format("rank {} was ended by force ({})", digest.rank,
+        fmt::format("rank {} was killed ({})", digest.rank,
                     trace.exit_status.empty() ? "unknown how" : trace.exit_status)));
   }
 }
@@ -96,8 +96,8 @@ Recording recording_of(std::span<const RankDigest> digests, std::span<const Trac
   if (overhead.in_process_ns || overhead.recorder_cpu_ns) {
     overhead.how =
         "in the process: "
-        "records times the measured cost of writing one, without what PyTorch spends on calling back; "
-        "beside it: CPU time of the writers";
+        "records times the measured cost of writing one, excluding PyTorch's own callback cost; "
+        "outside it: CPU time of the writers";
     recording.overhead = std::move(overhead);
   }
   return recording;

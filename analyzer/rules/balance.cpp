@@ -22,53 +22,55 @@ struct Advice {
 // By the causes of docs/analysis/stragglers.md.
 constexpr Advice kAdvice[] = {
     {"dataloader",
-     "raise this rank's loader workers or prefetching, or look at where its data lies",
-     "a run with cached or synthetic input in which that rank is as late"},
-    {"checkpoint", "write checkpoints asynchronously, or outside of the step",
-     "a run without checkpoints in which that rank is as late"},
+     "raise num_workers or prefetch_factor on that rank; if that does not help, check the storage it reads from",
+     "a run with cached or synthetic input in which that rank is just as late"},
+    {"checkpoint",
+     "write checkpoints asynchronously (torch.distributed.checkpoint.async_save), or outside the step",
+     "a run without checkpoints in which that rank is just as late"},
     {"rank0_work",
      "log less often, write asynchronously, or move that work off the training thread",
-     "a run without that work in which that rank is as late"},
+     "a run without that work in which that rank is just as late"},
     {"gc",
-     "gc.disable(), and gc.collect() at the same step on all ranks; fewer Python objects per step",
-     "a run with the collector disabled in which that rank is as late"},
+     "call gc.disable(), and gc.collect() at the same step on every rank; create fewer Python objects per step",
+     "a run with the collector disabled in which that rank is just as late"},
     {"cpu_contention",
-     "bind the ranks to cores of their own (--cpu-bind, taskset), fewer threads per rank "
-     "(OMP_NUM_THREADS), and see which other process runs on that host",
-     "a run with that rank alone on its cores in which it is as late"},
+     "give each rank its own cores (--cpu-bind, taskset); then use fewer threads per rank "
+     "(OMP_NUM_THREADS), and check what else runs on that host",
+     "a run with that rank alone on its cores in which it is just as late"},
     {"host",
-     "look at what the training thread does between its ranges: "
+     "check what the training thread does between its ranges: "
      "logging, garbage collection, other processes on its core",
-     "a Python profile of that rank that shows nothing which the others have not"},
+     "a Python profile of that rank that shows nothing the others do not have"},
     {"synchronisation",
-     "see what the training thread waits for: "
+     "find out what the training thread waits for: "
      "on a GPU keep values on the device (.item(), print and metrics wait for it; log every N steps); "
-     "on the host the thread that holds it up, a lock or a queue",
-     "a run without these waits in which that rank is as late"},
+     "on the host look for a lock, a queue or a slower thread",
+     "a run without these waits in which that rank is just as late"},
     {"allocator",
-     "no empty_cache in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; shapes that do not change",
-     "a run with memory to spare in which that rank is as late"},
-    {"network", "look at that rank's interface, cable and switch port: errors, retransmits, rate",
-     "a bandwidth test from that host which is as fast as from the others"},
+     "remove empty_cache() from the loop; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep tensor shapes fixed",
+     "a run with memory to spare in which that rank is just as late"},
+    {"network",
+     "check that rank's network interface, cable and switch port for errors, retransmits and link rate",
+     "a bandwidth test from that host that is as fast as from the others"},
     {"input_imbalance",
-     "balance the work of batches, not their number: buckets of equal length, shares by tokens",
-     "batches of equal size in which that rank is as late"},
+     "balance the work per batch, not the number of batches: bucket samples by length, or share them out by tokens",
+     "batches of equal size in which that rank is just as late"},
     {"stage_imbalance",
-     "move layers from that stage to its neighbours; the last one also has the loss and the embedding",
-     "an equal division by measured times in which that stage is as late"},
+     "move layers from that stage to its neighbours; the last stage also has the loss and the embedding",
+     "a split into equal measured times in which that stage is just as late"},
     {"gpu_throttle",
-     "cooling and power of that GPU: its clock, temperature and limit are below its peers'; "
-     "take it out if that lasts",
-     "its clock while it is slow, if it equals the peers'"},
+     "check that GPU's cooling and power limit: it is clocked below its peers; "
+     "replace it if that lasts",
+     "the same clock as its peers' while it is slow"},
     {"gpu_memory",
-     "check that GPU for ECC errors and remapped rows, and for a neighbour on it (MIG, MPS)",
-     "kernels that are bound by computation and slower there, too"},
+     "check that GPU for ECC errors and remapped rows, and for other jobs on it (MIG, MPS)",
+     "compute-bound kernels that are slower there, too"},
     {"device", "give the slower device a smaller share, or use equal ones",
-     "the same rank on another device that is as late"},
+     "the same rank just as late on another device"},
     {"compute",
      "compare that phase with another rank's in the timeline; "
      "if the work is the same, the core or device is slower or shared",
-     "other operators or more of them on that rank: then it is the work, not the device"},
+     "different operators, or more of them, on that rank: then it is the work, not the device"},
 };
 
 const Advice* advice_of(std::string_view cause) {
@@ -85,7 +87,7 @@ constexpr std::string_view kKeepHostMemory =
 
 std::string straggler_advice(const RuleInput& input, const Straggler& s) {
   if (s.cause == "compute" && !s.rank)
-    return "batches cost differently: balance their work across ranks";
+    return "balance the work per batch across ranks: batches differ in cost";
   if (s.cause == "allocator" && !has_gpu(input)) return std::string(kKeepHostMemory);
   const Advice* advice = advice_of(s.cause);
   return advice == nullptr ? std::string() : std::string(advice->what);
@@ -111,7 +113,7 @@ std::string straggler_title(const RuleInput& input, const Verdict& v) {
       fmt::format("+{} per step ({}), in {} of steps", ms(s.cost_ns),
                   format_share(share_of(input, s.cost_ns)), format_share(v.share_of_steps));
   if (!s.rank && s.cause == "network")
-    return fmt::format("transfers between hosts are slower than before: {}", cost);
+    return fmt::format("transfers between hosts became slower: {}", cost);
   if (!s.rank) {
     return fmt::format("a different rank is late in each step: +{} per step ({})", ms(s.cost_ns),
                        format_share(share_of(input, s.cost_ns)));
@@ -131,8 +133,8 @@ std::string straggler_detail(const RuleInput& input, const Verdict& v) {
   if (s.cause == "network") {
     detail = without;
   } else if (v.kind.empty()) {
-    detail = fmt::format("its own delay is {} per step, of several kinds; {}", ms(s.own_delay_ns),
-                         without);
+    detail = fmt::format("its own delay is {} per step, spread over several kinds of work; {}",
+                         ms(s.own_delay_ns), without);
   } else {
     detail =
         fmt::format("{} {} is {}{}, the other ranks' median {}; {}", s.rank ? "its" : "that rank's",
@@ -142,8 +144,8 @@ std::string straggler_detail(const RuleInput& input, const Verdict& v) {
   if (s.onset_step) detail += fmt::format("; since step {}", *s.onset_step);
   if (!s.role.empty() && !is_stage(s)) detail += fmt::format("; compared with {}", s.role);
   const bool two = input.report.breakdown && input.report.breakdown->per_rank.size() == 2;
-  if (two && v.named) detail += "; with two ranks this is relative to the other one only";
-  if (two && !v.named) detail += "; two ranks that share cores differ as much by chance";
+  if (two && v.named) detail += "; with two ranks this is only relative to the other one";
+  if (two && !v.named) detail += "; two ranks that share cores can differ this much by chance";
   return detail;
 }
 
@@ -154,21 +156,21 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   if (!finding.decided_by.empty()) return;
   finding.decided_by = {
       fmt::format(
-          "own delay {} per step, mean over {} steady steps: its own work between meetings, less the peers' median",
+          "own delay {} per step, mean over {} steady steps: its own work between synchronisation points, less the peers' median",
           ms(s.own_delay_ns), s.n),
       fmt::format(
-          "cost {} ± {} (95 %): the ranks' meetings replayed with the peers' median in its place",
+          "cost {} ± {} (95 %): the synchronisation points replayed with the peers' median in its place",
           ms(s.cost_ns), ms(s.bound_ns)),
-      fmt::format("it shows in {} of the steps: {}", format_share(v.share_of_steps), s.shape)};
+      fmt::format("visible in {} of the steps: {}", format_share(v.share_of_steps), s.shape)};
   if (input.report.detection) {
     const Detection& d = *input.report.detection;
     finding.decided_by.push_back(fmt::format(
-        "a lasting delay of {} is found with probability {} in {} ranks and {} steps; from {} on a culprit is named",
+        "a lasting delay of {} would be detected with probability {} in {} ranks and {} steps; a culprit is named from {} on",
         ms(d.floor_ns), format_share(d.power), d.ranks, d.steps, ms(d.named_ns)));
   }
   if (const Advice* advice = advice_of(s.cause); advice != nullptr)
     finding.refuted_by.push_back(std::string(advice->refuted_by));
-  finding.refuted_by.push_back("a run of other ranks in that place, on that machine, without it");
+  finding.refuted_by.push_back("a run with another rank on that machine that shows no delay");
 }
 
 // What a replay without it changes.
@@ -204,9 +206,9 @@ std::vector<Finding> straggler(const RuleInput& input) {
 constexpr Rule kStraggler = {
     .name = "balance.straggler",
     .finds =
-        "a rank's own work takes longer than its peers', and the run is longer for it; the cause says why: "
+        "a rank's own work takes longer than its peers', which makes the run longer; the cause says why: "
         "gpu_throttle (S1), cpu_contention (S2), dataloader (S3), input_imbalance (S4), gc (S5), rank0_work or checkpoint (S6), stage_imbalance (S7); "
-        "the detail says since when "
+        "the detail says since which step "
         "(S8)",
     .costs = "counterfactual: the steps with the peers' median in that rank's place",
     .guard = "below the detection floor; severity info where it costs too little to be named",
@@ -228,10 +230,10 @@ std::optional<Measured> waiting(const RuleInput& input) {
   const int64_t cost = median_ns(waits);
   int64_t explained = 0;
   for (const Verdict& v : input.verdicts) explained += v.named ? v.straggler.cost_ns : 0;
-  std::string culprit = "no rank is late of its own doing in a way that lasts";
+  std::string culprit = "no rank is persistently late on its own account";
   if (explained != 0) culprit = "waiting for the culprit is part of it";
   if (explained != 0 && static_cast<double>(explained) < kOthersShare * static_cast<double>(cost))
-    culprit += ", and less than half of it";
+    culprit += ", but less than half of it";
   return Measured{.cost_ns = cost,
                   .figures = {{"culprit", culprit}, {"waiting", waits.size()}},
                   .evidence = steps_evidence(input, ranks)};
@@ -245,13 +247,13 @@ constexpr Rule kWaiting = {
     .suppressed_by =
         "balance.straggler, parallel.bubble, comm.server-bottleneck, comm.slow-group, comm.all-to-all-imbalance",
     .advice =
-        "expected where ranks share cores; else look for jitter: other processes, uneven batches",
+        "expected where ranks share cores; otherwise look for jitter: other processes, uneven batches",
     .judged = {.cause = "mixed", .confidence = 0.5, .at_least = kWarnShare, .severity = kInfo},
     .title = "ranks wait for each other: {cost}",
     .detail = "{culprit}",
     .decided_by =
-        {"median over {waiting} ranks of the time in collectives before their last member came"},
-    .refuted_by = {"a culprit that is named once more steps are recorded"},
+        {"median over {waiting} ranks of the time in collectives before the last member arrived"},
+    .refuted_by = {"a culprit named once more steps are recorded"},
     .measure = waiting};
 
 }  // namespace

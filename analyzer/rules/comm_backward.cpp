@@ -189,21 +189,21 @@ std::optional<Measured> blocking_wait(const RuleInput& input) {
 constexpr Rule kBucketCopies = {
     .name = "comm.bucket-copies",
     .finds =
-        "DDP copies each gradient into its bucket and back, for at least {at least} of the step",
+        "DDP copies each gradient into its bucket and back, which takes at least {at least} of the step",
     .costs = "upper bound: time of these copies, on the device where there is one",
     .guard =
         "gradients are views of their buckets; operators were not recorded (detail full has them)",
     .advice =
-        "gradient_as_bucket_view=True in DistributedDataParallel: "
-        "a gradient then lives in its bucket, which also saves memory of the gradients' size",
+        "set gradient_as_bucket_view=True in DistributedDataParallel: "
+        "gradients then live in their buckets, which also saves one copy of the gradients in memory",
     .judged = {.cause = "compute", .confidence = 0.5, .at_least = kInfoShare},
     .title = "gradients are copied into buckets and back: {cost}",
     .detail =
         "{copies} such copies per step; "
-        "a gradient that is a view of its bucket needs none, but for one pass that divides it by the number of ranks. "
+        "gradients that are views of their buckets need only one pass, which divides by the number of ranks. "
         "The cost is {upper bound}",
     .decided_by =
-        {"DDP's Reducer copies back from buckets, which it does where gradients are no views of them",
+        {"DDP's Reducer copies back from buckets, which it does only where gradients are not views of them",
          "the copies take {ms} of the {where} per step, lower median over {n} ranks"},
     .refuted_by = {"a run with gradient_as_bucket_view=True that is no faster"},
     .measure = bucket_copies};
@@ -211,28 +211,28 @@ constexpr Rule kBucketCopies = {
 constexpr Rule kBlockingWait = {
     .name = "comm.blocking-wait",
     .finds =
-        "backward calls reductions of gradients and stands still until each is done, though it has more to compute, in 80 % of the steps",
+        "backward blocks until each gradient reduction has finished, although it has more to compute, in 80 % of the steps",
     .costs =
-        "upper bound: transfers of all but the last in a backward, at most what backward computes after them",
+        "upper bound: transfers of all but the last reduction of a backward, at most what backward computes after them",
     .guard =
-        "fewer than two in a backward; computation goes on beside them; "
-        "groups that exchange tensors in forward, or outside of every phase, too (tensor parallelism, synchronised normalisation, FSDP): "
+        "fewer than two per backward; computation continues while they run; "
+        "groups that also exchange tensors in forward or outside every phase (tensor parallelism, synchronised normalisation, FSDP): "
         "their backward needs the result. "
-        "Waits elsewhere: which computation reads a collective's result is not recorded",
+        "Other early waits are not found: which computation reads a collective's result is not recorded",
     .suppressed_by = "comm.gloo-on-gpu",
     .advice =
-        "no rank needs the reduced gradients before the optimizer: call with async_op=True and wait there; "
-        "in a communication hook return the future instead of waiting for it; or leave it to DistributedDataParallel; "
+        "call the reductions with async_op=True and wait just before the optimizer, which is the first to need them; "
+        "in a communication hook return the future instead of waiting for it; or let DistributedDataParallel reduce; "
         "unset TORCH_NCCL_BLOCKING_WAIT",
     .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
-    .title = "backward waits for each reduction of gradients: {cost}",
+    .title = "backward blocks on each gradient reduction: {cost}",
     .detail =
-        "up to {reductions} reductions per step are called in backward, which computes nothing beside them and goes on after; "
-        "the cost is what they transfer, {upper bound}",
+        "backward calls up to {reductions} reductions per step, computes nothing while they run and continues after them; "
+        "the cost is their transfer time, {upper bound}",
     .decided_by =
-        {"computation runs beside less than {beside} of them, in {steps} of the steps or more, on {who}",
-         "their group exchanges nothing in forward: it is one of gradients, which only the optimizer reads"},
-    .refuted_by = {"computation of the same backward that reads a reduced tensor"},
+        {"computation overlaps less than {beside} of them, in at least {steps} of the steps, on {who}",
+         "their group exchanges nothing in forward: it carries gradients, which only the optimizer reads"},
+    .refuted_by = {"computation in the same backward that reads a reduced tensor"},
     .measure = blocking_wait};
 
 }  // namespace dprof::analyzer

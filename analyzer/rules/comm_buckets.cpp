@@ -72,11 +72,11 @@ std::string transfer_advice(const Report& report) {
   const bool messages =
       report.point_to_point && std::ranges::any_of(*report.point_to_point, in_steps);
   if (messages && !collectives) {
-    return "more micro-batches in flight hide the messages of a pipeline; fewer bytes: 16-bit tensors; "
-           "one server for all ranks: divide its parameters among several";
+    return "keep more micro-batches in flight to hide a pipeline's messages; send 16-bit tensors; "
+           "with one server for all ranks, split its parameters over several";
   }
-  return "smaller buckets start earlier (bucket_cap_mb); fewer bytes: "
-         "a larger batch, 16-bit gradients, no_sync while accumulating";
+  return "lower bucket_cap_mb so that transfers start earlier; then send fewer bytes: "
+         "a larger batch, 16-bit gradients, no_sync() while accumulating";
 }
 
 // The part of a bucket's exposed time in which data moved, at most. It is just that where what
@@ -127,8 +127,8 @@ std::optional<Measured> no_overlap(const RuleInput& input) {
                   {"over", exposed->ranks}},
       .evidence = evidence_of(input, gradients),
       .advice =
-          one ? "one bucket can only be sent when the last gradient is there: a smaller bucket_cap_mb makes several"
-              : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them before the optimizer"};
+          one ? "lower bucket_cap_mb: a single bucket can be sent only once the last gradient is ready"
+              : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them just before the optimizer"};
 }
 
 std::optional<Measured> order_blocked(const RuleInput& input) {
@@ -174,7 +174,7 @@ std::optional<Measured> exposed_tail(const RuleInput& input) {
   measured.confidence = 0.6;
   // In place of the bound.
   measured.figures.emplace_back(
-      "upper bound", "what another size of buckets exposes less, by a model of the link");
+      "upper bound", "the exposure that another bucket size would save, by a model of the link");
   measured.advice =
       fmt::format("{} (now {} buckets): {} exposed instead of {}, by the model", cap_words(*best),
                   buckets.buckets.size(), ms(best->exposed_ns), ms(present));
@@ -199,7 +199,7 @@ std::optional<Measured> small_messages(const RuleInput& input) {
     small += per;
     latency_ns += per * fit->alpha_ns;
     if (words.empty()) {
-      words = fmt::format("{} of {}: {} each, half of the bandwidth is reached at {}",
+      words = fmt::format("{} of {}: {} each, while half of the bandwidth is reached at {}",
                           word_of(c.function), c.communicator, format_bytes(*c.bytes),
                           format_bytes(rounded(fit->half_bytes)));
     }
@@ -264,9 +264,9 @@ std::optional<Measured> contention(const RuleInput& input) {
                   {"operators", c.operators}},
       .evidence = steps_evidence(input, ranks),
       .advice =
-          gpu ? "fewer channels for NCCL (NCCL_MAX_CTAS), a stream of lower priority for it, larger chunks of computation"
-              : "keep a core for the communication's threads: fewer threads for operators "
-                "(OMP_NUM_THREADS), or ranks bound to cores"};
+          gpu ? "give NCCL fewer channels (NCCL_MAX_CTAS) or a low-priority stream; compute in larger chunks"
+              : "leave a core for the communication threads: use fewer threads for operators "
+                "(OMP_NUM_THREADS), or bind ranks to cores"};
 }
 
 std::optional<Measured> exposed_transfer(const RuleInput& input) {
@@ -284,138 +284,138 @@ std::optional<Measured> exposed_transfer(const RuleInput& input) {
 
 constexpr Rule kFindUnused = {
     .name = "comm.find-unused",
-    .finds = "DDP searches the graph for unused parameters in each step",
-    .costs = "transfers of the map of used parameters; the search itself is not recorded",
-    .guard = "the flag was not seen at work on most ranks",
+    .finds = "DDP searches the graph for unused parameters in every step",
+    .costs = "transfers of the used-parameter map; the search itself is not recorded",
+    .guard = "the flag had no visible effect on most ranks",
     .advice =
-        "find_unused_parameters=False where every parameter gets a gradient; "
-        "static_graph=True where the graph never changes",
+        "set find_unused_parameters=False if every parameter gets a gradient, or "
+        "static_graph=True if the graph never changes",
     .judged = {.cause = "network", .confidence = 0.5},
-    .title = "find_unused_parameters is on: {cost}",
+    .title = "DDP searches for unused parameters in every step (find_unused_parameters): {cost}",
     .detail =
-        "{bitmaps} reductions of the map of used parameters in {steps} steps; "
-        "the walk over the graph in each step comes on top, and buckets are never put in order of use",
-    .decided_by = {"DDP's Reducer was seen at searching the graph for unused parameters"},
-    .refuted_by = {"a model whose branches use other parameters in other steps"},
+        "{bitmaps} reductions of the used-parameter map in {steps} steps; "
+        "the graph search in each step comes on top, and buckets are never reordered by use",
+    .decided_by = {"DDP's Reducer searched the graph for unused parameters"},
+    .refuted_by = {"a model that uses different parameters in different steps"},
     .measure = find_unused};
 
 constexpr Rule kNoOverlap = {
     .name = "comm.no-overlap",
     .finds =
-        "less than 5 % of the communication is hidden, although computation was left to hide it",
-    .costs = "upper bound: the part of the exposed transfer that could be hidden",
-    .guard = "no reduction of gradients in the steps; below {at least} of the step",
+        "less than 5 % of the communication is hidden, although there was computation to hide it",
+    .costs = "upper bound: the hideable part of the exposed transfer",
+    .guard = "no gradient reduction in the steps; below {at least} of the step",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.blocking-wait, host.false-dependency",
     .advice = "reduce during backward",
     .removed_by = "overlap=full",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "communication and computation never run side by side: {cost}",
+    .title = "communication does not overlap computation: {cost}",
     .detail =
         "{hidden} of the communication is hidden, with {reductions}; the cost is {upper bound}",
     .decided_by = {"overlap {hidden} over {over} ranks, {per step} reductions a step",
-                   "{ms} of the exposed transfer had computation left that could have hidden it"},
-    .refuted_by = {"computation after the first gradients that needs all of them"},
+                   "there was computation to hide {ms} of the exposed transfer"},
+    .refuted_by = {"computation that needs all gradients before it can start"},
     .measure = no_overlap};
 
 constexpr Rule kOrderBlocked = {
     .name = "comm.order-blocked",
-    .finds = "buckets are ready and wait for lower ones for at least 2 % of the step, summed",
+    .finds = "ready buckets wait for lower ones for at least 2 % of the step in total",
     .costs = "upper bound: that time, at most the exposed transfer",
-    .guard = "when buckets were ready was not recorded; below {at least} of the step",
+    .guard =
+        "the time at which buckets became ready was not recorded; below {at least} of the step",
     .suppressed_by = "comm.find-unused",
     .advice =
-        "make the layers in the order in which forward uses them; "
-        "no find_unused_parameters, so that DDP can put buckets in order; static_graph=True",
+        "construct the layers in the order in which forward uses them; "
+        "turn off find_unused_parameters, so that DDP can reorder buckets; or set static_graph=True",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "gradient buckets are ready and wait for their turn: {cost}",
+    .title = "ready gradient buckets wait for their turn: {cost}",
     .detail =
-        "bucket {bucket} is ready {worst} before it may be sent; {delay} in all; the cost is {upper bound}",
-    .decided_by = {"from ready until called, summed over {buckets} buckets: {delay}"},
-    .refuted_by =
-        {"a run with parameters made in the order in which forward uses them that is no faster"},
+        "bucket {bucket} is ready {worst} before it may be sent; {delay} over all buckets; the cost is {upper bound}",
+    .decided_by = {"time from ready to sent, summed over {buckets} buckets: {delay}"},
+    .refuted_by = {"a run with parameters constructed in the order of use that is no faster"},
     .measure = order_blocked};
 
 constexpr Rule kExposedTail = {
     .name = "comm.exposed-tail",
     .finds =
-        "buckets' transfers are exposed for at least 3 % of the step, at least half of it in the last one",
+        "bucket transfers are exposed for at least 3 % of the step, at least half of that in the last bucket",
     .costs =
-        "by the model of buckets: present exposure less that of the best cap; "
-        "without a model the last bucket's exposed transfer, an upper bound",
+        "by the bucket model: present exposure less that of the best cap; "
+        "without a model, the last bucket's exposed transfer, an upper bound",
     .guard =
         "one bucket; the best cap gains less than {at least}; waiting for other ranks does not count",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.no-overlap, "
         "comm.order-blocked, comm.small-messages",
-    .advice = "smaller buckets (bucket_cap_mb), so that the last one is sent sooner and is smaller",
+    .advice = "lower bucket_cap_mb, so that the last bucket is smaller and sent sooner",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "the last gradient bucket hides behind nothing: {cost}",
+    .title = "the last gradient bucket is fully exposed: {cost}",
     .detail =
-        "bucket {last} of {buckets}{bytes} has {tail} of the {all} of the buckets' transfers that no computation hides; the cost is {upper bound}",
+        "bucket {last} of {buckets}{bytes} accounts for {tail} of the {all} of exposed bucket transfers; the cost is {upper bound}",
     .decided_by =
-        {"exposed transfer, without waiting for others: {all} in all buckets, {tail} in the last"},
+        {"exposed transfer, not counting waits for other ranks: {all} in all buckets, {tail} in the last"},
     .refuted_by = {"a run with that bucket size that is no faster",
-                   "computation after backward that could run beside the last bucket"},
+                   "computation after backward that could overlap the last bucket"},
     .measure = exposed_tail};
 
 constexpr Rule kSmallMessages = {
     .name = "comm.small-messages",
     .finds =
-        "half of the collectives of a step are smaller than the size at which half of the bandwidth is reached, and their latency is 3 % of the step",
+        "half of a step's collectives are smaller than the size that reaches half of the bandwidth, and their latency is 3 % of the step",
     .costs = "upper bound: the latency of all but one of them, at most the exposed transfer",
     .guard = "no fitted link; fewer than two collectives a step",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.small-collectives",
     .advice =
-        "fewer and larger collectives: a larger bucket_cap_mb, one call for many tensors "
-        "(coalescing), small tensors in one flat one",
+        "use fewer and larger collectives: raise bucket_cap_mb, reduce many tensors in one call "
+        "(coalescing), or flatten small tensors into one",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "{small} small collectives a step pay latency, not bandwidth: {cost}",
+    .title = "{small} small collectives per step are bound by latency: {cost}",
     .detail = "{first}; the cost is {upper bound}",
-    .decided_by = {"{small} of {all} collectives a step are below half of the bandwidth",
+    .decided_by = {"{small} of {all} collectives per step are too small for half of the bandwidth",
                    "their fitted latency is {latency} per step"},
-    .refuted_by = {"a run in which they are put together that is no faster"},
+    .refuted_by = {"a run with merged collectives that is no faster"},
     .measure = small_messages};
 
 constexpr Rule kLinkSaturated = {
     .name = "comm.link-saturated",
     .finds =
-        "gradients move for longer than backward lasts, at 80 % of the best bandwidth of their size or more",
-    .costs = "upper bound: half of the exposed transfer, as for half of the bytes",
+        "gradient transfers take longer than backward, at 80 % or more of the best bandwidth seen for their size",
+    .costs = "upper bound: half of the exposed transfer, as if half of the bytes were sent",
     .guard = "transfers shorter than backward; low bandwidth (comm.low-bandwidth)",
     .suppressed_by = "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group",
     .advice =
-        "16-bit gradients (a communication hook), gradient accumulation with no_sync, a larger batch, a faster network",
+        "send 16-bit gradients (a communication hook); or accumulate gradients under no_sync(), or use a larger batch or a faster network",
     .removed_by = "transfer*0.5",
     .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
-    .title = "the link is full: gradients move for longer than backward lasts, {cost}",
+    .title = "the link is saturated: gradient transfers take longer than backward, {cost}",
     .detail =
-        "{bytes} a step take {transfer}, backward {backward}; no size of buckets hides that. "
-        "The cost is what half of the bytes would expose less, {upper bound}",
-    .decided_by = {"transfers of gradients {transfer} against backward {backward}",
-                   "at {efficiency} of the best bandwidth of their size"},
+        "{bytes} per step take {transfer}, backward {backward}; no bucket size can hide that. "
+        "The cost is the exposure that half of the bytes would save, {upper bound}",
+    .decided_by = {"gradient transfers take {transfer}, backward {backward}",
+                   "they run at {efficiency} of the best bandwidth seen for their size"},
     .refuted_by = {"a run with 16-bit gradients that is no faster",
-                   "a test of the network that reaches far more than these collectives do"},
+                   "a network benchmark that is far faster than these collectives"},
     .measure = link_saturated};
 
 constexpr Rule kSlowedByCollectives = {
     .name = "comm.contention",
-    .finds = "operators take 1.15 times as long beside a collective, or more",
-    .costs = "upper bound: computation beside collectives, less what it takes alone",
+    .finds = "operators take at least 1.15 times as long while a collective runs",
+    .costs = "upper bound: the extra time of computation that overlaps collectives",
     .guard = "a factor within the operators' own spread; below {at least} of the step",
-    .advice = "fewer channels for the communication, or cores of its own",
+    .advice = "give the communication fewer channels, or its own cores",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "collectives slow the computation beside them: {cost}",
-    .detail = "operators take {factor} times as long beside a collective; {upper bound}",
+    .title = "collectives slow down the computation they overlap: {cost}",
+    .detail = "operators take {factor} times as long while a collective runs; {upper bound}",
     .decided_by =
-        {"median of {operators} operators that ran both beside collectives and alone: {factor}, spread {spread}"},
-    .refuted_by = {"a run without collectives in which the same operators take as long"},
+        {"median over {operators} operators that ran both with and without a collective: {factor}, spread {spread}"},
+    .refuted_by = {"a run without collectives in which the same operators take just as long"},
     .measure = contention};
 
 constexpr Rule kExposedTransfer = {
     .name = "comm.exposed-transfer",
-    .finds = "transfers that no computation hides, of any kind",
+    .finds = "exposed transfers of any kind",
     .costs = "upper bound: median over ranks of the exposed transfer",
     .guard = "below {at least} of the step",
     .suppressed_by =
@@ -424,16 +424,15 @@ constexpr Rule kExposedTransfer = {
         "comm.link-saturated, comm.low-bandwidth, comm.buffer-broadcast, comm.small-collectives, "
         "comm.gather-exposed, comm.all-to-all-imbalance, comm.blocking-wait, "
         "host.false-dependency, parallel.bubble",
-    .advice = "more overlap, or fewer bytes",
+    .advice = "overlap more, or send fewer bytes",
     .removed_by = "transfer=0",
     .judged = {.cause = "network", .confidence = 0.3, .at_least = kInfoShare},
-    .title = "transfers that nothing hides: {cost}",
-    .detail = "{hidden} of the communication is hidden; the cost is {upper bound}",
+    .title = "exposed communication: {cost}",
+    .detail = "{hidden} of the communication overlaps computation; the cost is {upper bound}",
     .decided_by =
-        {"median over {over} ranks of the time in which a collective moved data after its last member had come and no computation ran beside it: "
+        {"median over {over} ranks of the time in which a collective moved data, after its last member had arrived, while nothing computed: "
          "{ms}"},
-    .refuted_by =
-        {"a run with the collectives taken out, or on a faster network, that is no faster"},
+    .refuted_by = {"a run without the collectives, or on a faster network, that is no faster"},
     .measure = exposed_transfer};
 
 }  // namespace dprof::analyzer

@@ -26,7 +26,7 @@ constexpr size_t kFewCompleted = 2;       // completed by a job whose second ite
 constexpr size_t kMostWords = 5;
 
 constexpr std::string_view kForAllRanks =
-    "a barrier is for all ranks: take it out of the code that only some of them run";
+    "move the barrier out of the code that only some ranks run: all of them must call it";
 
 std::string title_of_hang(const Hang& h) {
   const std::string what =
@@ -36,16 +36,16 @@ std::string title_of_hang(const Hang& h) {
     return fmt::format("{} died; the others waited for it in {}", list_of(h.culprits), what);
   if (h.state == "mismatch")
     return fmt::format("{} called {} differently from the others", list_of(h.culprits), what);
-  if (h.culprits.empty()) return fmt::format("all members began {} and none finished it", what);
-  return fmt::format("{} never came to {}", list_of(h.culprits), what);
+  if (h.culprits.empty()) return fmt::format("all members entered {} and none finished it", what);
+  return fmt::format("{} never entered {}", list_of(h.culprits), what);
 }
 
 std::string advice_of_hang(const Hang& h) {
   if (h.state == "dead")
-    return "see how that process ended: its exit status, its last ranges, the system's log";
+    return "find out how that process ended: exit status, last ranges, system log";
   if (h.state == "mismatch")
     return "make all ranks call the same collectives, in the same order and size";
-  if (h.culprits.empty()) return "look at the network or transport between these ranks";
+  if (h.culprits.empty()) return "check the network or transport between these ranks";
   if (h.function == Function::kBarrier) return std::string(kForAllRanks);
   return {};
 }
@@ -81,7 +81,7 @@ constexpr Rule kStuck = {
     .title = "{hang}",
     .detail = "{waiting} waited in it when the run ended",
     .refuted_by = {
-        "records of the waiting ranks leaving that collective, which these traces do not have"}};
+        "records of the waiting ranks leaving that collective, which these traces lack"}};
 
 // Nobody stands in a call any more, since a timeout ended the job; but the ranks had ceased to do
 // the same.
@@ -107,10 +107,10 @@ std::optional<Measured> parted(const RuleInput& input) {
 
 constexpr Rule kParted = {
     .judged = {.cause = "synchronisation", .confidence = 0.8, .severity = kCritical},
-    .title = "the ranks ceased to do the same at call #{call} of {group}: {sides}",
-    .detail = "and the job ended with an error",
-    .decided_by = {"calls before #{call} agree on all ranks, from there on: {sides}"},
-    .refuted_by = {"records of calls that were lost on one of them"}};
+    .title = "the ranks diverged at call #{call} of {group}: {sides}",
+    .detail = "the job then ended with an error",
+    .decided_by = {"calls before #{call} agree on all ranks; from there on {sides}"},
+    .refuted_by = {"lost records of calls on one of the ranks"}};
 
 // Part of a collective's transfers that no computation hid; 1 where that is not known.
 double exposed_share(const RuleInput& input, const CollectiveSummary& summary) {
@@ -150,7 +150,7 @@ constexpr Rule kSlowHost = {
     .title = "the links of host {host} are slow: {cost}",
     .detail =
         "transfers of {groups} slow groups take {times} times as long as in comparable groups, {ranks}; "
-        "the cost is what the rank that has most of them spends beyond the usual, {upper bound}{since}",
+        "the cost is the excess on the rank that has most of them, {upper bound}{since}",
     .decided_by =
         {"{groups} slow groups contain this host, and no smaller set of hosts explains them",
          "median ratio of their transfers to those of comparable groups: {times}"},
@@ -188,7 +188,7 @@ constexpr Rule kSlowWithin = {
     .title = "communication within {ranks} is slower than elsewhere: {cost}",
     .detail =
         "{slowest}: transfers take {times} times as long as in comparable groups, in {windows} windows; "
-        "which of its links it is nobody can say; {upper bound}",
+        "the traces do not show which of its links is slow; {upper bound}",
     .decided_by = {"{groups} slow groups among those of the same function and size"},
     .refuted_by = {"a bandwidth test between these hosts that is as fast as the others"}};
 
@@ -214,11 +214,11 @@ std::optional<Measured> slower_since(const RuleInput& input, const SlowTransfers
 
 constexpr Rule kSlowerSince = {
     .judged = {.cause = "network", .confidence = 0.5, .at_least = kInfoShare},
-    .title = "transfers became {times} times as long at step {step}: {cost}",
+    .title = "transfers take {times} times as long since step {step}: {cost}",
     .detail =
-        "{function} of {group}; on which link the traces do not say, as all ranks are in that group; {upper bound}",
+        "{function} of {group}; all ranks are in that group, so the traces do not show which link is slow; {upper bound}",
     .decided_by = {"the same transfers before and after step {step}"},
-    .refuted_by = {"other work that shared the machine from that step on"}};
+    .refuted_by = {"other work on the machine since that step"}};
 
 std::vector<Finding> slow_group(const RuleInput& input) {
   std::vector<Finding> findings;
@@ -398,12 +398,12 @@ std::optional<Measured> unfinished_reduction(const RuleInput& input) {
 constexpr Rule kHang = {
     .name = "comm.hang",
     .ids = "M8",
-    .finds = "a collective that began was never finished, and the run ended in it",
-    .costs = "fatal: the run stood still",
-    .guard = "every collective that began was completed, or all ranks ended together",
+    .finds = "a collective began and never finished, and the run ended in it",
+    .costs = "fatal: the run hung",
+    .guard = "every collective that began has finished, or all ranks ended together",
     .suppressed_by = "run.failed, input.shards-uneven, comm.unfinished-reduction",
     .advice =
-        "see what that rank did last: code that only some ranks run, uneven data, an endless loop",
+        "check what that rank did last: code that only some ranks run, uneven data, an endless loop",
     .detect = [](const RuleInput& input) {
       return input.report.hang ? found(input, kStuck, stuck(input))
                                : found(input, kParted, parted(input));
@@ -413,86 +413,85 @@ constexpr Rule kUnfinishedReduction = {
     .name = "comm.unfinished-reduction",
     .ids = "M18",
     .finds =
-        "DDP was set up, a backward ran without any all-reduce, and all ranks ended with an error within two steps",
+        "DDP was set up, a backward ran without an all-reduce, and all ranks ended with an error within two steps",
     .costs = "fatal: training ends",
-    .guard = "a rank ended in good order, or reduced gradients in a backward",
+    .guard = "a rank ended cleanly, or reduced gradients in a backward",
     .advice =
-        "a parameter takes no part in the loss: leave it out, or set find_unused_parameters=True",
+        "set find_unused_parameters=True, or remove the parameters that the loss does not use",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .severity = kCritical},
-    .title = "training ended with an error after a backward whose gradients were never reduced",
+    .title = "training failed after a backward whose gradients were never reduced",
     .detail =
-        "DistributedDataParallel was set up, a backward ran, and no bucket became complete: a parameter got no gradient",
+        "DistributedDataParallel was set up, a backward ran, and no bucket was completed: a parameter got no gradient",
     .decided_by =
-        {"every rank had the collectives of DDP's start, and a backward without any all-reduce",
+        {"every rank ran DDP's start-up collectives, and a backward without an all-reduce",
          "every rank ended with an error after at most {steps} steps"},
-    .refuted_by = {"the error's text, if it does not speak of an unfinished reduction"},
+    .refuted_by = {"an error message that does not mention an unfinished reduction"},
     .measure = unfinished_reduction};
 
 constexpr Rule kGlooOnGpu = {
     .name = "comm.gloo-on-gpu",
     .ids = "M12",
-    .finds = "ranks that use a GPU move at least 64 KiB a step by back end gloo",
+    .finds = "ranks that use a GPU move at least 64 KiB per step through the gloo backend",
     .costs = "upper bound: the transfers and the copies to and from the host",
     .guard = "ranks without a GPU; small collectives of objects and metrics",
     .advice =
-        "init_process_group(backend=\"nccl\") for tensors on GPUs; "
-        "a second group of back end gloo for tensors on the host",
+        "use init_process_group(backend=\"nccl\") for tensors on GPUs, "
+        "and a second group with backend gloo for tensors on the host",
     .judged = {.cause = "network", .confidence = 0.6},
-    .title = "Gloo carries tensors of GPUs: {cost}",
+    .title = "GPU tensors are sent through Gloo: {cost}",
     .detail =
-        "{bytes} a step by way of the host, {transfer} for transfers and {copies} for copies; {upper bound}",
-    .decided_by =
-        {"{collectives} collectives of back end gloo in {steps} steps of ranks that use a GPU"},
-    .refuted_by = {"tensors that lie on the host on purpose"},
+        "{bytes} per step go through the host, {transfer} for transfers and {copies} for copies; {upper bound}",
+    .decided_by = {"{collectives} gloo collectives in {steps} steps of ranks that use a GPU"},
+    .refuted_by = {"tensors that are on the host on purpose"},
     .measure = gloo_on_gpu};
 
 constexpr Rule kSlowGroup = {
     .name = "comm.slow-group",
     .finds = "a group's transfers take 1.10 times those of comparable groups in at least 3 windows",
     .costs = "upper bound: exposed transfer beyond the speed of the comparable groups",
-    .guard = "no comparable groups; a single slow group is placed within its members only",
-    .advice = "test the links of these hosts, look for retransmits and flaps, take the host out",
+    .guard = "no comparable groups; a single slow group is narrowed down to its members only",
+    .advice =
+        "test the links of these hosts (iperf, nccl-tests), check for retransmits and link flaps; else take the host out",
     .detect = slow_group};
 
 constexpr Rule kServerBottleneck = {
     .name = "comm.server-bottleneck",
     .ids = "M17",
     .finds =
-        "all messages of the run begin or end at one rank, which does not compute, with at least two workers",
-    .costs = "upper bound: the workers' exposed communication, but for one worker's share",
+        "every message of the run is sent or received by one rank that does not compute, with at least two workers",
+    .costs = "upper bound: the workers' exposed communication, less one worker's share",
     .guard = "pipelines; collectives that carry the gradients; below {at least} of the step",
     .advice =
-        "an all-reduce uses the links of all ranks (DistributedDataParallel); "
-        "or divide the parameters among several servers",
+        "use an all-reduce, which uses the links of all ranks (DistributedDataParallel); "
+        "or split the parameters over several servers",
     .judged = {.cause = "network", .confidence = 0.6, .at_least = kInfoShare},
     .title = "rank {hub} serves {workers} workers through one link: {cost}",
     .detail =
-        "every message of the run begins or ends there ({bytes} in all); "
-        "the workers' communication is {wait} per step in the median, of which {others} of {workers} is queueing behind the others; {upper bound}",
+        "every message of the run starts or ends there ({bytes} in total); "
+        "the median worker spends {wait} per step on communication, {others}/{workers} of which is queueing behind the others; {upper bound}",
     .decided_by = {"all {messages} messages have rank {hub} at one end"},
-    .refuted_by = {"a run with half of the workers whose steps are as long"},
+    .refuted_by = {"a run with half as many workers whose steps take just as long"},
     .measure = server_bottleneck};
 
 constexpr Rule kLowBandwidth = {
     .name = "comm.low-bandwidth",
     .finds =
-        "collectives of 1 MiB or more reach less than 60 % of the best bandwidth of their function and size in this run",
+        "collectives of 1 MiB or more reach less than 60 % of the best bandwidth that this run shows for their function and size",
     .costs = "upper bound: the part of their exposed transfers beyond that bandwidth",
     .guard =
-        "fewer than 20 of them; no other group that reaches 80 % with transfers like these: "
-        "then it is fluctuation; waiting for members does not count",
+        "fewer than 20 of them; no other group reaches 80 % with similar transfers, "
+        "which makes it fluctuation; waiting for members does not count",
     .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, comm.contention, balance.straggler",
     .advice =
-        "look at the path: interface and NUMA node, GPU-direct, NVLink, NCCL's transport "
-        "(NCCL_DEBUG=INFO); for Gloo the interface (GLOO_SOCKET_IFNAME)",
+        "check the path: network interface and NUMA node, GPUDirect, NVLink, NCCL's transport "
+        "(NCCL_DEBUG=INFO); with Gloo, the interface (GLOO_SOCKET_IFNAME)",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "large collectives reach {efficiency} of the bandwidth that this run has seen: {cost}",
-    .detail =
-        "{function} of {group} with {bytes}: {rate} over the bus in the median; {upper bound}",
+    .title = "large collectives reach only {efficiency} of the bandwidth seen in this run: {cost}",
+    .detail = "{function} of {group} with {bytes}: median bus bandwidth {rate}; {upper bound}",
     .decided_by =
-        {"median against the 95th percentile of all transfers of that function and size, over {transfers} of them, without any waiting"},
-    .refuted_by = {"a bandwidth test of that network which reaches no more",
-                   "fast transfers that moved less than they say"},
+        {"median against the 95th percentile of all {transfers} transfers of that function and size, waiting excluded"},
+    .refuted_by = {"a bandwidth test of that network that is no faster",
+                   "fast transfers that moved less data than recorded"},
     .measure = low_bandwidth};
 
 }  // namespace dprof::analyzer

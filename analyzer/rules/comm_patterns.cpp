@@ -168,7 +168,7 @@ std::optional<Measured> sync_each_microbatch(const RuleInput& input) {
       .evidence = evidence_of(
           input, steady_instances(
                      input, [](const Instance& i) { return i.function == Function::kAllReduce; })),
-      .advice = fmt::format("put the first {} of {} micro-batches into `with model.no_sync():`",
+      .advice = fmt::format("wrap the first {} of {} micro-batches in `with model.no_sync():`",
                             k - 1, k)};
 }
 
@@ -280,40 +280,39 @@ std::optional<Measured> all_to_all_imbalance(const RuleInput& input) {
 constexpr Rule kNoGradientSync = {
     .name = "comm.no-gradient-sync",
     .ids = "M6",
-    .finds =
-        "all ranks have optimizer phases, and no collective or message with data in their steps",
-    .costs = "fatal: the ranks train models of their own",
+    .finds = "all ranks run an optimizer, and no collective or message carries data in their steps",
+    .costs = "fatal: each rank trains its own model",
     .guard =
         "one rank; collectives are not recorded (detail light); records were lost; fewer than 3 steady steps; "
         "any collective with data in backward or the optimizer, or of 64 KiB or more",
     .advice =
-        "wrap the model in DistributedDataParallel, or average the gradients by an all-reduce before the optimizer; "
+        "wrap the model in DistributedDataParallel, or all-reduce the gradients before the optimizer; "
         "a barrier exchanges nothing",
     .judged = {.cause = "synchronisation", .confidence = 0.8, .severity = kCritical},
-    .title = "{n} ranks update their parameters, and no gradient is exchanged",
+    .title = "{n} ranks train without exchanging gradients",
     .detail =
-        "in the recorded steps nothing but {barriers} barriers passes between the ranks: each trains a model of its own",
+        "only {barriers} barriers connect the ranks in the recorded steps: each trains its own model",
     .decided_by =
         {"each of {n} ranks has an optimizer phase in its steps",
          "no collective with data in backward or the optimizer, none of 64 KiB or more, no message"},
-    .refuted_by = {"ranks that are meant to train models of their own (a search of settings)",
-                   "gradients that are exchanged by a library that the trace does not see"},
+    .refuted_by = {"ranks that are meant to train separate models (a hyperparameter search)",
+                   "gradients exchanged by a library that the trace does not cover"},
     .measure = no_gradient_sync};
 
 constexpr Rule kSyncEachMicrobatch = {
     .name = "comm.sync-each-microbatch",
     .ids = "M3",
-    .finds = "a step has k backwards, each of which all-reduces, in 80 % of the steps",
+    .finds = "each of a step's k backwards all-reduces, in 80 % of the steps",
     .costs = "upper bound: (k - 1) / k of the all-reduces' exposed time",
     .guard =
         "only the last backward of a step reduces (no_sync), or there is one; "
-        "as many optimizers as backwards (several models)",
-    .advice = "put all micro-batches but the last into `with model.no_sync():`",
+        "there are as many optimizers as backwards (several models)",
+    .advice = "wrap all micro-batches but the last in `with model.no_sync():`",
     .judged = {.cause = "network", .confidence = 0.6},
-    .title = "gradients are reduced in each of {k} micro-batches: {cost}",
+    .title = "gradients are reduced in each of {k} micro-batches instead of once: {cost}",
     .detail =
-        "each of the {k} backwards of a step has all-reduces, and one update follows; "
-        "the cost is what {first} of {k} expose, {upper bound}",
+        "each of a step's {k} backwards all-reduces, and one update follows; "
+        "the cost is the exposed time of {first} of the {k}, {upper bound}",
     .decided_by = {"{usual} of {steps} steps have {k} backwards, all of which reduce"},
     .refuted_by = {"those all-reduces carry something other than gradients"},
     .measure = sync_each_microbatch};
@@ -321,34 +320,34 @@ constexpr Rule kSyncEachMicrobatch = {
 constexpr Rule kNeedlessBarrier = {
     .name = "comm.needless-barrier",
     .ids = "M7",
-    .finds = "barriers in 80 % of the steady steps, or now and then for 1 % of the step",
-    .costs = "upper bound: waiting in barriers and passing through them",
+    .finds = "barriers in 80 % of the steady steps, or occasional ones that cost 1 % of the step",
+    .costs = "upper bound: waiting in barriers, and executing them",
     .guard = "barriers in checkpoints",
     .suppressed_by = "balance.straggler",
     .advice =
-        "take the barrier out: the collectives of the gradients keep the ranks together; "
-        "to measure times, no barrier is needed with dprof",
+        "remove the barrier: the gradient collectives keep the ranks together; "
+        "dprof needs none to measure times",
     .judged = {.cause = "synchronisation", .confidence = 0.4},
-    .title = "{each} barriers a step that nothing needs: {cost}",
+    .title = "{each} needless barriers per step: {cost}",
     .detail =
-        "all ranks meet in the gradients' collectives anyway; {upper bound}. "
-        "Waiting for a rank that is late moves to the next collective when the barrier goes",
-    .decided_by = {"{all} barriers in {steps} steady steps, outside of checkpoints",
-                   "{waiting} of waiting and {passing} of passing through them, per step"},
-    .refuted_by = {"something outside of the trace that all ranks must have done by then"},
+        "the gradient collectives synchronise all ranks anyway; {upper bound}. "
+        "Without the barrier, waiting for a late rank moves to the next collective",
+    .decided_by = {"{all} barriers in {steps} steady steps, outside checkpoints",
+                   "{waiting} of waiting and {passing} of execution per step"},
+    .refuted_by = {"something outside the trace that all ranks must have done by then"},
     .measure = needless_barrier};
 
 constexpr Rule kBufferBroadcast = {
     .name = "comm.buffer-broadcast",
-    .finds = "broadcasts in the forward of 80 % of the steady steps",
+    .finds = "forward broadcasts in 80 % of the steady steps",
     .costs = "upper bound: their exposed time",
     .guard = "below {at least} of the step",
     .suppressed_by = "comm.gloo-on-gpu, comm.slow-group, balance.straggler",
     .advice =
-        "broadcast_buffers=False, if ranks may have buffers of their own (running statistics of batch normalisation)",
+        "set broadcast_buffers=False if ranks may keep their own buffers (batch normalisation's running statistics)",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "buffers are broadcast in each forward: {cost}",
-    .detail = "{each} broadcasts a step, at the begin of forward; {upper bound}",
+    .title = "DDP broadcasts buffers in every forward: {cost}",
+    .detail = "{each} broadcasts per step, at the start of forward; {upper bound}",
     .decided_by = {"{all} broadcasts in the forwards of {steps} steady steps"},
     .refuted_by = {"buffers that must be equal on all ranks during training"},
     .measure = buffer_broadcast};
@@ -356,48 +355,49 @@ constexpr Rule kBufferBroadcast = {
 constexpr Rule kSmallCollectives = {
     .name = "comm.small-collectives",
     .finds =
-        "two or more collectives a step of less than 64 KiB, in no bucket, outside of forward and backward",
+        "two or more collectives per step of less than 64 KiB, in no bucket, outside forward and backward",
     .costs = "upper bound: their transfers",
     .guard = "below {at least} of the step; synchronised batch normalisation",
     .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
     .advice =
-        "put the metrics of a step into one tensor, exchange them every N steps, or async_op=True",
+        "pack a step's metrics into one tensor; or exchange them every N steps, or with async_op=True",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "{each} small collectives a step outside of forward and backward: {cost}",
-    .detail = "of less than 64 KiB each, such as metrics; their transfers only, {upper bound}",
+    .title = "{each} small collectives per step outside forward and backward: {cost}",
+    .detail = "less than 64 KiB each, such as metrics; the cost is their transfers, {upper bound}",
     .decided_by = {"{all} in {steps} steady steps, in no bucket"},
-    .refuted_by = {"the next step needs their results"},
+    .refuted_by = {"a next step that needs their results"},
     .measure = small_collectives};
 
 constexpr Rule kGatherExposed = {
     .name = "comm.gather-exposed",
     .finds =
-        "all-gathers in the forward or backward of 80 % of the steps, exposed for {at least} of the step",
+        "all-gathers in forward or backward in 80 % of the steps, exposed for {at least} of the step",
     .costs = "upper bound: their exposed transfers",
-    .guard = "gathered after the optimizer (ZeRO-1, ZeRO-2)",
+    .guard = "they follow the optimizer (ZeRO-1, ZeRO-2)",
     .suppressed_by = "comm.gloo-on-gpu, comm.slow-group",
     .advice =
-        "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE), larger units to wrap, reshard_after_forward=False where memory allows",
+        "prefetch (forward_prefetch, backward_prefetch=BACKWARD_PRE); or wrap larger units, or set reshard_after_forward=False if memory allows",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kWarnShare},
-    .title = "parameters are gathered when they are needed, not before: {cost}",
+    .title = "parameters are gathered without prefetching: {cost}",
     .detail =
-        "{each} all-gathers a step in forward and backward, with nothing beside them; {upper bound}",
+        "{each} all-gathers per step in forward and backward overlap no computation; {upper bound}",
     .decided_by = {"exposed transfer of all-gathers in forward and backward: {cost}"},
     .refuted_by = {"a run with prefetching that is no faster"},
     .measure = gather_exposed};
 
 constexpr Rule kAllToAllImbalance = {
     .name = "comm.all-to-all-imbalance",
-    .finds = "the rank that gives most to an all-to-all gives more than 1.3 times the mean",
-    .costs = "upper bound: waiting in them, and transfers beyond the mean's share",
+    .finds = "the rank that sends most to an all-to-all sends more than 1.3 times the mean",
+    .costs = "upper bound: waiting in them, and transfers beyond the mean",
     .guard = "bytes were not recorded; below {at least} of the step",
     .suppressed_by = "comm.slow-group",
-    .advice = "a loss that balances the experts, a capacity factor, tables divided by their use",
+    .advice =
+        "add a load-balancing loss or a capacity factor for the experts; shard embedding tables by use",
     .judged = {.cause = "input_imbalance", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "all-to-alls are uneven, rank {rank} gives most: {cost}",
-    .detail = "the rank that gives most has {times} times the mean; {upper bound}",
-    .decided_by = {"bytes per rank in {all} all-to-alls: the most by the mean, median"},
-    .refuted_by = {"ranks that wait in them for another reason: see the stragglers"},
+    .title = "all-to-alls are uneven, rank {rank} sends most: {cost}",
+    .detail = "that rank sends {times} times the mean; {upper bound}",
+    .decided_by = {"bytes per rank in {all} all-to-alls: median ratio of the largest to the mean"},
+    .refuted_by = {"ranks that wait in them for another reason: see balance.straggler"},
     .measure = all_to_all_imbalance};
 
 }  // namespace dprof::analyzer

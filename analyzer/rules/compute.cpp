@@ -48,7 +48,7 @@ Measured about_kernels(const RuleInput& input, KernelClass what, std::span<const
   return measured;
 }
 constexpr std::string_view kTaken =
-    "such kernels take {taken ms} per step, by their share of all kernels' time; lower median over {n} ranks";
+    "these kernels take {taken ms} per step, by their share of all kernel time; lower median over {n} ranks";
 
 // nullopt: no device says.
 std::optional<int64_t> newest_device(const RankDigest& digest) {
@@ -88,13 +88,14 @@ constexpr Rule kFp32Matrices = {
         "Matrix products and convolutions in fp32 take at least 30 % of the computation of a device that has tensor cores",
     .costs = "half of these kernels' time",
     .guard = "the device has no tensor cores, or the kernels run on them (TF32 does)",
-    .advice = "torch.autocast with bf16, or TF32: torch.set_float32_matmul_precision('high')",
+    .advice =
+        "run under torch.autocast with bf16, or allow TF32: torch.set_float32_matmul_precision('high')",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
-    .title = "matrix products run in fp32, beside the tensor cores: {taken}",
+    .title = "matrix products run in fp32 and leave the tensor cores unused: {taken}",
     .detail =
-        "{kernels}; the cost supposes that tensor cores are twice as fast, which they exceed for large shapes and miss for small ones",
+        "{kernels}; the cost assumes that tensor cores are twice as fast: more for large shapes, less for small ones",
     .decided_by = {kTaken, "{kernels}"},
-    .refuted_by = {"a run under autocast, or with TF32 allowed, that is as slow"},
+    .refuted_by = {"a run under autocast, or with TF32 allowed, that is no faster"},
     .measure = fp32_matrices};
 
 constexpr Rule kLayoutConversions = {
@@ -102,12 +103,12 @@ constexpr Rule kLayoutConversions = {
     .finds = "Kernels that change the memory layout of images take at least {at least} of the step",
     .costs = "time of these kernels",
     .guard = "below {at least} of the step",
-    .advice = "model and batches in torch.channels_last",
+    .advice = "convert model and batches to memory_format=torch.channels_last",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = 0.02},
     .title = "images are converted between memory layouts: {taken}",
     .detail = "{kernels}",
     .decided_by = {kTaken, "{kernels}"},
-    .refuted_by = {"a run in channels_last that is as slow"},
+    .refuted_by = {"a run in channels_last that is no faster"},
     .measure = [](const RuleInput& input) -> std::optional<Measured> {
       return about_kernels(input, KernelClass::kLayout,
                            times_of_kernels(input, KernelClass::kLayout), 1);
@@ -117,13 +118,13 @@ constexpr Rule kUnalignedShapes = {
     .name = "compute.unaligned-shapes",
     .finds = "Tensor-core kernels for unaligned sizes take at least 5 % of the computation",
     .costs = "half of these kernels' time",
-    .guard = "kernels whose names do not tell their alignment",
-    .advice = "pad vocabulary, channels and hidden sizes to multiples of 8, better of 64",
+    .guard = "kernel names that do not show the alignment",
+    .advice = "pad vocabulary, channels and hidden sizes to multiples of 8, preferably 64",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
-    .title = "matrix products use variants for sizes that are no multiple of 8: {taken}",
-    .detail = "{kernels}; the cost supposes that padded shapes are twice as fast",
+    .title = "matrix products use slow variants because sizes are not multiples of 8: {taken}",
+    .detail = "{kernels}; the cost assumes that padded shapes are twice as fast",
     .decided_by = {kTaken, "{kernels}"},
-    .refuted_by = {"a run with padded sizes that is as slow"},
+    .refuted_by = {"a run with padded sizes that is no faster"},
     .measure = [](const RuleInput& input) -> std::optional<Measured> {
       return about_kernels(input, KernelClass::kMatrixUnaligned,
                            where_share(input, KernelClass::kMatrixUnaligned, kUnalignedShare),
@@ -136,12 +137,12 @@ constexpr Rule kElementwiseKernels = {
         "Element-wise operations, reductions and normalisation take at least 30 % of the computation",
     .costs = "half of these kernels' time",
     .guard = "below 30 % of the computation",
-    .advice = "torch.compile or fused operators, so that values stay in registers",
+    .advice = "use torch.compile or fused operators, so that values stay in registers",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
-    .title = "small operations bound by memory make up much of the computation: {taken}",
-    .detail = "{kernels}; the cost supposes that fusion saves half of their time",
+    .title = "much of the computation is in small memory-bound operations: {taken}",
+    .detail = "{kernels}; the cost assumes that fusion saves half of their time",
     .decided_by = {kTaken, "{kernels}"},
-    .refuted_by = {"a compiled run that is as slow"},
+    .refuted_by = {"a compiled run that is no faster"},
     .measure = [](const RuleInput& input) -> std::optional<Measured> {
       return about_kernels(input, KernelClass::kElementwise,
                            where_share(input, KernelClass::kElementwise, kElementwiseShare),
@@ -180,15 +181,15 @@ constexpr Rule kConvRetuning = {
     .finds =
         "Convolution kernels that run in fewer than 20 % of the steps still appear in steady ones",
     .costs = "their time, divided by all steps",
-    .guard = "below {at least} of the step, or only while the run warms up",
+    .guard = "below {at least} of the step, or only during warm-up",
     .advice =
-        "torch.backends.cudnn.benchmark = True for fixed shapes, False for changing ones; "
-        "fewer distinct shapes",
+        "set torch.backends.cudnn.benchmark = True for fixed shapes, False for changing ones; "
+        "use fewer distinct shapes",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "convolutions are tuned again in the steady run: {cost}",
-    .detail = "{names} kernels of convolutions ran in fewer than {rare} of the steps",
-    .decided_by = {"{names} names of convolution kernels that are still new in steady steps"},
-    .refuted_by = {"the same shapes come in each step"},
+    .title = "convolutions are still being tuned after warm-up: {cost}",
+    .detail = "{names} convolution kernels ran in fewer than {rare} of the steps",
+    .decided_by = {"{names} convolution kernels that are still new in steady steps"},
+    .refuted_by = {"the same shapes in every step"},
     .measure = conv_retuning};
 
 const GpuPower* power_of(const RuleInput& input, const RankDigest& digest) {
@@ -211,7 +212,7 @@ std::optional<Measured> low_occupancy(const RuleInput& input) {
     if (power == nullptr || power->samples < kFewestSamples || power->limit_mw <= 0) continue;
     const double share = ratio(power->power_mw, power->limit_mw);
     if (share_of(input, time.ns) < kBusyStepShare || share >= kLowPower) continue;
-    draws = fmt::format("{} of its power limit while it computes for {} of a step",
+    draws = fmt::format("{} of its power limit while computing for {} of a step",
                         format_share(share), format_share(share_of(input, time.ns)));
     measured.ranks.push_back(time.rank);
   }
@@ -224,14 +225,14 @@ constexpr Rule kLowOccupancy = {
     .name = "compute.low-occupancy",
     .finds =
         "The device computes for at least 80 % of the step and draws less than half of its power limit",
-    .costs = "none in time: what a larger batch would gain cannot be told",
+    .costs = "none in time: the gain from a larger batch is unknown",
     .guard = "no samples of the device's power, or it is idle for more than 20 % of the step",
-    .advice = "a larger batch per rank, or several small layers fused",
+    .advice = "use a larger batch per rank, or fuse small layers",
     .judged = {.cause = "compute", .confidence = 0.4, .mildest = kWarn},
     .title = "{who} {keeps|keep} the device busy without filling it",
-    .detail = "the device draws {draws}: kernels too small for it",
+    .detail = "the device draws {draws}: its kernels are too small for it",
     .decided_by = {"{draws}"},
-    .refuted_by = {"a larger batch that takes as much longer as it is larger"},
+    .refuted_by = {"a larger batch whose step time grows in proportion"},
     .measure = low_occupancy};
 
 std::optional<Measured> recompute_excess(const RuleInput& input) {
@@ -257,17 +258,17 @@ std::optional<Measured> recompute_excess(const RuleInput& input) {
 
 constexpr Rule kRecomputeExcess = {
     .name = "compute.recompute-excess",
-    .finds = "Activation checkpointing runs forward again though 40 % of the memory stays free",
-    .costs = "forward's time, an upper bound",
+    .finds = "Activation checkpointing recomputes forward although 40 % of the memory stays free",
+    .costs = "upper bound: forward's time",
     .guard =
-        "less memory is free, its size is not known, or recomputing leaves no autograd node "
+        "less memory is free, its size is unknown, or recomputing leaves no autograd node "
         "(checkpoint with use_reentrant=False)",
-    .advice = "checkpoint fewer blocks",
+    .advice = "checkpoint fewer blocks (torch.utils.checkpoint)",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "forward is computed again in backward, with memory to spare: {cost}",
+    .title = "forward is recomputed in backward although memory is free: {cost}",
     .detail =
-        "at least {free} of the device's memory is never used; recomputing costs no more than forward",
-    .decided_by = {"autograd nodes that run a block's forward again",
+        "at least {free} of the device's memory is never used; recomputing costs at most as much as forward",
+    .decided_by = {"autograd nodes that rerun a block's forward",
                    "{free} of the device's memory stays free"},
     .refuted_by = {"a run with fewer checkpointed blocks that runs out of memory"},
     .measure = recompute_excess};

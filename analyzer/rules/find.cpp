@@ -55,10 +55,9 @@ std::vector<Figure> figures_of(const RuleInput& input, const Measured& measured,
   const int64_t cost = measured.cost_ns.value_or(0);
   figures.emplace_back("cost", per_step(input, cost));
   figures.emplace_back("ms", ms(cost));
-  figures.emplace_back("upper bound",
-                       price ? fmt::format("what a replay of the run with {} gains, ± {}",
-                                           price->change, ms(*price->bound_ns))
-                             : "an upper bound of what could be won");
+  figures.emplace_back("upper bound", price ? fmt::format("the gain of a replay with {}, ± {}",
+                                                          price->change, ms(*price->bound_ns))
+                                            : "an upper bound on the gain");
   figures.emplace_back("who", who(input, measured.ranks));
   figures.emplace_back("ranks", list_of(measured.ranks));
   figures.emplace_back("n", measured.ranks.size());

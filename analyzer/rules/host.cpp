@@ -50,12 +50,12 @@ std::optional<Measured> synchronising(const RuleInput& input, CallKind kind,
   return measured;
 }
 constexpr std::string_view kRunsDry =
-    "{who} {waits|wait} for {for} in each step: the device runs dry for {cost}";
+    "{who} {waits|wait} for {for} in every step, which leaves the device idle: {cost}";
 constexpr std::string_view kSuchCalls =
     "{calls} such calls per step, in which the host waits {waiting}; "
-    "the cost is the time in which the device then had nothing to do";
+    "the cost is the device's idle time after them";
 constexpr std::string_view kCallers = "{calls} calls per steady step, median over {callers} ranks";
-constexpr std::string_view kIdle = "idle time of the device that such a call caused: {ms} per step";
+constexpr std::string_view kIdle = "device idle time caused by these calls: {ms} per step";
 
 // Of both kinds the one that holds the host longer is the cause.
 bool device_waits_prevail(const RuleInput& input) {
@@ -71,7 +71,7 @@ std::optional<Measured> sync_per_step(const RuleInput& input) {
   const CallingRanks items = callers_of(input, CallKind::kItem, kEachStep);
   if (!measured || items.ranks.empty()) return measured;
   measured->decided_by = {
-      fmt::format("a tensor's value is read {} times per step (.item(), or what does the same)",
+      fmt::format("a tensor's value is read {} times per step (.item() or equivalent)",
                   number(items.per_step))};
   for (Evidence& shown : evidence_of(input, items.ranks, CallKind::kItem)) {
     if (measured->evidence->size() < 8) measured->evidence->push_back(std::move(shown));
@@ -83,19 +83,19 @@ constexpr Rule kSyncPerStep = {
     .name = "host.sync-per-step",
     .ids = "M15",
     .finds =
-        "The host waits for the device in each step, and the device then runs dry for at least {at least} of the step",
-    .costs = "idle time of the device after such calls",
-    .guard = "no GPU, fewer than one call per step, or no idle time that they caused",
+        "The host waits for the device in every step, which leaves the device idle for at least {at least} of the step",
+    .costs = "the device's idle time after such calls",
+    .guard = "no GPU, fewer than one call per step, or no idle time after them",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
     .advice =
-        "keep values on the device, read the loss every 50 steps only, copy asynchronously: "
-        ".item(), .cpu(), print of a tensor, `if tensor:` and nonzero all wait",
+        "read the loss only every 50 steps and copy with non_blocking=True: "
+        ".item(), .cpu(), printing a tensor, `if tensor:` and nonzero all wait",
     .removed_by = "sync=none",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .at_least = kInfoShare},
     .title = kRunsDry,
     .detail = kSuchCalls,
     .decided_by = {kCallers, kIdle},
-    .refuted_by = {"a run without these calls that is as slow"},
+    .refuted_by = {"a run without these calls that is no faster"},
     .measure = sync_per_step};
 
 std::optional<Measured> device_synchronize(const RuleInput& input) {
@@ -105,17 +105,17 @@ std::optional<Measured> device_synchronize(const RuleInput& input) {
 
 constexpr Rule kDeviceSynchronize = {
     .name = "host.device-synchronize",
-    .finds = "The whole device is waited for in each step",
-    .costs = "idle time of the device after such calls",
-    .guard = "no GPU, fewer than one call per step, or streams are waited for longer",
+    .finds = "The host waits for the whole device in every step",
+    .costs = "the device's idle time after such calls",
+    .guard = "no GPU, fewer than one call per step, or longer waits for streams",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
-    .advice = "remove torch.cuda.synchronize() from the loop; time with CUDA events",
+    .advice = "remove torch.cuda.synchronize() from the loop; use CUDA events for timing",
     .removed_by = "sync=none",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .at_least = kInfoShare},
     .title = kRunsDry,
     .detail = kSuchCalls,
     .decided_by = {kCallers, kIdle},
-    .refuted_by = {"a run without these calls that is as slow"},
+    .refuted_by = {"a run without these calls that is no faster"},
     .measure = device_synchronize};
 
 // The ranks' kernels together.
@@ -141,20 +141,20 @@ std::optional<Measured> launch_bound(const RuleInput& input) {
 constexpr Rule kLaunchBound = {
     .name = "host.launch-bound",
     .finds =
-        "The device waits for its host for at least {at least} of the step, kernels are short and begin as soon as they are launched",
-    .costs = "idle time of the device for want of work",
-    .guard = "the median kernel takes 20 us or more, or kernels stand in the queue",
+        "The device waits for its host for at least {at least} of the step; kernels are short and start as soon as they are launched",
+    .costs = "the device's idle time for lack of work",
+    .guard = "a median kernel of 20 us or more, or kernels that queue",
     .suppressed_by =
         "host.debug-mode, host.sync-per-step, host.device-synchronize, memory.allocator-stalls, memory.cache-churn",
-    .advice = "CUDA graphs, torch.compile or fused operators, a larger batch",
+    .advice = "use CUDA graphs or torch.compile(mode=\"reduce-overhead\"); or a larger batch",
     .removed_by = "launch=graphs",
     .judged = {.cause = "host", .confidence = 0.7, .at_least = 0.10},
-    .title = "the device waits for launches: {cost}, between short kernels",
+    .title = "the device waits for kernel launches: {cost}",
     .detail = "half of the kernels are shorter than {length}; {upper bound}",
-    .decided_by = {"the device idles {ms} of a step for want of work",
+    .decided_by = {"the device is idle for {ms} of a step for lack of work",
                    "the median kernel takes {length}",
-                   "half of the kernels begin within {lag} of their launch: the queue is empty"},
-    .refuted_by = {"a run under a CUDA graph that is as slow"},
+                   "half of the kernels start within {lag} of their launch: the queue is empty"},
+    .refuted_by = {"a run under a CUDA graph that is no faster"},
     .measure = launch_bound};
 
 // A launch that returns when its kernel is done: CUDA_LAUNCH_BLOCKING.
@@ -176,16 +176,16 @@ std::optional<Measured> launch_blocking(const RuleInput& input) {
       sum_of(starved_times(input), times_of(input, Category::kSyncBubble));
   keep(starved, measured.ranks);
   measured.cost_ns = lower_median(starved);
-  measured.advice = "unset CUDA_LAUNCH_BLOCKING: it is for finding the launch that failed";
+  measured.advice = "unset CUDA_LAUNCH_BLOCKING: it is for debugging a failed launch";
   return measured;
 }
 
 constexpr Rule kLaunchBlocking = {
     .name = "host.debug-mode",
     .judged = {.cause = "host", .confidence = 0.9, .mildest = kWarn},
-    .title = "{who} {launches|launch} with CUDA_LAUNCH_BLOCKING: {cost}",
-    .detail = "each launch waits for its kernel, so that nothing is ever queued",
-    .refuted_by = {"CUDA_LAUNCH_BLOCKING is not set in the environment of the ranks"}};
+    .title = "{who} {runs|run} with CUDA_LAUNCH_BLOCKING: {cost}",
+    .detail = "each launch waits for its kernel, so the queue is always empty",
+    .refuted_by = {"ranks whose environment does not set CUDA_LAUNCH_BLOCKING"}};
 
 // Checks of each gradient: anomaly detection.
 std::optional<Measured> nan_checks(const RuleInput& input) {
@@ -203,8 +203,7 @@ std::optional<Measured> nan_checks(const RuleInput& input) {
   if (measured.ranks.empty()) return {};
   const CallingRanks callers = callers_of(input, CallKind::kNanCheck, 1);
   if (callers.ns > 0) measured.cost_ns = callers.ns;
-  measured.advice =
-      "remove torch.autograd.set_detect_anomaly(True) where nothing is being debugged";
+  measured.advice = "remove torch.autograd.set_detect_anomaly(True) unless you are debugging";
   measured.evidence = evidence_of(input, measured.ranks, CallKind::kNanCheck);
   return measured;
 }
@@ -212,17 +211,18 @@ std::optional<Measured> nan_checks(const RuleInput& input) {
 constexpr Rule kNanChecks = {
     .name = "host.debug-mode",
     .judged = {.cause = "host", .confidence = 0.9, .severity = kWarn},
-    .title = "{who} {looks|look} at each gradient for NaN: anomaly detection is on",
+    .title = "{who} {checks|check} each gradient for NaN: anomaly detection is on",
     .detail = "each autograd node is followed by a check that waits for its result",
-    .refuted_by = {"the model itself calls isnan on what it computes"}};
+    .refuted_by = {"a model that calls isnan itself"}};
 
 constexpr Rule kDebugMode = {
     .name = "host.debug-mode",
     .finds =
-        "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each gradient is looked at for NaN (anomaly detection)",
-    .costs = "idle time of the device for want of work; the checks' own time",
-    .guard = "fewer than 95 % of the launches block; anomaly detection is seen at detail full only",
-    .advice = "switch debugging modes off",
+        "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each gradient is checked for NaN (anomaly detection)",
+    .costs = "the device's idle time for lack of work; the checks' own time",
+    .guard =
+        "fewer than 95 % of the launches block; anomaly detection is recorded only at detail full",
+    .advice = "turn off debugging modes",
     .detect = [](const RuleInput& input) {
       std::vector<Finding> findings = found(input, kLaunchBlocking, launch_blocking(input));
       std::ranges::move(found(input, kNanChecks, nan_checks(input)), std::back_inserter(findings));
@@ -259,13 +259,13 @@ constexpr Rule kUnfusedOptimizer = {
     .costs = "the optimizer's time",
     .guard = "fewer launches, or below 5 % of the step",
     .suppressed_by = "host.debug-mode",
-    .advice = "fused=True or foreach=True in the optimizer",
+    .advice = "construct the optimizer with fused=True, or else foreach=True",
     .judged = {.cause = "compute", .confidence = 0.5, .at_least = 0.05},
     .title = "the optimizer launches {launches} kernels per update: {cost}",
-    .detail = "{tensors}the cost is all of the optimizer's time, {upper bound}",
-    .decided_by = {"{launches} launches in an optimizer phase, in the mean",
+    .detail = "{tensors}the cost is the optimizer's whole time, {upper bound}",
+    .decided_by = {"{launches} launches per optimizer phase on average",
                    "the optimizer takes {ms} of a step"},
-    .refuted_by = {"a run with a fused or foreach optimizer that is as slow"},
+    .refuted_by = {"a run with a fused or foreach optimizer that is no faster"},
     .measure = unfused_optimizer};
 
 std::optional<Measured> zero_grad_fills(const RuleInput& input) {
@@ -286,15 +286,15 @@ std::optional<Measured> zero_grad_fills(const RuleInput& input) {
 constexpr Rule kZeroGradFills = {
     .name = "host.zero-grad-fills",
     .finds =
-        "Each update fills at least as many tensors with zeros as there are parameters, for at least {at least} of the step",
+        "Each update zero-fills at least as many tensors as there are parameters, for at least {at least} of the step",
     .costs = "time of these kernels",
-    .guard = "fewer fills than parameter tensors, or their number is not known",
-    .advice = "zero_grad(set_to_none=True)",
+    .guard = "fewer fills than parameter tensors, or an unknown number of those",
+    .advice = "use optimizer.zero_grad(set_to_none=True)",
     .judged = {.cause = "compute", .confidence = 0.5, .at_least = 0.005},
     .title = "gradients are filled with zeros: {cost}",
     .detail = "{fills} fills per update, at least one for each parameter tensor; {upper bound}",
     .decided_by = {"{fills} kernels per update that only fill memory, {ms} of a step"},
-    .refuted_by = {"the program fills other tensors, as many as it has parameters"},
+    .refuted_by = {"a program that fills as many other tensors as it has parameters"},
     .measure = zero_grad_fills};
 
 std::optional<Measured> backward_overhead(const RuleInput& input) {
@@ -317,17 +317,18 @@ std::optional<Measured> backward_overhead(const RuleInput& input) {
 
 constexpr Rule kBackwardOverhead = {
     .name = "host.backward-overhead",
-    .finds = "Within backward the device waits for its host longer than it computes",
-    .costs = "idle time of the device within backward",
-    .guard = "below {at least} of the step, or it computes for longer",
+    .finds = "Within backward the device spends more time waiting for its host than computing",
+    .costs = "the device's idle time within backward",
+    .guard = "below {at least} of the step, or more computing than waiting",
     .suppressed_by = "host.launch-bound, host.debug-mode, host.sync-per-step",
-    .advice = "torch.compile, fewer and larger operators, no Python in autograd functions",
+    .advice =
+        "use torch.compile; else fewer and larger operators, and no Python in autograd functions",
     .judged = {.cause = "host", .confidence = 0.5, .at_least = kWarnShare},
     .title = "backward keeps the device waiting: {cost}",
     .detail =
         "within backward the device waits for work {times} times as long as it computes; {upper bound}",
-    .decided_by = {"idle for want of work within the host's backward: {ms} per step"},
-    .refuted_by = {"a compiled backward that is as slow"},
+    .decided_by = {"idle for lack of work within the host's backward: {ms} per step"},
+    .refuted_by = {"a compiled backward that is no faster"},
     .measure = backward_overhead};
 
 // Of a rank's devices, in its steady steps.
@@ -377,26 +378,26 @@ std::optional<Measured> false_dependency(const RuleInput& input) {
 constexpr Rule kFalseDependency = {
     .name = "host.false-dependency",
     .finds =
-        "In each step kernels that are ready begin only after a collective of another stream that was launched before them, and the device computes nothing until then, for at least {at least} of the step",
-    .costs = "upper bound: the time from which they could have run until they begin",
+        "In every step, ready kernels start only after a collective that was launched before them on another stream, and the device computes nothing until then, for at least {at least} of the step",
+    .costs = "upper bound: the time from when they could have run until they start",
     .guard =
-        "an event that orders the two streams, or one that was recorded after the collective's launch; "
-        "no events were recorded of the collective's stream; launches that were not recorded, graphs of CUDA",
+        "an event orders the two streams, or was recorded after the collective's launch; "
+        "no events of the collective's stream were recorded; launches that were not recorded; CUDA graphs",
     .suppressed_by = "host.debug-mode",
     .advice =
-        "a larger CUDA_DEVICE_MAX_CONNECTIONS (8 hardware queues unless it is set, 32 at most; some launchers set 1): "
-        "streams that share a queue wait for each other; or fewer streams",
+        "raise CUDA_DEVICE_MAX_CONNECTIONS (default 8 hardware queues, at most 32; some launchers set 1), or use fewer streams: "
+        "streams that share a queue wait for each other",
     .judged = {.cause = "host", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "computation stands behind collectives of another stream: {cost}",
+    .title = "computation queues behind collectives on another stream: {cost}",
     .detail =
-        "{times} times per step a kernel that was launched begins only when a collective ends that it has no recorded reason to wait for, and the device computes nothing meanwhile; "
+        "{times} times per step a launched kernel starts only when a collective ends that it has no recorded reason to wait for, and the device computes nothing meanwhile; "
         "the cost is {upper bound}",
     .decided_by =
-        {"{times} kernels per step begin within 10 us of the end of a collective that was launched before them on another stream",
-         "no event that their stream waited for was recorded after that collective's launch"},
+        {"{times} kernels per step start within 10 us of the end of a collective that was launched before them on another stream",
+         "their stream waited for no event recorded after that collective's launch"},
     .refuted_by =
         {"the same order with CUDA_DEVICE_MAX_CONNECTIONS=32",
-         "streams that the legacy default stream orders (made without cudaStreamNonBlocking)",
+         "streams ordered by the legacy default stream (created without cudaStreamNonBlocking)",
          "collectives that take every multiprocessor of the device"},
     .measure = false_dependency};
 

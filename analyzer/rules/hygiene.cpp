@@ -39,11 +39,11 @@ std::optional<Measured> lost_records_rule(const RuleInput& input) {
 constexpr Rule kLostRecords = {
     .name = "hygiene.lost-records",
     .finds = "table `loss` has rows",
-    .costs = "warn from 1 % of all records on, else info",
-    .guard = "nothing was lost; what an importer had no use for does not count",
+    .costs = "warn from 1 % of all records, else info",
+    .guard = "nothing was lost; rows that an importer does not use do not count",
     .advice = "record less: --detail light, or only some steps with --steps A:B",
     .title = "{lost} records were lost",
-    .detail = "what they would have shown is missing from every figure",
+    .detail = "every figure that needs them is too small",
     .decided_by = {"table `loss`: {lost} lost, {recorded} recorded"},
     .refuted_by = {"nothing: the recorder counted them"},
     .measure = lost_records_rule};
@@ -77,18 +77,19 @@ std::optional<Measured> clock_uncertain(const RuleInput& input) {
 
 constexpr Rule kClockUncertain = {
     .name = "hygiene.clock-uncertain",
-    .finds = "a host's clock is known less well than a tenth of the median lateness in collectives",
+    .finds = "the bound of a host's clock exceeds a tenth of the median lateness in collectives",
     .costs = "info",
     .guard = "one host; no collective in the steps",
     .advice =
-        "let the recorders probe each other (same run folder, or --meet HOST:PORT), longer; "
-        "PTP between the hosts",
-    .title = "the clock of {host} is known to {bound}, ranks are late by {lateness} in the median",
+        "let the recorders probe each other (same run folder, or --meet HOST:PORT) for longer; "
+        "or run PTP between the hosts",
+    .title =
+        "the clock of {host} is uncertain by {bound}, while ranks are late by {lateness} (median)",
     .detail =
-        "figures that compare two hosts' clocks are no sharper than that: messages, broadcasts, who was last. "
-        "Waits in all-reduces come from durations, and are not touched",
+        "figures that compare two hosts' clocks (messages, broadcasts, who was last) are no more precise than that. "
+        "Waits in all-reduces come from durations and are not affected",
     .decided_by = {"method: {method}, {probes} probes"},
-    .refuted_by = {"nothing: it is what the alignment says of itself"},
+    .refuted_by = {"nothing: this is the alignment's own bound"},
     .measure = clock_uncertain};
 
 std::optional<Measured> profiler_overhead(const RuleInput& input) {
@@ -110,10 +111,10 @@ constexpr Rule kProfilerOverhead = {
     .guard = "the cost was not measured",
     .advice = "--detail light, --max-overhead 1%, or some steps only (--steps A:B)",
     .judged = {.confidence = 0.8},
-    .title = "the recording itself took {share} of the time",
-    .detail = "it is in the figures of this run, and not in those of the job without dprof",
+    .title = "recording took {share} of the time",
+    .detail = "this run's figures include it; the job without dprof does not pay it",
     .decided_by = {"{how}"},
-    .refuted_by = {"a run without the recorder whose steps are as long"},
+    .refuted_by = {"a run without the recorder whose steps take just as long"},
     .measure = profiler_overhead};
 
 std::optional<Measured> replay_refused(const RuleInput& input) {
@@ -129,16 +130,16 @@ std::optional<Measured> replay_refused(const RuleInput& input) {
 constexpr Rule kReplayRefused = {
     .name = "hygiene.replay-refused",
     .finds =
-        "the replay is off by more than 5 %, of the run unchanged or of steps that it has not seen, or leaves 20 % unexplained",
+        "the replay is off by more than 5 %, for the unchanged run or for steps it was not fitted to, or leaves 20 % unexplained",
     .costs = "info",
     .guard = "nothing was replayed",
-    .advice = "more detail (--detail full) tells the replay what waits for what",
-    .title = "the replay of this run is off by {error} of a step: nothing is predicted",
+    .advice = "record with --detail full, which shows the replay what waits for what",
+    .title = "the replay of this run is off by {error} of a step: dprof predicts nothing",
     .detail =
-        "costs that are said to be upper bounds are not made sharper; "
-        "{unexplained} of the step is in lags that no recorded cause explains",
+        "costs given as upper bounds stay upper bounds; "
+        "{unexplained} of the step is lag without a recorded cause",
     .decided_by = {"the recorded run replayed, over {steps} steps", "{why}"},
-    .refuted_by = {"nothing: it is what the replay says of itself"},
+    .refuted_by = {"nothing: this is the replay's own error"},
     .measure = replay_refused};
 
 std::optional<Measured> few_steps(const RuleInput& input) {
@@ -160,8 +161,7 @@ constexpr Rule kFewSteps = {
     .suppressed_by = "startup.failed, comm.unfinished-reduction, comm.hang",
     .advice = "record at least 20 steps",
     .title = "{steady} only",
-    .detail =
-        "of {count} that were recorded; what comes now and then is not seen, and means are not sharp",
+    .detail = "of {count} recorded: occasional problems are missed, and means are imprecise",
     .decided_by = {"steps {first} to {last} are steady"},
     .refuted_by = {"nothing: they were counted"},
     .measure = few_steps};
@@ -193,30 +193,29 @@ std::optional<Measured> mixed_devices(const RuleInput& input) {
   return measured;
 }
 
-constexpr Rule kMixedDevices = {
-    .name = "hygiene.mixed-devices",
-    .finds = "ranks compute on GPUs of different models or sizes",
-    .costs = "info; what it costs the straggler's finding says",
-    .guard = "the devices' names were not recorded",
-    .advice = "equal devices, or shares of the data by their speed",
-    .judged = {.cause = "device"},
-    .title = "{kinds} kinds of GPU in one job",
-    .detail = "{models}",
-    .decided_by = {"names and sizes of the devices that have kernels of this run"},
-    .refuted_by = {"nothing: the driver says so"},
-    .measure = mixed_devices};
+constexpr Rule kMixedDevices = {.name = "hygiene.mixed-devices",
+                                .finds = "ranks compute on GPUs of different models or sizes",
+                                .costs = "info; balance.straggler has the cost",
+                                .guard = "the devices' names were not recorded",
+                                .advice = "use equal devices, or share out the data by speed",
+                                .judged = {.cause = "device"},
+                                .title = "{kinds} kinds of GPU in one job",
+                                .detail = "{models}",
+                                .decided_by = {"names and sizes of the devices that ran kernels"},
+                                .refuted_by = {"nothing: the driver reports them"},
+                                .measure = mixed_devices};
 
 constexpr Rule kAffinity = {
     .name = "hygiene.affinity",
     .finds = "the launching thread runs on a core that is far from its GPU or network card",
     .costs = "info",
     .guard = "one NUMA node",
-    .advice = "numactl --cpunodebind, or the launcher's binding",
+    .advice = "bind the rank with numactl --cpunodebind or the launcher's option",
     .needs =
         "two things, neither of which is sampled: "
         "the core that the launching thread last ran on (field 39 of /proc/PID/task/TID/stat), and the NUMA node of its GPU and network card (numa_node of the PCI device in /sys; "
         "the trace knows a GPU by its UUID, which leads to no PCI address). "
-        "The run-queue delay, which is sampled, does not tell a far core from a near one"};
+        "The run-queue delay, which is sampled, does not distinguish a far core from a near one"};
 
 }  // namespace
 

@@ -47,9 +47,8 @@ std::optional<Measured> bound(const RuleInput& input) {
     }
   }
   if (known > 0) {
-    measured.decided_by = {
-        fmt::format("no batch was ready when one was asked for in {} of {} cases",
-                    format_share(ratio(empty, known)), known)};
+    measured.decided_by = {fmt::format("no batch was ready in {} of {} requests",
+                                       format_share(ratio(empty, known)), known)};
   }
   return measured;
 }
@@ -58,16 +57,16 @@ constexpr Rule kBound = {
     .name = "input.bound",
     .finds = "More than half of the ranks wait for input for at least 5 % of the step",
     .costs = "median over ranks of the wait for input",
-    .guard = "half of the ranks or fewer wait that long: a rank that waits alone is a straggler",
+    .guard = "at most half of the ranks wait that long: a rank that waits alone is a straggler",
     .suppressed_by =
         "input.single-process, input.epoch-restart, input.cpu-oversubscription, balance.straggler",
-    .advice = "more loader workers, prefetching, cheaper decoding, or a cache",
+    .advice = "raise num_workers; then prefetch_factor, cheaper decoding or a cache",
     .removed_by = "input=0",
     .judged = {.cause = "dataloader", .confidence = 0.7},
     .title = "{most} ranks wait for input: {cost}",
     .detail = "median over ranks of the time in the loader; {upper bound}",
     .decided_by = {"{n} of {all} ranks wait for at least {share} of the step"},
-    .refuted_by = {"a run with synthetic or cached input that is as slow"},
+    .refuted_by = {"a run with synthetic or cached input that is no faster"},
     .measure = bound};
 
 // Of the threads that belong to no part of PyTorch that is known: workers of a loader, or of a
@@ -113,24 +112,24 @@ std::optional<Measured> single_process_loading(const RuleInput& input) {
       {"seen",
        named
            ? "the loader's ranges are those of PyTorch's single-process iterator"
-           : "no batch was ever ready when one was asked for, and no thread of the process was busy that could have been making one"}};
+           : "no batch was ever ready when requested, and no other thread of the process was busy preparing one"}};
   measured.evidence = evidence_of(input, measured.ranks, schema::Marker::kInput);
   return measured;
 }
 
 constexpr Rule kSingleProcessLoading = {
     .name = "input.single-process",
-    .finds = "Batches are made by the training thread, for at least {at least} of the step",
+    .finds = "The training thread prepares batches itself, for at least {at least} of the step",
     .costs = "lower median over ranks of the wait for input",
-    .guard = "loader workers are seen, or it cannot be told whether there are any",
+    .guard = "there are loader workers, or it is unknown whether there are",
     .suppressed_by = "balance.straggler",
-    .advice = "num_workers > 0 (workers() of LibTorch's loader), with persistent_workers",
+    .advice = "set num_workers > 0 (LibTorch: workers()) and persistent_workers=True",
     .removed_by = "input=0",
     .judged = {.cause = "dataloader", .at_least = 0.02},
-    .title = "the training thread makes each batch itself: {cost}",
-    .detail = "{who} load data in the training process (num_workers = 0); {upper bound}",
+    .title = "the training thread loads each batch itself: {cost}",
+    .detail = "{who} {loads|load} data in the training process (num_workers = 0); {upper bound}",
     .decided_by = {"{seen}", "half of these ranks spend at least {ms} of a step there"},
-    .refuted_by = {"a run with num_workers > 0 that is as slow"},
+    .refuted_by = {"a run with num_workers > 0 that is no faster"},
     .measure = single_process_loading};
 
 // Whether a rank's copies to its device come from memory that the device cannot read by itself.
@@ -149,14 +148,15 @@ CopyVerdict judge_copies(const HostCopies& copies) {
     verdict.slow = copies.pageable_ns > 0 && copies.pinned_ns > 0 &&
                    ratio(copies.pageable_bytes, copies.pageable_ns) <
                        kSlowCopy * ratio(copies.pinned_bytes, copies.pinned_ns);
-    verdict.why = fmt::format("{} of {} are copied from pageable memory, as the copies say",
-                              format_share(share), format_bytes(known));
+    verdict.why =
+        fmt::format("{} of {} are copied from pageable memory, according to the copy records",
+                    format_share(share), format_bytes(known));
     return verdict;
   }
   verdict.pageable = copies.sampled >= kFewestInputSampled &&
                      ratio(copies.held_host_up, copies.sampled) >= kHeldUpShare;
   verdict.why =
-      fmt::format("the calling thread was held up until the copy was done in {} of {} large copies",
+      fmt::format("the calling thread blocked until the copy was done in {} of {} large copies",
                   copies.held_host_up, copies.sampled);
   return verdict;
 }
@@ -185,17 +185,17 @@ std::optional<Measured> pageable_copies(const RuleInput& input) {
 constexpr Rule kPageableCopies = {
     .name = "input.pageable-copies",
     .finds =
-        "Batches are copied to the device from pageable memory, and nothing hides {at least} of the step of it",
+        "Batches are copied to the device from pageable memory, and the exposed copies take at least {at least} of the step",
     .costs = "exposed time of copies to the device",
-    .guard = "copies come from page-locked memory, or computation hides them",
+    .guard = "copies come from page-locked memory, or overlap computation",
     .suppressed_by = "balance.straggler",
     .advice =
-        "pin_memory=True in the loader and .to(device, non_blocking=True), or a stream that copies the next batch ahead",
+        "set pin_memory=True in the loader and copy with .to(device, non_blocking=True); or prefetch the next batch on a side stream",
     .judged = {.cause = "dataloader", .confidence = 0.6, .at_least = kInfoShare},
     .title = "batches are copied to the device from pageable memory: {cost}",
-    .detail = "nothing runs on the device meanwhile{slow}; {upper bound}",
+    .detail = "the device is idle meanwhile{slow}; {upper bound}",
     .decided_by = {"{why}"},
-    .refuted_by = {"a run with pin_memory=True and non_blocking=True that is as slow"},
+    .refuted_by = {"a run with pin_memory=True and non_blocking=True that is no faster"},
     .measure = pageable_copies};
 
 // What an epoch's first batch takes longer than the others, of each epoch but the first.
@@ -251,18 +251,18 @@ std::optional<Measured> epoch_restart(const RuleInput& input) {
 
 constexpr Rule kEpochRestart = {
     .name = "input.epoch-restart",
-    .finds = "The first batch of each epoch is waited for longer than others",
-    .costs = "that, divided by all steps",
-    .guard = "below {at least} of the step; the first epoch, whose start is the run's",
+    .finds = "The first batch of each epoch takes longer to arrive than others",
+    .costs = "the extra wait, spread over all steps",
+    .guard = "below {at least} of the step; the first epoch, which includes start-up",
     .suppressed_by = "balance.straggler",
-    .advice = "persistent_workers=True, and prefetching over the end of an epoch",
+    .advice = "set persistent_workers=True, and prefetch across the end of an epoch",
     .judged = {.cause = "dataloader", .confidence = 0.6, .at_least = kInfoShare},
     .title = "each epoch begins with a long wait for its first batch: {cost}",
     .detail =
-        "up to {each} more than for other batches, at the start of {epochs} epochs; divided by all steps",
+        "up to {each} more than for other batches, at the start of {epochs} epochs; spread over all steps",
     .decided_by =
-        {"the first wait of each epoch but the run's first, less the median of the epoch's others"},
-    .refuted_by = {"a run with persistent workers that waits as long"},
+        {"first wait of each epoch except the run's first, less the median of the epoch's other waits"},
+    .refuted_by = {"a run with persistent workers that waits just as long"},
     .measure = epoch_restart};
 
 std::optional<Measured> cpu_oversubscription(const RuleInput& input) {
@@ -295,19 +295,19 @@ constexpr Rule kCpuOversubscription = {
     .finds = "The training thread waits for a core while several threads of its process are busy",
     .costs = "run-queue delay of the training thread",
     .guard =
-        "below 3 % of the step, or the process has no two busy threads: then it is somebody else's work",
+        "below 3 % of the step, or the process has fewer than two busy threads: then other work takes the core",
     .suppressed_by = "balance.straggler",
     .advice =
-        "fewer loader workers or threads: OMP_NUM_THREADS, torch.set_num_threads; "
+        "lower num_workers, OMP_NUM_THREADS or torch.set_num_threads(): "
         "workers × threads × ranks should not exceed the cores",
     .judged = {.cause = "cpu_contention", .confidence = 0.6},
-    .title = "the process's own threads take the training thread's core: {cost}",
+    .title = "the process's own threads crowd out the training thread: {cost}",
     .detail =
-        "the training thread was ready to run and on no core for so long; "
-        "up to {threads} other busy threads in a process, which use {cores} cores together",
+        "the training thread was ready to run but had no core for that long; "
+        "up to {threads} other busy threads per process use {cores} cores together",
     .decided_by = {"run-queue delay of the training thread: {ms} per step, median over {n} ranks",
-                   "{threads} threads that use at least {busy} of a core each"},
-    .refuted_by = {"a run with fewer workers or OMP_NUM_THREADS=1 that waits as long"},
+                   "{threads} threads use at least {busy} of a core each"},
+    .refuted_by = {"a run with fewer workers or OMP_NUM_THREADS=1 that waits just as long"},
     .measure = cpu_oversubscription};
 
 }  // namespace

@@ -19,35 +19,34 @@ struct KindOfEnd {
 
 constexpr KindOfEnd kKinds[] = {
     {"crash",
-     "read that rank's core dump or its last lines of standard error (`ulimit -c unlimited`)",
-     "a core dump that shows a signal sent from outside"},
-    {"exception", "read the error of that rank: it failed first, the others followed",
-     "an error of another rank that is older than this one's"},
-    {"out_of_memory",
-     "give the job more memory, or let it use less: fewer loader workers, a smaller batch",
+     "read the end of that rank's standard error, or its core dump (`ulimit -c unlimited`)",
+     "a core dump that shows a signal from outside"},
+    {"exception", "read that rank's error: it failed first and the others followed",
+     "an earlier error on another rank"},
+    {"out_of_memory", "give the job more memory, or reduce num_workers or the batch size",
      "free memory in the job's cgroup when the process was killed"},
     {"hang",
-     "look at what that rank was doing: a branch that only it takes, a lock, a blocked read, a device that stopped",
+     "check what that rank was doing: a branch that only it takes, a lock, a blocked read, a device that stopped",
      "records of that rank entering the collective"},
     {"early_exit",
      "give all ranks the same number of batches (drop_last, a DistributedSampler), or wrap the loop in DDP's `join()`",
      "as many steps on that rank as on the others"},
     {"desync",
      "make all ranks call the same collectives, in the same order, with the same sizes and types",
-     "records of calls that were lost on one of them"},
-    {"lost_peer", "look at that rank's node: is it up, and did its process start?",
+     "lost records of calls on one of the ranks"},
+    {"lost_peer", "check that rank's node: is it up, and did its process start?",
      "a trace of that rank, from its node's run folder"},
     {"network_stall",
-     "look at the network between these ranks: interface, switch, firewall, NCCL's debug log",
+     "check the network between these ranks: interface, switch, firewall, NCCL's log (NCCL_DEBUG=INFO)",
      "a rank that had not entered the collective"},
     {"storage_stall",
-     "look at the file system that the checkpoint goes to: is it full, is its server reachable, does a write by hand return?",
+     "check the file system that the checkpoint goes to: is it full, is its server reachable, does a manual write return?",
      "the same stall with checkpoints switched off"},
-    {"startup_failure", "read that rank's error: it failed before it trained",
-     "steps that were made before the recording began"},
+    {"startup_failure", "read that rank's error: it failed before training began",
+     "steps trained before the recording began"},
     {"killed",
      "find out who sent the signal: the scheduler's time limit, an operator, a memory limit",
-     "a fault of the program at the same moment"},
+     "a program fault at the same moment"},
     {"unknown", "read the last lines of the job's output", ""},
 };
 
@@ -62,10 +61,10 @@ std::string advice_for(const Ending& ending, const KindOfEnd& kind) {
       ending.ranks, [](const EndedRank& rank) { return rank.first && !rank.exception.empty(); });
   if (raised == ending.ranks.end()) return std::string(kind.advice);
   if (kind.kind == "exception")
-    return "mend what that rank raised: the errors of the others followed from it";
+    return "fix the exception on that rank: the other ranks' errors followed from it";
   if (kind.kind == "out_of_memory" && raised->exception.find("CUDA") != std::string::npos)
-    return "use less memory on the GPU: a smaller batch, activation checkpointing, sharded parameters; "
-           "where far more is reserved than allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+    return "use less GPU memory: a smaller batch, activation checkpointing, sharded parameters; "
+           "if far more is reserved than allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
   return std::string(kind.advice);
 }
 
@@ -93,7 +92,8 @@ std::vector<Finding> run_failed(const RuleInput& input) {
       ending.ranks, [](const EndedRank& rank) { return rank.first || has_failed(rank); });
   const auto message = std::ranges::find_if(
       ending.ranks, [](const EndedRank& rank) { return !rank.message.empty(); });
-  std::string detail = fmt::format("{} of {} ranks did not end well", failed, ending.ranks.size());
+  std::string detail =
+      fmt::format("{} of {} ranks did not end cleanly", failed, ending.ranks.size());
   if (message != ending.ranks.end())
     detail += fmt::format("; rank {}'s collective failed: {}", message->rank, message->message);
   Finding finding{.severity = kCritical,
@@ -114,11 +114,10 @@ std::vector<Finding> run_failed(const RuleInput& input) {
 constexpr Rule kRunFailed = {
     .name = "run.failed",
     .ids = "",
-    .finds =
-        "the job did not end well: a rank crashed, failed, was killed, hung, or left the others waiting",
+    .finds = "the job failed: a rank crashed, failed, was killed, hung, or left the others waiting",
     .costs = "fatal",
     .guard = "every process ended with code 0 and no collective was left unfinished",
-    .advice = "look at the rank that failed first; what to look for depends on how it ended",
+    .advice = "start with the rank that failed first; what to check depends on how it ended",
     .judged = {.severity = kCritical},
     .detect = run_failed};
 

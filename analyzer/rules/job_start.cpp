@@ -36,7 +36,7 @@ std::string how_it_ended(const RuleInput& input, int rank) {
   std::string words = fmt::format("rank {} ended with {}", rank, trace->exit_status);
   if (const RankDigest* digest = digest_of(input, rank); digest != nullptr) {
     const std::string place = start_place_of(*digest);
-    words += place.empty() ? ", before anything of it was recorded" : ", " + place;
+    words += place.empty() ? " before anything was recorded" : ", " + place;
   }
   return words;
 }
@@ -55,7 +55,7 @@ std::optional<Measured> failed_at_start(const RuleInput& input) {
                                             : "no collective was called, on any rank"}},
                     .evidence = std::vector<Evidence>()};
   if (!met)
-    measured.advice = "read that rank's error: the rendezvous, the back end or the set-up failed";
+    measured.advice = "read that rank's error: the rendezvous, the backend or the set-up failed";
   for (const int rank : ranks) {
     if (measured.decided_by.size() < kEvidenceRanks)
       measured.decided_by.push_back(how_it_ended(input, rank));
@@ -72,16 +72,16 @@ std::optional<Measured> failed_at_start(const RuleInput& input) {
 constexpr Rule kFailedAtStart = {
     .name = "startup.failed",
     .ids = "M10, M13, M24",
-    .finds = "a rank ended with an error, and no rank had made an update",
+    .finds = "a rank ended with an error before any rank made an update",
     .costs = "fatal: nothing was trained",
     .guard =
-        "an optimizer phase or two steps on any rank; a rank that only the launcher ended; a hang; rows of a GPU",
+        "an optimizer phase or two steps on any rank; a rank that only the launcher ended; a hang; GPU activity",
     .suppressed_by = "run.failed, comm.unfinished-reduction",
-    .advice = "read that rank's error; the last range that it was in says where",
+    .advice = "read that rank's error; its last range shows where it was",
     .judged = {.confidence = 0.9, .severity = kCritical},
     .title = "the job failed before its first update: {ranks}",
     .detail = "{how}; {met}",
-    .refuted_by = {"updates that were made before the recording began"},
+    .refuted_by = {"updates made before the recording began"},
     .measure = failed_at_start};
 
 // Code 2, as most programs end that do not understand their options: nobody tried to meet.
@@ -117,17 +117,17 @@ constexpr Rule kRendezvous = {
     .name = "startup.rendezvous",
     .ids = "M9",
     .finds = "the job has two or more ranks, ended with an error, and no trace has a communicator",
-    .costs = "warn: which error it was the trace does not say",
+    .costs = "warn: the trace does not show which error it was",
     .guard = "any collective or communicator; any update",
     .suppressed_by = "run.failed, startup.failed",
     .advice =
-        "each process its own RANK below WORLD_SIZE, one MASTER_ADDR that all nodes reach (no loopback), one free MASTER_PORT; "
-        "init_process_group once, with the back end of the tensors' devices",
+        "check that each process has its own RANK below WORLD_SIZE, and all the same MASTER_ADDR (no loopback) and a free MASTER_PORT; "
+        "call init_process_group once, with the backend for the tensors' devices",
     .judged = {.cause = "synchronisation", .severity = kWarn},
     .title = "the {world} ranks of the job never formed a communicator",
     .detail = "{seen} of them were recorded{twice}; none called a collective",
     .decided_by = {"no communicator and no collective in any trace", "{how}"},
-    .refuted_by = {"an error of that rank which does not speak of meeting the others"},
+    .refuted_by = {"an error on that rank that has nothing to do with the rendezvous"},
     .measure = rendezvous};
 
 // A process that started torch and ended well without having computed anything.
@@ -147,17 +147,17 @@ std::optional<Measured> no_ranks(const RuleInput& input) {
 constexpr Rule kNoRanks = {
     .name = "startup.no-ranks",
     .ids = "M23",
-    .finds = "the job ended well, and no recorded process computed anything",
+    .finds = "the job succeeded, and no recorded process computed anything",
     .costs = "fatal: nothing was trained",
     .guard =
         "any event, or a job of several ranks; "
-        "where no process at all was recorded there is no run to analyse, and `dprof record` says so (no_process)",
+        "if no process was recorded there is no run to analyse, and `dprof record` says so (no_process)",
     .advice =
-        "how many processes does the launcher start? "
-        "A count of GPUs is 0 on a machine without any; and fork after CUDA was used starts none that works",
+        "check how many processes the launcher starts: "
+        "a GPU count is 0 on a machine without GPUs, and children forked after CUDA initialisation cannot use it",
     .judged = {.confidence = 0.6, .severity = kCritical},
-    .title = "the job ended well, and no process of it computed anything",
-    .detail = "no operator, no range, no collective: no rank was started",
+    .title = "the job succeeded without computing anything: no rank was started",
+    .detail = "no operator, no range and no collective was recorded",
     .decided_by = {"{traces} trace without any event, exit:0"},
     .refuted_by = {"training in a process that was not recorded"},
     .measure = no_ranks};

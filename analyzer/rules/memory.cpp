@@ -37,8 +37,8 @@ std::optional<Measured> near_oom(const RuleInput& input) {
     least = std::min(least, headroom);
     if (measured.decided_by.size() >= kEvidenceRanks) continue;
     measured.decided_by.push_back(
-        fmt::format("rank {}: {} of {} are left at the peak of what the allocator reserves",
-                    memory.rank, format_bytes(std::max<int64_t>(0, *memory.hard_headroom)),
+        fmt::format("rank {}: {} of {} are free at the peak of reserved memory", memory.rank,
+                    format_bytes(std::max<int64_t>(0, *memory.hard_headroom)),
                     format_bytes(*memory.device_total)));
   }
   const std::vector<OutOfMemory>& failed = input.report.memory->out_of_memory;
@@ -62,13 +62,14 @@ constexpr Rule kNearOutOfMemory = {
     .name = "memory.near-oom",
     .finds = "Less than 5 % of the device's memory is left at the peak, or an allocation failed",
     .costs = "a risk",
-    .guard = "the size of the device, or what others use of it, is not known",
+    .guard = "the size of the device, or how much others use, is unknown",
     .suppressed_by = "memory.leak",
-    .advice = "a smaller batch, activation checkpointing, ZeRO, expandable segments",
+    .advice =
+        "use a smaller batch, activation checkpointing or FSDP; set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     .judged = {.cause = "allocator", .confidence = 0.8, .mildest = kWarn},
     .title = "{short} out of device memory",
-    .detail = "a larger batch or a longer sequence than those recorded may fail",
-    .refuted_by = {"another process on the device used that memory for a while only"},
+    .detail = "a larger batch or longer sequence than those recorded may fail",
+    .refuted_by = {"another process that used that memory only for a while"},
     .measure = near_oom};
 
 // Calls of the driver that take or give back memory, in the steady run.
@@ -137,9 +138,10 @@ Measured about_driver_calls(const RuleInput& input, const DriverCalls& calls) {
   if (!rows.empty()) measured.evidence = std::move(rows);
   if (!calls.ranks.empty()) {
     measured.decided_by = {
-        fmt::format("memory is taken from the driver or given back {} times per steady step",
-                    number(calls.per_step)),
-        fmt::format("the allocator keeps a step waiting for {}", ms(*measured.cost_ns))};
+        fmt::format(
+            "memory is requested from the driver or returned to it {} times per steady step",
+            number(calls.per_step)),
+        fmt::format("a step waits {} for the allocator", ms(*measured.cost_ns))};
   }
   return measured;
 }
@@ -157,26 +159,26 @@ std::optional<Measured> allocator_stalls(const RuleInput& input) {
   }
   measured.figures = {
       {"why",
-       retried ? fmt::format(
-                     "the allocator found no memory {} times, gave its cache back and tried again",
-                     *retries)
-               : "its cache does not fit what is asked for: sizes change, or memory is short"}};
+       retried
+           ? fmt::format("the allocator ran out of memory {} times, released its cache and retried",
+                         *retries)
+           : "its cache does not fit the requests: sizes change, or memory is short"}};
   if (retries) measured.decided_by.push_back(fmt::format("{} retries", *retries));
   return measured;
 }
 
 constexpr Rule kAllocatorStalls = {
     .name = "memory.allocator-stalls",
-    .finds = "The allocator retries, or memory is taken from the driver in each steady step",
+    .finds = "The allocator retries, or requests memory from the driver in every steady step",
     .costs = "the allocator's time on the rank that has most of it",
     .guard = "less than one call per step, or the program empties the cache itself",
     .suppressed_by = "memory.fragmentation, balance.straggler",
     .advice =
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the largest shape first; a smaller peak",
+        "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; else run the largest shape first, or lower the peak",
     .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
-    .title = "{who} {takes|take} memory from the driver in the steady run: {cost}",
+    .title = "{who} {requests|request} memory from the driver after warm-up: {cost}",
     .detail = "{why}",
-    .refuted_by = {"the calls are of another library's memory, and cost no time"},
+    .refuted_by = {"calls for another library's memory that cost no time"},
     .measure = allocator_stalls};
 
 std::optional<Measured> cache_churn(const RuleInput& input) {
@@ -188,16 +190,16 @@ std::optional<Measured> cache_churn(const RuleInput& input) {
 constexpr Rule kCacheChurn = {
     .name = "memory.cache-churn",
     .ids = "M16",
-    .finds = "The allocator's cache is given back in each step",
+    .finds = "The allocator's cache is released in every step",
     .costs = "the allocator's time on the rank that has most of it",
-    .guard = "less than once per step, or the allocator did so because it found no memory",
+    .guard = "less than once per step, or the allocator released it because it was out of memory",
     .suppressed_by = "balance.straggler",
-    .advice = "remove empty_cache() from the loop: it gives no memory to this program",
+    .advice = "remove torch.cuda.empty_cache() from the loop: it gains this program no memory",
     .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
-    .title = "{who} {gives|give} the allocator's cache back in each step: {cost}",
+    .title = "{who} {empties|empty} the allocator's cache in every step: {cost}",
     .detail =
-        "what is given back is taken from the driver again at once, and both wait for the device",
-    .refuted_by = {"a run without empty_cache() that gives as much memory back"},
+        "the memory is requested from the driver again at once, and both calls wait for the device",
+    .refuted_by = {"a run without empty_cache() that releases just as much memory"},
     .measure = cache_churn};
 
 std::optional<Measured> fragmentation(const RuleInput& input) {
@@ -210,7 +212,7 @@ std::optional<Measured> fragmentation(const RuleInput& input) {
     measured.ranks.push_back(memory.rank);
     if (measured.ranks.size() > kEvidenceRanks) continue;
     measured.decided_by.push_back(fmt::format(
-        "rank {}: {} of the reserved memory is not allocated, {} lies in segments that are partly in use",
+        "rank {}: {} of the reserved memory is not allocated, {} is in partly used segments",
         memory.rank, format_share(*f.slack), format_share(*f.non_releasable)));
   }
   if (measured.ranks.empty()) return {};
@@ -221,12 +223,13 @@ std::optional<Measured> fragmentation(const RuleInput& input) {
 constexpr Rule kFragmentation = {
     .name = "memory.fragmentation",
     .finds =
-        "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be given back",
+        "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be released",
     .costs = "a risk",
     .guard = "allocator events were not recorded (detail standard and full do, on CUDA)",
-    .advice = "expandable segments, max_split_size_mb, sequences in buckets of few lengths",
+    .advice =
+        "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (or max_split_size_mb); bucket sequences into few lengths",
     .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
-    .title = "{who} {holds|hold} much memory in pieces that nothing can use",
+    .title = "device memory of {who} is fragmented",
     .detail = "{first}",
     .refuted_by = {"a later phase of the run that needs all of it"},
     .measure = fragmentation};
@@ -247,14 +250,14 @@ std::optional<Measured> imbalance(const RuleInput& input) {
 constexpr Rule kImbalanced = {
     .name = "memory.imbalance",
     .finds = "The largest peak is more than 1.15 times the mean",
-    .costs = "the batch that the other ranks could have",
+    .costs = "the larger batch that the other ranks could use",
     .guard = "one rank, or devices of different kinds",
     .suppressed_by = "memory.leak",
     .advice =
-        "move work of rank 0 (loss, evaluation, copies of the model) elsewhere; divide layers by memory",
+        "move extra work (loss, evaluation, copies of the model) off that rank; split layers by memory",
     .judged = {.cause = "allocator", .confidence = 0.7},
     .title = "rank {rank} needs {more} more memory than the others",
-    .detail = "its peak is {peak}, the median {median}: the batch of all ranks is limited by it",
+    .detail = "its peak is {peak}, the median {median}: it limits the batch size of all ranks",
     .decided_by = {"the largest peak is {times} times the mean of {of} ranks"},
     .refuted_by = {"ranks that are meant to differ, as pipeline stages do"},
     .measure = imbalance};
@@ -283,16 +286,16 @@ std::optional<Measured> zero_candidate(const RuleInput& input) {
 constexpr Rule kZeroCandidate = {
     .name = "memory.zero-candidate",
     .finds =
-        "Parameters, gradients and optimizer state are at least half of the peak on 4 ranks or more that hold the same, and memory is short",
-    .costs = "bytes that dividing them frees",
+        "Parameters, gradients and optimizer state are at least half of the peak on at least 4 replicas, and memory is short",
+    .costs = "bytes that sharding them would free",
     .guard = "40 % of the memory is free, or fewer than 4 replicas",
-    .advice = "ZeRO 1, 2 or 3 (ZeroRedundancyOptimizer, FSDP)",
+    .advice = "shard them: ZeroRedundancyOptimizer (ZeRO-1), or FSDP (ZeRO-2, ZeRO-3)",
     .judged = {.cause = "allocator", .confidence = 0.6},
     .title = "training state is {share} of the peak, the same on {replicas} ranks",
     .detail =
-        "dividing it among them would free {state} (optimizer state), {gradients} (and gradients), {parameters} (and parameters) per rank",
+        "sharding would free {state} (optimizer state), {gradients} (also gradients), {parameters} (also parameters) per rank",
     .decided_by = {"parameters, gradients and optimizer state: {share} of the peak"},
-    .refuted_by = {"the ranks hold different parts already"},
+    .refuted_by = {"ranks that already hold different shards"},
     .measure = zero_candidate};
 
 std::optional<Measured> activations(const RuleInput& input) {
@@ -309,12 +312,12 @@ constexpr Rule kActivations = {
     .finds = "Activations are at least 60 % of the peak, and memory is short",
     .costs = "bytes of activations",
     .guard = "40 % of the memory is free",
-    .advice = "activation checkpointing, autocast to 16 bits",
+    .advice = "use activation checkpointing (torch.utils.checkpoint), or torch.autocast to 16 bits",
     .judged = {.cause = "allocator", .confidence = 0.6},
     .title = "activations are {share} of the peak",
     .detail = "{bytes} on {ranks}",
     .decided_by = {"activations are {share} of the peak"},
-    .refuted_by = {"a run with checkpointing that needs as much"},
+    .refuted_by = {"a run with checkpointing that needs just as much"},
     .measure = activations};
 
 std::optional<Measured> retained_graph(const RuleInput& input) {
@@ -327,7 +330,7 @@ std::optional<Measured> retained_graph(const RuleInput& input) {
     most = std::max(most, bytes);
     if (measured.ranks.size() > kEvidenceRanks) continue;
     measured.decided_by.push_back(fmt::format(
-        "rank {}, {}: {} of activations at the peak outlived the step after theirs", memory.rank,
+        "rank {}, {}: {} of activations at the peak outlived the following step", memory.rank,
         memory.device < 0 ? "host memory" : fmt::format("device {}", memory.device),
         format_bytes(bytes)));
   }
@@ -338,14 +341,14 @@ std::optional<Measured> retained_graph(const RuleInput& input) {
 
 constexpr Rule kRetainedGraph = {
     .name = "memory.retained-graph",
-    .finds = "Activations outlive the step after theirs",
+    .finds = "Activations outlive the step after the one that made them",
     .costs = "their bytes at the peak",
     .guard = "allocations were not recorded (detail full), or below 1 % of the peak",
-    .advice = "detach() or .item() what is kept; torch.no_grad() in evaluation",
+    .advice = "call detach() or .item() on what you keep; use torch.no_grad() in evaluation",
     .judged = {.cause = "allocator", .confidence = 0.6, .mildest = kWarn},
-    .title = "{who} {keeps|keep} graphs of earlier steps: {most}",
-    .detail = "something holds a tensor that still has its graph, as a list of losses does",
-    .refuted_by = {"the tensors are a cache without a graph, filled in forward"},
+    .title = "{who} {keeps|keep} autograd graphs of earlier steps: {most}",
+    .detail = "something, such as a list of losses, holds tensors that still have their graph",
+    .refuted_by = {"tensors that are a cache without a graph, filled in forward"},
     .measure = retained_graph};
 
 // What says that the device is not filled: the title of that finding; "" = nothing does.
@@ -379,15 +382,15 @@ constexpr Rule kHeadroomUnused = {
     .name = "memory.headroom-unused",
     .finds =
         "More than 40 % of the device's memory is never used while kernels are too small for it",
-    .costs = "none in time: what a larger batch would gain cannot be told",
-    .guard = "the device is filled, or its size is not known",
+    .costs = "none in time: the gain from a larger batch is unknown",
+    .guard = "the device is full, or its size is unknown",
     .suppressed_by = "host.launch-bound, compute.low-occupancy",
-    .advice = "a larger batch",
+    .advice = "use a larger batch",
     .judged = {.cause = "allocator", .confidence = 0.6},
-    .title = "{free} of the device memory is free, and the device is not filled",
+    .title = "{free} of the device memory is never used, and the device is underused",
     .detail = "a larger batch gives each kernel more to do",
     .decided_by = {"{starved}", "at least {free} of each device's memory is never used"},
-    .refuted_by = {"a larger batch that trains worse, or takes as much longer"},
+    .refuted_by = {"a larger batch that trains worse, or whose step time grows in proportion"},
     .measure = headroom_unused};
 
 }  // namespace

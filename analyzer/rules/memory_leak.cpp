@@ -84,22 +84,21 @@ struct Outlook {
 
 Outlook outlook_of(const RuleInput& input, const Leak& leak) {
   if (leak.device >= 0) {
-    if (!leak.steps_to_oom) return {"how much there is was not recorded"};
-    return {fmt::format("at that rate it is full after {} more steps",
+    if (!leak.steps_to_oom) return {"the device's size was not recorded"};
+    return {fmt::format("at that rate it is full in {} more steps",
                         format_count(std::llround(*leak.steps_to_oom))),
             *leak.steps_to_oom < kSoon};
   }
   const std::optional<HostForecast> forecast = host_forecast(input, leak.rank);
   if (!forecast) {
     return {
-        "when the host's memory ends is not known: no trace of that host says how much was left "
+        "it is unknown when the host runs out: no trace of that host shows how much was free "
         "(dprof record samples host.memory_available_bytes)"};
   }
   return {
-      fmt::format(
-          "at that rate the host's memory ends after {}: {} were left, of which {} take {} per step",
-          words_of(input, *forecast), format_bytes(forecast->left_bytes), list_of(forecast->ranks),
-          format_bytes(std::llround(forecast->bytes_per_step))),
+      fmt::format("at that rate the host runs out after {}: {} were free, and {} take {} per step",
+                  words_of(input, *forecast), format_bytes(forecast->left_bytes),
+                  list_of(forecast->ranks), format_bytes(std::llround(forecast->bytes_per_step))),
       forecast->earliest < kSoon};
 }
 
@@ -125,8 +124,8 @@ std::optional<Measured> leak(const RuleInput& input) {
   std::string site;
   if (!steepest->sites.empty()) {
     const LeakSite& most = steepest->sites.front();
-    site = fmt::format("; most of what stays was allocated in {}",
-                       most.site.empty() ? most.phase : most.site);
+    site =
+        fmt::format("; most of it was allocated in {}", most.site.empty() ? most.phase : most.site);
   }
   measured.figures = {{"memory", steepest->device < 0 ? "host memory" : "device memory"},
                       {"growth", format_bytes(steepest->bytes_per_step)},
@@ -142,13 +141,13 @@ constexpr Rule kLeak = {
     .finds = "Memory grows from step to step",
     .costs =
         "steps until it is full; "
-        "of host memory steps and hours until the host has none left for all its ranks, where a trace of the host tells what was left",
-    .guard = "the growth is within its own uncertainty, or stops",
-    .advice = "detach what is kept (losses, metrics), clear lists and caches",
+        "for host memory, steps and hours until all ranks of the host run out, if a trace of the host shows how much was free",
+    .guard = "growth within its own uncertainty, or growth that stops",
+    .advice = "detach() losses and metrics that you keep; clear lists and caches",
     .judged = {.cause = "allocator", .confidence = 0.8, .mildest = kWarn},
     .title = "{memory} of {who} grows by {growth} per step",
     .detail = "{outlook}{site}",
-    .refuted_by = {"a longer run in which it stops growing: a cache that fills"},
+    .refuted_by = {"a longer run in which growth stops: a cache that fills up"},
     .measure = leak};
 
 }  // namespace dprof::analyzer

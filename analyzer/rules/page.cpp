@@ -9,17 +9,16 @@ namespace {
 
 constexpr std::string_view kHead = R"(# Rules
 
-Made from the tables in `analyzer/rules/` by `dprof-rules`; do not edit. What the findings mean and what to do about them is said in
-[findings.md](findings.md), with more words.
+Generated from the tables in `analyzer/rules/` by `dprof-rules`; do not edit. [findings.md](findings.md) explains the findings.
 
-A finding costs so much time per step (`cost_ns`), as share of the median step: *info* from 1 %, *warn* from 3 %, *critical* from 10 %.
-Costs come from a replay where there is one, else they are an upper bound and say so; they are never added up, since two findings
-may cost the same time. Causes are ranked by cost times confidence. One root cause is one finding: a finding of a rule that names
-another one under "hangs below" hangs below that one's (`caused_by`), where both concern the same ranks and the cause costs at least a
-third of the symptom.
+A finding's cost is time per step (`cost_ns`). Its severity follows from the cost's share of the median step: *info* from 1 %, *warn*
+from 3 %, *critical* from 10 %. Costs come from a replay where there is one; otherwise they are an upper bound and say so. They are never
+added up, since two findings may cost the same time. Causes are ranked by cost times confidence. One root cause is one finding: where a
+rule names another one under "hangs below", its finding appears below that one's (`caused_by`) if both concern the same ranks and the
+cause costs at least a third of the symptom.
 
 M1 to M24 are the mistakes that `dprof-trainer --mistake` makes on purpose ([trainer.md](trainer.md)). A rule that is not built needs
-something that the traces do not tell.
+something that the traces do not contain.
 )";
 
 std::string line(std::string_view title, std::string_view text) {

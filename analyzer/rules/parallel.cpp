@@ -52,10 +52,10 @@ std::vector<Finding> sharing(const RuleInput& input, const Rule& rule, bool stag
   return findings;
 }
 constexpr std::string_view kTurns =
-    "{ranks} with the UUID {uuid}: they take turns, and share its memory";
+    "{ranks} use the GPU with UUID {uuid}: they take turns on it and share its memory";
 constexpr std::string_view kKernelsOf = "kernels of {n} ranks ran on that device";
 constexpr std::string_view kDivided =
-    "a GPU that is divided on purpose (MIG has a UUID for each part)";
+    "a GPU that is partitioned on purpose (each MIG instance has its own UUID)";
 
 int64_t phase_ns(const RuleInput& input, std::string_view name) {
   if (!input.report.phases) return 0;
@@ -128,7 +128,7 @@ std::optional<Measured> bubble(const RuleInput& input) {
                               {"enough", fmt::format("{:.0f}", kEnoughPerStage * n)},
                               {"then", format_share(then)}},
                   .evidence = evidence_of(input, ranks, Marker::kForward),
-                  .advice = fmt::format("at least {:.0f} micro-batches a step for {} stages",
+                  .advice = fmt::format("use at least {:.0f} micro-batches per step for {} stages",
                                         kEnoughPerStage * n, stages.size())};
 }
 
@@ -137,15 +137,15 @@ std::optional<Measured> bubble(const RuleInput& input) {
 constexpr Rule kDeviceShared = {
     .name = "device.shared",
     .ids = "M11",
-    .finds = "two or more ranks have kernels on a GPU of the same UUID",
+    .finds = "two or more ranks run kernels on a GPU with the same UUID",
     .costs = "fatal for speed: they take turns",
     .guard =
-        "parts of a GPU that have a UUID of their own (MIG); "
+        "GPU partitions with their own UUID (MIG); "
         "ranks that pass messages to each other (parallel.stages-share-device)",
     .advice =
-        "torch.cuda.set_device(local_rank) before anything else, and that one device in device_ids",
+        "call torch.cuda.set_device(local_rank) before anything else, and pass only that device in device_ids",
     .judged = {.cause = "device", .confidence = 0.9, .severity = kCritical},
-    .title = "{ranks} compute on one GPU",
+    .title = "{ranks} share one GPU",
     .detail = kTurns,
     .decided_by = {kKernelsOf},
     .refuted_by = {kDivided},
@@ -154,12 +154,13 @@ constexpr Rule kDeviceShared = {
 constexpr Rule kStagesShareDevice = {
     .name = "parallel.stages-share-device",
     .ids = "M14",
-    .finds = "ranks that pass messages to each other have kernels on a GPU of the same UUID",
-    .costs = "fatal for speed: stages take turns anyway, and share the memory",
-    .guard = "both parts of the model in one process: which part a kernel belongs to is not told",
-    .advice = "a device of its own for each stage",
+    .finds = "ranks that pass messages to each other run kernels on a GPU with the same UUID",
+    .costs = "fatal for speed: the stages take turns and share the memory",
+    .guard =
+        "both parts of the model run in one process: the trace does not show which part a kernel belongs to",
+    .advice = "give each stage its own device (torch.cuda.set_device)",
     .judged = {.cause = "device", .confidence = 0.9, .severity = kCritical},
-    .title = "stages of the model share one GPU: {ranks}",
+    .title = "pipeline stages share one GPU: {ranks}",
     .detail = kTurns,
     .decided_by = {kKernelsOf},
     .refuted_by = {kDivided},
@@ -168,18 +169,18 @@ constexpr Rule kStagesShareDevice = {
 constexpr Rule kDataParallel = {
     .name = "parallel.single-process",
     .ids = "M5",
-    .finds = "one process has phases replicate and gather in its steps",
+    .finds = "one process has the phases replicate and gather in its steps",
     .costs = "upper bound: replicate, gather and reduce",
-    .guard = "several ranks; stages of one model on several devices, which are not copied",
-    .advice = "DistributedDataParallel with a process for each GPU",
+    .guard = "several ranks; model stages on several devices, which are not copied",
+    .advice = "use DistributedDataParallel with one process per GPU",
     .judged = {.cause = "host", .confidence = 0.7},
     .title = "one process drives all replicas (DataParallel): {cost}",
     .detail =
         "each step copies the model to the replicas and gathers their outputs; "
         "one thread at a time launches for all of them. "
-        "The cost is that of the copying, {upper bound}",
+        "The cost is the copying, {upper bound}",
     .decided_by = {"phases replicate, gather and reduce in one process, {ms} in all", "{devices}"},
-    .refuted_by = {"phases of these names that copy no model"},
+    .refuted_by = {"phases with these names that copy no model"},
     .measure = data_parallel};
 
 constexpr Rule kBubble = {
@@ -187,17 +188,17 @@ constexpr Rule kBubble = {
     .ids = "M22",
     .finds =
         "a pipeline has fewer than four micro-batches in flight per stage, and its stages wait for each other",
-    .costs = "upper bound: their waiting, less what four per stage would leave of it",
-    .guard = "no ranges stage_forward; below {at least} of the step",
-    .advice = "more micro-batches",
+    .costs = "upper bound: their waiting, less what would remain with four per stage",
+    .guard = "no ranges named stage_forward; below {at least} of the step",
+    .advice = "use more micro-batches",
     .judged = {.cause = "stage_imbalance", .confidence = 0.6, .at_least = kInfoShare},
-    .title = "pipeline stages stand idle with {batches in flight} in flight: {cost}",
+    .title = "pipeline stages are idle with only {batches in flight} in flight: {cost}",
     .detail =
-        "{n} stages wait {wait} per step in the median; "
-        "equal stages would be idle for {now} of a step, with {enough} micro-batches for {then}; {upper bound}",
-    .decided_by = {"ranges stage_forward: {batches} a step; {n} ranks pass messages",
+        "the median of {n} stages waits {wait} per step; "
+        "equal stages would be idle for {now} of a step, or for {then} with {enough} micro-batches; {upper bound}",
+    .decided_by = {"{batches} ranges named stage_forward per step; {n} ranks pass messages",
                    "(P - 1) / (M + P - 1): {now} now, {then} with M = 4 P"},
-    .refuted_by = {"a run with more micro-batches of the same total that is no faster"},
+    .refuted_by = {"a run with more and smaller micro-batches that is no faster"},
     .measure = bubble};
 
 }  // namespace dprof::analyzer

@@ -242,9 +242,9 @@ std::optional<Measured> order_repeats(const RuleInput& input) {
     most_epochs = std::max(most_epochs, same + 1);
     if (measured.ranks.size() > kEvidenceRanks) continue;
     measured.evidence->push_back(rows_of(digest.rank, epochs.back().batches));
-    measured.decided_by.push_back(
-        fmt::format("rank {}: {} of {} epochs read the batches of the epoch before, in its order",
-                    digest.rank, same, compared));
+    measured.decided_by.push_back(fmt::format(
+        "rank {}: {} of {} epochs read the same batches in the same order as the epoch before",
+        digest.rank, same, compared));
   }
   if (measured.ranks.empty()) return {};
   measured.figures = {{"epochs", most_epochs}};
@@ -285,9 +285,8 @@ std::optional<Measured> ended_early(const RuleInput& input) {
 constexpr Rule kEndedEarly = {
     .judged = {.cause = "input_imbalance", .confidence = 0.7, .severity = kCritical},
     .title = "{ranks} {runs|run} out of data before the others",
-    .detail = "rank {longest} then waits for a collective that nobody else comes to",
-    .refuted_by = {
-        "the ranks have the same number of batches, and the one that ended left for another reason"}};
+    .detail = "rank {longest} then waits in a collective that no other rank enters",
+    .refuted_by = {"ranks with the same number of batches, one of which ended for another reason"}};
 
 // Epoch of the last batch that a rank took in each of its steps.
 std::map<int64_t, int64_t> epochs_by_step(const RankDigest& digest) {
@@ -340,26 +339,26 @@ constexpr Rule kEpochsApart = {
     .title = "{ranks} {is|are} ahead of the others by an epoch in {apart} of {steps} steps",
     .detail =
         "their shards have fewer batches: "
-        "their samples count more often, and at the end the others wait for them in vain",
-    .decided_by = {"the epochs of the batches that the ranks took differ in {apart} steps"},
-    .refuted_by = {"the program numbers its epochs differently on each rank"}};
+        "their samples are used more often, and at the end the others wait for them for ever",
+    .decided_by = {"ranks took batches of different epochs in {apart} steps"},
+    .refuted_by = {"a program that numbers epochs differently on each rank"}};
 
 }  // namespace
 
 constexpr Rule kShardsOverlap = {
     .name = "input.shards-overlap",
     .ids = "M1",
-    .finds = "Ranks that train one model read the same samples",
-    .costs = "share of the steps that read what another rank reads, too",
+    .finds = "Ranks of one model read the same samples",
+    .costs = "share of the steps that read another rank's samples",
     .guard =
-        "hashes were not announced, ranks pass messages (stages of one pipeline), or hardly any hash agrees",
-    .advice = "give each rank a share of the data: DistributedSampler(num_replicas, rank)",
+        "sample hashes were not reported, ranks pass messages (stages of one pipeline), or hardly any hash agrees",
+    .advice = "give each rank its own share of the data: DistributedSampler(num_replicas, rank)",
     .judged = {.cause = "dataloader", .confidence = 0.95, .severity = kCritical},
-    .title = "{who} read the same samples: nothing shares the data out",
+    .title = "{who} read the same samples: the data is not sharded",
     .detail =
-        "each sample is read by {readers} ranks, so that an epoch takes {times} times the steps that it needs; "
-        "the cost is the part of a step that repeats another rank's work",
-    .refuted_by = {"the announced hashes are not of sample indices"},
+        "{readers} ranks read each sample, so an epoch takes {times} times the steps it needs; "
+        "the cost is the share of a step that repeats another rank's work",
+    .refuted_by = {"reported hashes that are not of sample indices"},
     .measure = shards_overlap};
 
 constexpr Rule kOrderRepeats = {
@@ -367,23 +366,24 @@ constexpr Rule kOrderRepeats = {
     .ids = "M2",
     .finds = "The samples come in the same order in consecutive epochs",
     .costs = "none in time: the model sees the same sequence again",
-    .guard = "fewer than 3 batches in an epoch, fewer than 2 epochs, or hashes were not announced",
+    .guard = "fewer than 3 batches per epoch, fewer than 2 epochs, or no sample hashes",
     .advice =
         "call sampler.set_epoch(epoch) at the start of each epoch; "
-        "in C++ on the sampler that the loader really uses, for make_data_loader copies it",
+        "in C++ on the loader's own sampler, since make_data_loader copies it",
     .judged = {.cause = "dataloader", .confidence = 0.95, .severity = kWarn},
     .title = "{who} {reads|read} samples in the same order in {epochs} epochs",
-    .detail = "the data is not shuffled anew: it costs no time, but the model learns less",
-    .refuted_by = {"the order is meant to be fixed, as in validation"},
+    .detail = "the data is not reshuffled: this costs no time, but the model learns less",
+    .refuted_by = {"an order that is fixed on purpose, as in validation"},
     .measure = order_repeats};
 
 constexpr Rule kShardsUneven = {
     .name = "input.shards-uneven",
     .ids = "M4",
-    .finds = "Ranks have different numbers of batches: some end early, or are epochs ahead",
-    .costs = "fatal where the others then wait for ever",
-    .guard = "the rank was killed, or stood within a step when it ended",
-    .advice = "equal shards: a sampler that pads, drop_last=True, or join() around the loop",
+    .finds = "Ranks have different numbers of batches: some end early, or run epochs ahead",
+    .costs = "fatal if the others then wait for ever",
+    .guard = "the rank was killed, or ended within a step",
+    .advice =
+        "make the shards equal (drop_last=True, or a sampler that pads), or wrap the loop in DDP's join()",
     .detect = [](const RuleInput& input) {
       std::vector<Finding> early = found(input, kEndedEarly, ended_early(input));
       return early.empty() ? found(input, kEpochsApart, epochs_apart(input)) : early;

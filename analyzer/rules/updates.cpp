@@ -134,33 +134,34 @@ constexpr Rule kPartialAccumulation = {
     .name = "step.partial-accumulation",
     .ids = "M20",
     .finds = "steps with fewer micro-batches than usual and no optimizer phase",
-    .costs = "time of these steps; at least warn, since samples are wasted",
-    .guard = "no ranges micro_step; the short window ends with an update",
+    .costs = "the time of these steps; at least warn, since samples are wasted",
+    .guard = "no ranges named micro_step; the short window ends with an update",
     .advice =
-        "update at the end of the data, too, and divide the loss by the batches that there were",
+        "also call optimizer.step() at the end of the data, and divide the loss by the actual number of batches",
     .judged = {.confidence = 0.8, .mildest = kWarn},
-    .title = "{dropped} of {all} windows of gradients end without an update: {cost}",
+    .title = "{dropped} of {all} accumulation windows end without an update: {cost}",
     .detail =
-        "they have fewer than the usual {usual} micro-batches, and no optimizer phase: "
-        "their gradients go to waste, or into the next window's",
-    .decided_by = {"ranges micro_step: {usual} in a usual step, fewer in {dropped} of {all}"},
-    .refuted_by = {"an update in these steps that nothing marks"},
+        "they have fewer than the usual {usual} micro-batches and no optimizer phase: "
+        "their gradients are lost, or leak into the next window",
+    .decided_by = {"ranges named micro_step: {usual} in a usual step, fewer in {dropped} of {all}"},
+    .refuted_by = {"an unmarked update in these steps"},
     .measure = partial_accumulation};
 
 constexpr Rule kSkippedSteps = {
     .name = "amp.skipped-steps",
     .ids = "M21",
-    .finds = "a tenth of the gradient scaler's updates, and at least three, change no parameter",
-    .costs = "share of the steps that were for nothing; at least warn",
+    .finds =
+        "at least a tenth of the gradient scaler's updates, and at least three, change no parameter",
+    .costs = "share of the steps that were wasted; at least warn",
     .guard = "operators were not recorded (detail full has them); fewer skips",
     .advice =
-        "optimizer.zero_grad() in each step, scaler.unscale_ before clipping; bfloat16 needs no scaler",
+        "call optimizer.zero_grad() in every step, and scaler.unscale_() before clipping; or use bfloat16, which needs no scaler",
     .judged = {.confidence = 0.8, .mildest = kWarn},
     .title = "{skipped} of {updates} steps change no parameter, because gradients overflow: {cost}",
     .detail =
-        "the gradient scaler skipped them; a few are usual while it finds its scale, not so many",
+        "the gradient scaler skipped them; a few are normal while it finds its scale, this many are not",
     .decided_by =
-        {"{updates} updates of the gradient scaler, {skipped} of them with no write to parameters"},
+        {"{updates} updates of the gradient scaler, {skipped} of them without a write to parameters"},
     .refuted_by = {"a program that steps its optimizer before the scaler's update"},
     .measure = skipped_steps};
 
@@ -168,17 +169,16 @@ constexpr Rule kSkippedSteps = {
 constexpr Rule kManyWriters = {
     .name = "io.many-writers",
     .ids = "M19",
-    .finds = "two or more ranks spend time in ranges of checkpoints or logging",
-    .costs = "info: median over ranks of that time; whether the files are equal is not told",
-    .guard = "checkpoints where parameters are divided among ranks; below {at least} of the step",
-    .advice =
-        "rank 0 saves and logs, the others go on; sharded states by torch.distributed.checkpoint",
+    .finds = "two or more ranks spend time in checkpoint or logging ranges",
+    .costs =
+        "info: median over ranks of that time; the trace does not show whether the files are equal",
+    .guard = "checkpoints of sharded parameters; below {at least} of the step",
+    .advice = "save and log on rank 0 only; save sharded state with torch.distributed.checkpoint",
     .judged = {.cause = "rank0_work", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
     .title = "{who} write checkpoints or logs: {cost}",
     .detail =
-        "{checkpoints} of it for checkpoints; replicas are equal, so one rank's file is enough; {upper bound}",
-    .decided_by =
-        {"ranges of that kind on {n} ranks, and no collective that speaks of divided parameters"},
+        "{checkpoints} of that for checkpoints; replicas are equal, so one rank's file is enough; {upper bound}",
+    .decided_by = {"such ranges on {n} ranks, and no collective that indicates sharded parameters"},
     .refuted_by = {"files that differ from rank to rank on purpose"},
     .measure = many_writers};
 

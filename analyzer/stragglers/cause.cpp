@@ -222,7 +222,7 @@ class Decision {
       return decide(
           "host",
           fmt::format(
-              "hardly any of its delay of {} is CPU time: the training thread waited there, and for no core",
+              "hardly any of its delay of {} is CPU time: the training thread was waiting, and not for a core",
               format_ms({of(best_).delta_ns})));
     }
     if (!in_.work.on_device && manages_memory()) return;
@@ -233,11 +233,11 @@ class Decision {
                     fmt::format("its batches have {:.2f} times as many elements", *batch));
     }
     if (cause_.like_batch && in_pipeline)
-      return decide("stage_imbalance", "its stage of the pipeline is longer, forward as backward");
+      return decide("stage_imbalance", "its pipeline stage is longer, in forward as in backward");
     if (cause_.like_batch) {
       return decide(
           "input_imbalance",
-          "forward and backward grow alike, and the optimizer does not: as with more or longer samples");
+          "forward and backward take longer by the same factor, and the optimizer does not: as with more or longer samples");
     }
     const auto operators =
         against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
@@ -247,7 +247,7 @@ class Decision {
     }
     if (cause_.uniform && in_.work.on_device)
       decide("device",
-             "all its kernels are slower in the same ratio, and no clock or limit tells why");
+             "all its kernels are slower by the same factor, and no clock or limit explains it");
   }
 
   bool blames_device() {
@@ -265,11 +265,10 @@ class Decision {
     const bool everywhere = ratio(OwnKind::kForward).value_or(0) > kCounts &&
                             ratio(OwnKind::kBackward).value_or(0) > kCounts;
     if (memory && matrix && everywhere && *memory >= kSlowMemory && *matrix < kMoreWork) {
-      decide(
-          "gpu_memory",
-          fmt::format(
-              "its kernels that are bound by memory take {:.2f} times as long, matrix products {:.2f}",
-              *memory, *matrix));
+      decide("gpu_memory",
+             fmt::format(
+                 "its memory-bound kernels take {:.2f} times as long, its matrix products {:.2f}",
+                 *memory, *matrix));
       return true;
     }
     if (!own.model.empty()) {
@@ -277,7 +276,8 @@ class Decision {
         return !in_.machines[r].model.empty() && in_.machines[r].model != own.model;
       });
       if (differs) {
-        decide("device", fmt::format("it has another kind of GPU than its peers: {}", own.model));
+        decide("device",
+               fmt::format("its GPU is of a different kind from its peers': {}", own.model));
         return true;
       }
     }
@@ -288,7 +288,7 @@ class Decision {
     decide(
         "gpu_throttle",
         fmt::format(
-            "its GPU was slowed down in {} of the samples (reasons {:#x}); its clock is {:.2f} of its peers'",
+            "its GPU was throttled in {} of the samples (reasons {:#x}); its clock is {:.2f} of its peers'",
             format_share(own.throttled.value_or(0)), own.throttle_reasons, clock.value_or(1)));
     return true;
   }
@@ -305,23 +305,23 @@ class Decision {
       if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
-          "every rank's host stops now and then, each in steps of its own: as for collections of garbage; "
-          "no range says so");
+          "every rank's host pauses now and then, each in different steps, as Python's garbage collector would; "
+          "no range confirms it");
     }
     if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
     if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
       if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
-          "the training thread stops now and then, outside of every phase: as for a collection of garbage; "
-          "no range says so");
+          "the training thread pauses now and then outside every phase, as Python's garbage collector would; "
+          "no range confirms it");
     }
     if (suspect_.rank && !in_.machines.empty()) refine_wait();
   }
 
   void rule_collections_out() {
     decide(cause_.word,
-           "the host stops now and then; Python's garbage collections were recorded and are not "
+           "the host pauses now and then; Python's garbage collections were recorded and are not "
            "the reason");
   }
 
@@ -355,8 +355,8 @@ class Decision {
     decide(
         "allocator",
         fmt::format(
-            "{} more CPU time per step than its peers' is the kernel's, which gives it {:.0f} pages of memory in each, and its peers {:.0f}: "
-            "memory goes back to the system and comes again",
+            "it spends {} more CPU time per step in the kernel than its peers, and takes {:.0f} page faults per step against their {:.0f}: "
+            "memory is returned to the system and requested again",
             format_ms({std::llround(more)}), *pages(own), *their_pages));
     return true;
   }
@@ -370,16 +370,14 @@ class Decision {
       if (least <= kMostOfIt) continue;
       return decide(
           known.cause,
-          fmt::format(
-              "in {:.0f} of {:.0f} looks at it outside of every phase the training thread {}: "
-              "at least {} of its delay (95 % confidence)",
-              looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
+          fmt::format("in {:.0f} of {:.0f} samples outside every phase the training thread {}: "
+                      "at least {} of its delay (95 % confidence)",
+                      looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
     }
     if (manages_memory() || !has_no_cpu_time_for_it()) return;
     cause_.reasons.push_back(fmt::format(
-        "the training thread neither ran nor wanted a core, outside of every phase; what it waited for {}",
-        all == 0 ? "was not recorded"
-                 : fmt::format("cannot be told from {:.0f} looks at it", all)));
+        "outside every phase the training thread neither ran nor waited for a core; what it waited for {}",
+        all == 0 ? "was not recorded" : fmt::format("is not clear from {:.0f} samples", all)));
   }
 
   // How much of the delay the thread spent like that, at least: by the looks at it, less what its

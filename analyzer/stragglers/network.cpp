@@ -48,11 +48,11 @@ Verdict verdict_of(const Comparison& c, const SlowHost& host) {
       fmt::format("{} slow {} have only host {} in common; "
                   "their transfers take {:.2f} times as long as those of comparable groups",
                   host.groups, host.groups == 1 ? "group" : "groups", host.host, host.ratio),
-      fmt::format("on its rank that has most of it, transfers take {} per step longer than usual",
+      fmt::format("on its slowest rank, transfers take {} per step longer than usual",
                   format_ms({host.excess_ns}))};
   verdict.refuted_by = {
       "a test of that host's interface alone (iperf, nccl-tests) at the usual bandwidth",
-      "the same job with other hosts: if other groups are slow then, it is not the host"};
+      "the same job on other hosts: if other groups are slow then, it is not the host"};
   return verdict;
 }
 
@@ -128,10 +128,10 @@ std::optional<Verdict> slower_network(const Comparison& c) {
           "from step {} on transfers between hosts take {} per step longer than before, and steps {} ± {}",
           since, format_ms({std::llround(by_transfers)}), format_ms({std::llround(lost.value)}),
           format_ms({std::llround(lost.half_width)})),
-      "every collective passes every link: whose it is cannot be told"};
+      "every collective passes every link, so the slow one cannot be identified"};
   verdict.refuted_by = {
       "a bandwidth test between all pairs of hosts (iperf, nccl-tests) that is as fast as before",
-      "other work that shares the hosts' cores from that step on: over TCP it slows transfers, too"};
+      "other work on the hosts' cores since that step: with TCP it also slows transfers"};
   return verdict;
 }
 

@@ -114,14 +114,13 @@ class OperationJudge {
     s.confidence = std::min(1.0, share) * verdict.share_of_steps;
     verdict.named = is_dear(s) && verdict.share_of_steps >= kLasting;
     verdict.decided_by.push_back(fmt::format(
-        "Each rank of {} computes {:.1f} ms per step, those of the other stages {:.1f} ms in the mean.",
+        "Each rank of {} computes {:.1f} ms per step, ranks of the other stages {:.1f} ms on average.",
         s.role, mean(computation(members)) / 1e6, mean(computation(others)) / 1e6));
     verdict.decided_by.push_back(
         fmt::format("Replayed with even operations a step takes {:.1f} ms instead of {:.1f} ms; "
-                    "with only this stage evened out {:.0f} % of that is won.",
+                    "evening out only this stage gains {:.0f} % of that.",
                     mean_of(even_.even()) / 1e6, mean_of(recorded_) / 1e6, 100 * share));
-    verdict.refuted_by.push_back(
-        "Layers moved to other stages, and steps that do not become shorter.");
+    verdict.refuted_by.push_back("Moving layers to other stages without making steps shorter.");
     return verdict;
   }
 
@@ -165,7 +164,7 @@ class OperationJudge {
                     mean(computation({entry})) / 1e6, mean(computation(peers)) / 1e6,
                     mean_of(*otherwise) / 1e6, mean_of(recorded_) / 1e6));
     verdict.refuted_by.push_back(
-        "The same rank on another machine, and the same difference: then it is its share of the data.");
+        "The same difference with this rank on another machine: then it is its share of the data.");
     return verdict;
   }
 

@@ -50,10 +50,11 @@ class Judge {
   Judgement run() {
     Judgement result;
     if (work_.steps.size() < kLeastSteps) {
-      note("not_computed",
-           fmt::format(
-               "stragglers: {} steady steps; at least {} are needed to tell what lasts from chance",
-               work_.steps.size(), kLeastSteps));
+      note(
+          "not_computed",
+          fmt::format(
+              "stragglers: {} steady steps; at least {} are needed to distinguish a lasting delay from chance",
+              work_.steps.size(), kLeastSteps));
       return result;
     }
     if (roles_.sets.empty()) {
@@ -62,7 +63,7 @@ class Judge {
     }
     if (!any_meet()) {
       note("not_computed",
-           "stragglers: no collective and no message joins the ranks, so none holds another up");
+           "stragglers: no collective or message connects the ranks, so none can hold up another");
       return result;
     }
     result.compared = true;
@@ -291,9 +292,9 @@ class Judge {
                     format_ms({s.own_delay_ns}), first.when.size(), work_.steps.size()));
     by.insert(by.end(), group.cause.reasons.begin(), group.cause.reasons.end());
     if (first.onset)
-      by.push_back(fmt::format("before step {} it was not there", s.onset_step.value_or(0)));
+      by.push_back(fmt::format("it was absent before step {}", s.onset_step.value_or(0)));
     by.push_back(
-        fmt::format("without that, a step would take {} ± {} less: by then another rank is last",
+        fmt::format("without it, a step would take {} ± {} less: another rank would then be last",
                     format_ms({s.cost_ns}), format_ms({s.bound_ns})));
     verdict.refuted_by = {
         "the same job with this rank's process on another machine: "
@@ -304,7 +305,7 @@ class Judge {
           "a third rank: with two, one slow rank and one fast one look the same");
     if (work_.unknown_entries > 0) {
       verdict.refuted_by.push_back(fmt::format(
-          "a recording without losses: {} steps of ranks have incomplete records and were left out",
+          "a recording without losses: {} rank-steps with incomplete records were left out",
           work_.unknown_entries));
     }
   }
@@ -319,8 +320,8 @@ class Judge {
       note(
           "ranks_alike",
           fmt::format(
-              "no rank holds the others up; a lasting delay of one rank would be found from {} per step on. "
-              "One that all ranks share cannot be seen by comparing them: "
+              "no rank holds the others up; a lasting delay of one rank would be detected from {} per step. "
+              "Comparing ranks cannot show a delay that all of them share: "
               "compare with another run (`dprof diff`)",
               format_ms({result.detection->floor_ns})));
     }

@@ -143,7 +143,7 @@ class OfSteps(HangWatch):
     def test_where_nobody_waits_nobody_is_killed(self):
         done = self.watched(PROBE, "--steps", 2, "--step-ms", 2500, mode="kill", after="1s", ranks=1)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("nobody waits in a collective, so this may be no hang", done.stderr)
+        self.assertIn("no rank waits in a collective, so this may not be a hang", done.stderr)
 
     def test_a_default_run_is_left_alone(self):
         shows = "env | grep DPROF_STACKS || echo none"

@@ -36,7 +36,7 @@ Result<std::string> read_meet_secret(const std::filesystem::path& file) {
   }
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 || status.st_uid != geteuid()) {
     return fail(Code::kUsage,
-                fmt::format("{}: others can read it, so that it is no secret", file.string()),
+                fmt::format("{}: others can read it, so it is no secret", file.string()),
                 fmt::format("chmod 600 {}", file.string()));
   }
   char text[kLongestSecret];
@@ -46,10 +46,10 @@ Result<std::string> read_meet_secret(const std::filesystem::path& file) {
   secret.remove_prefix(std::min(secret.find_first_not_of(kBlanks), secret.size()));
   secret = secret.substr(0, secret.find_last_not_of(kBlanks) + 1);
   if (secret.size() < kShortestSecret) {
-    return fail(
-        Code::kUsage,
-        fmt::format("{}: fewer than {} bytes can be guessed", file.string(), kShortestSecret),
-        kSecretHint);
+    return fail(Code::kUsage,
+                fmt::format("{}: a secret of fewer than {} bytes can be guessed", file.string(),
+                            kShortestSecret),
+                kSecretHint);
   }
   return std::string(secret);
 }

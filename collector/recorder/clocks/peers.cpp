@@ -35,8 +35,8 @@ Result<Peers> Peers::meet(const std::string& where, const std::filesystem::path&
   if (peers.point_->listens()) return peers;
   peers.met_ = peers.point_->ask(kMeetWithin);
   if (!peers.met_) {
-    peers.failure_ =
-        fmt::format("nobody of this job answered at {} within {} s", where, kMeetWithin.count());
+    peers.failure_ = fmt::format("no recorder of this job answered at {} within {} s", where,
+                                 kMeetWithin.count());
   }
   return peers;
 }
@@ -47,7 +47,7 @@ void Peers::start(const RunClock& clock, const RunFolder& folder, const Variable
   const bool alone = where_.empty() && find_job(variables).id.empty();
   self_.address = alone ? "127.0.0.1" : own_address(variables);
   if (met_ && met_->run_id != self_.run_id) {
-    failure_ = fmt::format("the folder's run is another one than that of {}", where_);
+    failure_ = fmt::format("the folder holds a different run from that of {}", where_);
     met_.reset();
   }
   if (alone) return;
@@ -104,7 +104,7 @@ std::optional<std::string> Peers::complaint(bool others) const {
   if (failure_) return failure_;
   if (clocks_ && clocks_->failed()) return "the thread of the clock probes failed";
   if (met_ || (clocks_ && clocks_->heard() > 0)) return std::nullopt;
-  if (!where_.empty()) return fmt::format("nobody came to {}", where_);
+  if (!where_.empty()) return fmt::format("no other recorder came to {}", where_);
   if (others) return std::string("the job has ranks that no recorder of this run has seen");
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ Result<std::string> ask(const RecorderFile& file, std::string_view request) {
   const auto field = [&](const char* key) {
     return read.is_object() ? read.value(key, json()) : json();
   };
-  if (field("schema") != "dprof.control/1") return gone(file, "something else has its socket");
+  if (field("schema") != "dprof.control/1") return gone(file, "another program has its socket");
   if (field("ok") != true) {
     const json why = field("error");
     return fail(Code::kUsage,

@@ -209,7 +209,7 @@ Check check_thread_times() {
   if (parse_schedstat(file.read("/proc/thread-self/schedstat"))) return check;
   check.state = Ability::kNo;
   check.found = "/proc/thread-self/schedstat cannot be read";
-  check.meaning = "no CPU time and no run-queue delay: contention of CPUs cannot be told";
+  check.meaning = "no CPU time and no run-queue delay: CPU contention cannot be detected";
   check.hint = "the kernel needs CONFIG_SCHED_INFO, and /proc must be mounted";
   return check;
 }

@@ -87,7 +87,7 @@ Check check_library(const DoctorOptions& options) {
     check.state = Ability::kNo;
     check.found = fmt::format("{}: {}", library.string(), std::strerror(errno));
     check.meaning = "nothing can be recorded";
-    check.hint = "libdprof.so belongs into ../lib beside the dprof program: install it whole";
+    check.hint = "libdprof.so belongs in ../lib next to the dprof program: reinstall dprof";
   }
   return check;
 }
@@ -105,7 +105,7 @@ Check check_torch_library(const DoctorOptions& options) {
     check.state = Ability::kNo;
     check.found = fmt::format("{}: {}", library.string(), std::strerror(errno));
     check.meaning = kMeaning;
-    check.hint = "it belongs beside libdprof.so: install dprof whole";
+    check.hint = "it belongs next to libdprof.so: reinstall dprof";
   } else {
     check.found =
         fmt::format("built with LibTorch {}; knows {} builds of 2.6 to {}", DPROF_TORCH_VERSION,
@@ -121,7 +121,7 @@ Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
     check.state = Ability::kLimited;
     check.found = torch.why_not;
     check.meaning = "a Python job of this environment has no torch; C++ programs bring their own";
-    check.hint = "call `dprof doctor` in the environment (venv, module) of your job";
+    check.hint = "run `dprof doctor` in the environment (venv, module) of your job";
     return check;
   }
   check.found = fmt::format("{} in {}", torch.version, torch.folder.string());

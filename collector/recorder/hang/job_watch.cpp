@@ -126,13 +126,13 @@ std::string words_of(const OpenCall& call) {
 }
 
 std::string words_of(const JobHang& hang) {
-  if (!hang.in) return "nobody waits in a collective";
+  if (!hang.in) return "no rank waits in a collective";
   const std::string waits = fmt::format("{} {}", words_of_ranks(hang.waiting),
                                         hang.waiting.size() == 1 ? "waits" : "wait");
   if (hang.suspects.empty())
-    return fmt::format("{} in {}, to which all ranks of this host have come", waits,
+    return fmt::format("{} in {}, which all ranks of this host have entered", waits,
                        words_of(*hang.in));
-  return fmt::format("{} {} not come to {}, where {}", words_of_ranks(hang.suspects),
+  return fmt::format("{} {} not entered {}, where {}", words_of_ranks(hang.suspects),
                      hang.suspects.size() == 1 ? "has" : "have", words_of(*hang.in), waits);
 }
 

@@ -42,7 +42,7 @@ TEST(JobHang, WhoHasNotComeIsTheSuspect) {
   EXPECT_THAT(hang.suspects, ElementsAre(1));
   EXPECT_THAT(hang.waiting, ElementsAre(0, 2));
   EXPECT_EQ(words_of(hang),
-            "rank 1 has not come to all_reduce #7 of default_pg, where ranks 0, 2 wait");
+            "rank 1 has not entered all_reduce #7 of default_pg, where ranks 0, 2 wait");
 }
 
 TEST(JobHang, WhoWaitsElsewhereIsAVictim) {
@@ -64,7 +64,7 @@ TEST(JobHang, WhoIsNoMemberIsNoSuspect) {
   EXPECT_THAT(hang.waiting, ElementsAre(0, 1));
   EXPECT_EQ(
       words_of(hang),
-      "ranks 0, 1 wait in broadcast #0 of default_pg, to which all ranks of this host have come");
+      "ranks 0, 1 wait in broadcast #0 of default_pg, which all ranks of this host have entered");
 }
 
 TEST(JobHang, ACallWhoseEndNobodySeesHoldsOnlyWhereSomebodyIsMissing) {
@@ -72,7 +72,7 @@ TEST(JobHang, ACallWhoseEndNobodySeesHoldsOnlyWhereSomebodyIsMissing) {
   waits_in(ranks[0], Function::kAllReduce, 6, kWorld, false);
   waits_in(ranks[1], Function::kAllReduce, 6, kWorld, false);
   EXPECT_FALSE(hang_of(ranks).in);
-  EXPECT_EQ(words_of(hang_of(ranks)), "nobody waits in a collective");
+  EXPECT_EQ(words_of(hang_of(ranks)), "no rank waits in a collective");
   waits_in(ranks[0], Function::kAllReduce, 7, kWorld, false);
   EXPECT_THAT(hang_of(ranks).suspects, ElementsAre(1));
 }

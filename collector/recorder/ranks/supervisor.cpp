@@ -354,11 +354,11 @@ class Supervisor {
     const std::string why = fmt::format("the recorder ended ({})", end.text());
     if (!is_asked_) return start_unrecorded(why);
     how_.say(fmt::format("{}; {}`dprof recover RUN` finishes the traces", how_.clear + why,
-                         launcher_.running() ? "the command goes on. " : ""));
+                         launcher_.running() ? "the command continues. " : ""));
   }
 
   void start_unrecorded(const std::string& why) {
-    how_.say(why + "; the command runs, and nothing of it is recorded");
+    how_.say(why + "; the command runs unrecorded");
     is_asked_ = true;
     if (const Status started = launcher_.start(Environment::current()); !started.ok()) {
       failure_ = started.error();

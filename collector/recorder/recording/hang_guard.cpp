@@ -62,7 +62,7 @@ void HangGuard::look() {
       on_hang(ranks);
       break;
     case JobWatch::News::kGoesOn:
-      say_(fmt::format("the job goes on; the hang lasted {}",
+      say_(fmt::format("the job continues; the hang lasted {}",
                        format_duration({watch_.lasted_ns()})));
       break;
     case JobWatch::News::kNone:
@@ -83,7 +83,7 @@ void HangGuard::on_hang(const std::vector<WatchedRank>& ranks) {
 void HangGuard::tell_hang(const std::vector<WatchedRank>& ranks) {
   const JobHang& hang = watch_.hang();
   std::string text =
-      fmt::format("the job hangs: no step and no collective has been completed for {}; {}",
+      fmt::format("the job hangs: no step or collective has completed for {}; {}",
                   format_duration({clock_.now().ns - hang.since_ns}), words_of(hang));
   recording_.tell_traces("hang", text);
   recording_.diagnostics().push_back({"hang", text});
@@ -144,7 +144,7 @@ void HangGuard::tell_stacks() {
     if (!wanted || named++ >= kMostSuspects) continue;
     const std::string& problem = taker_->problem(rank.pid);
     const std::string place = words_of_main_thread(taker_->frames(rank.pid), rank.pid);
-    if (!place.empty()) text += fmt::format("\n  rank {} stands in {}", rank.rank, place);
+    if (!place.empty()) text += fmt::format("\n  rank {} is in {}", rank.rank, place);
     if (!problem.empty())
       text += fmt::format("\n  rank {}: not all stacks: {}", rank.rank, problem);
   }
@@ -154,11 +154,11 @@ void HangGuard::tell_stacks() {
 void HangGuard::ask_to_end() {
   if (!watch_.hangs()) return;  // it went on meanwhile
   if (watch_.hang().waiting.empty()) {
-    say_("nobody waits in a collective, so this may be no hang; the ranks are left alone");
+    say_("no rank waits in a collective, so this may not be a hang; the ranks are left alone");
     return;
   }
   const std::string text =
-      fmt::format("ends {} ranks, since the job hangs (--on-hang kill)", subjects_.size());
+      fmt::format("killing {} ranks because the job hangs (--on-hang kill)", subjects_.size());
   say_(text);
   recording_.diagnostics().push_back({"hang_killed", text});
   recording_.tell_traces("hang_killed", text);

@@ -102,8 +102,7 @@ class Loop {
     if (leaving_) recording_.leave();
     if (is_broken_) wait_unrecorded(command_);
     if (command_.is_orphan()) {
-      recording_.diagnostics().push_back(
-          {"orphaned", "how the command ended is known of no process"});
+      recording_.diagnostics().push_back({"orphaned", "it is unknown how the command ended"});
     }
     command_.finish_output();
     recording_.finish({.ends = command_.rank_ends(),
@@ -188,7 +187,7 @@ class Loop {
   void wait_for_room() {
     const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
     if (recording_.unfinished() != 0 && !leaving_) {
-      say(fmt::format("{}: {} cannot be finished; is the disk full? Waits for room for {} s",
+      say(fmt::format("{}: {} cannot be finished; is the disk full? Waiting {} s for space",
                       folder_.path().string(), traces_text(recording_.unfinished()),
                       at_most.count()));
     }
@@ -287,8 +286,8 @@ class Loop {
       gap_since_ = Steady::now();
       if (++gaps_said_ > kMostSaid) return;
       say(fmt::format(
-          "{}: {} cannot be written; is the disk full? The command goes on, and so does "
-          "the recording as soon as there is room",
+          "{}: {} cannot be written; is the disk full? The command continues, and recording "
+          "resumes as soon as there is space",
           folder_.path().string(), traces_text(static_cast<size_t>(gaps.traces))));
       return;
     }
@@ -457,7 +456,7 @@ void tell_replaced(const RecordOptions& options, const Replaced& replaced) {
   add("NCCL_PROFILER_PLUGIN", replaced.nccl, "nccl");
   add("CUDA_INJECTION64_PATH", replaced.cuda, "cuda");
   if (who.empty()) return;
-  options.say(fmt::format("takes the place of another tool ({}); `--yield {}` leaves it there",
+  options.say(fmt::format("replaces another tool ({}); `--yield {}` leaves it in place",
                           fmt::join(who, ", "), fmt::join(words, ",")));
 }
 

@@ -389,7 +389,7 @@ void Session::write_end() {
   if (ended_ == "process_killed") {
     append_diagnostic(out, "process_killed", 1,
                       exit_status_ ? fmt::format("it ended with {}", *exit_status_)
-                                   : std::string("how it ended could not be seen"));
+                                   : std::string("how it ended is unknown"));
   }
   if (totals.first_ns) out.set_meta("first_event_ns", std::to_string(*totals.first_ns));
   if (totals.last_ns) out.set_meta("last_event_ns", std::to_string(*totals.last_ns));

@@ -89,7 +89,7 @@ inline analyzer::Report report() {
   straggler.evidence.push_back({2, "host_range", {12}, kStepNs, kStepNs + 40 * kMs});
   analyzer::Finding transfers{.rule = "communication.exposed",
                               .severity = analyzer::FindingSeverity::kWarn,
-                              .title = "transfers that nothing hides: 10.0 ms per step (10 %)",
+                              .title = "exposed communication: 10.0 ms per step (10 %)",
                               .detail = "nothing runs beside them",
                               .advice = "smaller buckets",
                               .cost_ns = 10 * kMs,
