@@ -30,6 +30,16 @@ def is_page(name):
     return name.endswith(".md") and not name.startswith("tests/golden/")
 
 
+def check_unlinked(tree):
+    """Each page of docs/ is linked from another page."""
+    pages = [name for name in tree.names if is_page(name)]
+    linked = {os.path.normpath(os.path.join(os.path.dirname(name), target.split("#")[0]))
+              for name in pages for target in markdown.LINK.findall(tree.text(name)) if target.split("#")[0]}
+    for name in pages:
+        if name.startswith("docs/") and name != "docs/index.md" and name not in linked:
+            tree.problem(name, "no page links to it: docs/index.md lists the pages")
+
+
 def check_widths(tree):
     for name in tree.names:
         if is_generated(name):
