@@ -21,6 +21,7 @@
     </message>
     <message>
         <location filename="../view/accessible.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/timeline/overlay.cpp"/>
         <source>rank {}, {}</source>
         <translation type="unfinished"></translation>
@@ -72,6 +73,7 @@
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
         <location filename="../view/docks/path_dock.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
         <source>median</source>
         <translation type="unfinished"></translation>
     </message>
@@ -397,6 +399,12 @@
     </message>
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>selected</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
         <location filename="../view/docks/sql_dock.cpp"/>
         <location filename="../view/figures/what_if_controls.cpp"/>
         <location filename="../view/model/layout.cpp"/>
@@ -404,7 +412,9 @@
         <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
+        <location filename="../view/pages/overview_page.cpp"/>
         <location filename="../view/panels.cpp"/>
+        <location filename="../view/timeline/notable_strip.cpp"/>
         <source>rank {}</source>
         <translation type="unfinished"></translation>
     </message>
@@ -412,6 +422,11 @@
         <location filename="../view/docks/selection_table.cpp"/>
         <location filename="../view/pages/heatmap_page.cpp"/>
         <source>mean</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/docks/selection_table.cpp"/>
+        <source>of all {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -589,6 +604,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/figures/collective_groups.cpp"/>
+        <source>groups of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/figures/collective_lines.h"/>
         <location filename="../view/figures/event_list.h"/>
         <source>by time</source>
@@ -621,7 +641,7 @@
     </message>
     <message>
         <location filename="../view/figures/event_list.h"/>
-        <location filename="../view/pages/heatmap_page.cpp"/>
+        <location filename="../view/figures/step_matrix.h"/>
         <source>by rank</source>
         <translation type="unfinished"></translation>
     </message>
@@ -643,6 +663,53 @@
     <message>
         <location filename="../view/figures/flame.h"/>
         <source>sandwich</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>culprit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>waits most</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <source>waited for most</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>slowest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>fastest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>typical</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <location filename="../view/model/layout.cpp"/>
+        <source>waits {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>{} waited</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/notable_ranks.cpp"/>
+        <source>costs {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -706,6 +773,18 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/figures/rank_spread.cpp"/>
+        <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/panels.cpp"/>
+        <source>step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/rank_spread.cpp"/>
+        <source>own delay</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/figures/step_matrix.h"/>
         <source>Step time</source>
         <translation type="unfinished"></translation>
@@ -756,6 +835,21 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>highest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>dearest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>by host</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/figures/what_if_controls.cpp"/>
         <source>stragglers</source>
         <translation type="unfinished"></translation>
@@ -787,6 +881,7 @@
     </message>
     <message>
         <location filename="../view/figures/what_if_controls.cpp"/>
+        <location filename="../view/pages/matrix_page.cpp"/>
         <source>together</source>
         <translation type="unfinished"></translation>
     </message>
@@ -906,11 +1001,6 @@
         <location filename="../view/model/layout.cpp"/>
         <location filename="../view/pages/overview_page.cpp"/>
         <source>own +{}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/model/layout.cpp"/>
-        <source>waits {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1129,12 +1219,6 @@
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
-        <location filename="../view/panels.cpp"/>
-        <source>step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/collectives_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
         <source>bytes</source>
         <translation type="unfinished"></translation>
@@ -1316,7 +1400,7 @@
     </message>
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
-        <source>highest first</source>
+        <source>hosts folded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1327,8 +1411,18 @@
     </message>
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>{} ({}): rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
         <location filename="../view/pages/overview_page.cpp"/>
         <source>rank {}{}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>worst rank</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1350,6 +1444,16 @@
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/panels.cpp"/>
         <source>in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>who waits for whom</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>each</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1428,6 +1532,23 @@
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
+        <source>rank {} ← {} rank</source>
+        <extracomment>for 1; else: rank {} ← {} ranks</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>rank {} ← {} ranks</source>
+        <extracomment>for all but 1, which is: rank {} ← {} rank</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
+        <source>{} of {} that others waited for are listed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/matrix_page.cpp"/>
         <source>rank {} {} rank {}</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1493,6 +1614,11 @@
     </message>
     <message>
         <location filename="../view/pages/memory_page.cpp"/>
+        <source>{} of {}: those with the most, the median and the least memory, and those worth a look; what is selected is there, too.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/memory_page.cpp"/>
         <source>What each rank held over the run and at its peak, on one scale up to {}</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1538,6 +1664,31 @@
     </message>
     <message>
         <location filename="../view/pages/overview_page.cpp"/>
+        <source>best</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>p10</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>p90</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>worst</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>which is</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
         <source>{} ranks on {} host</source>
         <extracomment>for 1; else: {} ranks on {} hosts</extracomment>
         <translation type="unfinished"></translation>
@@ -1561,6 +1712,17 @@
     <message>
         <location filename="../view/pages/overview_page.cpp"/>
         <source>Where a step goes: {}, the mean over ranks and steady steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <source>How {} ranks differ, per steady step; pictures are distances from the median, up to ± {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/overview_page.cpp"/>
+        <location filename="../widgets/main_window.cpp"/>
+        <source>Ranks worth a look</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2042,6 +2204,21 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/timeline/notable_strip.cpp"/>
+        <source>{}: {} ranks, rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/notable_strip.cpp"/>
+        <source>rank {}  {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/timeline/notable_strip.cpp"/>
+        <source>Worth a look</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/timeline/overlay.cpp"/>
         <source> · last: rank {}</source>
         <translation type="unfinished"></translation>
@@ -2273,6 +2450,16 @@
     <message>
         <location filename="../widgets/commands.cpp"/>
         <source>Previous finding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Next rank worth a look: culprits, their victims, slowest, fastest, typical</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Previous rank worth a look</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

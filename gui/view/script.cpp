@@ -19,9 +19,9 @@ namespace {
 
 using PlainJson = nlohmann::json;
 
-constexpr std::array<std::string_view, 13> kVerbs = {
-    "view",    "select", "add",       "key",    "search",     "sql",       "note",
-    "what-if", "why",    "wait-idle", "assert", "screenshot", "dump-state"};
+constexpr std::array<std::string_view, 14> kVerbs = {
+    "view",    "select", "add",       "key",    "search",     "sql",        "note",
+    "what-if", "why",    "wait-idle", "assert", "screenshot", "dump-state", "dump-draw-list"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";

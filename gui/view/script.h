@@ -13,6 +13,7 @@
 //     that assert selection.ranks == [5]     of the dumped state; also != < <= > >= contains
 //     screenshot finding1.png
 //     dump-state finding1.json
+//     dump-draw-list page.txt
 //
 // `#` at the beginning or after a blank begins a comment.
 #pragma once
@@ -39,6 +40,7 @@ enum class ScriptVerb : uint8_t {
   kAssert,
   kScreenshot,
   kDumpState,
+  kDumpDrawList,
 };
 
 struct ScriptLine {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gui/view/figures/notable_ranks.h"
 #include "gui/view/model/result_track.h"
 
 namespace dprof::view {
@@ -71,6 +72,20 @@ Json sql_json(const Session& session) {
     Json row = Json::array();
     for (const analyzer::SqlValue& value : result.rows[line]) row.push_back(value_json(value));
     out["first_rows"].push_back(std::move(row));
+  }
+  return out;
+}
+
+// Of many ranks those that are shown by name.
+Json notable_json(const Model& model) {
+  Json out = Json::array();
+  if (!has_many_ranks(model)) return out;
+  for (const NotableRank& one : notable_ranks(model)) {
+    out.push_back({{"rank", one.rank},
+                   {"host", model.ranks[one.index].host},
+                   {"reason", word_of(one.reason)},
+                   {"ns", nullptr}});
+    if (one.ns) out.back()["ns"] = *one.ns;
   }
   return out;
 }
@@ -147,6 +162,7 @@ std::string dump_state(const Session& session, int pending,
   for (const analyzer::Finding& finding : session.model().findings()) {
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
+  out["worth_a_look"] = notable_json(session.model());
   out["sql"] = sql_json(session);
   out["what_if"] = what_if_json(session);
   out["path"] = path_json(session);

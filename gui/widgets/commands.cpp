@@ -168,6 +168,10 @@ void Commands::add_selection_actions() {
   add_action(tr("Previous finding"), {QKeySequence("Shift+N")}, [this] {
     if (session_.walk.next_finding(-1)) docks_.offer(view::Dock::kFindings);
   });
+  add_action(tr("Next rank worth a look: culprits, their victims, slowest, fastest, typical"),
+             {Qt::Key_O}, [this] { session_.walk.next_notable(1); });
+  add_action(tr("Previous rank worth a look"), {QKeySequence("Shift+O")},
+             [this] { session_.walk.next_notable(-1); });
   add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.walk.next_step(1); });
   add_action(tr("Previous step"), {QKeySequence("Shift+T")},
              [this] { session_.walk.next_step(-1); });

@@ -52,6 +52,8 @@ void HeatmapPane::mousePressEvent(QMouseEvent* event) {
     if (!choice.box.contains(at.x, at.y)) continue;
     if (choice.metric) session_.steps.show_metric(*choice.metric);
     if (choice.order) session_.steps.show_order(*choice.order);
+    if (choice.folded) session_.steps.fold(*choice.folded);
+    if (!choice.host.empty()) session_.steps.toggle_host(choice.host);
     emit changed();
     return;
   }

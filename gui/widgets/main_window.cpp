@@ -19,11 +19,13 @@
 
 #include "gui/view/draw_session.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/notable_ranks.h"
 #include "gui/view/model/names.h"
 #include "gui/view/model/result_track.h"
 #include "gui/view/session/landmarks.h"
 #include "gui/view/state_dump.h"
 #include "gui/view/timeline/failure_banner.h"
+#include "gui/view/timeline/notable_strip.h"
 #include "gui/view/timeline/overview.h"
 #include "gui/view/timeline/timeline_view.h"
 #include "gui/widgets/recent_runs.h"
@@ -177,6 +179,7 @@ void MainWindow::build() {
   auto* rows = column(all);
   rows->addWidget(build_top());
   rows->addWidget(build_failure());
+  rows->addWidget(build_notable());
   columns_ = new QSplitter(Qt::Horizontal);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
@@ -236,6 +239,19 @@ QWidget* MainWindow::build_failure() {
   failure_->hide();
   connect(failure_, &ScrollPane::followed, this, &MainWindow::follow);
   return failure_;
+}
+
+QWidget* MainWindow::build_notable() {
+  notable_ = new ScrollPane(look_, [this](int width, int, int) {
+    if (!session_.is_open()) return view::Panel();
+    return view::draw_notable_strip(session_.model(), session_.selecting, width, look_.measure());
+  });
+  notable_->setFixedHeight(view::kNotableStripHeight);
+  notable_->setObjectName(QStringLiteral("notable"));
+  notable_->setAccessibleName(tr("Ranks worth a look"));
+  notable_->hide();
+  connect(notable_, &ScrollPane::followed, this, &MainWindow::follow);
+  return notable_;
 }
 
 QWidget* MainWindow::build_left() {
@@ -390,6 +406,8 @@ void MainWindow::place_page() {
   page_tabs_->setVisible(session_.is_open());
   failure_->setVisible(session_.is_open() && view::has_failed(session_.model()));
   failure_->refresh();
+  notable_->setVisible(session_.is_open() && view::has_many_ranks(session_.model()));
+  notable_->refresh();
   if (!session_.is_open()) return;
   const auto page = static_cast<int>(session_.viewport.page());
   const QSignalBlocker quiet(page_tabs_);

@@ -94,6 +94,7 @@ class MainWindow : public QMainWindow {
   void build();
   QWidget* build_top();
   QWidget* build_failure();
+  QWidget* build_notable();
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
@@ -133,6 +134,7 @@ class MainWindow : public QMainWindow {
   bool renewing_ = false;
   Pane* top_ = nullptr;
   ScrollPane* failure_ = nullptr;  // a banner, where the run failed
+  ScrollPane* notable_ = nullptr;  // of many ranks those that are worth a look
   GoToField* go_to_ = nullptr;
   QLineEdit* filter_ = nullptr;
   Tracks* tracks_ = nullptr;

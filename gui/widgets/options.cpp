@@ -149,6 +149,27 @@ std::optional<std::chrono::milliseconds> read_time(std::string_view text) {
   return std::chrono::milliseconds(*value * factor);
 }
 
+std::chrono::milliseconds usual_timeout(const std::vector<std::filesystem::path>& runs) {
+  constexpr std::chrono::milliseconds kLeast{60'000};
+  constexpr int64_t kBytesPerMs = 2'000;  // a tenth of what was measured
+  int64_t bytes = 0;
+  std::error_code unknown;
+  const auto add = [&](const std::filesystem::path& file) {
+    const auto size = std::filesystem::file_size(file, unknown);
+    if (!unknown) bytes += static_cast<int64_t>(size);
+  };
+  for (const std::filesystem::path& run : runs) {
+    if (!std::filesystem::is_directory(run, unknown)) {
+      add(run);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(run, unknown)) {
+      if (entry.path().extension() == ".dprof") add(entry.path());
+    }
+  }
+  return kLeast + std::chrono::milliseconds(bytes / kBytesPerMs);
+}
+
 std::optional<int64_t> read_bytes(std::string_view text) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   constexpr int64_t kMost = int64_t{1} << 50;
@@ -214,7 +235,9 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
       "show texts in this language (XX, or a file dprof_XX.ts); default: the user's, English with an output");
   app.add_option("--scale", options.scale, "pixels per logical pixel: 1, 1.25, 2")
       ->check(CLI::IsMember({"1", "1.25", "1.5", "2"}));
-  app.add_option("--timeout", timeout, "give up after this time (with an output), 60s")
+  app.add_option(
+         "--timeout", timeout,
+         "give up after this time (with an output): 90s; default: a minute, and more for large runs")
       ->check(reading(read_timeout, options, "TIME"));
   app.footer("Keys are listed by ? in the window.");
   try {
@@ -222,6 +245,11 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   } catch (const CLI::ParseError& error) {
     exit_code = app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kUsage;
     return std::nullopt;
+  }
+  if (timeout.empty()) {
+    std::vector<std::filesystem::path> runs = options.runs;
+    if (!options.compare.empty()) runs.push_back(options.compare);
+    options.timeout = usual_timeout(runs);
   }
   options.dark = theme == "dark";
   options.theme_given = !theme.empty();

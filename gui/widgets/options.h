@@ -51,6 +51,11 @@ struct Options {
 // "60s", "500ms", "60" (seconds), up to a day.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_time(std::string_view text);
 
+// What a picture of these runs may take without being told: a minute, and what reading so much may
+// take on a slow disk and a busy machine.
+[[nodiscard]] std::chrono::milliseconds usual_timeout(
+    const std::vector<std::filesystem::path>& runs);
+
 // "8G", "500M" (powers of 1024), of at least a mebibyte.
 [[nodiscard]] std::optional<int64_t> read_bytes(std::string_view text);
 

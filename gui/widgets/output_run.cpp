@@ -230,6 +230,9 @@ void OutputRun::run_line(const view::ScriptLine& line) {
     case view::ScriptVerb::kDumpState:
       done = write_text(line.argument, window_.state());
       break;
+    case view::ScriptVerb::kDumpDrawList:
+      done = write_text(line.argument, view::to_text(window_.draw_list()));
+      break;
   }
   if (!done.ok()) {
     std::cerr << fmt::format("dprof-gui: line {}\n", line.number);

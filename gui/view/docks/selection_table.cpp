@@ -10,6 +10,7 @@
 #include "gui/view/docks/range_title.h"
 #include "gui/view/drawing/columns.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/notable_ranks.h"
 #include "gui/view/session/dock.h"
 
 namespace dprof::view {
@@ -20,6 +21,7 @@ using analyzer::Category;
 constexpr int kSelectionTitleHeight = 26;
 constexpr int kNameWidth = 190;
 constexpr int kCellWidth = 98;
+constexpr int kReasonLine = 16;        // below the ranks' names
 constexpr int kNarrowNameWidth = 130;  // where many ranks share little room
 constexpr int kNarrowCellWidth = 68;
 constexpr int64_t kLeastShown = 50 * kNsPerUs;  // less is 0.0 ms in the table
@@ -87,12 +89,32 @@ void mark_standing_out(const Selection& selection, const std::vector<RankTimes>&
   if (most != nullptr) most->standing_out = column;
 }
 
+// All of a few; of many those that are worth a look, then those that are selected.
+void choose_columns(const Model& model, const Selection& selection, SelectionTable& table) {
+  if (table.ranks.size() <= kMostShownRanks) {
+    for (size_t i = 0; i < table.ranks.size(); ++i) table.shown.push_back(i);
+    return;
+  }
+  const auto add = [&](int rank, const std::string& reason) {
+    const auto place = std::ranges::lower_bound(table.ranks, rank);
+    if (place == table.ranks.end() || *place != rank) return;
+    const auto column = static_cast<size_t>(place - table.ranks.begin());
+    if (table.shown.size() >= kMostShownRanks || std::ranges::count(table.shown, column) > 0)
+      return;
+    table.shown.push_back(column);
+    table.reasons.push_back(reason);
+  };
+  for (const NotableRank& one : notable_ranks(model))
+    add(one.rank, std::string(title_of(one.reason)));
+  for (const int rank : selection.ranks) add(rank, say("selected"));
+}
+
 class TablePainter {
  public:
   TablePainter(const SelectionTable& table, const Selection& selection, int width,
                const TextMeasure& measure)
       : table_(table), selection_(selection), measure_(measure) {
-    const auto columns = static_cast<int>(table.ranks.size()) + 1;
+    const auto columns = static_cast<int>(table.shown.size()) + 1;
     if (2 * kDockMargin + kNameWidth + columns * kCellWidth > width) {
       name_width_ = kNarrowNameWidth;
       cell_width_ = std::clamp((width - 2 * kDockMargin - name_width_) / columns, kNarrowCellWidth,
@@ -105,7 +127,7 @@ class TablePainter {
     Panel panel;
     DrawList& list = panel.list;
     const auto lines = static_cast<int>(table_.lines.size());
-    panel.height = kSelectionTitleHeight + kLineHeight * (lines + 2) + 8;
+    panel.height = head_height() + kLineHeight * (lines + 1) + 8;
     panel.width = content_width_;
     list.rect({0, 0, content_width_, std::max(height, panel.height)}, Role::kWindow);
     list.text({kDockMargin, 0, content_width_ - 2 * kDockMargin, kSelectionTitleHeight},
@@ -116,7 +138,7 @@ class TablePainter {
       return panel;
     }
     paint_head(list);
-    int y = kSelectionTitleHeight + kLineHeight;
+    int y = head_height();
     for (const SelectionTable::Line& line : table_.lines) {
       paint_line(line, y, list);
       y += kLineHeight;
@@ -131,20 +153,38 @@ class TablePainter {
             kLineHeight};
   }
 
+  [[nodiscard]] int head_height() const {
+    return kSelectionTitleHeight + kLineHeight + (table_.reasons.empty() ? 0 : kReasonLine);
+  }
+  [[nodiscard]] bool is_culprit(size_t column) const {
+    return !table_.reasons.empty() && table_.reasons[column] == title_of(RankReason::kCulprit);
+  }
+
   void rule(int y, DrawList& list) const {
     list.line({kDockMargin, y}, {content_width_ - kDockMargin, y}, Role::kBorder);
   }
 
   void paint_head(DrawList& list) const {
-    for (size_t i = 0; i < table_.ranks.size(); ++i) {
-      const bool problem = selection_.finding && selection_.has_rank(table_.ranks[i]);
-      list.text(cell(i, kSelectionTitleHeight), say("rank {}", table_.ranks[i]),
+    for (size_t i = 0; i < table_.shown.size(); ++i) {
+      const int rank = table_.ranks[table_.shown[i]];
+      const bool problem = (selection_.finding && selection_.has_rank(rank)) || is_culprit(i);
+      list.text(cell(i, kSelectionTitleHeight), say("rank {}", rank),
                 {.role = problem ? Role::kProblem : Role::kTextDim,
                  .font = problem ? Font::kBold : Font::kBody,
                  .align = Align::kRight});
+      if (!table_.reasons.empty())
+        list.text(cell(i, kSelectionTitleHeight + kReasonLine),
+                  elided(table_.reasons[i], cell_width_ - 8, Font::kSmall, measure_),
+                  {.role = problem ? Role::kProblem : Role::kTextFaint,
+                   .font = Font::kSmall,
+                   .align = Align::kRight});
     }
-    list.text(cell(table_.ranks.size(), kSelectionTitleHeight), say("mean"),
-              {.role = Role::kTextDim, .align = Align::kRight});
+    const Box mean = cell(table_.shown.size(), kSelectionTitleHeight);
+    list.text(mean, say("mean"), {.role = Role::kTextDim, .align = Align::kRight});
+    if (!table_.reasons.empty())
+      list.text({mean.x, mean.y + kReasonLine, mean.w, mean.h},
+                elided(say("of all {}", table_.ranks.size()), mean.w, Font::kSmall, measure_),
+                {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
   }
 
   void paint_line(const SelectionTable::Line& line, int y, DrawList& list) const {
@@ -156,16 +196,16 @@ class TablePainter {
     }
     list.text({kDockMargin + 22, y, name_width_ - 22, kLineHeight},
               std::string(analyzer::title_of(line.category)));
-    for (size_t i = 0; i < line.ns.size(); ++i) {
-      const bool marked = line.standing_out == i;
+    for (size_t i = 0; i < table_.shown.size(); ++i) {
+      const bool marked = line.standing_out == table_.shown[i];
       const Box box = cell(i, y);
       if (marked) list.rect({box.x + box.w - 68, y + 2, 74, kLineHeight - 4}, Role::kProblemSoft);
-      list.text(box, format_ms({line.ns[i]}),
+      list.text(box, format_ms({line.ns[table_.shown[i]]}),
                 {.role = marked ? Role::kProblem : Role::kText,
                  .font = marked ? Font::kMonoBold : Font::kMono,
                  .align = Align::kRight});
     }
-    list.text(cell(line.ns.size(), y), format_ms({line.mean_ns}),
+    list.text(cell(table_.shown.size(), y), format_ms({line.mean_ns}),
               {.font = Font::kMonoBold, .align = Align::kRight});
   }
 
@@ -173,11 +213,11 @@ class TablePainter {
     rule(y, list);
     list.text({kDockMargin + 22, y, name_width_ - 22, kLineHeight}, say("wall"),
               {.font = Font::kBold});
-    for (size_t i = 0; i < table_.wall_ns.size(); ++i) {
-      list.text(cell(i, y), format_ms({table_.wall_ns[i]}),
+    for (size_t i = 0; i < table_.shown.size(); ++i) {
+      list.text(cell(i, y), format_ms({table_.wall_ns[table_.shown[i]]}),
                 {.font = Font::kMonoBold, .align = Align::kRight});
     }
-    list.text(cell(table_.wall_ns.size(), y), format_ms({table_.mean_wall_ns}),
+    list.text(cell(table_.shown.size(), y), format_ms({table_.mean_wall_ns}),
               {.font = Font::kMonoBold, .align = Align::kRight});
   }
 
@@ -223,6 +263,7 @@ SelectionTable selection_table(const Model& model, const Selecting& selecting) {
     table.lines.push_back(std::move(line));
   }
   table.mean_wall_ns = mean_of(table.wall_ns);
+  choose_columns(model, selecting.selection(), table);
   mark_standing_out(selecting.selection(), columns, table);
   return table;
 }

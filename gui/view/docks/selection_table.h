@@ -21,14 +21,17 @@ struct SelectionTable {
   };
   std::string title;  // "41.231 s – 41.543 s · 311.4 ms · step 43 · 8 ranks"
   std::vector<int> ranks;
-  std::vector<Line> lines;       // categories that some rank has time in, in report order
-  std::vector<int64_t> wall_ns;  // by rank: the sum of all categories
+  std::vector<size_t> shown;         // columns: positions in `ranks`; of many those worth a look
+  std::vector<std::string> reasons;  // of each column, why it is there; empty where all are shown
+  std::vector<Line> lines;           // categories that some rank has time in, in report order
+  std::vector<int64_t> wall_ns;      // by rank: the sum of all categories
   int64_t mean_wall_ns = 0;
   std::string why_empty;  // instead of lines
 };
 
-// For a selected step each rank's own window of that step counts, as in the report; for a range,
-// the range.
+// Of many ranks the columns are those that are worth a look, and those that are selected; means are
+// over all. For a selected step each rank's own window of that step counts, as in the report; for a
+// range, the range.
 [[nodiscard]] SelectionTable selection_table(const Model& model, const Selecting& selecting);
 
 [[nodiscard]] Panel draw_selection_table(const Model& model, const Selecting& selecting, int width,

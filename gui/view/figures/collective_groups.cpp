@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 
+#include "gui/view/drawing/texts.h"
 #include "gui/view/figures/collective_lines.h"
 #include "gui/view/figures/collective_times.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -15,7 +17,8 @@ struct Times {
   std::vector<int64_t> spreads;
   std::vector<int64_t> waits;
   std::vector<int64_t> transfers;
-  std::map<int, int64_t> last;  // by rank: how often
+  std::map<int, int64_t> last;    // by rank: how often
+  std::map<int, int64_t> caused;  // by rank that came last: longest waits
 };
 
 // The lower one of an even number.
@@ -36,18 +39,38 @@ void summarise(Times& times, CollectiveGroup& group) {
     group.last_arriver = rank;
     group.times_last = often;
   }
+  for (const auto& [rank, ns] : times.caused) {
+    if (ns <= group.waited_for_ns) continue;
+    group.waited_for = rank;
+    group.waited_for_ns = ns;
+  }
+}
+
+// Where the name does not tell, the size of the group does.
+std::string kind_of_group(const analyzer::MatchedCollective& collective) {
+  std::string family = family_of(collective.communicator);
+  return family.empty() ? say("groups of {}", collective.members.size()) : family;
 }
 
 }  // namespace
 
-CollectiveKind kind_of(const analyzer::MatchedCollective& collective) {
-  return {collective.communicator, collective.function, collective.bytes};
+std::string family_of(std::string_view communicator) {
+  const size_t letters = communicator.find_last_not_of("0123456789");
+  if (letters == std::string_view::npos || letters + 1 == communicator.size() ||
+      communicator.starts_with("0x"))
+    return {};
+  return std::string(communicator.substr(0, letters + 1)) + "*";
+}
+
+CollectiveKind kind_of(const Model& model, const analyzer::MatchedCollective& collective) {
+  return {has_many_ranks(model) ? kind_of_group(collective) : collective.communicator,
+          collective.function, collective.bytes};
 }
 
 std::vector<CollectiveGroup> collective_groups(const Model& model) {
   std::map<CollectiveKind, std::pair<CollectiveGroup, Times>> groups;
   for (const analyzer::MatchedCollective& one : model.collectives) {
-    auto& [group, times] = groups[kind_of(one)];
+    auto& [group, times] = groups[kind_of(model, one)];
     ++group.count;
     group.most_members = std::max(group.most_members, one.members.size());
     if (!one.complete) {
@@ -60,7 +83,9 @@ std::vector<CollectiveGroup> collective_groups(const Model& model) {
     times.waits.push_back(wait);
     times.transfers.push_back(one.transfer_ns);
     group.total_ns += wait + one.transfer_ns;
-    if (one.last_arriver) ++times.last[*one.last_arriver];
+    if (!one.last_arriver) continue;
+    ++times.last[*one.last_arriver];
+    times.caused[*one.last_arriver] += wait;
   }
   std::vector<CollectiveGroup> sorted;
   for (auto& [kind, made] : groups) {

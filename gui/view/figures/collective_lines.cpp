@@ -36,8 +36,8 @@ std::vector<uint32_t> sorted_collectives(const Model& model, CollectiveOrder ord
   std::vector<uint32_t> sorted(model.collectives.size());
   std::iota(sorted.begin(), sorted.end(), 0U);
   if (kind) {
-    std::erase_if(sorted,
-                  [&](uint32_t index) { return kind_of(model.collectives[index]) != *kind; });
+    std::erase_if(
+        sorted, [&](uint32_t index) { return kind_of(model, model.collectives[index]) != *kind; });
   }
   std::ranges::stable_sort(sorted, {}, [&](uint32_t index) {
     return std::pair(model.collectives[index].complete, keys[index]);

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "gui/view/figures/collective_groups.h"
+
 namespace dprof::view {
 namespace {
 
@@ -14,7 +16,8 @@ using analyzer::PairWait;
 using analyzer::RankPair;
 
 bool shows(const PairChoice& choice, std::string_view communicator) {
-  return choice.communicator.empty() || choice.communicator == communicator;
+  return choice.communicator.empty() || choice.communicator == communicator ||
+         choice.communicator == family_of(communicator);
 }
 
 // Traffic and waits of the chosen communicators, added up.
@@ -106,6 +109,21 @@ PairMap pair_map(const Model& model, const PairChoice& choice) {
   map.ranks.assign(ranks.begin(), ranks.end());
   std::ranges::stable_sort(map.cells, std::greater{}, &PairCell::value);
   return map;
+}
+
+std::vector<PairFlow> flows_of(const PairMap& map) {
+  std::map<int, PairFlow> by_peer;
+  for (const PairCell& cell : map.cells) {  // the highest first
+    PairFlow& flow = by_peer[cell.pair.peer];
+    if (flow.ranks == 0) flow = {.peer = cell.pair.peer, .most = cell.pair};
+    ++flow.ranks;
+    flow.value += cell.value;
+    flow.count += cell.count;
+  }
+  std::vector<PairFlow> flows;
+  for (const auto& [peer, flow] : by_peer) flows.push_back(flow);
+  std::ranges::stable_sort(flows, std::greater{}, &PairFlow::value);
+  return flows;
 }
 
 PairExample example_of(const Model& model, const PairChoice& choice, RankPair pair) {

@@ -37,7 +37,7 @@ inline constexpr std::array<PairMeasureInfo, 5> kPairMeasures = {{
 
 struct PairChoice {
   PairMeasure measure = PairMeasure::kWait;
-  std::string communicator;  // "" = all
+  std::string communicator;  // "" = all; "data_*" = all of that family
   friend bool operator==(const PairChoice&, const PairChoice&) = default;
 };
 
@@ -45,6 +45,17 @@ struct PairCell {
   analyzer::RankPair pair;
   double value = 0;   // ns, bytes, bytes/s or messages
   int64_t count = 0;  // waits or messages
+};
+
+// Ranks that waited for the same one, which many do for a culprit.
+struct PairFlow {
+  int peer = 0;             // who was waited for
+  size_t ranks = 0;         // that waited
+  double value = 0;         // ns, of all of them
+  int64_t count = 0;        // waits
+  analyzer::RankPair most;  // the pair that waited longest
+
+  [[nodiscard]] double each() const { return value / static_cast<double>(ranks); }
 };
 
 struct PairMap {
@@ -56,6 +67,9 @@ struct PairMap {
 
   [[nodiscard]] std::optional<size_t> index_of(int rank) const;
 };
+
+// The waits of a map by who was waited for, the dearest first; O(pairs log pairs).
+[[nodiscard]] std::vector<PairFlow> flows_of(const PairMap& map);
 
 // O(pairs log pairs).
 [[nodiscard]] PairMap pair_map(const Model& model, const PairChoice& choice);

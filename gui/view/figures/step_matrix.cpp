@@ -5,9 +5,12 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "gui/view/drawing/grid.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -17,6 +20,12 @@ using Columns = std::unordered_map<int64_t, size_t>;  // by a step's index
 
 constexpr double kHighest = 0.99;  // share of the values that the colours tell apart
 constexpr double kLowest = 0.01;
+
+Columns columns_of(const std::vector<int64_t>& steps) {
+  Columns columns;
+  for (size_t s = 0; s < steps.size(); ++s) columns.emplace(steps[s], s);
+  return columns;
+}
 
 bool counts(Metric metric, Category category) {
   switch (metric) {
@@ -109,7 +118,19 @@ int64_t highest_median(const StepMatrix& matrix) {
   return highest;
 }
 
-void set_colours(StepMatrix& matrix) {
+// From what a lasting delay can be noticed at all, to the culprit's: what is only noise is pale,
+// and where there is no culprit nothing looks like one.
+void set_delay_colours(const Model& model, StepMatrix& matrix) {
+  if (!model.report.detection) return;
+  const int64_t floor = model.report.detection->floor_ns;
+  int64_t named = 0;
+  for (const Culprit& culprit : culprits_of(model))
+    named = std::max(named, culprit.own_delay_ns.value_or(0));
+  matrix.low_ns = named > 0 ? std::min(floor, named / 2) : floor;
+  matrix.high_ns = std::max({matrix.high_ns, named, 2 * matrix.low_ns});
+}
+
+void set_colours(const Model& model, StepMatrix& matrix) {
   std::vector<int64_t> known;
   for (const int64_t value : matrix.ns) {
     if (value != StepMatrix::kUnknown) known.push_back(value);
@@ -124,21 +145,117 @@ void set_colours(StepMatrix& matrix) {
   matrix.high_ns = std::max(at(kHighest), highest_median(matrix));
   // Steps are never empty: what differs between them is seen, not what they have in common.
   matrix.low_ns = matrix.metric == Metric::kStepTime ? at(kLowest) : 0;
+  if (matrix.metric == Metric::kOwnDelay) set_delay_colours(model, matrix);
 }
 
-void sort_by_value(StepMatrix& matrix) {
-  const size_t steps = matrix.steps.size();
-  std::vector<size_t> order(matrix.ranks.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t r) { return matrix.rank_mean_ns[r]; });
-  StepMatrix sorted = matrix;
-  for (size_t r = 0; r < order.size(); ++r) {
-    sorted.ranks[r] = matrix.ranks[order[r]];
-    sorted.rank_mean_ns[r] = matrix.rank_mean_ns[order[r]];
-    std::copy_n(matrix.ns.begin() + static_cast<ptrdiff_t>(order[r] * steps), steps,
-                sorted.ns.begin() + static_cast<ptrdiff_t>(r * steps));
+// Rows as they are to be: each of some ranks, positions in Model::ranks.
+struct Rows {
+  std::vector<std::vector<size_t>> ranks;
+  std::vector<bool> is_host;
+};
+
+Rows rows_of(const Model& model, const RowChoice& choice) {
+  Rows rows;
+  std::unordered_map<std::string, size_t> place;
+  for (size_t r = 0; r < model.ranks.size(); ++r) {
+    const std::string& host = model.ranks[r].host;
+    const bool folded = choice.folded && !choice.unfolded.contains(host);
+    if (folded) {
+      const auto [known, added] = place.try_emplace(host, rows.ranks.size());
+      if (!added) {
+        rows.ranks[known->second].push_back(r);
+        continue;
+      }
+    }
+    rows.ranks.push_back({r});
+    rows.is_host.push_back(folded);
   }
-  matrix = std::move(sorted);
+  return rows;
+}
+
+// Where a row stands: what is lower comes first.
+class RowKeys {
+ public:
+  RowKeys(const Model& model, const StepMatrix& by_rank, RankOrder order)
+      : model_(model), means_(by_rank.rank_mean_ns), order_(order) {
+    if (order == RankOrder::kByHost) number_hosts();
+    if (order != RankOrder::kByCost || !model.report.stragglers) return;
+    for (const analyzer::Straggler& one : *model.report.stragglers) {
+      if (one.rank) add_cost(*one.rank, one.cost_ns);
+      for (const int rank : one.host_ranks) add_cost(rank, one.cost_ns);
+    }
+  }
+
+  // The least of its ranks; what the report gives no cost is ordered by its value.
+  [[nodiscard]] std::pair<int64_t, int64_t> key_of(const std::vector<size_t>& ranks) const {
+    std::pair<int64_t, int64_t> least{std::numeric_limits<int64_t>::max(), 0};
+    for (const size_t r : ranks) least = std::min(least, key_of(r));
+    return least;
+  }
+
+ private:
+  [[nodiscard]] std::pair<int64_t, int64_t> key_of(size_t r) const {
+    const int64_t mean = means_[r];
+    const int64_t highest_first =
+        mean == StepMatrix::kUnknown ? std::numeric_limits<int64_t>::max() : -mean;
+    switch (order_) {
+      case RankOrder::kByValue:
+        return {highest_first, 0};
+      case RankOrder::kByCost: {
+        const auto cost = costs_.find(model_.ranks[r].rank);
+        return {cost == costs_.end() ? 0 : -cost->second, highest_first};
+      }
+      case RankOrder::kByHost:
+        return {hosts_.at(model_.ranks[r].host), static_cast<int64_t>(r)};
+      case RankOrder::kByRank:
+        break;
+    }
+    return {static_cast<int64_t>(r), 0};
+  }
+
+  // In the order of their first ranks: as the scheduler numbered them.
+  void number_hosts() {
+    for (const RankModel& rank : model_.ranks)
+      hosts_.try_emplace(rank.host, static_cast<int64_t>(hosts_.size()));
+  }
+  void add_cost(int rank, int64_t ns) { costs_[rank] = std::max(costs_[rank], ns); }
+
+  const Model& model_;
+  const std::vector<int64_t>& means_;
+  RankOrder order_;
+  std::unordered_map<int, int64_t> costs_;
+  std::unordered_map<std::string, int64_t> hosts_;
+};
+
+// Of a matrix with a row per rank, in their order, one with these rows.
+void arrange(const Model& model, const RowChoice& choice, StepMatrix& matrix) {
+  if (choice.order == RankOrder::kByRank && !choice.folded) return;
+  const Rows rows = rows_of(model, choice);
+  const RowKeys keys(model, matrix, choice.order);
+  std::vector<std::pair<int64_t, int64_t>> key;
+  for (const std::vector<size_t>& ranks : rows.ranks) key.push_back(keys.key_of(ranks));
+  std::vector<size_t> order(rows.ranks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](size_t row) { return key[row]; });
+
+  const size_t steps = matrix.steps.size();
+  const std::vector<int64_t> ns = std::exchange(matrix.ns, {});
+  const std::vector<int64_t> means = std::exchange(matrix.rank_mean_ns, {});
+  matrix.ranks.clear();
+  matrix.hosts.clear();
+  matrix.ns.reserve(order.size() * steps);
+  for (const size_t row : order) {
+    const std::vector<size_t>& ranks = rows.ranks[row];
+    const size_t worst = *std::ranges::max_element(ranks, {}, [&](size_t r) { return means[r]; });
+    matrix.ranks.push_back(worst);
+    matrix.rank_mean_ns.push_back(means[worst]);
+    matrix.hosts.push_back(rows.is_host[row] ? ranks : std::vector<size_t>());
+    for (size_t s = 0; s < steps; ++s) {
+      int64_t highest = StepMatrix::kUnknown;
+      for (const size_t r : ranks) highest = std::max(highest, ns[r * steps + s]);
+      matrix.ns.push_back(highest);
+    }
+  }
 }
 
 }  // namespace
@@ -151,13 +268,10 @@ float StepMatrix::level_of(int64_t value_ns) const {
   return static_cast<float>(std::clamp(level, 0.0, 1.0));
 }
 
-StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order) {
+StepMatrix step_matrix(const Model& model, Metric metric, const RowChoice& rows) {
   StepMatrix matrix{.metric = metric};
-  Columns columns;
-  for (const analyzer::StepWindow& step : model.steps) {
-    columns.emplace(step.index, matrix.steps.size());
-    matrix.steps.push_back(step.index);
-  }
+  for (const analyzer::StepWindow& step : model.steps) matrix.steps.push_back(step.index);
+  const Columns columns = columns_of(matrix.steps);
   const size_t steps = matrix.steps.size();
   matrix.ns.assign(model.ranks.size() * steps, StepMatrix::kUnknown);
   for (size_t r = 0; r < model.ranks.size(); ++r) {
@@ -165,14 +279,29 @@ StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order) {
     fill(model.ranks[r], metric, columns, std::span(matrix.ns).subspan(r * steps, steps));
   }
   fill_means(matrix);
-  set_colours(matrix);
-  if (order == RankOrder::kByValue) sort_by_value(matrix);
+  set_colours(model, matrix);
+  matrix.hosts.resize(matrix.ranks.size());
+  arrange(model, rows, matrix);
   matrix.levels.reserve(matrix.ns.size());
   for (const int64_t value : matrix.ns) {
     const float share = matrix.level_of(value);
     matrix.levels.push_back(share < 0 ? uint8_t{0} : level_of_share(share));
   }
   return matrix;
+}
+
+size_t rank_in(const Model& model, const StepMatrix& matrix, size_t row, size_t column) {
+  if (matrix.hosts[row].empty()) return matrix.ranks[row];
+  size_t best = matrix.ranks[row];
+  int64_t most = StepMatrix::kUnknown;
+  for (const size_t r : matrix.hosts[row]) {
+    std::vector<int64_t> values(matrix.steps.size(), StepMatrix::kUnknown);
+    fill(model.ranks[r], matrix.metric, columns_of(matrix.steps), values);
+    if (values[column] <= most) continue;
+    most = values[column];
+    best = r;
+  }
+  return best;
 }
 
 }  // namespace dprof::view

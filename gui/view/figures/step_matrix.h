@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,20 +36,32 @@ inline constexpr std::array<MetricInfo, 5> kMetrics = {{
   return kMetrics[static_cast<size_t>(metric)];
 }
 
-enum class RankOrder : uint8_t { kByRank, kByValue };
+enum class RankOrder : uint8_t { kByRank, kByValue, kByCost, kByHost };
+inline constexpr std::array<std::string_view, 4> kRankOrders = {
+    english("by rank"), english("highest first"), english("dearest first"), english("by host")};
+
+// The rows of the matrix: in which order, and whether the ranks of a host share one.
+struct RowChoice {
+  RankOrder order = RankOrder::kByRank;
+  bool folded = false;             // a row per host
+  std::set<std::string> unfolded;  // but for these
+};
 
 struct StepMatrix {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 
   Metric metric = Metric::kStepTime;
-  std::vector<size_t> ranks;   // rows: positions in Model::ranks
-  std::vector<int64_t> steps;  // columns: indices of steps, ascending
-  std::vector<int64_t> ns;  // row by row; kUnknown = the rank has no such step, or no such figure
+  // Rows: positions in Model::ranks; of a host's row the rank with the highest mean.
+  std::vector<size_t> ranks;
+  std::vector<std::vector<size_t>> hosts;  // by row, its ranks where it is a host's, else none
+  std::vector<int64_t> steps;              // columns: indices of steps, ascending
+  // Row by row; kUnknown = the rank has no such step, or no such figure. Of a host the highest.
+  std::vector<int64_t> ns;
   std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
-  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none
-  std::vector<int64_t> step_mean_ns;
+  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; of a host the highest
+  std::vector<int64_t> step_mean_ns;  // over ranks
   // What the colours run from and to: a few wild values do not make all others pale, a rank that
-  // has them in each step does.
+  // has them in each step does. Own delays below what could be noticed at all are all as pale.
   int64_t low_ns = 0;
   int64_t high_ns = 0;
 
@@ -58,7 +72,14 @@ struct StepMatrix {
   [[nodiscard]] float level_of(int64_t value_ns) const;
 };
 
+// The rank of a row that has its value in a step.
+[[nodiscard]] size_t rank_in(const Model& model, const StepMatrix& matrix, size_t row,
+                             size_t column);
+
 // O(pieces + ranks * steps).
-[[nodiscard]] StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order);
+[[nodiscard]] StepMatrix step_matrix(const Model& model, Metric metric, const RowChoice& rows);
+[[nodiscard]] inline StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order) {
+  return step_matrix(model, metric, RowChoice{.order = order, .folded = false, .unfolded = {}});
+}
 
 }  // namespace dprof::view

@@ -79,6 +79,48 @@ TEST(StepMatrixTest, ARankThatIsAlwaysLateStandsOutAmongAThousand) {
   EXPECT_LT(delays.level_of(2), 0.1F);
 }
 
+// What nobody could notice is pale, and there is a culprit's colour only where there is a culprit.
+TEST(StepMatrixTest, ColoursBeginAtTheFloor) {
+  Model model = test::small_model();
+  model.report.detection = analyzer::Detection{.floor_ns = 4 * kMs};
+  const StepMatrix late = step_matrix(model, Metric::kOwnDelay, RankOrder::kByRank);
+  EXPECT_EQ(late.low_ns, 4 * kMs);
+  EXPECT_EQ(late.high_ns, 30 * kMs);
+  EXPECT_FLOAT_EQ(late.level_of(3 * kMs), 0);
+  for (RankModel& rank : model.ranks) {
+    for (analyzer::OwnDelay& delay : rank.own_delays) delay.ns = rank.rank * kMs;
+  }
+  model.report.stragglers = std::vector<analyzer::Straggler>();
+  const StepMatrix healthy = step_matrix(model, Metric::kOwnDelay, RankOrder::kByRank);
+  EXPECT_EQ(healthy.high_ns, 8 * kMs);
+  EXPECT_FLOAT_EQ(healthy.level_of(2 * kMs), 0) << "the highest of all is noise";
+}
+
+TEST(StepMatrixTest, AFoldedHostHasTheHighestOfItsRanks) {
+  Model model = test::small_model();
+  model.ranks[0].own_delays[1].ns = 7 * kMs;
+  const RowChoice folded{.order = RankOrder::kByRank, .folded = true, .unfolded = {}};
+  const StepMatrix hosts = step_matrix(model, Metric::kOwnDelay, folded);
+  ASSERT_EQ(hosts.hosts.size(), 2U);
+  EXPECT_THAT(hosts.hosts[0], ElementsAre(0U, 1U));
+  EXPECT_THAT(hosts.hosts[1], ElementsAre(2U));
+  EXPECT_EQ(hosts.at(0, 1), 7 * kMs) << "the highest, never a mean";
+  EXPECT_EQ(rank_in(model, hosts, 0, 1), 0U);
+  EXPECT_EQ(hosts.at(1, 0), 30 * kMs);
+  const RowChoice one_open{.order = RankOrder::kByValue, .folded = true, .unfolded = {"node-a"}};
+  const StepMatrix open = step_matrix(model, Metric::kOwnDelay, one_open);
+  EXPECT_THAT(open.ranks, ElementsAre(2U, 0U, 1U));
+  EXPECT_TRUE(open.hosts[1].empty()) << "a rank by itself";
+}
+
+TEST(StepMatrixTest, DearestFirstIsByTheVerdictsCost) {
+  Model model = test::small_model();
+  model.report.stragglers = {{.rank = 1, .cost_ns = 5 * kMs}};
+  EXPECT_THAT(step_matrix(model, Metric::kOwnDelay, RankOrder::kByCost).ranks,
+              ElementsAre(1U, 2U, 0U))
+      << "then by value";
+}
+
 TEST(StepMatrixTest, OneWildValueDoesNotMakeAllOthersPale) {
   Model model = test::small_model();
   for (RankModel& rank : model.ranks) {

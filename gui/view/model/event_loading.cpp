@@ -47,6 +47,7 @@ EventStep next_event_step(const Model& model, const std::vector<size_t>& looked_
     step.load = wanted;
     return step;
   }
+  if (model.ranks.size() > kMostLoadedUnasked) return {};
   for (size_t r = 0; r < model.ranks.size(); ++r) {
     if (!is_open(r)) continue;
     if (used + expected_bytes(model, r) > budget.bytes) return {};

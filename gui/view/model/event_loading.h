@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose events are in memory: those of the ranks that are looked at, and of others as long as there
-// is room. A run of any size opens with what its digests tell, and stays below its budget.
+// Whose events are in memory: those of the ranks that are looked at, and in runs that are not large
+// of others as long as there is room. A run of any size opens with what its digests tell, and stays
+// below its budget.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,10 @@ struct EventStep {
   std::vector<size_t> drop;  // rank indexes
   std::optional<size_t> load;
 };
+
+// In runs of more ranks only what is looked at is loaded: nobody looks at a thousand ranks, and
+// reading them takes longer than all else.
+inline constexpr size_t kMostLoadedUnasked = 64;
 
 // How much a rank's events will take, before they are loaded: what its trace takes, which is a
 // row's 25 to 40 bytes.

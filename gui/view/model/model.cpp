@@ -101,6 +101,29 @@ void add_notes(const analyzer::Report& report, std::vector<RankModel>& ranks) {
   }
 }
 
+// Of steady steps, since in the first ones ranks wait for whoever starts last.
+void add_waited_for(const analyzer::Report& report, Model& model) {
+  const std::optional<analyzer::StepsInfo>& info = report.run.steps;
+  if (!info || info->steady <= 0) return;
+  const auto first = model.index_of_step(info->first_steady);
+  const auto last = model.index_of_step(info->last_steady);
+  if (!first || !last) return;
+  const Interval steady{model.steps[*first].window.begin, model.steps[*last].window.end};
+  for (const analyzer::MatchedCollective& one : model.collectives) {
+    const auto index =
+        one.complete && one.last_arriver ? model.index_of_rank(*one.last_arriver) : std::nullopt;
+    if (!index) continue;
+    int64_t longest = 0;
+    for (const analyzer::CollectiveMember& member : one.members) {
+      const std::optional<TraceNs> at = member.start ? member.start : member.enqueue;
+      if (at && *at >= steady.begin && *at < steady.end)
+        longest = std::max(longest, member.wait_ns);
+    }
+    model.ranks[*index].waited_for.ns += longest;
+  }
+  for (RankModel& rank : model.ranks) rank.waited_for.ns /= info->steady;
+}
+
 int64_t bytes_of(const analyzer::Lane& lane) {
   constexpr int64_t kPerSlice = 8 + 8 + 4 + 8 + 1;
   return static_cast<int64_t>(lane.start_ns.size()) * kPerSlice +
@@ -276,6 +299,7 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
   ask_of(model, std::move(analysis.model));
   settle_span(model);
   add_notes(analysis.report, model.ranks);
+  add_waited_for(analysis.report, model);
   model.report = std::move(analysis.report);
   model.run = std::move(run);
   return model;

@@ -39,7 +39,7 @@ constexpr std::array<Column, 10> kCollectivesColumns = {{
 }};
 
 // Of a group. Times are medians over its collectives.
-constexpr std::array<Column, 10> kGroupColumns = {{
+constexpr std::array<Column, 11> kGroupColumns = {{
     {english("collective"), 120, false},
     {english("communicator"), 120, false},
     {english("bytes"), 90, true},
@@ -47,7 +47,8 @@ constexpr std::array<Column, 10> kGroupColumns = {{
     {english("ranks"), 60, true},
     {english("in all"), 90, true},
     {english("arrivals over"), 110, true},
-    {english("most often last"), 160, true},
+    {english("most often last"), 180, true},
+    {english("waited for most"), 160, true},
     {english("longest wait"), 110, true},
     {english("transfer"), 170, true},
 }};
@@ -96,7 +97,8 @@ class CollectivesPainter {
   [[nodiscard]] DrawList& list() { return panel_.list; }
   [[nodiscard]] bool grouped() const { return figures_.are_grouped(); }
   [[nodiscard]] std::span<const Column> columns() const {
-    return grouped() ? kGroupColumns : kCollectivesColumns;
+    if (grouped()) return kGroupColumns;
+    return kCollectivesColumns;
   }
   [[nodiscard]] size_t line_count() const {
     return grouped() ? figures_.groups().size() : lines_.size();
@@ -140,6 +142,9 @@ class CollectivesPainter {
         group.last_arriver ? say("rank {}, {} of {}", *group.last_arriver,
                                  format_count(group.times_last), format_count(complete))
                            : nothing,
+        group.waited_for
+            ? say("rank {}, {}", *group.waited_for, format_duration({group.waited_for_ns}))
+            : nothing,
         complete > 0 ? format_duration({group.median_wait_ns}) : nothing,
         complete > 0 ? format_duration({group.median_transfer_ns}) +
                            bandwidth_text(group.kind, group.most_members, group.median_transfer_ns)
@@ -170,7 +175,7 @@ class CollectivesPainter {
         one.last_arriver ? say("rank {}", *one.last_arriver) : std::string("–"),
         format_duration({longest_wait(one)}),
         one.complete ? format_duration({one.transfer_ns}) +
-                           bandwidth_text(kind_of(one), one.members.size(), one.transfer_ns)
+                           bandwidth_text(kind_of(model_, one), one.members.size(), one.transfer_ns)
                      : say("never completed"),
     };
     draw_cells(kCollectivesColumns, {kCollectivesMargin, y}, cells, measure_, list(),

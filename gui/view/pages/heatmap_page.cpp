@@ -7,11 +7,13 @@
 #include <cmath>
 #include <span>
 #include <tuple>
+#include <unordered_set>
 
 #include "base/format.h"
 #include "gui/view/drawing/choice.h"
 #include "gui/view/drawing/grid.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -20,7 +22,7 @@ constexpr int kHeatmapMargin = 16;
 constexpr int kChoiceHeight = 26;
 constexpr int kHeatmapChoicesHeight = 46;
 constexpr int kHeatmapAxisHeight = 22;
-constexpr int kHeatmapLabelWidth = 150;
+constexpr int kHeatmapLabelWidth = 160;
 constexpr int kMeanWidth = 150;
 constexpr int kMeanBar = 70;
 constexpr int kStripHeight = 54;      // below the map: the mean of each step
@@ -28,6 +30,92 @@ constexpr int kTallest = 28;          // of a row
 constexpr int kHeatmapLabelled = 13;  // rows at least that high have a label each
 constexpr int kHeatmapGapped = 7;     // and so high ones a gap between them
 constexpr int kAxisEvery = 90;        // pixels between numbers of steps
+constexpr int kPartOfCulprits = 3;    // of the map's height, at most
+
+// Where rows stand in a map: even, but those of culprits are as high as a name, as long as they
+// leave the others most of the map.
+class RowPlaces {
+ public:
+  RowPlaces(const Model& model, const StepMatrix& matrix, int pixels) : pixels_(pixels) {
+    std::unordered_set<size_t> guilty;
+    for (const Culprit& culprit : culprits_of(model)) {
+      if (const auto index = model.index_of_rank(culprit.rank)) guilty.insert(*index);
+    }
+    const size_t rows = matrix.ranks.size();
+    size_t wanted = 0;
+    for (size_t r = 0; r < rows; ++r) {
+      const auto is_guilty = [&](size_t rank) { return guilty.contains(rank); };
+      guilty_.push_back(is_guilty(matrix.ranks[r]) ||
+                        std::ranges::any_of(matrix.hosts[r], is_guilty));
+      wanted += guilty_.back() ? 1 : 0;
+    }
+    const double even = static_cast<double>(pixels) / static_cast<double>(rows);
+    double high = even;
+    if (wanted > 0 && wanted < rows) {
+      const double room = static_cast<double>(pixels) / kPartOfCulprits;
+      high = std::max(even, std::min<double>(kHeatmapLabelled, room / static_cast<double>(wanted)));
+    }
+    const double other = wanted == rows ? even
+                                        : (pixels - high * static_cast<double>(wanted)) /
+                                              static_cast<double>(rows - wanted);
+    double low_rows = 0;
+    double high_rows = 0;
+    for (size_t r = 0; r <= rows; ++r) {
+      begins_.push_back(high > even ? low_rows * other + high_rows * high
+                                    : static_cast<double>(r) * pixels / static_cast<double>(rows));
+      if (r == rows) break;
+      (guilty_[r] ? high_rows : low_rows) += 1;
+    }
+    begins_.back() = pixels;
+  }
+
+  [[nodiscard]] bool is_culprit(size_t row) const { return guilty_[row]; }
+  [[nodiscard]] int top(size_t row) const { return static_cast<int>(std::ceil(begins_[row])); }
+  [[nodiscard]] int middle(size_t row) const { return (top(row) + top(row + 1)) / 2; }
+  // Which of them stand in a pixel: first and one past the last, never none.
+  [[nodiscard]] std::pair<size_t, size_t> at(int pixel) const {
+    const size_t first = row_of(pixel);
+    return {first, std::max(first + 1, row_of(pixel + 1))};
+  }
+  [[nodiscard]] size_t size() const { return guilty_.size(); }
+  [[nodiscard]] int pixels() const { return pixels_; }
+
+  // Rows with a label that takes so many pixels: culprits and the chosen ones as far as they fit,
+  // and others evenly between them.
+  template <typename Chosen>
+  [[nodiscard]] std::vector<size_t> labelled(int needed, const Chosen& chosen) const {
+    std::vector<size_t> rows;
+    const auto fits = [&](size_t row) {
+      return std::ranges::all_of(
+          rows, [&](size_t other) { return std::abs(middle(other) - middle(row)) >= needed; });
+    };
+    const auto add = [&](size_t row) {
+      if (fits(row)) rows.push_back(row);
+    };
+    for (size_t r = 0; r < size(); ++r) {
+      if (guilty_[r]) add(r);
+    }
+    for (size_t r = 0; r < size(); ++r) {
+      if (chosen(r)) add(r);
+    }
+    const double spacing = static_cast<double>(pixels_) / static_cast<double>(size());
+    const auto stride = static_cast<size_t>(label_stride(spacing, needed));
+    for (size_t r = 0; r < size(); r += stride) add(r);
+    std::ranges::sort(rows);
+    return rows;
+  }
+
+ private:
+  // The last one that begins there or before.
+  [[nodiscard]] size_t row_of(int pixel) const {
+    const auto after = std::ranges::upper_bound(begins_, static_cast<double>(pixel));
+    return static_cast<size_t>(after - begins_.begin()) - 1;
+  }
+
+  int pixels_;
+  std::vector<bool> guilty_;
+  std::vector<double> begins_;  // of each row, and the end
+};
 
 Role colour_of(Metric metric) {
   switch (metric) {
@@ -110,14 +198,18 @@ class HeatmapPainter {
     }
     for (size_t m = 0; m < kMetrics.size(); ++m) {
       x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == static_cast<Metric>(m),
-                       {.box = {}, .metric = static_cast<Metric>(m), .order = {}});
+                       {.box = {}, .metric = static_cast<Metric>(m)});
     }
     x += 24;
-    const RankOrder order = figures_.order();
-    x = paint_choice(x, say("by rank"), order == RankOrder::kByRank,
-                     {.box = {}, .metric = {}, .order = RankOrder::kByRank});
-    x = paint_choice(x, say("highest first"), order == RankOrder::kByValue,
-                     {.box = {}, .metric = {}, .order = RankOrder::kByValue});
+    for (size_t o = 0; o < kRankOrders.size(); ++o) {
+      const auto order = static_cast<RankOrder>(o);
+      x = paint_choice(x, translated(kRankOrders[o]), figures_.rows().order == order,
+                       {.box = {}, .order = order});
+    }
+    if (model_.report.run.hosts > 1) {
+      const bool folded = figures_.rows().folded;
+      x = paint_choice(x + 24, say("hosts folded"), folded, {.box = {}, .folded = !folded});
+    }
     if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
   }
 
@@ -129,7 +221,8 @@ class HeatmapPainter {
 
   void paint_legend(int x) {
     constexpr int kRamp = 96;
-    const std::string low = format_ms({matrix_.low_ns});
+    std::string low = format_ms({matrix_.low_ns});
+    if (matrix_.low_ns > 0) low.insert(0, "≤ ");
     const std::string high = format_ms({matrix_.high_ns});
     const int right = width_ - kHeatmapMargin;
     const int high_width = measure_.width(high, Font::kSmall) + 8;
@@ -157,13 +250,12 @@ class HeatmapPainter {
     const auto rows = static_cast<int>(matrix_.ranks.size());
     page_.map = {kHeatmapMargin + kHeatmapLabelWidth, kHeatmapChoicesHeight + kHeatmapAxisHeight,
                  wide, std::min(high, rows * kTallest)};
+    places_.emplace(model_, matrix_, page_.map.h);
     return true;
   }
 
   [[nodiscard]] const Box& map() const { return page_.map; }
-  [[nodiscard]] int row_top(size_t row) const {
-    return map().y + position_of(row, matrix_.ranks.size(), map().h);
-  }
+  [[nodiscard]] int row_top(size_t row) const { return map().y + places_->top(row); }
   [[nodiscard]] int column_left(size_t column) const {
     return map().x + position_of(column, matrix_.steps.size(), map().w);
   }
@@ -188,7 +280,7 @@ class HeatmapPainter {
     const auto wide = static_cast<ptrdiff_t>(map().w);
     std::vector<uint8_t> levels(static_cast<size_t>(wide * map().h), 0);
     const bool gaps = map().h >= kHeatmapGapped * static_cast<int>(matrix_.ranks.size());
-    const auto rows_at = [&](int y) { return part_of(y, map().h, matrix_.ranks.size()); };
+    const auto rows_at = [&](int y) { return places_->at(y); };
     std::vector<std::pair<size_t, size_t>> columns;
     for (int x = 0; x < map().w; ++x) columns.push_back(part_of(x, map().w, matrix_.steps.size()));
     std::pair<size_t, size_t> former{1, 0};
@@ -226,28 +318,39 @@ class HeatmapPainter {
     }
   }
 
+  [[nodiscard]] bool is_chosen(size_t row) const {
+    const auto chosen = [&](size_t r) { return selection_.has_rank(model_.ranks[r].rank); };
+    return matrix_.hosts[row].empty() ? chosen(matrix_.ranks[row])
+                                      : std::ranges::any_of(matrix_.hosts[row], chosen);
+  }
+
+  // "rank 517  node-64", "node-64 (8): rank 517".
+  [[nodiscard]] std::string label_of(size_t row) const {
+    const RankModel& rank = model_.ranks[matrix_.ranks[row]];
+    if (!matrix_.hosts[row].empty())
+      return say("{} ({}): rank {}", rank.host, matrix_.hosts[row].size(), rank.rank);
+    return say("rank {}{}", rank.rank, model_.report.run.hosts > 1 ? "  " + rank.host : "");
+  }
+
   void paint_labels() {
     int64_t most = 1;
     for (const int64_t mean : matrix_.rank_mean_ns) most = std::max(most, mean);
-    const auto is_wanted = [&](size_t r) {
-      const RankModel& rank = model_.ranks[matrix_.ranks[r]];
-      return rank.own_delay.has_value() || selection_.has_rank(rank.rank);
-    };
+    if (matrix_.metric == Metric::kOwnDelay) most = std::max(most, matrix_.low_ns);
     for (const size_t r :
-         labelled_places(matrix_.ranks.size(), map().h, kHeatmapLabelled, is_wanted)) {
-      const int top = row_top(r);
-      const int high = row_top(r + 1) - top;
+         places_->labelled(kHeatmapLabelled, [this](size_t row) { return is_chosen(row); })) {
+      const int high = row_top(r + 1) - row_top(r);
       const int line = std::max(high, kHeatmapLabelled);
-      const RankModel& rank = model_.ranks[matrix_.ranks[r]];
-      const bool chosen = selection_.has_rank(rank.rank);
-      const bool problem = rank.own_delay.has_value();
-      const std::string host = model_.report.run.hosts > 1 ? "  " + rank.host : "";
-      page_.list.text({kHeatmapMargin, top, kHeatmapLabelWidth - 10, line},
-                      elided(say("rank {}{}", rank.rank, host), kHeatmapLabelWidth - 10,
-                             Font::kSmall, measure_),
+      const int top = std::clamp(row_top(r) - (line - high) / 2, map().y, map().y + map().h - line);
+      const bool chosen = is_chosen(r);
+      const bool problem = places_->is_culprit(r);
+      const Font font = problem || chosen ? Font::kBold : Font::kSmall;
+      const Box box{kHeatmapMargin, top, kHeatmapLabelWidth - 10, line};
+      page_.list.text(box, elided(label_of(r), box.w, font, measure_),
                       {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
-                       .font = problem || chosen ? Font::kBold : Font::kSmall,
+                       .font = font,
                        .align = Align::kRight});
+      if (figures_.rows().folded)
+        page_.choices.push_back({.box = box, .host = model_.ranks[matrix_.ranks[r]].host});
       paint_mean(matrix_.rank_mean_ns[r], most,
                  {map().x + map().w + 10, top, kMeanWidth - 10, line});
     }
@@ -264,18 +367,31 @@ class HeatmapPainter {
     page_.list.text(box, ms_or_none(ns), {.font = Font::kMono, .align = Align::kRight});
   }
 
-  // The mean over ranks of each step, as bars.
+  // Own delays are around 0 in the mean: of them the worst rank's counts.
+  [[nodiscard]] std::vector<int64_t> strip_values() const {
+    if (matrix_.metric != Metric::kOwnDelay) return matrix_.step_mean_ns;
+    std::vector<int64_t> highest(matrix_.steps.size(), StepMatrix::kUnknown);
+    for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
+      for (size_t s = 0; s < highest.size(); ++s)
+        highest[s] = std::max(highest[s], matrix_.at(r, s));
+    }
+    return highest;
+  }
+
+  // The mean over ranks of each step, or the worst rank of each, as bars.
   void paint_strip() {
     const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
-    int64_t most = 1;
-    for (const int64_t mean : matrix_.step_mean_ns) most = std::max(most, mean);
+    const bool delays = matrix_.metric == Metric::kOwnDelay;
+    const std::vector<int64_t> values = strip_values();
+    int64_t most = delays ? std::max<int64_t>(matrix_.low_ns, 1) : 1;
+    for (const int64_t value : values) most = std::max(most, value);
     page_.list.text({kHeatmapMargin, strip.y, kHeatmapLabelWidth - 10, strip.h},
-                    say("mean over ranks"),
+                    delays ? say("worst rank") : say("mean over ranks"),
                     {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     for (int x = 0; x < strip.w; ++x) {
       const auto [first, end] = part_of(x, strip.w, matrix_.steps.size());
       int64_t highest = 0;
-      for (size_t s = first; s < end; ++s) highest = std::max(highest, matrix_.step_mean_ns[s]);
+      for (size_t s = first; s < end; ++s) highest = std::max(highest, values[s]);
       const auto high = static_cast<int>(highest * strip.h / most);
       if (high > 0)
         page_.list.rect({strip.x + x, strip.y + strip.h - high, 1, high}, Role::kUtilisation);
@@ -288,8 +404,8 @@ class HeatmapPainter {
 
   void paint_selection() {
     for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
-      if (!selection_.has_rank(model_.ranks[matrix_.ranks[r]].rank)) continue;
-      page_.list.frame({map().x - 1, row_top(r), map().w + 2, row_top(r + 1) - row_top(r)},
+      if (!is_chosen(r)) continue;
+      page_.list.frame({map().x - 1, row_top(r) - 1, map().w + 2, row_top(r + 1) - row_top(r) + 2},
                        Role::kText);
     }
     if (!selection_.step) return;
@@ -310,6 +426,7 @@ class HeatmapPainter {
   const TextMeasure& measure_;
   PageUse use_;
   HeatmapPage page_;
+  std::optional<RowPlaces> places_;  // once there is a map
 };
 
 }  // namespace
@@ -323,7 +440,7 @@ std::optional<HeatmapCell> heatmap_cell_at(const Model& model, const StepFigures
                                            const Box& map, Point at) {
   if (!map.contains(at.x, at.y)) return std::nullopt;
   const StepMatrix& matrix = figures.matrix();
-  const auto [row, rows_end] = part_of(at.y - map.y, map.h, matrix.ranks.size());
+  const auto [row, rows_end] = RowPlaces(model, matrix, map.h).at(at.y - map.y);
   const auto [first, end] = part_of(at.x - map.x, map.w, matrix.steps.size());
   // Of several in one pixel the one that it shows.
   size_t best_row = row;
@@ -333,7 +450,8 @@ std::optional<HeatmapCell> heatmap_cell_at(const Model& model, const StepFigures
       if (matrix.at(r, s) > matrix.at(best_row, best)) std::tie(best_row, best) = std::pair(r, s);
     }
   }
-  HeatmapCell cell{model.ranks[matrix.ranks[best_row]].rank, matrix.steps[best], {}};
+  HeatmapCell cell{
+      model.ranks[rank_in(model, matrix, best_row, best)].rank, matrix.steps[best], {}};
   cell.text = say("rank {} · step {} · {} {}", cell.rank, cell.step,
                   translated(info_of(matrix.metric).title), ms_or_none(matrix.at(best_row, best)));
   return cell;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Ranks × steps: who is slow when. A row per rank, a column per step; where there are more
-// of them than pixels, a pixel shows the largest of its values.
+// The page Ranks × steps: who is slow when. A row per rank, or per host the highest of its ranks; a
+// column per step. Where there are more of them than pixels, a pixel shows the largest of its
+// values; but the rows of culprits are as high as their names.
 //
 // Cost  follows the pixels; the matrix is made once per figure and order.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gui/view/drawing/choice.h"
@@ -22,6 +22,8 @@ struct HeatmapChoice {
   Box box;
   std::optional<Metric> metric;
   std::optional<RankOrder> order;
+  std::optional<bool> folded;  // a row per host
+  std::string host;            // that is unfolded, or folded again; "" = none
 };
 
 struct HeatmapPage {

@@ -84,7 +84,7 @@ TEST_F(HeatmapPageTest, APixelOfManyCellsShowsTheLargest) {
 
 TEST_F(HeatmapPageTest, ChoicesChangeWhatIsShown) {
   const HeatmapPage before = page();
-  ASSERT_EQ(before.choices.size(), kMetrics.size() + 2);
+  ASSERT_EQ(before.choices.size(), kMetrics.size() + kRankOrders.size() + 1);
   EXPECT_EQ(before.choices[4].metric, Metric::kInput);
   session.steps.show_metric(Metric::kInput);
   session.steps.show_order(RankOrder::kByValue);
@@ -104,6 +104,45 @@ TEST_F(HeatmapPageTest, ACellChoosesItsRankAndStep) {
   session.selecting.select_finding(0);
   session.selecting.select_cell(2, 0);
   EXPECT_EQ(session.selecting.selection().finding, 0U);
+}
+
+// One of a thousand, in a map of a few hundred pixels.
+TEST_F(HeatmapPageTest, ACulpritHasARowAsHighAsItsName) {
+  Model model = test::small_model();
+  const RankModel one = model.ranks.front();
+  model.ranks.clear();
+  for (int rank = 0; rank < 1000; ++rank) {
+    model.ranks.push_back(one);
+    model.ranks.back().rank = rank;
+    for (analyzer::OwnDelay& delay : model.ranks.back().own_delays)
+      delay.ns = rank == 517 ? 30 * test::kMs : 0;
+  }
+  model.report.stragglers = {{.rank = 517, .own_delay_ns = 30 * test::kMs}};
+  session.open(std::make_shared<const Model>(std::move(model)));
+  session.selecting.clear();
+  const Box map = page().map;
+  int rows = 0;
+  for (int y = map.y; y < map.y + map.h; ++y)
+    rows += heatmap_cell_at(session.model(), session.steps, map, {map.x, y})->rank == 517 ? 1 : 0;
+  EXPECT_GE(rows, 13);
+  EXPECT_LE(rows, 15);
+  EXPECT_THAT(text(), HasSubstr("problem"));
+  EXPECT_THAT(text(), HasSubstr("rank 517"));
+  std::set<int> seen;
+  for (int y = map.y; y < map.y + map.h; ++y)
+    seen.insert(heatmap_cell_at(session.model(), session.steps, map, {map.x, y})->rank);
+  EXPECT_TRUE(seen.contains(0)) << "the first pixel is the first ranks'";
+}
+
+TEST_F(HeatmapPageTest, AClickOnAFoldedHostUnfoldsIt) {
+  session.steps.fold(true);
+  EXPECT_THAT(text(), HasSubstr("node-a (2): rank 0"));
+  const HeatmapPage folded = page();
+  const auto choice = std::ranges::find(folded.choices, "node-a", &HeatmapChoice::host);
+  ASSERT_NE(choice, folded.choices.end());
+  session.steps.toggle_host(choice->host);
+  EXPECT_THAT(text(), HasSubstr("rank 1  node-a"));
+  EXPECT_THAT(text(), HasSubstr("node-b (1): rank 2"));
 }
 
 TEST_F(HeatmapPageTest, WithoutStepsItSaysWhy) {

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
 
 #include "base/format.h"
 #include "gui/view/drawing/choice.h"
 #include "gui/view/drawing/columns.h"
 #include "gui/view/drawing/grid.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/collective_groups.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -32,6 +35,13 @@ constexpr std::array<Column, 3> kMatrixColumns = {{
     {english("pair"), 250, false},
     {"", 120, true},  // the measure
     {english("in"), 150, true},
+}};
+
+constexpr std::array<Column, 4> kFlowColumns = {{
+    {english("who waits for whom"), 190, false},
+    {english("each"), 100, true},
+    {english("together"), 100, true},
+    {english("in"), 130, true},
 }};
 
 std::string figure_text(double value, PairMeasure measure) {
@@ -67,7 +77,9 @@ class MatrixPainter {
         height_(height),
         top_(top),
         measure_(measure),
-        use_(use) {}
+        use_(use) {
+    for (const Culprit& culprit : culprits_of(model)) culprits_.insert(culprit.rank);
+  }
 
   Panel paint() && {
     if (use_ == PageUse::kWindow) paint_choices();
@@ -119,6 +131,21 @@ class MatrixPainter {
     int y_;
   };
 
+  // Each by its name; of many ranks those that are numbered as one, and no more than fit a line or
+  // two.
+  [[nodiscard]] std::vector<std::string> offered_communicators() const {
+    constexpr size_t kMostOffered = 24;
+    std::vector<std::string> names;
+    const bool many = has_many_ranks(model_);
+    for (const analyzer::CommunicatorMatrix& matrix : model_.matrices) {
+      const std::string family = many ? family_of(matrix.communicator) : "";
+      const std::string& name = family.empty() ? matrix.communicator : family;
+      if (many && names.size() == kMostOffered) break;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    return names;
+  }
+
   void paint_choices() {
     ChoiceLine measures(*this, 10);
     for (size_t m = 0; m < kPairMeasures.size(); ++m) {
@@ -132,10 +159,8 @@ class MatrixPainter {
       ChoiceLine communicators(*this, bottom_);
       communicators.add(say("all communicators"), choice_.communicator.empty(),
                         {choice_.measure, ""});
-      for (const analyzer::CommunicatorMatrix& matrix : matrices) {
-        communicators.add(matrix.communicator, choice_.communicator == matrix.communicator,
-                          {choice_.measure, matrix.communicator});
-      }
+      for (const std::string& name : offered_communicators())
+        communicators.add(name, choice_.communicator == name, {choice_.measure, name});
       bottom_ = communicators.end();
     }
   }
@@ -254,9 +279,11 @@ class MatrixPainter {
         waits ? say("waits ↓ for →") : say("from ↓ to →"),
         {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
     const size_t count = map_.ranks.size();
-    const auto chosen = [&](size_t r) { return selection_.has_rank(map_.ranks[r]); };
+    const auto guilty = [&](size_t r) { return culprits_.contains(map_.ranks[r]); };
+    const auto chosen = [&](size_t r) { return selection_.has_rank(map_.ranks[r]) || guilty(r); };
     const auto style_of = [&](size_t r, Align align) {
-      return TextStyle{.role = chosen(r) ? Role::kAccent : Role::kTextDim,
+      const Role marked = guilty(r) ? Role::kProblem : Role::kAccent;
+      return TextStyle{.role = chosen(r) ? marked : Role::kTextDim,
                        .font = chosen(r) ? Font::kBold : Font::kSmall,
                        .align = align};
     };
@@ -276,8 +303,51 @@ class MatrixPainter {
     }
   }
 
-  // The dearest pairs, in words.
+  // Of many ranks who waits for whom as flows, else the dearest pairs, in words.
   void paint_lines() {
+    if (choice_.measure == PairMeasure::kWait && has_many_ranks(model_)) {
+      paint_flows();
+    } else {
+      paint_pairs();
+    }
+  }
+
+  // "rank 21 ← 63 ranks", what each of them waited in the mean, and all of them together.
+  void paint_flows() {
+    const std::vector<PairFlow> flows = flows_of(map_);
+    const int x = box_.x + box_.w + kBesideMap;
+    int y = box_.y - kMatrixAxisHeight;
+    draw_heads(kFlowColumns, {x, y}, kMatrixHeadHeight, list());
+    y += kMatrixHeadHeight;
+    list().line({x, y - 1}, {x + width_of(kFlowColumns), y - 1}, Role::kBorder);
+    const auto room = static_cast<size_t>(std::max(height_ - y - kLineHeight, 0) / kLineHeight);
+    const size_t lines = std::min(flows.size(), use_ == PageUse::kWindow ? kMostLines : room);
+    for (size_t f = 0; f < lines; ++f, y += kLineHeight) {
+      const PairFlow& flow = flows[f];
+      const Box line{x, y, width_of(kFlowColumns), kLineHeight};
+      if (is_selected(flow.most)) list().rect(line, Role::kAccentSoft);
+      panel_.links.push_back({line, [&on = figures_, pair = flow.most] { on.select(pair); },
+                              /*shows=*/true});
+      const std::array<std::string, kFlowColumns.size()> cells = {
+          say_count(flow.ranks, "rank {} ← {} rank", "rank {} ← {} ranks", flow.peer,
+                    format_count(static_cast<int64_t>(flow.ranks))),
+          figure_text(flow.each(), choice_.measure), figure_text(flow.value, choice_.measure),
+          matrix_count_text(flow.count, /*waits=*/true)};
+      draw_cells(kFlowColumns, {x, y}, cells, measure_, list(),
+                 culprits_.contains(flow.peer) ? Role::kProblem : Role::kText);
+    }
+    if (lines < flows.size()) {
+      list().text({x, y, width_of(kFlowColumns), kLineHeight},
+                  say("{} of {} that others waited for are listed",
+                      format_count(static_cast<int64_t>(lines)),
+                      format_count(static_cast<int64_t>(flows.size()))),
+                  {.role = Role::kTextDim, .font = Font::kSmall});
+      y += kLineHeight;
+    }
+    bottom_ = std::max(bottom_, y);
+  }
+
+  void paint_pairs() {
     const int x = box_.x + box_.w + kBesideMap;
     int y = box_.y - kMatrixAxisHeight;
     std::array<Column, kMatrixColumns.size()> columns = kMatrixColumns;
@@ -321,6 +391,7 @@ class MatrixPainter {
   int top_;
   const TextMeasure& measure_;
   PageUse use_;
+  std::unordered_set<int> culprits_;
   Box box_;
   int bottom_ = 0;
   Panel panel_;

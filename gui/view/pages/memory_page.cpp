@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/sections.h"
 #include "base/format.h"
 #include "gui/view/drawing/columns.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -97,7 +99,9 @@ class MemoryPainter {
         height_(height),
         top_(top),
         measure_(measure),
-        use_(use) {}
+        use_(use) {
+    for (const Culprit& culprit : culprits_of(model)) culprits_.insert(culprit.rank);
+  }
 
   Panel paint() && {
     const std::optional<analyzer::Memory>& memory = model_.report.memory;
@@ -167,8 +171,11 @@ class MemoryPainter {
       return;
     }
     if (selecting_.selection().has_rank(rank)) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
+    const bool guilty = has_many_ranks(model_) && culprits_.contains(rank);
     body_.text({whole.x + 8, y_, kMemoryLabelWidth - 12, kMemoryRankLine},
-               elided(label, kMemoryLabelWidth - 12, Font::kBody, measure_));
+               elided(label, kMemoryLabelWidth - 12, Font::kBody, measure_),
+               {.role = guilty ? Role::kProblem : Role::kText,
+                .font = guilty ? Font::kBold : Font::kBody});
     body_.text(
         {whole.x + whole.w - kMemoryFigureWidth, y_, kMemoryFigureWidth - 8, kMemoryRankLine},
         elided(figure, kMemoryFigureWidth - 16, Font::kMono, measure_),
@@ -224,6 +231,33 @@ class MemoryPainter {
     }
   }
 
+  // Of many ranks those with the most, the least and the median, those that are worth a look
+  // otherwise, and the selected ones; `of` tells rank and bytes.
+  template <typename One, typename Of>
+  void keep_shown(std::vector<One>& all, const Of& of) const {
+    if (use_ == PageUse::kReport || !has_many_ranks(model_) || all.size() <= kMostShownRanks)
+      return;
+    std::unordered_set<int> wanted;
+    for (const NotableRank& one : notable_ranks(model_)) wanted.insert(one.rank);
+    std::vector<One> by_size = all;
+    std::ranges::stable_sort(by_size, {}, [&](const One& one) { return of(one).second; });
+    for (const One& one : {by_size.front(), by_size[by_size.size() / 2], by_size.back()})
+      wanted.insert(of(one).first);
+    for (const int rank : selecting_.selection().ranks) {
+      if (wanted.size() < kMostShownRanks) wanted.insert(rank);
+    }
+    std::erase_if(all, [&](const One& one) { return !wanted.contains(of(one).first); });
+  }
+
+  void say_left_out(size_t shown, size_t all) {
+    if (shown == all) return;
+    sentence(
+        say("{} of {}: those with the most, the median and the least memory, and those worth a look; "
+            "what is selected is there, too.",
+            shown, format_count(static_cast<int64_t>(all))),
+        Role::kTextDim);
+  }
+
   void paint_peaks(const analyzer::Memory& memory) {
     std::vector<const RankMemory*> known;
     int64_t most = 0;
@@ -236,10 +270,13 @@ class MemoryPainter {
       curves = curves || track != nullptr;
     }
     if (known.empty() || most <= 0) return;
+    const size_t all = known.size();
+    keep_shown(known, [](const RankMemory* one) { return std::pair(one->rank, extent_of(*one)); });
     const std::string extent = format_bytes(most);
     heading(curves ? say("What each rank held over the run and at its peak, on one scale up to {}",
                          extent)
                    : say("What each rank held at its peak, on one scale up to {}", extent));
+    say_left_out(known.size(), all);
     if (curves) paint_axis(curve_place(true).w, say("at its peak"));
     for (const RankMemory* one : known) {
       rank_line(one->rank, label_of(*one), peak_figure(*one), [&] {
@@ -344,8 +381,15 @@ class MemoryPainter {
     heading(curves
                 ? say("Resident memory of each process over the run, on one scale up to {}", extent)
                 : say("Resident memory of each process, on one scale up to {}", extent));
+    std::vector<const analyzer::HostMemory*> shown;
+    for (const analyzer::HostMemory& host : memory.host) shown.push_back(&host);
+    keep_shown(shown, [](const analyzer::HostMemory* one) {
+      return std::pair(one->rank, one->peak_resident);
+    });
+    say_left_out(shown.size(), memory.host.size());
     if (curves) paint_axis(curve_place(false).w, "");
-    for (const analyzer::HostMemory& host : memory.host) {
+    for (const analyzer::HostMemory* one : shown) {
+      const analyzer::HostMemory& host = *one;
       std::string figure = format_bytes(host.peak_resident);
       if (host.first_steady && host.last_steady)
         figure = say("{} → {}, most {}", format_bytes(*host.first_steady),
@@ -369,6 +413,7 @@ class MemoryPainter {
   int top_;
   const TextMeasure& measure_;
   PageUse use_;
+  std::unordered_set<int> culprits_;
   int y_ = kMemoryMargin;
   DrawList body_;
   Panel panel_;

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analyzer/render/mean_step.h"
 #include "base/format.h"
+#include "gui/view/drawing/columns.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/figures/notable_ranks.h"
+#include "gui/view/figures/rank_spread.h"
 
 namespace dprof::view {
 namespace {
@@ -24,7 +28,19 @@ constexpr int kRankBar = 15;
 constexpr int kOverviewLabelWidth = 150;
 constexpr int kOverviewFigureWidth = 110;
 constexpr int kOverviewLegendWidth = 250;
+constexpr int kReasonWidth = 120;
+constexpr int kSpreadGap = 12;
+constexpr int kLeastPlot = 60;
 constexpr double kOverviewLeastShare = 0.0005;  // of the step, to be listed
+
+constexpr std::array<Column, 6> kSpreadColumns = {{
+    {english("best"), 84, true},
+    {english("p10"), 84, true},
+    {english("median"), 84, true},
+    {english("p90"), 84, true},
+    {english("worst"), 84, true},
+    {english("which is"), 100, true},
+}};
 
 class OverviewPainter {
  public:
@@ -42,6 +58,7 @@ class OverviewPainter {
     const std::optional<MeanStep> mean = analyzer::mean_step(report_);
     if (mean) {
       paint_step(*mean);
+      if (has_many_ranks(model_)) paint_spread();
       paint_ranks();
     } else {
       line(
@@ -123,21 +140,115 @@ class OverviewPainter {
     if (column > 0) y_ += kLine;
   }
 
+  // How the ranks differ: each part of the step from its best to its worst rank, as distances from
+  // the median one, all on one scale.
+  void paint_spread() {
+    const std::vector<RankSpread> spreads = rank_spreads(model_);
+    if (spreads.empty()) return;
+    const int64_t scale = scale_of(model_, spreads);
+    heading(say(
+        "How {} ranks differ, per steady step; pictures are distances from the median, up to ± {}",
+        format_count(static_cast<int64_t>(model_.ranks.size())), unit_text(scale)));
+    const int plot = room() - kOverviewLabelWidth - width_of(kSpreadColumns) - kSpreadGap;
+    const int left = kOverviewMargin + kOverviewLabelWidth;
+    const int columns = left + std::max(plot, 0) + kSpreadGap;
+    draw_heads(kSpreadColumns, {columns, y_}, kLine, body_);
+    y_ += kLine;
+    body_.line({kOverviewMargin, y_ - 1}, {kOverviewMargin + room(), y_ - 1}, Role::kBorder);
+    for (const RankSpread& spread : spreads) {
+      body_.text({kOverviewMargin + 8, y_, kOverviewLabelWidth - 12, kLine}, spread.title);
+      if (plot > kLeastPlot) paint_plot(spread, scale, {left, y_, plot, kLine});
+      const std::array<std::string, kSpreadColumns.size()> cells = {
+          unit_text(spread.best_ns), unit_text(spread.p10_ns),   unit_text(spread.median_ns),
+          unit_text(spread.p90_ns),  unit_text(spread.worst_ns), say("rank {}", spread.worst_rank)};
+      const bool guilty = std::ranges::any_of(
+          spread.culprits, [&](const auto& one) { return one.first == spread.worst_rank; });
+      draw_cells(kSpreadColumns, {columns, y_}, cells, measure_, body_,
+                 guilty && is_far(spread, scale) ? Role::kProblem : Role::kText);
+      panel_.links.push_back(
+          {{kOverviewMargin, y_, room(), kLine},
+           [&on = selecting_, rank = spread.worst_rank] { on.select_rank(rank); },
+           /*shows=*/true});
+      y_ += kLine;
+    }
+  }
+
+  // A culprit's line says something where it is far from the others: in its own work, not where it
+  // waits a little more.
+  [[nodiscard]] static bool is_far(const RankSpread& spread, int64_t scale) {
+    constexpr int64_t kPart = 4;
+    return spread.worst_ns - spread.median_ns > scale / kPart;
+  }
+
+  [[nodiscard]] std::string unit_text(int64_t ns) const {
+    return analyzer::unit_of(report_).text(static_cast<double>(ns));
+  }
+
+  // From best to worst a line, from p10 to p90 a box, a mark at the median; culprits are dots.
+  void paint_plot(const RankSpread& spread, int64_t scale, Box area) {
+    constexpr int kBox = 8;
+    constexpr int kDot = 8;
+    const int centre = area.x + area.w / 2;
+    const int middle = area.y + area.h / 2;
+    const auto x = [&](int64_t ns) {
+      const double share = static_cast<double>(ns - spread.median_ns) /
+                           static_cast<double>(std::max<int64_t>(scale, 1));
+      return centre + static_cast<int>(std::lround(share * (area.w / 2 - kDot)));
+    };
+    body_.line({area.x, middle}, {area.x + area.w, middle}, Role::kLaneBackground);
+    body_.rect(
+        {x(spread.best_ns), middle - 1, std::max(x(spread.worst_ns) - x(spread.best_ns), 1), 2},
+        Role::kUtilisation);
+    body_.rect({x(spread.p10_ns), middle - kBox / 2,
+                std::max(x(spread.p90_ns) - x(spread.p10_ns), 2), kBox},
+               Role::kUtilisation, {}, 0, 2);
+    body_.rect({centre - 1, middle - kBox / 2 - 2, 2, kBox + 4}, Role::kText);
+    for (const auto& [rank, ns] : spread.culprits)
+      body_.rect({x(ns) - kDot / 2, middle - kDot / 2, kDot, kDot}, Role::kProblem, {.rank = rank},
+                 0, kDot / 2);
+  }
+
+  // Of many ranks those that are worth a look, and what is selected.
+  [[nodiscard]] std::vector<std::pair<int, std::string>> listed_ranks() const {
+    std::vector<std::pair<int, std::string>> listed;
+    if (!has_many_ranks(model_)) {
+      for (const RankModel& rank : model_.ranks) listed.emplace_back(rank.rank, "");
+      return listed;
+    }
+    for (const NotableRank& one : notable_ranks(model_))
+      listed.emplace_back(one.rank, title_of(one.reason));
+    for (const int rank : selecting_.selection().ranks) {
+      const auto is_it = [&](const auto& one) { return one.first == rank; };
+      if (listed.size() >= kMostShownRanks) break;
+      if (std::ranges::none_of(listed, is_it)) listed.emplace_back(rank, say("selected"));
+    }
+    return listed;
+  }
+
   void paint_ranks() {
-    heading(say("Rank by rank"));
+    const bool many = has_many_ranks(model_);
+    heading(many ? say("Ranks worth a look") : say("Rank by rank"));
     const analyzer::StepUnit unit = analyzer::unit_of(report_);
     double longest = 0;
     std::vector<std::pair<int, MeanStep>> steps;
-    for (const analyzer::RankBreakdown& rank : report_.breakdown->per_rank) {
-      const std::optional<MeanStep> step = analyzer::mean_step(report_, rank);
+    std::vector<std::string> reasons;
+    for (const auto& [number, reason] : listed_ranks()) {
+      const auto rank =
+          std::ranges::find(report_.breakdown->per_rank, number, &analyzer::RankBreakdown::rank);
+      if (rank == report_.breakdown->per_rank.end()) continue;
+      const std::optional<MeanStep> step = analyzer::mean_step(report_, *rank);
       if (!step) continue;
       longest = std::max(longest, step->wall_ns);
-      steps.emplace_back(rank.rank, analyzer::with_hidden_in_phases(*step));
+      steps.emplace_back(number, analyzer::with_hidden_in_phases(*step));
+      reasons.push_back(reason);
     }
-    const int bar_width = room() - kOverviewLabelWidth - kOverviewFigureWidth;
-    for (const auto& [number, step] : steps) {
+    const int label_width = kOverviewLabelWidth + (many ? kReasonWidth : 0);
+    const int bar_width = room() - label_width - kOverviewFigureWidth;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto& [number, step] = steps[i];
       const RankModel* rank = model_.rank(number);
-      const bool problem = rank != nullptr && rank->own_delay.has_value();
+      const bool named = rank != nullptr && rank->own_delay.has_value();
+      const bool problem = named || reasons[i] == title_of(RankReason::kCulprit);
       const bool chosen = selecting_.selection().has_rank(number);
       const Box whole{kOverviewMargin, y_, room(), kOverviewRankLine};
       if (chosen) body_.rect(whole, Role::kAccentSoft, {}, 0, 4);
@@ -148,15 +259,19 @@ class OverviewPainter {
           elided(say("rank {}{}", number, host), kOverviewLabelWidth - 12, Font::kBody, measure_),
           {.role = problem ? Role::kProblem : Role::kText,
            .font = problem ? Font::kBold : Font::kBody});
+      if (many)
+        body_.text({whole.x + kOverviewLabelWidth, y_, kReasonWidth - 12, kOverviewRankLine},
+                   elided(reasons[i], kReasonWidth - 12, Font::kSmall, measure_),
+                   {.role = problem ? Role::kProblem : Role::kTextDim, .font = Font::kSmall});
       if (bar_width > 0) {
-        bar({kOverviewMargin + kOverviewLabelWidth, y_ + (kOverviewRankLine - kRankBar) / 2,
-             bar_width, kRankBar},
+        bar({kOverviewMargin + label_width, y_ + (kOverviewRankLine - kRankBar) / 2, bar_width,
+             kRankBar},
             step, longest);
       }
       body_.text({whole.x + whole.w - kOverviewFigureWidth, y_, kOverviewFigureWidth - 8,
                   kOverviewRankLine},
-                 problem ? say("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
-                         : unit.text(step.wall_ns),
+                 named ? say("own +{}", unit.text(static_cast<double>(rank->own_delay->ns)))
+                       : unit.text(step.wall_ns),
                  {.role = problem ? Role::kProblem : Role::kText,
                   .font = problem ? Font::kMonoBold : Font::kMono,
                   .align = Align::kRight});

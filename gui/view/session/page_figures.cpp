@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "gui/view/figures/notable_ranks.h"
+
 namespace dprof::view {
 
 void StepFigures::open() {
   const bool compared = std::ranges::any_of(
       model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
   show_metric(compared ? Metric::kOwnDelay : Metric::kStepTime);
+  rows_.unfolded.clear();
 }
 
 void StepFigures::show_metric(Metric metric) {
@@ -17,18 +20,30 @@ void StepFigures::show_metric(Metric metric) {
 }
 
 void StepFigures::show_order(RankOrder order) {
-  order_ = order;
+  rows_.order = order;
+  matrix_.reset();
+}
+
+void StepFigures::fold(bool folded) {
+  rows_.folded = folded;
+  rows_.unfolded.clear();
+  matrix_.reset();
+}
+
+void StepFigures::toggle_host(const std::string& host) {
+  if (rows_.unfolded.erase(host) == 0) rows_.unfolded.insert(host);
   matrix_.reset();
 }
 
 const StepMatrix& StepFigures::matrix() const {
-  if (!matrix_) matrix_ = step_matrix(*model_, metric_, order_);
+  if (!matrix_) matrix_ = step_matrix(*model_, metric_, rows_);
   return *matrix_;
 }
 
 void CollectiveFigures::open() {
   show_kind(std::nullopt);
   show_order(CollectiveOrder::kByTime);
+  if (has_many_ranks(*model_)) group();  // nobody reads tens of thousands of lines
   renew();
 }
 

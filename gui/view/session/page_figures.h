@@ -31,13 +31,15 @@ class StepFigures {
 
   void show_metric(Metric metric);
   void show_order(RankOrder order);
-  [[nodiscard]] RankOrder order() const { return order_; }
+  void fold(bool folded);                     // a row per host, or per rank
+  void toggle_host(const std::string& host);  // unfolded among folded ones, or not
+  [[nodiscard]] const RowChoice& rows() const { return rows_; }
   [[nodiscard]] const StepMatrix& matrix() const;  // O(pieces)
 
  private:
   const SharedModel& model_;
   Metric metric_ = Metric::kOwnDelay;
-  RankOrder order_ = RankOrder::kByRank;
+  RowChoice rows_;
   mutable std::optional<StepMatrix> matrix_;
 };
 

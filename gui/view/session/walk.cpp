@@ -7,6 +7,7 @@
 #include "analyzer/lanes/lane_walk.h"
 #include "gui/view/figures/collective_times.h"
 #include "gui/view/figures/event_list.h"
+#include "gui/view/figures/notable_ranks.h"
 #include "gui/view/session/landmarks.h"
 
 namespace dprof::view {
@@ -30,6 +31,19 @@ bool Walk::next_step(int by) {
   const int64_t next = static_cast<int64_t>(*index) + by;
   if (next < 0 || next >= static_cast<int64_t>(model_->steps.size())) return false;
   selecting_.select_step(model_->steps[static_cast<size_t>(next)].index);
+  return true;
+}
+
+bool Walk::next_notable(int by) {
+  const std::vector<NotableRank> ranks = notable_ranks(*model_);
+  if (ranks.empty()) return false;
+  const auto count = static_cast<int>(ranks.size());
+  const auto current = std::ranges::find_if(
+      ranks, [&](const NotableRank& one) { return selection_.has_rank(one.rank); });
+  int next = by > 0 ? 0 : count - 1;
+  if (current != ranks.end() && selection_.ranks.size() == 1)
+    next = (static_cast<int>(current - ranks.begin()) + by + count) % count;
+  selecting_.select_rank(ranks[static_cast<size_t>(next)].rank);
   return true;
 }
 

@@ -25,6 +25,8 @@ class Walk {
 
   bool next_finding(int by);
   bool next_step(int by);
+  // To the next rank that is worth a look (figures/notable_ranks.h), culprits first; around again.
+  bool next_notable(int by);
   // Along the selected collective's members in the order of their arrival.
   bool next_arrival(int by);
   // Along the flow of the selected event.
