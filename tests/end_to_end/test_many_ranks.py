@@ -20,7 +20,7 @@ class ManyRanks(EndToEnd):
         """What each page draws, as a run of so many ranks opens, and the state."""
         run = self.folder / "run"
         done = self.command(SYNTH, "--ranks", ranks, "--hosts", ranks // 8, "--shape", "gpu", "--technique", "tensor-data",
-                            "--tensor-ranks", 8, "--rows-per-step", 10, "--buckets", 1, "--steps", 7, "-o", run,
+                            "--tensor-ranks", 8, "--rows-per-step", 10, "--steps", 8, "-o", run,
                             *(word for fault in faults for word in ("--fault", fault)))
         self.assertEqual(done.returncode, 0, done.stderr)
         script = self.folder / "pages.script"
