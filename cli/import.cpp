@@ -18,14 +18,17 @@ namespace {
 
 constexpr char kImportDetails[] =
     "\n"
-    "Turns other tools' recordings into a run, which `dprof report` and `dprof gui`\n"
-    "read like any other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL\n"
-    "Inspector, SQLite exports of Nsight Systems (`nsys export --type sqlite`). Formats and ranks are\n"
-    "detected by content, not by file name. A folder means all files in it. Unusable rows are\n"
-    "counted, and the report says so.\n\n"
+    "Turns other tools' recordings into a run, which `dprof report` and `dprof gui` read like any\n"
+    "other: Kineto and Chrome JSON (plain or .gz), PyTorch's flight-recorder dumps, NCCL Inspector,\n"
+    "PyTorch's CUDA memory snapshots, SQLite exports of Nsight Systems (`nsys export --type sqlite`),\n"
+    "rocprofv3's JSON. Formats and ranks are detected by content, not by file name. A folder means\n"
+    "all files in it. Unusable rows are counted, and the report says so.\n\n"
+    "--into adds memory snapshots, flight-recorder dumps and NCCL Inspector files to a recorded run\n"
+    "of the same job, aligned by wall clock: all of them or, with the reason, none.\n\n"
     "Examples:\n"
     "  dprof import traces/*.pt.trace.json.gz -o run1\n"
     "  dprof import node0.sqlite node1.sqlite -o run2 --ranks 0-15\n"
+    "  dprof import snapshot_rank0.pickle snapshot_rank1.pickle --into run3\n"
     "  dprof report run1 --rows steps-hta\n\n"
     "Exit codes: 0 good; 2 usage, or RUN holds another run; 3 a file is missing, damaged or of no\n"
     "known format (the readable files are imported anyway); 125 dprof itself failed.\n";
@@ -80,7 +83,10 @@ class Import final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "files, or folders of files")->required();
-    app.add_option("-o", run_, "run folder to create")->type_name("RUN")->required();
+    CLI::Option* make = app.add_option("-o", run_, "run folder to create")->type_name("RUN");
+    app.add_option("--into", into_, "recorded run to add the files to")
+        ->type_name("RUN")
+        ->excludes(make);
     app.add_option("--ranks", ranks_,
                    "ranks of the files (or of each process in them), in order: 0-7 or 1,0")
         ->type_name("LIST");
@@ -93,13 +99,17 @@ class Import final : public Subcommand {
       if (!ranks.ok()) return fail(ranks.error());
       options_.ranks = *std::move(ranks);
     }
+    if (run_.empty() && into_.empty())
+      return fail(Code::kUsage, "no run is named", "-o RUN makes one, --into RUN adds to one");
     ProgressLine progress(console);
+    const analyzer::ImportProgress tell = [&](const std::filesystem::path& file, double share) {
+      progress.show(file.filename().string(), share);
+      return true;
+    };
+    const std::vector<std::filesystem::path> files(files_.begin(), files_.end());
     const Result<analyzer::ImportSummary> summary =
-        analyzer::import_files({files_.begin(), files_.end()}, run_, options_,
-                               [&](const std::filesystem::path& file, double share) {
-                                 progress.show(file.filename().string(), share);
-                                 return true;
-                               });
+        into_.empty() ? analyzer::import_files(files, run_, options_, tell)
+                      : analyzer::add_files(files, into_, options_, tell);
     progress.clear();
     if (!summary.ok()) return fail(summary.error());
     for (const analyzer::ImportedFile& file : summary->files) {
@@ -116,6 +126,7 @@ class Import final : public Subcommand {
  private:
   std::vector<std::string> files_;
   std::string run_;
+  std::string into_;
   std::string ranks_;
   analyzer::ImportOptions options_;
 };

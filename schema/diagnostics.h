@@ -174,8 +174,9 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "An imported file does not tell its rank.",
      "give the files in the order of the ranks, name them worker0, worker1, …, or say --ranks"},
     {"import_several_ranks", Severity::kInfo, Scope::kRecorder,
-     "An imported file holds several ranks, told apart by the names of its processes.",
-     "give one file per rank where there are such: nothing has to be guessed then"},
+     "An imported file holds several ranks.",
+     "they are told apart by MPI, NCCL, the launcher's environment, or names and devices of the "
+     "processes; --ranks says otherwise"},
     {"import_no_cuda", Severity::kDataLoss, Scope::kRecorder,
      "An imported file has neither CUDA nor NVTX rows: nothing of the program is in it.",
      "record with: nsys profile --trace cuda,nvtx"},
@@ -194,6 +195,15 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Collectives of an imported file do not tell their process group; "
      "they are matched across ranks by function and order.",
      "newer releases of PyTorch write the group; record with dprof to have all of it"},
+    {"memory_snapshot", Severity::kInfo, Scope::kRecorder,
+     "An imported file is a snapshot of PyTorch's CUDA allocator.",
+     "its final state is exact; the events before lead to it"},
+    {"memory_history_late", Severity::kDataLoss, Scope::kRecorder,
+     "Blocks of a memory snapshot are older than its first event: when they were made is lost.",
+     "they stand at the first event; _record_memory_history(max_entries=…) keeps more events"},
+    {"import_added", Severity::kInfo, Scope::kRecorder,
+     "Rows of another tool's file were added to the trace (`dprof import --into`).",
+     "the text says by which clock, and how exactly"},
     // In the analysis.
     {"unreadable_trace", Severity::kError, Scope::kAnalysis, "A file of the run could not be read.",
      "the report is made from the others; try `dprof recover RUN`"},

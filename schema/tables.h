@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 4;
+inline constexpr int kUserVersion = 5;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -240,6 +240,8 @@ inline constexpr Column kMemoryEventColumns[] = {
     {"requested_bytes", Type::kInteger, Unit::kBytes, 2, "What was asked for, before rounding.",
      Null::kAllowed},
     {"category", Type::kEnum, Unit::kNone, 2, "What it holds.", Null::kAllowed, "MemoryCategory"},
+    {"stack_id", Type::kInteger, Unit::kNone, 5, "Who asked for it; NULL = not recorded.",
+     Null::kAllowed, "call_stack"},
 };
 inline constexpr Column kMemorySampleColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
@@ -253,6 +255,8 @@ inline constexpr Column kMemorySampleColumns[] = {
      Null::kAllowed},
     {"peak_reserved_bytes", Type::kInteger, Unit::kBytes, 2, "Peak since the last sample.",
      Null::kAllowed},
+    {"largest_free_bytes", Type::kInteger, Unit::kBytes, 5,
+     "Largest piece that was reserved and not allocated.", Null::kAllowed},
 };
 inline constexpr Column kLoaderEventColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1, "Row number, in order of time."},
@@ -356,6 +360,17 @@ inline constexpr Column kStackFrameColumns[] = {
      Null::kAllowed, "string"},
     {"line", Type::kInteger, Unit::kNone, 4, "Line of that file.", Null::kAllowed},
 };
+inline constexpr Column kCallStackColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 5,
+     "Number by which other tables refer to the stack: to its innermost frame, from 1."},
+    {"caller_id", Type::kInteger, Unit::kNone, 5,
+     "The frame that called this one, which has a smaller number; NULL = the outermost.",
+     Null::kAllowed, "call_stack"},
+    {"function_id", Type::kInteger, Unit::kNone, 5, "The function.", Null::kNever, "string"},
+    {"file_id", Type::kInteger, Unit::kNone, 5, "Its source file, or the library that holds it.",
+     Null::kAllowed, "string"},
+    {"line", Type::kInteger, Unit::kNone, 5, "Line of that file.", Null::kAllowed},
+};
 inline constexpr Column kLossColumns[] = {
     {"source", Type::kEnum, Unit::kNone, 1, "What would have recorded it.", Null::kNever, "Source"},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread; NULL = none or any.", Null::kAllowed,
@@ -417,6 +432,8 @@ inline constexpr Table kTables[] = {
      "Channels and proxy operations of NCCL, where they were asked for.", 3},
     {"stack_frame", "StackFrameRow", "id", "id", kStackFrameColumns,
      "Stacks of all threads, taken while the job hung (`--on-hang stacks`).", 4},
+    {"call_stack", "CallStackRow", "id", "id", kCallStackColumns,
+     "Stacks of allocations, as a tree: what two have in common stands once.", 5},
     {"loss", "LossRow", "", "source", kLossColumns, "What was not recorded, and why."},
     {"diagnostic", "DiagnosticRow", "", "code", kDiagnosticColumns,
      "What the recorder had to remark."},
@@ -475,9 +492,12 @@ inline constexpr MetaKey kMetaKeys[] = {
      "Traces of one recorder share time 0; one of them at a time has the clock probes."},
     {"imported_from", "File that the trace was imported from."},
     {"imported_format",
-     "kineto, chrome, flight_recorder, nccl_inspector, nsys or operation_table."},
+     "kineto, chrome, flight_recorder, memory_snapshot, nccl_inspector, nsys, operation_table or "
+     "rocprofv3."},
     {"imported_version", "Tool that wrote the file that was imported, and version of its format."},
     {"time_resolution_ns", "Smallest step of the times of the file that was imported."},
+    {"added_files",
+     "Files that `dprof import --into` added to the trace, a line each: FORMAT, name, clock."},
     {"distributed_info", "What an imported file says of the job, as JSON."},
     {"fake_clock", "Offset in ns and drift in ppm that the recorder added to its clock (a test)."},
     {"hook_ns", "Time spent in hooks: one call in 1,024 timed, times the calls."},

@@ -220,7 +220,7 @@ struct TraceWriter::Impl {
                  Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
                  Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
                  Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<StackFrameRow>,
-                 Inserter<LossRow>, Inserter<DiagnosticRow>>;
+                 Inserter<CallStackRow>, Inserter<LossRow>, Inserter<DiagnosticRow>>;
   Inserters inserters;
 
   // Keeps the first failure and hands it on.
@@ -498,6 +498,7 @@ template Status TraceWriter::append(const CaptureRow&);
 template Status TraceWriter::append(const KernelShapeRow&);
 template Status TraceWriter::append(const NcclEventRow&);
 template Status TraceWriter::append(const StackFrameRow&);
+template Status TraceWriter::append(const CallStackRow&);
 template Status TraceWriter::append(const LossRow&);
 template Status TraceWriter::append(const DiagnosticRow&);
 

@@ -67,6 +67,7 @@ ApiClass api_class_of(std::string_view name) {
 }
 
 bool names_communication(std::string_view kernel) {
+  if (kernel.starts_with("void ")) kernel.remove_prefix(5);
   return starts_with_any(kernel, {"nccl", "rccl", "msccl"}) && contains_any(kernel, {"Kernel"});
 }
 
@@ -80,7 +81,7 @@ RangeKind kind_of(RangeCategory category, std::string_view name) {
     return {RangeClass::kCall};
   if (category == RangeCategory::kOp) return {RangeClass::kOp};
   if (category == RangeCategory::kApi &&
-      starts_with_any(name, {"cudaGraphLaunch", "cuGraphLaunch"}))
+      starts_with_any(name, {"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"}))
     return {.what = RangeClass::kNamed, .launches_graph = true};
   const bool marks = category == RangeCategory::kUser || category == RangeCategory::kNvtx;
   const schema::Marker marker = schema::marker_of(name);

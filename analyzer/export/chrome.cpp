@@ -658,7 +658,8 @@ class ChromeWriter {
                                       {"memory_sample", "memory samples"},
                                       {"system_sample", "system samples"},
                                       {"nccl_event", "channels and proxies of NCCL"},
-                                      {"stack_frame", "frames of stacks"}}) {
+                                      {"stack_frame", "frames of stacks"},
+                                      {"call_stack", "stacks of allocations"}}) {
       const Result<int64_t> rows = reader_.count(table);
       if (!rows.ok()) return fail(rows.error());
       job_.left_out(what, *rows);

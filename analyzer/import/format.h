@@ -42,6 +42,17 @@ extern const Format kFormat;
 
 }  // namespace dprof::analyzer::flight_recorder
 
+namespace dprof::analyzer::memory_snapshot {
+
+// Snapshots of PyTorch's CUDA allocator (torch.cuda.memory._dump_snapshot): what it held, and the
+// events that led there, with stacks.
+//
+// Pickles of plain containers. One file is one rank, which only its name may tell. Nothing of a
+// file is executed. Times are CLOCK_REALTIME of an unknown host, in microseconds.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::memory_snapshot
+
 namespace dprof::analyzer::nccl_inspector {
 
 // What NCCL's Inspector plugin writes: collectives with sizes and times, one process per file or
@@ -75,6 +86,16 @@ namespace dprof::analyzer::operation_table {
 extern const Format kFormat;
 
 }  // namespace dprof::analyzer::operation_table
+
+namespace dprof::analyzer::rocprofv3 {
+
+// JSON of AMD's rocprofv3: kernels, copies, calls of HIP and RCCL, markers of ROCTX.
+//
+// A process becomes a trace. Times count from the host's boot: processes of one host share a clock,
+// and nothing tells the wall clock. Nothing tells ranks either.
+extern const Format kFormat;
+
+}  // namespace dprof::analyzer::rocprofv3
 
 namespace dprof::analyzer::kineto {
 

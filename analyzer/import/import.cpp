@@ -20,12 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // The narrow ones first: a Chrome JSON file is any JSON.
-constexpr const Format* kFormats[] = {&flight_recorder::kFormat, &nccl_inspector::kFormat,
-                                      &nsys::kFormat, &operation_table::kFormat, &kineto::kFormat};
+constexpr const Format* kFormats[] = {
+    &memory_snapshot::kFormat, &flight_recorder::kFormat, &nccl_inspector::kFormat, &nsys::kFormat,
+    &rocprofv3::kFormat,       &operation_table::kFormat, &kineto::kFormat};
 
 constexpr char kKnown[] =
-    "Kineto or Chrome JSON (.gz too), a flight-recorder dump, NCCL Inspector, an SQLite export of "
-    "Nsight Systems (nsys export --type sqlite FILE.nsys-rep)";
+    "Kineto or Chrome JSON (.gz too), a flight-recorder dump, a memory snapshot, NCCL Inspector, an SQLite export of "
+    "Nsight Systems (nsys export --type sqlite FILE.nsys-rep), JSON of rocprofv3";
 
 struct Candidate {
   fs::path path;

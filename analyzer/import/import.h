@@ -45,4 +45,11 @@ Result<ImportSummary> import_files(const std::vector<std::filesystem::path>& fil
                                    const ImportOptions& options = {},
                                    const ImportProgress& progress = {});
 
+// Adds what `files` hold to the traces of the same ranks of a recorded run, by the wall clock:
+// memory snapshots, flight-recorder dumps and files of NCCL's Inspector. All of it, or (with a
+// reason) nothing: the traces are changed as copies, which take their places at the very end.
+Result<ImportSummary> add_files(const std::vector<std::filesystem::path>& files,
+                                const std::filesystem::path& run, const ImportOptions& options = {},
+                                const ImportProgress& progress = {});
+
 }  // namespace dprof::analyzer

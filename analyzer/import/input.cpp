@@ -243,6 +243,23 @@ const std::string& Input::failure() const { return impl_->failure_met; }
 
 double Input::share() const { return impl_->source->share(); }
 
+Result<std::string> read_whole(const fs::path& path, size_t limit) {
+  Result<Input> input = Input::open(path);
+  if (!input.ok()) return fail(input.error());
+  std::string content;
+  for (std::string_view part = input->next(); !part.empty(); part = input->next()) {
+    if (content.size() + part.size() > limit) {
+      return fail(Code::kUnsupported,
+                  fmt::format("{}: larger than any file of its format ({} MiB at most)",
+                              path.string(), limit >> 20U));
+    }
+    content += part;
+  }
+  if (!input->failure().empty())
+    return fail(Code::kDamaged, fmt::format("{}: {}", path.string(), input->failure()));
+  return content;
+}
+
 Result<std::string> read_head(const fs::path& path, size_t limit) {
   const Result<std::unique_ptr<Source>> source = Source::open(path);
   if (!source.ok()) return fail(source.error());

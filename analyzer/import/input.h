@@ -40,6 +40,9 @@ class Input {
   std::unique_ptr<Impl> impl_;
 };
 
+// All of a file, unpacked. kUnsupported: it is larger than `limit`; kDamaged: it is cut off.
+Result<std::string> read_whole(const std::filesystem::path& path, size_t limit);
+
 // The first bytes of a file, unpacked; at most `limit`.
 Result<std::string> read_head(const std::filesystem::path& path, size_t limit);
 

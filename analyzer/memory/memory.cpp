@@ -323,6 +323,12 @@ class MemoryAnalyst {
   static void fill_steady(RankMemory& memory, const DeviceMemory& device,
                           const std::vector<StepLevel>& levels) {
     memory.fragmentation = fragmentation_of(device, levels);
+    if (!device.readings.empty()) {
+      const MemoryReading& last = device.readings.back();
+      if (last.largest_free && last.reserved && last.allocated)
+        memory.free_at_end = std::max<int64_t>(0, *last.reserved - *last.allocated);
+      memory.largest_free_at_end = last.largest_free;
+    }
     memory.retries = device.retries;
     if (levels.empty()) return;
     std::vector<int64_t> peaks;

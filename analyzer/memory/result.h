@@ -86,6 +86,10 @@ struct RankMemory {
   int64_t retained_graph_bytes = 0;  // at the peak, activations that outlived the step after theirs
   std::optional<int64_t> steady_peak_allocated;  // median over steady steps of their peaks
   Fragmentation fragmentation;
+  // When the recording ended, where that was told: reserved and not allocated, and the largest
+  // piece of it.
+  std::optional<int64_t> free_at_end;
+  std::optional<int64_t> largest_free_at_end;
   std::optional<double> segment_allocs_per_step;  // mean in steady steps; 0 is healthy
   std::optional<double> segment_frees_per_step;
   // Times that the allocator found no memory, gave its cache back and tried again; nullopt = cannot
@@ -101,9 +105,9 @@ struct RankMemory {
   int64_t unmatched = 0;
   DPROF_FIELDS(rank, device, peak_allocated, peak_reserved, peak_step, by_category, source,
                peak_phase, unknown_share, by_phase, at_peak, before_bytes, retained_graph_bytes,
-               steady_peak_allocated, fragmentation, segment_allocs_per_step,
-               segment_frees_per_step, retries, cache_flushes, device_total, non_torch_peak,
-               hard_headroom, soft_headroom, unmatched);
+               steady_peak_allocated, fragmentation, free_at_end, largest_free_at_end,
+               segment_allocs_per_step, segment_frees_per_step, retries, cache_flushes,
+               device_total, non_torch_peak, hard_headroom, soft_headroom, unmatched);
 };
 
 struct LeakSite {

@@ -13,7 +13,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kMostHolders = 8;
-constexpr size_t kLongestSite = 40;
+constexpr size_t kLongestSite = 80;       // of a stack three frames
 constexpr double kLeastPeakShare = 0.01;  // of a peak
 
 std::string bytes_or_blank(const std::optional<int64_t>& bytes) {
@@ -109,11 +109,13 @@ void add_holders(Document& document, const RankMemory& peak) {
   if (peak.at_peak.empty()) return;
   Table table;
   table.add_columns(Align::kLeft, {"at the peak"});
-  table.add_columns(Align::kRight, {"bytes", "blocks"});
+  table.add_columns(Align::kRight, {"bytes", "share", "blocks"});
   table.add_columns(Align::kLeft, {"allocated in", "by"});
   for (const MemoryHolder& holder :
        std::span(peak.at_peak).first(std::min(kMostHolders, peak.at_peak.size()))) {
     table.add_row({std::string(title_of(holder.use)), format_bytes(holder.bytes),
+                   format_share(static_cast<double>(holder.bytes) /
+                                static_cast<double>(std::max<int64_t>(1, *peak.peak_allocated))),
                    format_count(holder.blocks), holder.phase,
                    cut_to(printable(holder.site), kLongestSite)});
   }
@@ -164,6 +166,13 @@ std::vector<std::string> memory_remarks(const Memory& memory) {
       text += fmt::format(", {} cannot be released",
                           format_share(*memory.fragmentation->non_releasable));
     remarks.push_back(text + ", on the worst rank");
+  }
+  for (const RankMemory& m : memory.per_rank) {
+    if (!m.free_at_end || !m.largest_free_at_end || *m.free_at_end == 0) continue;
+    if (remarks.size() >= kMostRanks) break;
+    remarks.push_back(fmt::format(
+        "rank {}, {}: {} were reserved and free at the end, the largest piece {}", m.rank,
+        device_text(m.device), format_bytes(*m.free_at_end), format_bytes(*m.largest_free_at_end)));
   }
   if (memory.zero && memory.zero->worthwhile) {
     const ZeroSizing& z = *memory.zero;

@@ -950,6 +950,7 @@ struct MemoryEventRow {
   std::optional<int64_t> reserved_bytes{};
   std::optional<int64_t> requested_bytes{};
   std::optional<MemoryCategory> category{};
+  std::optional<int64_t> stack_id{};
 
   friend bool operator==(const MemoryEventRow&, const MemoryEventRow&) = default;
 };
@@ -968,6 +969,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.reserved_bytes);
   visit(row.requested_bytes);
   visit(row.category);
+  visit(row.stack_id);
 }
 
 // Memory in use, by time or step.
@@ -981,6 +983,7 @@ struct MemorySampleRow {
   std::optional<int64_t> reserved_bytes{};
   std::optional<int64_t> peak_allocated_bytes{};
   std::optional<int64_t> peak_reserved_bytes{};
+  std::optional<int64_t> largest_free_bytes{};
 
   friend bool operator==(const MemorySampleRow&, const MemorySampleRow&) = default;
 };
@@ -995,6 +998,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.reserved_bytes);
   visit(row.peak_allocated_bytes);
   visit(row.peak_reserved_bytes);
+  visit(row.largest_free_bytes);
 }
 
 // Waits for a batch of data.
@@ -1211,9 +1215,30 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.line);
 }
 
+// Stacks of allocations, as a tree: what two have in common stands once.
+struct CallStackRow {
+  static constexpr const Table& kTable = kTables[24];
+  int64_t id{};
+  std::optional<int64_t> caller_id{};
+  int64_t function_id{};
+  std::optional<int64_t> file_id{};
+  std::optional<int64_t> line{};
+
+  friend bool operator==(const CallStackRow&, const CallStackRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CallStackRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.caller_id);
+  visit(row.function_id);
+  visit(row.file_id);
+  visit(row.line);
+}
+
 // What was not recorded, and why.
 struct LossRow {
-  static constexpr const Table& kTable = kTables[24];
+  static constexpr const Table& kTable = kTables[25];
   Source source{};
   std::optional<int64_t> thread_id{};
   LossReason reason{};
@@ -1236,7 +1261,7 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
 
 // What the recorder had to remark.
 struct DiagnosticRow {
-  static constexpr const Table& kTable = kTables[25];
+  static constexpr const Table& kTable = kTables[26];
   std::string code{};
   Severity severity{};
   int64_t count{};
@@ -1360,6 +1385,7 @@ void for_each_row_type(Visit&& visit) {
   visit.template operator()<KernelShapeRow>();
   visit.template operator()<NcclEventRow>();
   visit.template operator()<StackFrameRow>();
+  visit.template operator()<CallStackRow>();
   visit.template operator()<LossRow>();
   visit.template operator()<DiagnosticRow>();
 }

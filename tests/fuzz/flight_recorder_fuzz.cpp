@@ -9,6 +9,7 @@
 #include "base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace dprof::analyzer;
   using namespace dprof::analyzer::flight_recorder;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const auto read : {read_pickle, read_json}) {

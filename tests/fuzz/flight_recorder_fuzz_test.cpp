@@ -131,7 +131,7 @@ TEST(FlightRecorderFuzzTest, DamagedDumpsDoNoHarm) {
   const std::string good = "\x80\x02}(" + text("entries") + "](}(" + text("profiling_name") +
                            text("nccl:all_reduce") + text("process_group") + text("x") +
                            text("input_sizes") + "](](K\x02K\x03" + "eeueu.";
-  const Result<flight_recorder::PlainData> data = flight_recorder::read_pickle(good);
+  const Result<PlainData> data = read_pickle(good);
   ASSERT_TRUE(data.ok()) << data.error().what;
   ASSERT_EQ(flight_recorder::dump_of(*data)->entries.size(), 1U);
   give(good);

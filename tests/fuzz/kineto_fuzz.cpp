@@ -2,16 +2,9 @@
 // Fuzz target: a Chrome JSON file from its first byte to a finished run folder.
 // kineto_fuzz_test.cpp also calls it with mutated and random input.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "analyzer/import/import.h"
-#include "base/check.h"
-#include "schema/trace_reader.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/fuzz/import_input.h"
 
 namespace {
 
@@ -42,19 +35,8 @@ void check_trace(const fs::path& run, const dprof::analyzer::ImportedFile& file)
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const dprof::test_support::TemporaryFolder folder;
-  const fs::path file = folder.path() / "input";
-  const fs::path run = folder.path() / "run";
-  std::ofstream(file, std::ios::binary | std::ios::trunc)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  const dprof::Result<dprof::analyzer::ImportSummary> summary =
-      dprof::analyzer::import_files({file}, run, {.overwrite = true});
-  if (!summary.ok()) {
-    DPROF_CHECK(!summary.error().what.empty());
-    return 0;
-  }
-  for (const dprof::analyzer::ImportedFile& imported : summary->files) {
-    if (imported.format == "kineto" || imported.format == "chrome") check_trace(run, imported);
-  }
-  return 0;
+  return dprof::fuzz::import_input(data, size, [](const fs::path& run, const auto& summary) {
+    for (const dprof::analyzer::ImportedFile& imported : summary.files)
+      if (imported.format == "kineto" || imported.format == "chrome") check_trace(run, imported);
+  });
 }

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "analyzer/digest/memory/memory_device.h"
+#include "analyzer/digest/memory/memory_stacks.h"
 #include "analyzer/run/sensible.h"
 
 namespace dprof::analyzer {
@@ -108,7 +109,7 @@ class MemoryReader {
       std::vector<MemoryReading>& readings = readings_[static_cast<int>(row.device_id)];
       readings.push_back({on_axis(row.time_ns), credible(row.allocated_bytes),
                           credible(row.reserved_bytes), credible(row.peak_allocated_bytes),
-                          credible(row.peak_reserved_bytes)});
+                          credible(row.peak_reserved_bytes), credible(row.largest_free_bytes)});
       if (readings.size() > kMostReadings) thin_out(readings);
     });
   }
@@ -219,6 +220,7 @@ class MemoryReader {
         points_.push_back({.thread = flush.thread, .time_ns = flush.free_ns});
     }
     if (const Status found = find_sites(reader_, points_); !found.ok()) return fail(found.error());
+    if (const Status good = stacks_.load(); !good.ok()) return fail(good.error());
     for (DeviceReplay::Outcome& outcome : outcomes) {
       DeviceMemory memory = std::move(outcome.memory);
       memory.at_peak = held(outcome.at_peak);
@@ -233,6 +235,17 @@ class MemoryReader {
     const auto [known, is_new] =
         site_numbers_.try_emplace(name_id, static_cast<int32_t>(digest_.sites.size()));
     if (is_new) digest_.sites.push_back(reader_.string(name_id));
+    return known->second;
+  }
+
+  // -1 = there is no such stack.
+  int32_t site_of_stack(int64_t stack) {
+    const auto [known, is_new] = stack_numbers_.try_emplace(stack, -1);
+    if (!is_new) return known->second;
+    std::string words = stacks_.words(stack);
+    if (words.empty()) return -1;
+    known->second = static_cast<int32_t>(digest_.sites.size());
+    digest_.sites.push_back(std::move(words));
     return known->second;
   }
 
@@ -255,7 +268,8 @@ class MemoryReader {
       out.same_phase = block.serial >= 0 && born == freed;
     }
     if (point == nullptr) return out;
-    if (point->name_id) out.site = site_of(*point->name_id);
+    if (block.stack > 0) out.site = site_of_stack(block.stack);
+    if (out.site < 0 && point->name_id) out.site = site_of(*point->name_id);
     out.in_op = point->op_end_ns && block.freed_ns <= *point->op_end_ns;
     return out;
   }
@@ -311,6 +325,8 @@ class MemoryReader {
   std::vector<SitePoint> points_;
   size_t next_point_ = 0;
   std::unordered_map<int64_t, int32_t> site_numbers_;
+  AllocationStacks stacks_{reader_};
+  std::unordered_map<int64_t, int32_t> stack_numbers_;
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ struct MemoryReading {
   std::optional<int64_t> reserved;
   std::optional<int64_t> peak_allocated;  // since the reading before, where it rose
   std::optional<int64_t> peak_reserved;
+  std::optional<int64_t> largest_free;  // piece of what is reserved and not allocated
 };
 
 struct OomRecord {

@@ -27,13 +27,17 @@ void LiveBlocks::forget_overlapped(uint64_t begin, int64_t bytes, int64_t time_n
 }
 
 void LiveBlocks::allocate(int64_t time_ns, int64_t address, int64_t bytes, int64_t thread,
-                          schema::MemoryCategory said) {
+                          schema::MemoryCategory said, int64_t stack) {
   const int64_t serial = next_serial_++;
   if (address != 0) {
     const auto begin = static_cast<uint64_t>(address);
     forget_overlapped(begin, bytes, time_ns);
-    live_[begin] = {
-        .bytes = bytes, .serial = serial, .born_ns = time_ns, .thread = thread, .said = said};
+    live_[begin] = {.bytes = bytes,
+                    .serial = serial,
+                    .born_ns = time_ns,
+                    .thread = thread,
+                    .stack = stack,
+                    .said = said};
   }
   level_ += bytes;
 }

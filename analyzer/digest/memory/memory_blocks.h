@@ -41,6 +41,7 @@ struct LiveBlock {
   int64_t born_ns = std::numeric_limits<int64_t>::min();
   int64_t freed_ns = std::numeric_limits<int64_t>::max();
   int64_t thread = -1;
+  int64_t stack = 0;  // 0 = unknown
   schema::MemoryCategory said{};
 };
 
@@ -55,7 +56,7 @@ class LiveBlocks {
 
   // Rows with 0 <= bytes <= kMostBytes. An address of 0 = not recorded: only the level follows.
   void allocate(int64_t time_ns, int64_t address, int64_t bytes, int64_t thread,
-                schema::MemoryCategory said);
+                schema::MemoryCategory said, int64_t stack = 0);
   // Bytes of the block as it was counted, which may differ from what the free says.
   int64_t free(int64_t time_ns, int64_t address, int64_t bytes);
   // What lies at `address` holds `category`. A block that nobody saw allocated is from before.

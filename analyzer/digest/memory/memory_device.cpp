@@ -66,7 +66,8 @@ void DeviceReplay::change_block(const schema::MemoryEventRow& row, int64_t bytes
   ++out_.events;
   if (row.kind == MemoryEventKind::kAlloc) {
     blocks_.allocate(row.time_ns, row.address, bytes, row.thread_id.value_or(-1),
-                     row.category.value_or(schema::MemoryCategory::kUnknown));
+                     row.category.value_or(schema::MemoryCategory::kUnknown),
+                     row.stack_id.value_or(0));
     segments_.use(row.address, bytes);
   } else {
     segments_.release(row.address, blocks_.free(row.time_ns, row.address, bytes));

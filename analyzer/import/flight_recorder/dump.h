@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/import/flight_recorder/plain_data.h"
+#include "analyzer/import/plain_data.h"
 #include "base/result.h"
 #include "schema/generated/rows.h"
 

@@ -30,21 +30,6 @@ bool recognises(std::string_view head) {
          !says(head, "\"traceEvents\"");
 }
 
-Result<std::string> content_of(const fs::path& path) {
-  Result<Input> input = Input::open(path);
-  if (!input.ok()) return fail(input.error());
-  std::string content;
-  for (std::string_view part = input->next(); !part.empty(); part = input->next()) {
-    if (content.size() + part.size() > kLargestFile)
-      return fail(Code::kUnsupported,
-                  fmt::format("{}: larger than any flight-recorder dump", path.string()));
-    content += part;
-  }
-  if (!input->failure().empty())
-    return fail(Code::kDamaged, fmt::format("{}: {}", path.string(), input->failure()));
-  return content;
-}
-
 // Fills one trace from one dump.
 class TraceFiller {
  public:
@@ -154,7 +139,7 @@ class TraceFiller {
 };
 
 Status read(const fs::path& path, FileSink& sink) {
-  const Result<std::string> content = content_of(path);
+  const Result<std::string> content = read_whole(path, kLargestFile);
   if (!content.ok()) return fail(content.error());
   const bool is_pickle = !content->empty() && static_cast<uint8_t>((*content)[0]) == 0x80;
   const Result<PlainData> data = is_pickle ? read_pickle(*content) : read_json(*content);

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/import/flight_recorder/dump.h"
-#include "analyzer/import/flight_recorder/plain_data.h"
 #include "analyzer/import/format.h"
+#include "analyzer/import/plain_data.h"
 
 namespace dprof::analyzer::flight_recorder {
 namespace {

@@ -131,8 +131,9 @@ std::optional<Function> function_of(std::string_view name) {
 
 bool is_communication_kernel(std::string_view name) {
   name = name.substr(0, name.find('('));
-  for (const std::string_view word : {"ncclKernel", "ncclDevKernel", "rcclKernel", "mscclKernel",
-                                      "ncclSymDevKernel", "ncclSymkDevKernel"}) {
+  for (const std::string_view word :
+       {"ncclKernel", "ncclDevKernel", "rcclKernel", "rcclGenericKernel", "mscclKernel",
+        "ncclSymDevKernel", "ncclSymkDevKernel"}) {
     if (name.find(word) != std::string_view::npos) return true;
   }
   return false;

@@ -159,8 +159,19 @@ Status TraceSink::Impl::write_memory() {
         .requested_bytes = unpacked(record.requested),
         .category = record.category < 0
                         ? std::nullopt
-                        : std::optional(static_cast<schema::MemoryCategory>(record.category))});
+                        : std::optional(static_cast<schema::MemoryCategory>(record.category)),
+        .stack_id = unpacked(record.stack)});
   });
+}
+
+Status TraceSink::Impl::write_samples() {
+  std::ranges::stable_sort(samples, {}, &schema::MemorySampleRow::time_ns);
+  int64_t id = 0;
+  for (schema::MemorySampleRow& row : samples) {
+    row.id = ++id;
+    row.time_ns -= zero;
+  }
+  return append_all(*writer, samples);
 }
 
 Status TraceSink::Impl::write_dependencies() {
@@ -229,6 +240,7 @@ Status TraceSink::Impl::write_dictionaries() {
   for (const auto& [id, row] : devices) {
     if (Status done = writer->append(row); !done.ok()) return done;
   }
+  if (Status done = append_all(*writer, stacks); !done.ok()) return done;
   if (Status done = append_all(*writer, nvtx_schemas); !done.ok()) return done;
   if (Status done = append_all(*writer, communicators); !done.ok()) return done;
   return append_all(*writer, members);
@@ -290,8 +302,8 @@ Status TraceSink::Impl::finish(std::string_view run_id, const std::string& own_c
   if (Status done = note(write_ranges()); !done.ok()) return done;
   if (look != nullptr) look->all_seen();
   for (const auto part : {&Impl::write_details, &Impl::write_activities, &Impl::write_memory,
-                          &Impl::write_dependencies, &Impl::write_collectives, &Impl::write_steps,
-                          &Impl::write_dictionaries, &Impl::write_losses}) {
+                          &Impl::write_samples, &Impl::write_dependencies, &Impl::write_collectives,
+                          &Impl::write_steps, &Impl::write_dictionaries, &Impl::write_losses}) {
     if (Status done = note((this->*part)()); !done.ok()) return done;
   }
   if (failed) return fail(*failed);

@@ -78,6 +78,21 @@ int64_t TraceSink::add_thread(const schema::ThreadRow& row) {
 
 schema::ThreadRow& TraceSink::thread(int64_t id) { return impl_->threads[static_cast<size_t>(id)]; }
 
+int64_t TraceSink::stack(int64_t caller, std::string_view function, std::string_view file,
+                         std::optional<int64_t> line) {
+  const int64_t function_id = text(function);
+  const int64_t file_id = text(file);
+  const auto next = static_cast<int64_t>(impl_->stacks.size()) + 1;
+  const auto [entry, is_new] =
+      impl_->stack_ids.try_emplace({caller, function_id, file_id, packed(line)}, next);
+  if (is_new) {
+    impl_->stacks.push_back({.id = next, .function_id = function_id, .line = line});
+    if (caller > 0) impl_->stacks.back().caller_id = caller;
+    if (file_id > 0) impl_->stacks.back().file_id = file_id;
+  }
+  return entry->second;
+}
+
 void TraceSink::set_device(const schema::DeviceRow& row) {
   impl_->devices.insert_or_assign(row.id, row);
 }
@@ -218,11 +233,18 @@ void TraceSink::add(const schema::MemoryEventRow& row) {
        .allocated = packed(row.allocated_bytes),
        .reserved = packed(row.reserved_bytes),
        .requested = packed(row.requested_bytes),
+       .stack = packed(row.stack_id),
        .thread = small(row.thread_id.value_or(-1)),
        .device = small(row.device_id),
        .stream = small(row.stream_id.value_or(-1)),
        .kind = static_cast<int16_t>(row.kind),
        .category = row.category ? static_cast<int16_t>(*row.category) : int16_t{-1}}));
+}
+
+void TraceSink::add(const schema::MemorySampleRow& row) {
+  ++impl_->rows;
+  impl_->see(row.time_ns);
+  impl_->samples.push_back(row);
 }
 
 void TraceSink::add(const schema::NvtxSchemaRow& row) { impl_->nvtx_schemas.push_back(row); }

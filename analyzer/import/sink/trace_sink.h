@@ -89,6 +89,10 @@ class TraceSink {
   // the same number.
   int64_t stream(int64_t device_id, int64_t cuda_stream, int64_t context = 0);
   void name_stream(int64_t id, std::string_view name);
+  // A frame that `caller` called (0 = the outermost one): the stack that ends in it. Equal ones are
+  // one.
+  int64_t stack(int64_t caller, std::string_view function, std::string_view file,
+                std::optional<int64_t> line);
   int64_t add_communicator(const schema::CommunicatorRow& row, std::span<const int> members);
 
   void add(const schema::HostRangeRow& row);
@@ -100,6 +104,7 @@ class TraceSink {
   void add(const schema::CollectiveRow& row);
   void add(const schema::StepRow& row);
   void add(const schema::MemoryEventRow& row);
+  void add(const schema::MemorySampleRow& row);
   void add(const schema::NvtxSchemaRow& row);
 
   // A row of the file that is in no table: counted in `loss`, and in a diagnostic by cause.

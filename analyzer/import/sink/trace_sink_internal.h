@@ -60,7 +60,7 @@ struct MemoryRecord {
   int64_t start;
   int64_t duration;  // 0
   int64_t order;
-  int64_t address, bytes, allocated, reserved, requested;
+  int64_t address, bytes, allocated, reserved, requested, stack;
   int32_t thread, device, stream;  // -1 = none; of the device host memory
   int16_t kind, category;
 };
@@ -121,6 +121,7 @@ struct TraceSink::Impl {
   Status write_details();
   Status write_activities();
   Status write_memory();
+  Status write_samples();
   Status write_dependencies();
   Status write_collectives();
   Status write_steps();
@@ -160,6 +161,9 @@ struct TraceSink::Impl {
   RowSorter<DependencyRecord> dependencies;
   std::vector<schema::CollectiveRow> collectives;
   std::vector<schema::StepRow> steps;
+  std::vector<schema::MemorySampleRow> samples;
+  std::vector<schema::CallStackRow> stacks;
+  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, int64_t> stack_ids;
 
   std::vector<SkipCount> skips;
   std::vector<schema::DiagnosticRow> remarks;

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "analyzer/import/flight_recorder/plain_data.h"
+#include "analyzer/import/plain_data.h"
 
-namespace dprof::analyzer::flight_recorder {
+namespace dprof::analyzer {
 namespace {
 
 using Id = PlainData::Id;
@@ -277,4 +277,4 @@ Result<PlainData> read_pickle(std::string_view bytes) {
   return PickleReader(bytes).run();
 }
 
-}  // namespace dprof::analyzer::flight_recorder
+}  // namespace dprof::analyzer

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/import/flight_recorder/plain_data.h"
+#include "analyzer/import/plain_data.h"
 
+#include <bit>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
 
-namespace dprof::analyzer::flight_recorder {
+namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kDeepest = 64;
@@ -34,7 +37,9 @@ class JsonReader : public nlohmann::json::json_sax_t {
   bool start_object(size_t /*size*/) override { return open(PlainData::Kind::kDict); }
   bool start_array(size_t /*size*/) override { return open(PlainData::Kind::kList); }
   bool key(std::string& name) override {
-    keys_.back() = data_.add_text(name);
+    const auto [known, is_new] = key_ids_.try_emplace(name, PlainData::kNothing);
+    if (is_new) known->second = data_.add_text(name);
+    keys_.back() = known->second;
     return true;
   }
   bool end_object() override { return close(); }
@@ -80,34 +85,32 @@ class JsonReader : public nlohmann::json::json_sax_t {
 
   PlainData& data_;
   std::vector<PlainData::Id> open_;
-  std::vector<PlainData::Id> keys_;  // of each open dict the last key
+  std::unordered_map<std::string, PlainData::Id> key_ids_;  // each stands once
+  std::vector<PlainData::Id> keys_;                         // of each open dict the last key
   std::string what_;
 };
 
 }  // namespace
 
 PlainData::Id PlainData::add(Kind kind, int64_t integer) {
-  Node& node = nodes_.emplace_back();
-  node.kind = kind;
-  node.integer = integer;
+  const bool holds = kind == Kind::kList || kind == Kind::kDict;
+  nodes_.push_back({holds ? static_cast<int64_t>(items_.size()) : integer, kind});
+  if (holds) items_.emplace_back();
   return static_cast<Id>(nodes_.size() - 1);
 }
 
 PlainData::Id PlainData::add_real(double value) {
-  const Id id = add(Kind::kReal);
-  nodes_[id].real = value;
-  return id;
+  return add(Kind::kReal, std::bit_cast<int64_t>(value));
 }
 
 PlainData::Id PlainData::add_text(std::string_view text) {
-  const Id id = add(Kind::kText);
-  nodes_[id].text = text;
-  return id;
+  texts_.emplace_back(text);
+  return add(Kind::kText, static_cast<int64_t>(texts_.size()) - 1);
 }
 
 void PlainData::set(Id dict, Id key, Id value) {
-  nodes_[dict].items.push_back(key);
-  nodes_[dict].items.push_back(value);
+  items(dict).push_back(key);
+  items(dict).push_back(value);
 }
 
 PlainData::Kind PlainData::kind(Id id) const {
@@ -117,33 +120,33 @@ PlainData::Kind PlainData::kind(Id id) const {
 // The last one of a key counts.
 PlainData::Id PlainData::find(Id dict, std::string_view key) const {
   if (kind(dict) != Kind::kDict) return kNothing;
-  const std::vector<Id>& items = nodes_[dict].items;
-  for (size_t i = items.size(); i >= 2; i -= 2) {
-    const Node& name = nodes_[items[i - 2]];
-    if (name.kind == Kind::kText && name.text == key) return items[i - 1];
+  const std::vector<Id>& entries = items(dict);
+  for (size_t i = entries.size(); i >= 2; i -= 2) {
+    const Id name = entries[i - 2];
+    if (kind(name) == Kind::kText && text_of(name) == key) return entries[i - 1];
   }
   return kNothing;
 }
 
 size_t PlainData::size(Id id) const {
-  if (kind(id) == Kind::kDict) return nodes_[id].items.size() / 2;
-  return kind(id) == Kind::kList ? nodes_[id].items.size() : 0;
+  if (kind(id) == Kind::kDict) return items(id).size() / 2;
+  return kind(id) == Kind::kList ? items(id).size() : 0;
 }
 
 PlainData::Id PlainData::item(Id list, size_t index) const {
-  if (kind(list) != Kind::kList || index >= nodes_[list].items.size()) return kNothing;
-  return nodes_[list].items[index];
+  if (kind(list) != Kind::kList || index >= items(list).size()) return kNothing;
+  return items(list)[index];
 }
 
 std::pair<PlainData::Id, PlainData::Id> PlainData::entry(Id dict, size_t index) const {
   if (kind(dict) != Kind::kDict || index >= size(dict)) return {kNothing, kNothing};
-  return {nodes_[dict].items[2 * index], nodes_[dict].items[2 * index + 1]};
+  return {items(dict)[2 * index], items(dict)[2 * index + 1]};
 }
 
 std::optional<int64_t> PlainData::integer(Id id) const {
-  if (kind(id) == Kind::kInteger) return nodes_[id].integer;
+  if (kind(id) == Kind::kInteger) return nodes_[id].value;
   if (kind(id) != Kind::kText) return std::nullopt;
-  const std::string& text = nodes_[id].text;
+  const std::string& text = text_of(id);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -152,12 +155,12 @@ std::optional<int64_t> PlainData::integer(Id id) const {
 
 std::optional<bool> PlainData::boolean(Id id) const {
   if (kind(id) != Kind::kBool) return std::nullopt;
-  return nodes_[id].integer != 0;
+  return nodes_[id].value != 0;
 }
 
 std::optional<std::string_view> PlainData::text(Id id) const {
   if (kind(id) != Kind::kText) return std::nullopt;
-  return nodes_[id].text;
+  return text_of(id);
 }
 
 Result<PlainData> read_json(std::string_view text) {
@@ -168,4 +171,4 @@ Result<PlainData> read_json(std::string_view text) {
               reader.what().empty() ? std::string("not valid JSON") : reader.what());
 }
 
-}  // namespace dprof::analyzer::flight_recorder
+}  // namespace dprof::analyzer

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A snapshot of PyTorch's CUDA allocator, as it is in the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/import/plain_data.h"
+#include "base/result.h"
+
+namespace dprof::analyzer::memory_snapshot {
+
+enum class Action : uint8_t {
+  kAlloc,
+  kFreeRequested,  // the block still waits for other streams
+  kFree,
+  kSegmentAlloc,  // from the device, or a part of an expandable segment
+  kSegmentFree,
+  kOutOfMemory,
+  kSnapshot,
+};
+
+struct Event {
+  Action action{};
+  uint64_t address = 0;  // of kOutOfMemory none
+  int64_t bytes = 0;     // of blocks what was asked for
+  int64_t time_ns = 0;   // CLOCK_REALTIME; never before that of the event before
+  PlainData::Id frames = PlainData::kNothing;
+  std::optional<int64_t> device_free;  // of kOutOfMemory
+};
+
+struct Block {
+  uint64_t address = 0;
+  int64_t bytes = 0;
+  std::optional<int64_t> requested;
+  PlainData::Id frames = PlainData::kNothing;
+};
+
+struct Segment {
+  uint64_t address = 0;
+  int64_t bytes = 0;
+};
+
+// When the snapshot was taken, and what led to it.
+struct DeviceState {
+  std::vector<Segment> segments;
+  std::vector<Block> active;  // allocated, or still waited for
+  int64_t active_bytes = 0;
+  int64_t reserved_bytes = 0;
+  int64_t waiting_bytes = 0;  // of active: freed, and waited for
+  int64_t free_pieces = 0;
+  int64_t largest_free = 0;
+  std::vector<Event> events;
+  bool undated = false;  // its events have no times
+};
+
+struct Annotation {
+  bool begins = false;
+  std::string name;
+  int64_t device = 0;
+  int64_t time_ns = 0;
+};
+
+struct Snapshot {
+  std::map<int, DeviceState> devices;
+  std::vector<Annotation> annotations;
+  std::string settings;                    // PYTORCH_CUDA_ALLOC_CONF
+  std::map<std::string, int64_t> skipped;  // what could not be used, by why
+};
+
+// kNotATrace if it is something else, kDamaged if its sizes make no sense.
+Result<Snapshot> snapshot_of(const PlainData& data);
+
+}  // namespace dprof::analyzer::memory_snapshot

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: JSON of rocprofv3 from its first byte to a finished run folder.
+#include "tests/fuzz/import_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
+    for (const auto& file : summary.files)
+      if (file.format == "rocprofv3") dprof::fuzz::check_losses(run, file);
+  });
+}
