@@ -112,7 +112,7 @@ TEST(NoOverlap, WhatCouldHaveBeenHidden) {
   const std::vector<Finding> findings = found_comm(run, "comm.no-overlap");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 6 * kNsPerMs);
-  EXPECT_THAT(findings[0].advice, HasSubstr("smaller bucket_cap_mb")) << "one bucket";
+  EXPECT_THAT(findings[0].advice, HasSubstr("lower bucket_cap_mb")) << "one bucket";
   for (RankOverlap& rank : run.report.overlap->per_rank)
     rank.hidden_ns = RuleRun::kSteady * 2 * kNsPerMs;
   EXPECT_THAT(found_comm(run, "comm.no-overlap"), IsEmpty()) << "some is hidden";
@@ -291,7 +291,7 @@ TEST(Hang, APartingThatATimeoutEnded) {
   const std::vector<Finding> findings = found_comm(run, "comm.hang");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("rank 0 calls barrier, rank 1 calls all_reduce"));
-  EXPECT_THAT(findings[0].advice, HasSubstr("only some of them run"));
+  EXPECT_THAT(findings[0].advice, HasSubstr("only some ranks run"));
 }
 
 TEST(ExposedTransfer, IsAnUpperBound) {

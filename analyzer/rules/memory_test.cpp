@@ -102,7 +102,7 @@ TEST(MemoryLeak, SaysWhenTheHostsMemoryEnds) {
   EXPECT_THAT(finding.title, HasSubstr("host memory of ranks 0, 1 grows"));
   EXPECT_THAT(finding.detail,
               HasSubstr("after 11,000 (10,000 to 12,222) more steps, about 0.31 h"));
-  EXPECT_THAT(finding.detail, HasSubstr("of which ranks 0, 1 take"));
+  EXPECT_THAT(finding.detail, HasSubstr("and ranks 0, 1 take"));
   EXPECT_EQ(finding.severity, FindingSeverity::kWarn);
 }
 
@@ -118,11 +118,11 @@ TEST(MemoryLeak, AHostWhoseMemoryEndsSoonIsCritical) {
 TEST(MemoryLeak, WhatTheHostHasLeftMayNotBeKnown) {
   RuleRun run = growing_hosts();
   run.facts(2).host_memory.available_bytes = kGb;
-  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("is not known"))
+  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("it is unknown when"))
       << "another host";
   run.facts(0).host_memory.available_bytes = kGb;
   run.traces.clear();
-  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("is not known"))
+  EXPECT_THAT(found_memory(run, "memory.leak").at(0).detail, HasSubstr("it is unknown when"))
       << "who shares it";
 }
 

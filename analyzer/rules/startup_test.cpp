@@ -182,7 +182,7 @@ TEST(PartialAccumulation, WindowsWithoutAnUpdate) {
   drop_update(run, 11);
   const std::vector<Finding> findings = found_startup(run, "step.partial-accumulation");
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_THAT(findings[0].title, HasSubstr("2 of 12 windows"));
+  EXPECT_THAT(findings[0].title, HasSubstr("2 of 12 accumulation windows"));
   EXPECT_EQ(findings[0].cost_ns, 200 * kNsPerMs / 12);
   CommRun whole = accumulating_start({});
   drop_update(whole, 5);
