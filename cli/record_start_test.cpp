@@ -20,7 +20,7 @@ TEST(RecordStartTest, TheCommandRunsWhereNothingCanBeRecorded) {
       run_dprof(scratch, shell({"-o", "/proc/no/run"}, "echo trained; exec " + kWriter));
   EXPECT_EQ(ended.out, "trained\n");
   EXPECT_EQ(ended.code, 5) << "nothing is recorded";
-  EXPECT_THAT(ended.err, HasSubstr("nothing of it is recorded"));
+  EXPECT_THAT(ended.err, HasSubstr("the command runs unrecorded"));
   EXPECT_THAT(ended.err, HasSubstr("not_recorded"));
   // The one that fails ends the other, too: not before it has said its word.
   const Ended ranks =

@@ -130,7 +130,7 @@ TEST_F(RecordSupervisorTest, ARecorderThatDiesBeforeTheStartCostsTheRecordingAlo
   ASSERT_EQ(kill(recorder_of(running), SIGKILL), 0);
   EXPECT_EQ(running.wait(), 4);
   EXPECT_EQ(running.out(), "trained\n");
-  EXPECT_THAT(running.err(), HasSubstr("nothing of it is recorded"));
+  EXPECT_THAT(running.err(), HasSubstr("the command runs unrecorded"));
 }
 
 // --- the supervisor dies ---

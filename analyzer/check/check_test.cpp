@@ -29,7 +29,7 @@ const CheckCase* find(const CheckResult& result, std::string_view name) {
 TEST(Check, AnEqualRunIsGood) {
   const CheckResult result = checked(made_run(2), {made_run(1)});
   EXPECT_EQ(result.code(), ExitCode::kGood) << result.title;
-  EXPECT_THAT(result.sensitivity, HasSubstr("would have been seen"));
+  EXPECT_THAT(result.sensitivity, HasSubstr("would have been detected"));
 }
 
 TEST(Check, ASlowerRunIsSuspectWithOneRunASide) {
@@ -52,7 +52,7 @@ TEST(Check, SeveralBaselinesTellHowRunsDiffer) {
   EXPECT_THAT(checked(run, even).title, Not(HasSubstr("suspect")));
   const CheckResult result = checked(run, uneven);
   EXPECT_EQ(result.code(), ExitCode::kInconclusive) << result.title;
-  EXPECT_THAT(result.needed, HasSubstr("of each side would decide"));
+  EXPECT_THAT(result.needed, HasSubstr("per side would decide"));
 }
 
 TEST(Check, WhatWasAllowedIsKeptTo) {
@@ -79,7 +79,7 @@ TEST(Check, TooFewStepsCannotTell) {
   const CheckResult result = checked(run, {made_run(1)});
   EXPECT_EQ(result.code(), ExitCode::kInconclusive);
   EXPECT_THAT(result.title, HasSubstr("5 steady steps; at least 10 are needed"));
-  EXPECT_THAT(result.needed, HasSubstr("more steps"));
+  EXPECT_THAT(result.needed, HasSubstr("at least 50 steps"));
 }
 
 // Issue 25: a baseline of other hardware, half a run, an empty history.
@@ -146,13 +146,13 @@ TEST(Check, AFindingThatCostsTimeFailsOnlyWhereStepsAreLonger) {
     RunFacts run = made_run(2, factor);
     run.findings = {{.rule = "comm.exposed-transfer",
                      .severity = FindingSeverity::kCritical,
-                     .title = "transfers that nothing hides",
+                     .title = "exposed communication",
                      .cost_ns = 10'000'000}};
     return run;
   };
   const CheckResult equal = checked(with_finding(1), {made_run(1)});
   EXPECT_EQ(equal.code(), ExitCode::kGood) << equal.title;
-  EXPECT_THAT(find(equal, "comm.exposed-transfer")->says, HasSubstr("not seen to be longer"));
+  EXPECT_THAT(find(equal, "comm.exposed-transfer")->says, HasSubstr("not measurably longer"));
   const CheckResult slower = checked(with_finding(1.08), {made_run(1)});
   EXPECT_EQ(find(slower, "comm.exposed-transfer")->outcome, Outcome::kFailed);
   EXPECT_EQ(checked(with_finding(1)).code(), ExitCode::kCheckFailed) << "without a baseline";

@@ -101,7 +101,7 @@ TEST(CheckFormats, MarkdownIsNeverTooLong) {
 TEST(CheckFormats, TextSaysTheAnswerFirst) {
   const std::string text = render_check_text(bad_result(), {});
   EXPECT_THAT(text, StartsWith("FAILED  a<b>"));
-  EXPECT_THAT(text, HasSubstr("would have been seen"));
+  EXPECT_THAT(text, HasSubstr("would have been detected"));
   EXPECT_THAT(text, HasSubstr("✗ "));
   EXPECT_THAT(text, HasSubstr("WHERE THE CHANGE IS"));
 }

@@ -158,7 +158,7 @@ const Template kTemplates[] = {
     {"two_of_two_disagree",
      "mismatch",
      {0, 1},
-     "do not call the same",
+     "call different collectives",
      [](TestRun& run) {
        const size_t pair = run.group({0, 1});
        run.everybody(pair, {0, 1}, {});

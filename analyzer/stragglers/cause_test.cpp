@@ -170,7 +170,7 @@ TEST(CauseTest, LooksTellWhatTheThreadWaitedFor) {
   // One as well as the other.
   const Case both = waiting({{ThreadWait::kSleep, 14}, {ThreadWait::kLock, 15}});
   EXPECT_EQ(both.cause().word, "host");
-  EXPECT_THAT(last_reason(both), HasSubstr("cannot be told from 29 looks"));
+  EXPECT_THAT(last_reason(both), HasSubstr("is not clear from 29 samples"));
 }
 
 TEST(CauseTest, FewLooksProveNothing) {

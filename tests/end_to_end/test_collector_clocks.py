@@ -276,7 +276,7 @@ class Folders(Recorders):
             self.assertEqual(done.returncode, 5, done.stderr)
             self.assertIn("hint:", done.stderr)
             self.assertIn("No space left", done.stderr)
-            self.assertIn("nothing of it is recorded", done.stderr)
+            self.assertIn("the command runs unrecorded", done.stderr)
         finally:
             self.command("umount", "-l", disk)
 

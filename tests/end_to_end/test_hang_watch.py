@@ -113,7 +113,7 @@ class OfTheTrainer(HangWatch):
         self.assertRegex(said, r"\n  rank 1: process .* it is stopped", "whether it had come to the collective or not")
         self.said_until(process, "stacks of all threads")
         os.kill(rank, signal.SIGCONT)
-        self.said_until(process, "the job goes on; the hang lasted")
+        self.said_until(process, "the job continues; the hang lasted")
         _, rest = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, rest)
         self.assertNotIn(WORDS, rest)
