@@ -160,7 +160,7 @@ TEST(CauseTest, LooksTellWhatTheThreadWaitedFor) {
   const auto last_reason = [](const Case& one) { return one.cause().reasons.back(); };
   const Case locked = waiting({{ThreadWait::kLock, 27}, {ThreadWait::kRunning, 2}});
   EXPECT_EQ(locked.cause().word, "synchronisation");
-  EXPECT_THAT(last_reason(locked), HasSubstr("in 27 of 29 looks"));
+  EXPECT_THAT(last_reason(locked), HasSubstr("in 27 of 29 samples"));
   const Case asleep = waiting({{ThreadWait::kSleep, 27}, {ThreadWait::kLock, 2}});
   EXPECT_EQ(asleep.cause().word, "host");
   EXPECT_THAT(last_reason(asleep), HasSubstr("slept"));
@@ -243,7 +243,7 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
     EXPECT_EQ(one.cause().word, otherwise) << "the kernel may work for anything";
     one.machines[1].faults_per_step = 300;
     EXPECT_EQ(one.cause().word, "allocator");
-    EXPECT_THAT(one.cause().reasons.back(), HasSubstr("300 pages"));
+    EXPECT_THAT(one.cause().reasons.back(), HasSubstr("300 page faults"));
     one.machines[1].kernel_cpu_per_step_ns = 30.0 * kCauseMs;
     EXPECT_EQ(one.cause().word, otherwise) << "it is not what took so long";
   }
