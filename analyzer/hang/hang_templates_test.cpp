@@ -406,7 +406,7 @@ TEST(HangWordsTest, SayWhatTheCulpritWasAt) {
       "its process was killed (signal:15)");
   EXPECT_EQ(hang->ranks[0].since_ns, 50 * kNsPerSecond);
   EXPECT_EQ(hang->ranks[1].state, "running");
-  EXPECT_EQ(hang->ranks[1].last, "stands in all_reduce #3 of group0");
+  EXPECT_EQ(hang->ranks[1].last, "waits in all_reduce #3 of group0");
 }
 
 TEST(HangWordsTest, SayWhereTheRanksStood) {
@@ -423,7 +423,7 @@ TEST(HangWordsTest, SayWhereTheRanksStood) {
   EXPECT_THAT(hang->reason, ::testing::EndsWith("; rank 2 was in lock_twice (train.py:58)"));
   EXPECT_EQ(hang->ranks[0].stack.size(), 2U);
   EXPECT_THAT(hang->ranks[0].last, ::testing::Not(HasSubstr("stood in")));
-  EXPECT_THAT(hang->ranks[3].last, HasSubstr("; stood in gloo::wait (libtorch_cpu.so)"));
+  EXPECT_THAT(hang->ranks[3].last, HasSubstr("; was in gloo::wait (libtorch_cpu.so)"));
 }
 
 // The signal was the recorder's own (`--on-hang kill`), after less time than a hang must have taken
