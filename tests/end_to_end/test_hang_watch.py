@@ -39,7 +39,7 @@ class HangWatch(EndToEnd):
         return json.loads(done.stdout)
 
     def check_rank_1_hangs(self, said, function):
-        for words in (WORDS, "rank 1 has not come to all_reduce #10 of", "where rank 0 waits"):
+        for words in (WORDS, "rank 1 has not entered all_reduce #10 of", "where rank 0 waits"):
             self.assertIn(words, said)
         report = self.report()
         verdict = report["ending"]["verdict"]
@@ -51,7 +51,7 @@ class HangWatch(EndToEnd):
         self.assertTrue(frames, culprit)
         self.assertIn(function, report["hang"]["reason"])
         self.assertIn(function, self.command(DPROF, "report", self.run_folder).stdout)
-        self.assertRegex(said, f"rank 1 stands in .*{function}")
+        self.assertRegex(said, f"rank 1 is in .*{function}")
         return frames[0]
 
     def need_stacks(self):
