@@ -24,9 +24,9 @@ struct DiagnosticKind {
 inline constexpr DiagnosticKind kDiagnostics[] = {
     // In the recorded process.
     {"torch_version_mismatch", Severity::kDataLoss, Scope::kProcess,
-     "The process's LibTorch is not the one that libdprof_torch.so was built for; "
+     "libdprof_torch.so cannot read the process's LibTorch; "
      "ops and collectives are not recorded.",
-     "scripts/build --torch VERSION builds one for this torch too, see docs/user_guide.md"},
+     "docs/torch_versions.md says which releases it can read"},
     {"torch_library_missing", Severity::kDataLoss, Scope::kProcess,
      "libdprof_torch.so could not be loaded; ops and collectives are not recorded.",
      "it must stand beside libdprof.so; build dprof with LibTorch"},
