@@ -49,6 +49,6 @@ using TorchEntry = int (*)(const CoreApi* core, uint32_t detail, uint32_t known,
 // read, else 1 and a sentence that names what differs. It may crash or hang; the sentence then
 // names what it was at.
 inline constexpr char kTorchProbe[] = "dprof_torch_probe";
-using TorchProbe = int (*)(char* sentence, size_t bytes);
+using TorchProbe = int (*)(char* sentence, size_t bytes, uint32_t layout);
 
 }  // namespace dprof::inject

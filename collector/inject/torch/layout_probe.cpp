@@ -12,7 +12,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Types.hpp>
@@ -21,7 +20,6 @@
 #include "collector/inject/export.h"
 #include "collector/inject/torch/process_groups.h"
 #include "collector/inject/torch/torch_layout.h"
-#include "collector/wire/torch_builds.h"
 
 // Of torch, by their symbols: what the headers say of these classes may not hold.
 extern "C" {
@@ -190,11 +188,9 @@ void check_group() {
 }  // namespace
 }  // namespace dprof::inject::torch_source
 
-DPROF_EXPORT int dprof_torch_probe(char* sentence, size_t bytes) noexcept {
+DPROF_EXPORT int dprof_torch_probe(char* sentence, size_t bytes, uint32_t layout_of) noexcept {
   using namespace dprof::inject::torch_source;
-  const char* forced = getenv(dprof::wire::kTorchLayoutVariable);
-  const uint32_t minor =
-      forced != nullptr && *forced != '\0' ? static_cast<uint32_t>(atoi(forced)) : torch_minor();
+  const uint32_t minor = layout_of != 0 ? layout_of : torch_minor();
   if (!choose_layout(minor, false)) {
     snprintf(sentence, bytes, "it is older than 2.6");
     return 1;

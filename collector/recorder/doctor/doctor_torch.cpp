@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -171,10 +172,13 @@ std::string probe_torch(const fs::path& library, const fs::path& torch_cpu,
         }
         void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (opened == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
-        using Probe = int (*)(char* sentence, size_t bytes);
+        using Probe = int (*)(char* sentence, size_t bytes, uint32_t layout);
         const auto probe = reinterpret_cast<Probe>(dlsym(opened, "dprof_torch_probe"));
         if (probe == nullptr) return fmt::format("{} {}", kTorchDiffers, dlerror());
-        if (probe(sentence, kBytes) == 0) return std::string(kTorchFits);
+        const char* layout = std::getenv(wire::kTorchLayoutVariable);
+        const int minor = layout != nullptr ? std::atoi(layout) : 0;
+        if (probe(sentence, kBytes, static_cast<uint32_t>(minor)) == 0)
+          return std::string(kTorchFits);
         return fmt::format("{} {}", kTorchDiffers, sentence);
       },
       patience);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 extern "C" __attribute__((visibility("default"))) int dprof_torch_probe(char* sentence,
-                                                                        size_t bytes) {
+                                                                        size_t bytes, unsigned) {
   const char* variable = getenv("FAKE_TORCH_PROBE");
   const std::string_view act = variable != nullptr ? variable : "";
   snprintf(sentence, bytes, "its numel");
