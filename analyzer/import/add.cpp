@@ -304,6 +304,7 @@ class Adder {
   // Of a dump: where the program called what it did not finish. A snapshot's annotations were
   // recorded.
   Status add_ranges() {
+    if (rows_ == 0 && left_out_ > 0) return Done{};
     const Result<int64_t> first = next("host_range");
     if (!first.ok()) return fail(first.error());
     int64_t id = std::max<int64_t>(1, *first);
@@ -450,9 +451,11 @@ Result<ImportSummary> add_files(const std::vector<fs::path>& files, const fs::pa
       import_files(files, imported, {.overwrite = false, .ranks = options.ranks}, progress);
   if (!summary.ok()) return fail(summary.error());
   std::vector<std::pair<fs::path, fs::path>> changed;  // copy, trace
-  for (const auto& entry : fs::directory_iterator(imported, error)) {
-    if (entry.path().extension() != ".dprof") continue;
-    const Result<TraceReader> from = TraceReader::open(entry.path());
+  std::set<fs::path> made;                             // in the order of their ranks
+  for (const auto& entry : fs::directory_iterator(imported, error))
+    if (entry.path().extension() == ".dprof") made.insert(entry.path());
+  for (const fs::path& path : made) {
+    const Result<TraceReader> from = TraceReader::open(path);
     if (!from.ok()) return fail(from.error());
     const auto rank = static_cast<int>(from->meta_int("rank").value_or(-1));
     const auto known = traces.find(rank);

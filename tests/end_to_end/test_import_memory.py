@@ -58,7 +58,7 @@ class ImportMemory(EndToEnd):
         self.assertIn("embed (model.py:17)", memory["at_peak"][2]["site"])
         self.assertEqual(memory["free_at_end"], 34 * MIB)
         self.assertEqual(memory["largest_free_at_end"], 20 * MIB)
-        text = self.command(DPROF, "report", self.run_folder, "--memory").stdout
+        text = self.command(DPROF, "report", self.run_folder, "--sections", "memory").stdout
         self.assertIn("forward (model.py:41)", text)
         self.assertIn("the largest piece 21.0 MB", text)
         self.assertEqual(len(stays), 3)
