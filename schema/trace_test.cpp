@@ -152,7 +152,8 @@ TEST_F(TraceTest, FilesOfVersion1AreRead) {
 void make_slightly_older(const fs::path& file, int version) {
   Database database = *Database::open(file, Database::Mode::kReadWrite);
   std::string sql = fmt::format("PRAGMA user_version = {};", version);
-  for (const Table& table : kTables) sql += fmt::format("DROP VIEW \"{}_text\";", table.name);
+  for (const Table& table : kTables)
+    sql += fmt::format("DROP VIEW IF EXISTS \"{}_text\";", table.name);
   for (const Table& table : kTables) {
     if (table.since > version) sql += fmt::format("DROP TABLE \"{}\";", table.name);
     if (table.since > version || !table.rows_in.empty()) continue;
