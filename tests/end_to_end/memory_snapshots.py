@@ -31,7 +31,8 @@ class Allocator:
 
     def note(self, action, address, size, frames):
         self.now += self.random.choice((0, 0, 3, 40))
-        self.events.append({"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.now, "frames": frames})
+        self.events.append({"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.now,
+                            "frames": frames})
         self.truth.append((action, address) + self.levels())
 
     def room(self, size):
@@ -83,7 +84,8 @@ class Allocator:
         parts, free = [], 0
         for offset in sorted(blocks) + [20 * MIB]:
             if offset > free:
-                parts.append({"address": at + free, "size": offset - free, "requested_size": 0, "state": "inactive", "frames": []})
+                parts.append({"address": at + free, "size": offset - free, "requested_size": 0, "state": "inactive",
+                              "frames": []})
             if offset < 20 * MIB:
                 size, requested, frames = blocks[offset]
                 parts.append({"address": at + offset, "size": size, "requested_size": requested, "state": "active_allocated",

@@ -41,7 +41,8 @@ def process(steps=12, pid=4711):
         records["hsa_api"].append(row(0, 0, number + 6, begin + 6_000_000, 1000))
     for rows in records.values():
         rows.reverse()  # no order is promised
-    return {"metadata": {"pid": pid, "node": {"hostname": "amd0"}, "init_time": 900_000_000, "command": ["train", "--key=hush"]},
+    return {"metadata": {"pid": pid, "node": {"hostname": "amd0"}, "init_time": 900_000_000,
+                         "command": ["train", "--key=hush"]},
             "agents": [{"id": CPU, "type": 1, "name": "EPYC"}, {"id": GPU, "type": 2, "name": "gfx942",
                                                                 "product_name": "AMD Instinct MI300X"}],
             "kernel_symbols": [{"kernel_id": 7, "formatted_kernel_name": "gemm(float*)", "kernel_name": "_Z4gemmPf"},
@@ -59,18 +60,17 @@ class ImportRocm(EndToEnd):
         self.assertEqual(trace.meta["imported_format"], "rocprofv3")
         self.assertEqual(trace.meta["host"], "amd0")
         self.assertNotIn(b"hush", trace.path.read_bytes())
-        self.assertEqual(trace.rows("SELECT value, count(*), sum(duration_ns) FROM gpu_activity JOIN string ON string.id = name_id "
-                                    "GROUP BY 1 ORDER BY 1"),
+        self.assertEqual(trace.rows("SELECT value, count(*), sum(duration_ns) FROM gpu_activity "
+                                    "JOIN string ON string.id = name_id GROUP BY 1 ORDER BY 1"),
                          [("Memcpy HtoD", 12, 2_400_000), ("gemm(float*)", 12, 48_000_000),
                           ("ncclDevKernel_Generic_4(ncclDevKernelArgs)", 12, 24_000_000)])
         self.assertEqual(trace.rows("SELECT DISTINCT grid_x, grid_y, block_x FROM kernel_shape"), [(100, 2, 256)])
-        self.assertEqual(trace.value("SELECT count(*) FROM gpu_activity k JOIN host_range r ON r.correlation = k.correlation"), 36)
+        self.assertEqual(trace.value("SELECT count(*) FROM gpu_activity k JOIN host_range r "
+                                     "ON r.correlation = k.correlation"), 36)
         self.assertEqual(trace.rows("SELECT function, count(*), sum(end_ns - start_ns) FROM collective_text GROUP BY 1"),
                          [("all_reduce", 12, 24_000_000)])
         self.assertEqual([count for _, _, count in trace.losses()], [12])
-        report = self.report()
-        self.assertEqual(report["run"]["steps"]["count"], 12)
-        self.assertEqual(report["names"]["kernels"][0]["name"] if "kernels" in report["names"] else "gemm(float*)", "gemm(float*)")
+        self.assertEqual(self.report()["run"]["steps"]["count"], 12)
 
     def test_several_processes_and_damage(self):
         file = self.folder / "results.json"
