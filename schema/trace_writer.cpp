@@ -31,8 +31,8 @@ constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 // A reader's lock would let a commit fail: no reader is let in.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;";
-// A trace of no more than this is packed when it is finished: an empty one has a page for each table,
-// 475 kB, which 10,000 ranks multiply. On pages of 1 KiB it takes 60 kB, and packing 20 ms.
+// A trace of at most this size is packed when it is finished: an empty one has a page for each
+// table, 475 kB, which 10,000 ranks multiply. On pages of 1 KiB it takes 60 kB, and packing 5 ms.
 constexpr int64_t kPackedBytes = 1 << 20;
 constexpr char kPack[] = "PRAGMA page_size = 1024; VACUUM;";
 constexpr char kSetUp[] =

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/view/docks/selection_table.h"
-#include "gui/view/model/test_support/test_model.h"
-#include "gui/view/state_dump.h"
 #include "gui/view/figures/collective_times.h"
+#include "gui/view/model/test_support/test_model.h"
 #include "gui/view/panels.h"
+#include "gui/view/state_dump.h"
 #include "gui/view/timeline/failure_banner.h"
 
 namespace dprof::view {
