@@ -58,7 +58,7 @@ MAY_LINK = {
     "dprof-manual": ["dprof_cli"],
     "dprof_portable_program": ["dprof_cli"],
     "dprof_portable_preload": [],
-    "dprof_portable_torch": [],
+    "dprof_portable_torch": ["dprof_torch"],
     "external_": [],
     "dprof_inject_core": [],
     "dprof": ["dprof_inject_core"],

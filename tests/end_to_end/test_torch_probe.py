@@ -48,6 +48,7 @@ class TorchProbe(EndToEnd):
         self.record_trainer("--steps", 30, DPROF_TORCH_TRUST="none", DPROF_TORCH_LAYOUT="13")
         for rank in (0, 1):
             self.assertIn("cannot be read: TensorImpl's number of elements", self.trace(rank).meta["torch_source"])
-            told = self.trace(rank).rows("SELECT code, text FROM diagnostic_text WHERE code = 'torch_version_mismatch'")
+            told = self.trace(rank).rows("SELECT s.value FROM diagnostic d JOIN string s ON s.id = d.text_id "
+                                         "WHERE d.code = 'torch_version_mismatch'")
             self.assertEqual(len(told), 1)
-            self.assertIn("TensorImpl", told[0][1])
+            self.assertIn("TensorImpl", told[0][0])
