@@ -1918,7 +1918,12 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
-        <source>stack</source>
+        <source>Python stack</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>native stack</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -180,12 +180,16 @@ Fields fields_of_end(const Model& model, const Selection& selection) {
   if (!hang) return fields;
   const auto hung = std::ranges::find(hang->ranks, rank, &analyzer::HungRank::rank);
   if (hung == hang->ranks.end() || hung->stack.empty()) return fields;
-  std::vector<std::string> stack;
+  std::vector<std::string> python;
+  std::vector<std::string> native;
   for (const analyzer::StackFrame& frame : hung->stack) {
-    stack.push_back(fmt::format("{} {}{}", frame.function, frame.file,
+    std::vector<std::string>& stack = frame.kind == "python" ? python : native;
+    stack.push_back(fmt::format("{} {}{}", frame.function,
+                                frame.file.substr(frame.file.rfind('/') + 1),
                                 frame.line ? fmt::format(":{}", *frame.line) : ""));
   }
-  fields.emplace_back(say("stack"), joined(stack));
+  if (!python.empty()) fields.emplace_back(say("Python stack"), joined(python));
+  if (!native.empty()) fields.emplace_back(say("native stack"), joined(native));
   return fields;
 }
 
