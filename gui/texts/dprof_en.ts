@@ -38,7 +38,7 @@
     </message>
     <message>
         <location filename="../view/docks/flame_dock.cpp"/>
-        <source>Choose a name (an event, a node of another order, or a search): who called it stands above it, what it called below.</source>
+        <source>Choose a name (an event, a node, or a search) to see its callers above it and what it called below.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -95,7 +95,7 @@
     </message>
     <message>
         <location filename="../view/docks/histogram_dock.cpp"/>
-        <source>Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.</source>
+        <source>Choose an event or a node of the flame graph, or search for a name, to see its durations on all ranks.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -285,7 +285,7 @@
     </message>
     <message>
         <location filename="../view/docks/path_dock.cpp"/>
-        <source>The run has no critical path: nothing of it could be replayed. Diagnostics say why.</source>
+        <source>The run has no critical path: it could not be replayed. The diagnostics say why.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -327,7 +327,7 @@
     </message>
     <message>
         <location filename="../view/docks/path_dock.cpp"/>
-        <source>The replay of this run is refused; take this as a hint.</source>
+        <source>The replay of this run was rejected; treat this as a hint.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -437,7 +437,7 @@
     <message>
         <location filename="../view/docks/selection_table.cpp"/>
         <location filename="../view/pages/overview_page.cpp"/>
-        <source>No training step was found, so time cannot be divided among categories; the diagnostics say why.</source>
+        <source>No training step was found, so time cannot be split by category; the diagnostics say why.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -534,7 +534,7 @@
     </message>
     <message>
         <location filename="../view/docks/sql_dock.cpp"/>
-        <source>One statement, asked of each rank's trace: {}</source>
+        <source>One statement, run on each rank's trace: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -600,7 +600,7 @@
     </message>
     <message>
         <location filename="../view/docks/table_dock.cpp"/>
-        <source>, the first {} of them; a shorter range shows all</source>
+        <source>, first {} shown; choose a shorter range to see all</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -719,7 +719,7 @@
     </message>
     <message>
         <location filename="../view/figures/pair_map.h"/>
-        <source>what a rank (row) waited until another one (column) came</source>
+        <source>how long a rank (row) waited for another (column)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -734,7 +734,7 @@
     </message>
     <message>
         <location filename="../view/figures/pair_map.h"/>
-        <source>sent from a rank (row) to another one (column) in messages</source>
+        <source>sent in messages from a rank (row) to another (column)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -749,7 +749,7 @@
     </message>
     <message>
         <location filename="../view/figures/pair_map.h"/>
-        <source>of messages, from when both sides were there</source>
+        <source>of messages, from the moment both sides had arrived</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -769,7 +769,7 @@
     </message>
     <message>
         <location filename="../view/figures/pair_map.h"/>
-        <source>from a rank (row) to another one (column)</source>
+        <source>from a rank (row) to another (column)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -791,7 +791,7 @@
     </message>
     <message>
         <location filename="../view/figures/step_matrix.h"/>
-        <source>from the begin of a rank's step to its end</source>
+        <source>from the start of a rank's step to its end</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -811,7 +811,7 @@
     </message>
     <message>
         <location filename="../view/figures/step_matrix.h"/>
-        <source>exposed communication before the last peer had come</source>
+        <source>exposed communication before the last peer arrived</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -821,7 +821,7 @@
     </message>
     <message>
         <location filename="../view/figures/step_matrix.h"/>
-        <source>waiting and transfer that nothing hides</source>
+        <source>waiting and transfer that overlap no computation</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -841,7 +841,7 @@
     </message>
     <message>
         <location filename="../view/figures/step_matrix.h"/>
-        <source>dearest first</source>
+        <source>most expensive first</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1086,7 +1086,7 @@
     </message>
     <message>
         <location filename="../view/model/saved_view.cpp"/>
-        <source>without it the run opens as if it were new</source>
+        <source>without it the run opens afresh</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1132,7 +1132,7 @@
     </message>
     <message>
         <location filename="../view/model/selection.cpp"/>
-        <source>rows that the timeline shows are those of host_range, collective and gpu_activity</source>
+        <source>the timeline shows rows of host_range, collective and gpu_activity</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1197,7 +1197,7 @@
     </message>
     <message>
         <location filename="../view/model/selection.cpp"/>
-        <source>a * stands for any letters: name:*all_reduce*</source>
+        <source>* matches any characters: name:*all_reduce*</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1280,7 +1280,7 @@
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
-        <source>{} kinds, the dearest first; times are medians, in all the sum of longest waits and transfers</source>
+        <source>{} kinds, most expensive first; times are medians, the total is the sum of longest waits and transfers</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1345,7 +1345,7 @@
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>No other run is open beside this one: dprof-gui RUN --compare OTHER</source>
+        <source>No other run is open to compare with: dprof-gui RUN --compare OTHER</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1355,7 +1355,7 @@
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>Differences are the other run less this one; ▲ takes longer there, ▼ less.</source>
+        <source>Differences are the other run minus this one: ▲ slower there, ▼ faster.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1487,22 +1487,22 @@
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>{} collectives are not in it: who came last is not known.</source>
+        <source>{} collectives are left out: the last rank to arrive is unknown.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>What collectives move between two ranks is recorded nowhere, and not in it.</source>
+        <source>What collectives move between two ranks is not recorded, so it is left out.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>{} messages are not in it: their size, time or peer is not known.</source>
+        <source>{} messages are left out: their size, time or peer is unknown.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>How far the ranks' clocks agree is not known: these times may be off.</source>
+        <source>How well the ranks' clocks agree is unknown: these times may be off.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1512,12 +1512,12 @@
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>No rank waited for another one that is known by name.</source>
+        <source>No rank waited for a rank that is known.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>No message from one rank to another was recorded, or none with this figure.</source>
+        <source>No message between ranks was recorded, or none with this figure.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1544,7 +1544,7 @@
     </message>
     <message>
         <location filename="../view/pages/matrix_page.cpp"/>
-        <source>{} of {} that others waited for are listed</source>
+        <source>{} of the {} ranks that others waited for are listed</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1609,12 +1609,12 @@
     </message>
     <message>
         <location filename="../view/pages/memory_page.cpp"/>
-        <source>Nothing is known of memory: no allocator was listened to, and the recorder read no resident set. `dprof doctor` says what can be recorded here.</source>
+        <source>No memory data: no allocator was recorded, and resident memory was not sampled. `dprof doctor` says what can be recorded here.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/memory_page.cpp"/>
-        <source>{} of {}: those with the most, the median and the least memory, and those worth a look; what is selected is there, too.</source>
+        <source>{} of {}: most, median and least memory, ranks worth a look, and the selection.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1768,12 +1768,12 @@
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>Nothing of this run could be replayed: it has no steady steps, or too little was recorded. Diagnostics say why.</source>
+        <source>This run could not be replayed: it has no steady steps, or too little was recorded. The diagnostics say why.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>The replay of this run is refused, so it cannot say what would be: {}</source>
+        <source>The replay of this run was rejected, so there are no predictions: {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1798,7 +1798,7 @@
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>no gain that could be told from chance</source>
+        <source>no gain beyond chance</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1818,7 +1818,7 @@
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>Move a slider, or choose one of the best, to see what a step would take.</source>
+        <source>Move a slider, or choose one of the best, to see how long a step would take.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1858,12 +1858,12 @@
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>Nothing of the catalogue gains half a percent of a step or more.</source>
+        <source>No usual change gains half a percent of a step or more.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
-        <source>A click adds one to what is changed, or takes it back. Gains of several together are not their sum.</source>
+        <source>Click to add a change or to take it back. Combined gains are not the sum of single ones.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1983,7 +1983,7 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
-        <source>No diagnostics: all was recorded and read.</source>
+        <source>No diagnostics: everything was recorded and read.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2145,7 +2145,7 @@
     </message>
     <message>
         <location filename="../view/session/shown_path.cpp"/>
-        <source>the path is known of steady steps whose replay is as they were recorded</source>
+        <source>only steady steps that the replay reproduces have a path</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2252,12 +2252,12 @@
     </message>
     <message>
         <location filename="../view/timeline/overlay.cpp"/>
-        <source>who came last is not known: clocks agree to ± {}</source>
+        <source>last to arrive unknown: clocks agree to ± {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/timeline/overlay.cpp"/>
-        <source>who came last is not known: clock bound unknown</source>
+        <source>last to arrive unknown: clock bound unknown</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2287,7 +2287,7 @@
     </message>
     <message>
         <location filename="../view/timeline/overlay.cpp"/>
-        <source>the longest of {} here: zoom in to tell them apart</source>
+        <source>the longest of {} here: zoom in to see each</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2302,7 +2302,7 @@
     </message>
     <message>
         <location filename="../view/timeline/path_lines.cpp"/>
-        <source>the path goes on: rank {} waited for rank {}</source>
+        <source>the path continues: rank {} waited for rank {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2317,7 +2317,7 @@
     </message>
     <message>
         <location filename="../view/timeline/path_lines.cpp"/>
-        <source>beside the critical path: it waits</source>
+        <source>off the critical path: it waits</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2327,7 +2327,7 @@
     </message>
     <message>
         <location filename="../view/timeline/path_lines.cpp"/>
-        <source>beside the critical path: {} of the step and more to spare</source>
+        <source>off the critical path: at least {} of the step to spare</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2540,7 +2540,7 @@
     </message>
     <message>
         <location filename="../widgets/commands.cpp"/>
-        <source>Pin or unpin the like of the selected track on all ranks</source>
+        <source>Pin or unpin this track on all ranks</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2610,7 +2610,7 @@
     </message>
     <message>
         <location filename="../widgets/commands.cpp"/>
-        <source>Take the dock out of the window, or put it back</source>
+        <source>Detach the dock from the window, or put it back</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2666,7 +2666,7 @@
     </message>
     <message>
         <location filename="../widgets/commands.cpp"/>
-        <source>Save what is seen as a picture (PNG, SVG, PDF)</source>
+        <source>Save the view as a picture (PNG, SVG, PDF)</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2834,14 +2834,14 @@
     </message>
     <message>
         <location filename="../widgets/event_loader.cpp"/>
-        <source>events of {} rank do not fit into {}: fold others, or give more with --memory</source>
-        <extracomment>for 1; else: events of {} ranks do not fit into {}: fold others, or give more with --memory</extracomment>
+        <source>events of {} rank do not fit into {}: fold others, or raise --memory</source>
+        <extracomment>for 1; else: events of {} ranks do not fit into {}: fold others, or raise --memory</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../widgets/event_loader.cpp"/>
-        <source>events of {} ranks do not fit into {}: fold others, or give more with --memory</source>
-        <extracomment>for all but 1, which is: events of {} rank do not fit into {}: fold others, or give more with --memory</extracomment>
+        <source>events of {} ranks do not fit into {}: fold others, or raise --memory</source>
+        <extracomment>for all but 1, which is: events of {} rank do not fit into {}: fold others, or raise --memory</extracomment>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2966,7 +2966,7 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
-        <source>no run was opened before that is still there</source>
+        <source>none of the recent runs is still there</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -3051,7 +3051,7 @@
     </message>
     <message>
         <location filename="../widgets/view_keeper.cpp"/>
-        <source>this view cannot be kept: the run's folder and yours are read-only</source>
+        <source>this view cannot be saved: the run's folder and yours are read-only</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -305,7 +305,7 @@ Panel draw_diagnostics(const Model& model, int width, int height, const TextMeas
     y = draw_paragraph(diagnostic.text, y, width, {.role = Role::kTextDim}, measure, body) + 8;
   }
   if (model.report.recording.diagnostics.empty()) {
-    y = draw_paragraph(say("No diagnostics: all was recorded and read."), y, width,
+    y = draw_paragraph(say("No diagnostics: everything was recorded and read."), y, width,
                        {.role = Role::kTextDim}, measure, body);
   }
   Panel panel{.height = y + 8};

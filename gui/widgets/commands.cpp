@@ -213,13 +213,13 @@ void Commands::add_track_actions() {
       tr("Pin the selected tracks on top, or unpin them"), {Qt::Key_P}, [this] {
         session_.tracks.pin(view::tracks_of(session_.model(), session_.selecting.selection()));
       });
-  about_selection_ << add_action(tr("Pin or unpin the like of the selected track on all ranks"),
-                                 {QKeySequence("Shift+P")}, [this] {
-                                   if (const std::string pattern = view::track_pattern_of(
-                                           session_.model(), session_.selecting.selection());
-                                       !pattern.empty())
-                                     session_.tracks.pin({pattern});
-                                 });
+  about_selection_ << add_action(
+      tr("Pin or unpin this track on all ranks"), {QKeySequence("Shift+P")}, [this] {
+        if (const std::string pattern =
+                view::track_pattern_of(session_.model(), session_.selecting.selection());
+            !pattern.empty())
+          session_.tracks.pin({pattern});
+      });
   about_selection_ << add_action(
       tr("Pin or unpin the ranks of the selected collective's communicator"), {},
       [this] {
@@ -270,7 +270,7 @@ void Commands::add_window_actions() {
                [this, d] { show_dock(static_cast<view::Dock>(d)); });
   }
   add_action(
-      tr("Take the dock out of the window, or put it back"), {},
+      tr("Detach the dock from the window, or put it back"), {},
       [this] { docks_.move_out_or_back(session_.dock); }, "move-dock");
   add_action(
       tr("Close the dock"), {}, [this] { docks_.put_away(session_.dock); }, "close-dock");
@@ -304,7 +304,7 @@ void Commands::add_window_actions() {
   connect(add_action(
               tr("Save this view as a file"), {}, [] {}, "save-view"),
           &QAction::triggered, this, &Commands::save_view_as);
-  add_action(tr("Save what is seen as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
+  add_action(tr("Save the view as a picture (PNG, SVG, PDF)"), {QKeySequence("Ctrl+Shift+S")},
              [this] { save_picture(); });
   add_action(
       tr("Reset the layout"), {}, [this] { emit layout_reset(); }, "reset-layout");

@@ -139,7 +139,7 @@ TEST_F(DocksTest, WhatNoLongerSharesItsPlaceHasNoTabs) {
   EXPECT_TRUE(docks().is_floating(Dock::kDetails));
   EXPECT_GT(frame(Dock::kFindings).findChild<DockTitle*>()->height(), 0);
   click_tab(Dock::kTable, true);
-  run("Take the dock out of the window, or put it back");
+  run("Detach the dock from the window, or put it back");
   EXPECT_FALSE(docks().is_floating(Dock::kTable));
   docks().move_out_or_back(Dock::kDetails);
   settle();

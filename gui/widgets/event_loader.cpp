@@ -53,8 +53,8 @@ void EventLoader::next() {
   const bool is_news = std::exchange(missing_, missing) != missing;
   if (is_news && missing > 0 && failed_.empty()) {
     emit remarked(to_qstring(view::say_count(
-        missing, "events of {} rank do not fit into {}: fold others, or give more with --memory",
-        "events of {} ranks do not fit into {}: fold others, or give more with --memory", missing,
+        missing, "events of {} rank do not fit into {}: fold others, or raise --memory",
+        "events of {} ranks do not fit into {}: fold others, or raise --memory", missing,
         format_bytes(budget_.bytes))));
   }
   if (std::exchange(settling_, false)) emit settled();

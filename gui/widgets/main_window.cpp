@@ -646,7 +646,7 @@ void MainWindow::settle() {
 void MainWindow::choose_recent() {
   QMenu* menu = remembers_ ? recent_->make_menu(this) : nullptr;
   if (menu == nullptr) {
-    set_message(tr("no run was opened before that is still there"));
+    set_message(tr("none of the recent runs is still there"));
     return;
   }
   menu->popup(go_to_->mapToGlobal(QPoint(0, go_to_->height())));

@@ -21,7 +21,7 @@ class RecentList : public QTreeWidget {
   // As the user's settings keep them now.
   void list();
   void show_where(bool wanted);  // if there are any
-  // nullptr = no run was opened before that is still there.
+  // nullptr = none of the recent runs is still there.
   [[nodiscard]] QMenu* make_menu(QWidget* parent);
 
  signals:

@@ -44,7 +44,7 @@ void ViewKeeper::save() {
   if (!beside.empty() && view::write_view(beside, view).ok()) return;
   const std::filesystem::path own = view::own_view_file_of(paths_);
   if (own.empty() || !view::write_view(own, view).ok())
-    emit remarked(tr("this view cannot be kept: the run's folder and yours are read-only"));
+    emit remarked(tr("this view cannot be saved: the run's folder and yours are read-only"));
 }
 
 }  // namespace dprof::widgets

@@ -61,8 +61,7 @@ std::string nothing_text(const EventFigures& events, const Selecting& selecting)
   const std::string name = selecting.name();
   if (name.empty())
     return say(
-        "Choose a name (an event, a node of another order, or a search): "
-        "who called it stands above it, what it called below.");
+        "Choose a name (an event, a node, or a search) to see its callers above it and what it called below.");
   return say("No range named {} was recorded here.", name);
 }
 

@@ -68,7 +68,7 @@ class HistogramPainter {
     const std::string name = selecting_.name();
     if (name.empty())
       return say(
-          "Choose an event, a node of the flame, or search for a name: its durations, over all ranks, are shown here.");
+          "Choose an event or a node of the flame graph, or search for a name, to see its durations on all ranks.");
     if (events_.is_counting_durations()) return name + say(": counting …");
     const std::string missing = without_events(model_);
     if (durations_.buckets.empty()) return say("{}: no event in this range{}", name, missing);

@@ -60,8 +60,7 @@ class PathDockPainter {
     const auto& replay = model_.report.replay;
     if (replay && !replay->refused.empty())
       return say("The run has no critical path: {}", replay->refused);
-    return say(
-        "The run has no critical path: nothing of it could be replayed. Diagnostics say why.");
+    return say("The run has no critical path: it could not be replayed. The diagnostics say why.");
   }
 
   void sentence(const std::string& text, Role role, Font font = Font::kBody) {
@@ -91,7 +90,7 @@ class PathDockPainter {
     sentence(ends, Role::kTextDim);
     const auto& replay = model_.report.replay;
     if (replay && !replay->accepted)
-      sentence(say("The replay of this run is refused; take this as a hint."), Role::kWarnText);
+      sentence(say("The replay of this run was rejected; treat this as a hint."), Role::kWarnText);
     paint_differences(path, index, PathItemKind::kCategory, say("By category"));
     paint_differences(path, index, PathItemKind::kRank, say("By rank"));
     paint_differences(path, index, PathItemKind::kName, say("By name"));

@@ -244,7 +244,7 @@ SelectionTable selection_table(const Model& model, const Selecting& selecting) {
   if (table.ranks.empty()) {
     table.why_empty =
         model.steps.empty()
-            ? say("No training step was found, so time cannot be divided among categories; the diagnostics say why.")
+            ? say("No training step was found, so time cannot be split by category; the diagnostics say why.")
             : say("No rank has this step.");
     return table;
   }

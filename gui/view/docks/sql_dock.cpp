@@ -195,7 +195,7 @@ class SqlPainter {
     if (sql_.is_asking()) return say("asking… Esc ends it");
     if (sql_.result()) return counts_text(sql_) + left_out_text(*sql_.result());
     if (sql_.error()) return {};
-    return say("One statement, asked of each rank's trace: {}",
+    return say("One statement, run on each rank's trace: {}",
                "SELECT id, start_ns, duration_ns FROM host_range "  // untranslated: SQL
                "ORDER BY duration_ns DESC LIMIT 20");               // untranslated: SQL
   }

@@ -61,7 +61,7 @@ std::string count_text(const EventFigures& events, const EventList& list) {
     text += say(" of {} to {}", format_duration({query.durations->from_ns}),
                 format_duration({query.durations->to_ns}));
   if (listed < list.count)
-    text += say(", the first {} of them; a shorter range shows all", format_count(listed));
+    text += say(", first {} shown; choose a shorter range to see all", format_count(listed));
   return text;
 }
 

@@ -37,7 +37,7 @@ class TreeBuilder {
   FlameNode& node(uint32_t index) { return tree_.nodes[index]; }
   FlameTree& tree() { return tree_; }
 
-  // Siblings in order, the dearest first or the earliest; the deepest level known.
+  // Siblings in order, the most expensive first or the earliest; the deepest level known.
   FlameTree finished(bool by_time = false) && {
     std::vector<FlameNode>& nodes = tree_.nodes;
     std::vector<uint32_t> order(nodes.size() - 1);

@@ -15,7 +15,7 @@
 namespace dprof::view {
 
 enum class FlameOrder : uint8_t {
-  kTopDown,   // who called whom, the dearest first
+  kTopDown,   // who called whom, the most expensive first
   kByTime,    // the same in the order in which they first came
   kBottomUp,  // who took time itself, and who called it
   kSandwich,  // of one name: who called it, and what it called

@@ -42,8 +42,8 @@ struct Culprit {
   std::optional<int64_t> own_delay_ns;  // per step; nullopt = it is not its work that is slow
   std::optional<int64_t> cost_ns;       // of the verdict, per step
 };
-// The dearest first: of a host all of its ranks that share the verdict, the worst one first; of a
-// slow interface the ranks of its host; of a hang those that are missing.
+// The most expensive first: of a host all of its ranks that share the verdict, the worst one first;
+// of a slow interface the ranks of its host; of a hang those that are missing.
 [[nodiscard]] std::vector<Culprit> culprits_of(const Model& model);
 
 // Culprits, of which so many at most, and one of each other reason that applies.

@@ -22,14 +22,14 @@ struct PairMeasureInfo {
   std::string_view verb;  // between two ranks: "rank 3 waited for rank 5"
 };
 inline constexpr std::array<PairMeasureInfo, 5> kPairMeasures = {{
-    {english("Waits"), english("what a rank (row) waited until another one (column) came"),
+    {english("Waits"), english("how long a rank (row) waited for another (column)"),
      english("waited for")},
-    {english("Bytes"), english("sent from a rank (row) to another one (column) in messages"),
+    {english("Bytes"), english("sent in messages from a rank (row) to another (column)"),
      english("sent to")},
-    {english("Transfer time"), english("of messages, from when both sides were there"),
+    {english("Transfer time"), english("of messages, from the moment both sides had arrived"),
      english("sent to")},
     {english("Bandwidth"), english("of messages, while they were transferred"), english("sent to")},
-    {english("Messages"), english("from a rank (row) to another one (column)"), english("sent to")},
+    {english("Messages"), english("from a rank (row) to another (column)"), english("sent to")},
 }};
 [[nodiscard]] constexpr const PairMeasureInfo& info_of(PairMeasure measure) {
   return kPairMeasures[static_cast<size_t>(measure)];
@@ -68,7 +68,7 @@ struct PairMap {
   [[nodiscard]] std::optional<size_t> index_of(int rank) const;
 };
 
-// The waits of a map by who was waited for, the dearest first; O(pairs log pairs).
+// The waits of a map by who was waited for, the most expensive first; O(pairs log pairs).
 [[nodiscard]] std::vector<PairFlow> flows_of(const PairMap& map);
 
 // O(pairs log pairs).

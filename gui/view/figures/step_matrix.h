@@ -24,12 +24,12 @@ struct MetricInfo {
   std::string_view about;
 };
 inline constexpr std::array<MetricInfo, 5> kMetrics = {{
-    {"step", english("Step time"), english("from the begin of a rank's step to its end")},
+    {"step", english("Step time"), english("from the start of a rank's step to its end")},
     {"own-delay", english("Own delay"),
      english("own work beyond the median of its peers, in steady steps")},
-    {"wait", english("Waiting"), english("exposed communication before the last peer had come")},
+    {"wait", english("Waiting"), english("exposed communication before the last peer arrived")},
     {"exposed", english("Exposed communication"),
-     english("waiting and transfer that nothing hides")},
+     english("waiting and transfer that overlap no computation")},
     {"input", english("Input wait"), english("waiting for the next batch")},
 }};
 [[nodiscard]] constexpr const MetricInfo& info_of(Metric metric) {
@@ -38,7 +38,8 @@ inline constexpr std::array<MetricInfo, 5> kMetrics = {{
 
 enum class RankOrder : uint8_t { kByRank, kByValue, kByCost, kByHost };
 inline constexpr std::array<std::string_view, 4> kRankOrders = {
-    english("by rank"), english("highest first"), english("dearest first"), english("by host")};
+    english("by rank"), english("highest first"), english("most expensive first"),
+    english("by host")};
 
 // The rows of the matrix: in which order, and whether the ranks of a host share one.
 struct RowChoice {

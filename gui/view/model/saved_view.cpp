@@ -58,7 +58,7 @@ std::string text_of(const Json& json, const char* key) {
 }
 
 Failure no_view(std::string what) {
-  return fail(Code::kNotATrace, std::move(what), say("without it the run opens as if it were new"));
+  return fail(Code::kNotATrace, std::move(what), say("without it the run opens afresh"));
 }
 
 }  // namespace

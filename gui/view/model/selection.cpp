@@ -63,7 +63,7 @@ Status apply_row(const Model& model, const Selector& selector, Selection& select
     return fail(
         Code::kUsage,
         say("rank {} has no row {} in table {}", selector.number, selector.row, selector.table),
-        say("rows that the timeline shows are those of host_range, collective and gpu_activity"));
+        say("the timeline shows rows of host_range, collective and gpu_activity"));
   }
   selection.slice = place;
   selection.ranks = {rank};
@@ -255,7 +255,7 @@ Status apply(const Model& model, const Selector& selector, Selection& selection)
     case SelectorKind::kName:
       if (!any_name_matches(model, selector.table)) {
         return fail(Code::kUsage, say("no event is named {}", selector.table),
-                    say("a * stands for any letters: name:*all_reduce*"));
+                    say("* matches any characters: name:*all_reduce*"));
       }
       selection.name = selector.table;
       return Done{};

@@ -219,7 +219,7 @@ class CollectivesPainter {
   [[nodiscard]] std::string collectives_count_text() const {
     if (grouped())
       return say(
-          "{} kinds, the dearest first; times are medians, in all the sum of longest waits and transfers",
+          "{} kinds, most expensive first; times are medians, the total is the sum of longest waits and transfers",
           format_count(static_cast<int64_t>(line_count())));
     return say("{} collectives", format_count(static_cast<int64_t>(lines_.size())));
   }

@@ -84,11 +84,11 @@ class ComparePainter {
 
   Panel paint() && {
     if (runs_ == nullptr) {
-      sentence(say("No other run is open beside this one: dprof-gui RUN --compare OTHER"),
+      sentence(say("No other run is open to compare with: dprof-gui RUN --compare OTHER"),
                Role::kTextDim);
     } else {
       sentence(say("{} beside {}", model_.run.name, runs_->other_name), Role::kText);
-      sentence(say("Differences are the other run less this one; ▲ takes longer there, ▼ less."),
+      sentence(say("Differences are the other run minus this one: ▲ slower there, ▼ faster."),
                Role::kTextDim);
       const int top = y_;
       paint_categories(runs_->comparison);

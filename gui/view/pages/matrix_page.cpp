@@ -172,12 +172,12 @@ class MatrixPainter {
                          translated(info_of(choice_.measure).about)));
     if (choice_.measure == PairMeasure::kWait) {
       if (map_.not_compared > 0)
-        sentence(say("{} collectives are not in it: who came last is not known.",
+        sentence(say("{} collectives are left out: the last rank to arrive is unknown.",
                      format_count(map_.not_compared)));
     } else {
-      sentence(say("What collectives move between two ranks is recorded nowhere, and not in it."));
+      sentence(say("What collectives move between two ranks is not recorded, so it is left out."));
       if (map_.without_figure + map_.unknown_peer > 0)
-        sentence(say("{} messages are not in it: their size, time or peer is not known.",
+        sentence(say("{} messages are left out: their size, time or peer is unknown.",
                      format_count(map_.without_figure + map_.unknown_peer)));
     }
     paint_clock_bound();
@@ -189,7 +189,7 @@ class MatrixPainter {
     if (choice_.measure == PairMeasure::kBytes || choice_.measure == PairMeasure::kMessages) return;
     const std::optional<DurationNs> bound = model_.clock_bound();
     if (!bound) {
-      sentence(say("How far the ranks' clocks agree is not known: these times may be off."));
+      sentence(say("How well the ranks' clocks agree is unknown: these times may be off."));
     } else if (bound->ns > 0) {
       sentence(say("The ranks' clocks agree to ± {}: each single time may be off by that.",
                    format_duration(*bound)));
@@ -204,11 +204,10 @@ class MatrixPainter {
 
   void paint_nothing() {
     const bool waits = choice_.measure == PairMeasure::kWait;
-    list().text(
-        {kMatrixMargin, bottom_ + 10, width_ - 2 * kMatrixMargin, kLineHeight},
-        waits ? say("No rank waited for another one that is known by name.")
-              : say("No message from one rank to another was recorded, or none with this figure."),
-        {.role = Role::kText});
+    list().text({kMatrixMargin, bottom_ + 10, width_ - 2 * kMatrixMargin, kLineHeight},
+                waits ? say("No rank waited for a rank that is known.")
+                      : say("No message between ranks was recorded, or none with this figure."),
+                {.role = Role::kText});
     bottom_ += 10 + kLineHeight;
   }
 
@@ -338,7 +337,7 @@ class MatrixPainter {
     }
     if (lines < flows.size()) {
       list().text({x, y, width_of(kFlowColumns), kLineHeight},
-                  say("{} of {} that others waited for are listed",
+                  say("{} of the {} ranks that others waited for are listed",
                       format_count(static_cast<int64_t>(lines)),
                       format_count(static_cast<int64_t>(flows.size()))),
                   {.role = Role::kTextDim, .font = Font::kSmall});

@@ -77,7 +77,8 @@ TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
   EXPECT_THAT(text(), HasSubstr("rank 0 sent to rank 1"));
   EXPECT_THAT(text(), HasSubstr("8.00 MB"));
   EXPECT_THAT(text(), HasSubstr("2 messages"));
-  EXPECT_THAT(text(), HasSubstr("recorded nowhere")) << "collectives' bytes are not invented";
+  EXPECT_THAT(text(), HasSubstr("is not recorded, so it is left out"))
+      << "collectives' bytes are not invented";
   EXPECT_EQ(session.pairs.map().cells.front().pair, (analyzer::RankPair{0, 1}));
   click("Bandwidth");
   EXPECT_DOUBLE_EQ(session.pairs.map().cells.front().value, 2e9);
@@ -94,7 +95,7 @@ TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {
   open({untimed, to_nobody, message(1, 2, 10, 5, 1)});
   session.pairs.show({PairMeasure::kBandwidth, "pipeline"});
   EXPECT_EQ(session.pairs.map().cells.size(), 1U);
-  EXPECT_THAT(text(), HasSubstr("2 messages are not in it"));
+  EXPECT_THAT(text(), HasSubstr("2 messages are left out"));
   EXPECT_THAT(text(), HasSubstr("\"1 message\""));
 }
 

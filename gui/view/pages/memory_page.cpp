@@ -119,7 +119,7 @@ class MemoryPainter {
         sentence(remark, Role::kText);
     } else {
       sentence(
-          say("Nothing is known of memory: no allocator was listened to, and the recorder read no resident set. "
+          say("No memory data: no allocator was recorded, and resident memory was not sampled. "
               "`dprof doctor` says what can be recorded here."),
           Role::kTextDim);
     }
@@ -251,11 +251,9 @@ class MemoryPainter {
 
   void say_left_out(size_t shown, size_t all) {
     if (shown == all) return;
-    sentence(
-        say("{} of {}: those with the most, the median and the least memory, and those worth a look; "
-            "what is selected is there, too.",
-            shown, format_count(static_cast<int64_t>(all))),
-        Role::kTextDim);
+    sentence(say("{} of {}: most, median and least memory, ranks worth a look, and the selection.",
+                 shown, format_count(static_cast<int64_t>(all))),
+             Role::kTextDim);
   }
 
   void paint_peaks(const analyzer::Memory& memory) {

@@ -163,7 +163,7 @@ TEST_F(MemoryPageTest, WhatIsNotListedIsOneLine) {
 
 TEST_F(MemoryPageTest, NothingKnownIsSaid) {
   session.open(test::shared_small_model());
-  EXPECT_THAT(text(), HasSubstr("Nothing is known of memory"));
+  EXPECT_THAT(text(), HasSubstr("No memory data"));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class OverviewPainter {
       paint_ranks();
     } else {
       line(
-          say("No training step was found, so time cannot be divided among categories; the diagnostics say why."),
+          say("No training step was found, so time cannot be split by category; the diagnostics say why."),
           {.role = Role::kTextDim});
     }
     panel_.height = y_ + kOverviewMargin;

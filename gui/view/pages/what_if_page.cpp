@@ -100,10 +100,10 @@ class WhatIfPainter {
   [[nodiscard]] std::string why_not() const {
     if (!model_.what_if)
       return say(
-          "Nothing of this run could be replayed: it has no steady steps, or too little was recorded. Diagnostics say why.");
+          "This run could not be replayed: it has no steady steps, or too little was recorded. The diagnostics say why.");
     const auto& replay = model_.report.replay;
     if (replay && !replay->accepted) {
-      return say("The replay of this run is refused, so it cannot say what would be: {}",
+      return say("The replay of this run was rejected, so there are no predictions: {}",
                  replay->refused.empty() ? say("it does not reproduce what was recorded")
                                          : replay->refused);
     }
@@ -189,7 +189,7 @@ class WhatIfPainter {
     const double share =
         static_cast<double>(std::abs(gain)) / static_cast<double>(std::max<int64_t>(recorded, 1));
     const bool certain = std::abs(gain) > answer->bound_ns.value_or(0);
-    const std::string text = !certain   ? say("no gain that could be told from chance")
+    const std::string text = !certain   ? say("no gain beyond chance")
                              : gain > 0 ? say("{} less per step", format_duration({gain}))
                                         : say("{} more per step", format_duration({-gain}));
     head_.text({x, kTop, kGainWidth, kAnswerBar},
@@ -223,9 +223,10 @@ class WhatIfPainter {
       return box;
     };
     if (questions_.changes().empty()) {
-      head_.text({x, y, room(), kHeight},
-                 say("Move a slider, or choose one of the best, to see what a step would take."),
-                 {.role = Role::kTextDim});
+      head_.text(
+          {x, y, room(), kHeight},
+          say("Move a slider, or choose one of the best, to see how long a step would take."),
+          {.role = Role::kTextDim});
       return y + kHeight;
     }
     for (const std::string& change : questions_.changes()) {
@@ -405,13 +406,12 @@ class WhatIfPainter {
       ++listed;
     }
     if (listed == 0)
-      sentence(body_, x, y, width,
-               say("Nothing of the catalogue gains half a percent of a step or more."),
+      sentence(body_, x, y, width, say("No usual change gains half a percent of a step or more."),
                {.role = Role::kTextDim});
     if (listed > 0)
       sentence(
           body_, x, y, width,
-          say("A click adds one to what is changed, or takes it back. Gains of several together are not their sum."),
+          say("Click to add a change or to take it back. Combined gains are not the sum of single ones."),
           {.role = Role::kTextDim, .font = Font::kSmall});
     best_end_ = y;
   }

@@ -174,12 +174,12 @@ TEST_F(SessionFlowTest, ArrivalsThatCannotBeOrderedAreABand) {
     });
   };
   EXPECT_EQ(bands_of(), 0);
-  EXPECT_THAT(overlay(), Not(HasSubstr("who came last")));
+  EXPECT_THAT(overlay(), Not(HasSubstr("last to arrive unknown")));
   Model unknown = test::small_model();
   unknown.collectives[1].last_arriver.reset();
   open(std::move(unknown));
   session.selecting.select_collective(1);
-  EXPECT_THAT(overlay(), HasSubstr("who came last is not known: clocks agree to ± 14.0 µs"));
+  EXPECT_THAT(overlay(), HasSubstr("last to arrive unknown: clocks agree to ± 14.0 µs"));
   session.viewport.show({TraceNs{180 * kMs - 100'000}, TraceNs{180 * kMs + 100'000}});
   EXPECT_GT(bands_of(), 0);
 }

@@ -9,7 +9,7 @@ namespace {
 
 Failure no_path(std::string what) {
   return fail(Code::kNotFound, std::move(what),
-              say("the path is known of steady steps whose replay is as they were recorded"));
+              say("only steady steps that the replay reproduces have a path"));
 }
 
 }  // namespace

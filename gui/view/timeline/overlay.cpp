@@ -83,8 +83,8 @@ Callout callout_of(const Model& model, const analyzer::MatchedCollective& collec
   const std::optional<DurationNs> bound = model.clock_bound();
   if (!collective.last_arriver && bound != DurationNs{0}) {
     callout.lines.push_back(
-        bound ? say("who came last is not known: clocks agree to ± {}", format_duration(*bound))
-              : say("who came last is not known: clock bound unknown"));
+        bound ? say("last to arrive unknown: clocks agree to ± {}", format_duration(*bound))
+              : say("last to arrive unknown: clock bound unknown"));
   }
   return callout;
 }
@@ -203,7 +203,7 @@ Callout callout_of(const RunPath* path, const RowsArea& area, const Hover& hover
   }
   if (hover.folded > 1) {
     callout.lines.push_back(
-        say("the longest of {} here: zoom in to tell them apart", format_count(hover.folded)));
+        say("the longest of {} here: zoom in to see each", format_count(hover.folded)));
   }
   const TraceNs time = area.scale.time_of(hover.at.x);
   if (const std::string words = path_words_at(path, hover.rank_index, time); !words.empty())

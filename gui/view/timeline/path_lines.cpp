@@ -215,7 +215,7 @@ PathWords words_of_jump(const RowsArea& area, size_t index) {
   };
   const auto resolution = std::max<int64_t>(area.scale.range().length().ns / 10'000, 1);
   return {.title = model.path->names[jump.by],
-          .lines = {say("the path goes on: rank {} waited for rank {}", number(jump.to),
+          .lines = {say("the path continues: rank {} waited for rank {}", number(jump.to),
                         number(jump.from)),
                     say("step {}, at {}", model.path->steps[jump.step].step,
                         format_moment(jump.at, resolution))}};
@@ -231,10 +231,10 @@ std::string path_words_at(const RunPath* shown, int rank_index, TraceNs at) {
   if (const PathPart* part = path.part_at(rank_index, at))
     return say("on the critical path of step {}: {}", in_step->step, path.names[part->name]);
   const SlackPart* slack = path.slack_at(rank_index, at);
-  if (slack == nullptr) return say("beside the critical path: it waits");
+  if (slack == nullptr) return say("off the critical path: it waits");
   if (slack->grade == 0) return say("as good as on the critical path");
   constexpr const char* kAtLeast[] = {"", "0.5 %", "5 %", "20 %"};
-  return say("beside the critical path: {} of the step and more to spare", kAtLeast[slack->grade]);
+  return say("off the critical path: at least {} of the step to spare", kAtLeast[slack->grade]);
 }
 
 }  // namespace dprof::view
