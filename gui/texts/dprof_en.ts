@@ -2353,6 +2353,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/timeline/row_marks.cpp"/>
+        <source>process killed, {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/timeline/timeline_view.cpp"/>
         <source>No rank, host or thread matches “{}”.</source>
         <translation type="unfinished"></translation>

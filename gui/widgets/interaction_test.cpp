@@ -217,7 +217,7 @@ TEST_F(InteractionTest, APinchZoomsWhereTheFingersAre) {
 }
 
 TEST_F(InteractionTest, AHungRunHasABannerThatLeadsToIt) {
-  auto* banner = window.findChild<ScrollPane*>(QStringLiteral("hang"));
+  auto* banner = window.findChild<ScrollPane*>(QStringLiteral("failure"));
   ASSERT_NE(banner, nullptr);
   EXPECT_FALSE(banner->isVisible()) << "this run is none";
   view::Model model = view::test::small_model();
@@ -526,7 +526,7 @@ TEST_F(InteractionTest, KeysAreBoundAnewAndRemembered) {
   whole->setKeySequence(QKeySequence("Ctrl+Alt+Q"));
   emit whole->editingFinished();
   EXPECT_FALSE(window.press(QStringLiteral("0")));
-  QKeySequenceEdit* hangs = field_of(QStringLiteral("What hangs"));
+  QKeySequenceEdit* hangs = field_of(QStringLiteral("Where it failed"));
   ASSERT_NE(hangs, nullptr) << "a command that has no key";
   hangs->setKeySequence(QKeySequence("Ctrl+Alt+H"));
   emit hangs->editingFinished();

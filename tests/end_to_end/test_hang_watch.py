@@ -98,7 +98,7 @@ class OfTheTrainer(HangWatch):
     def test_kill_ends_the_job_and_it_is_still_a_hang(self):
         done = self.watched(TRAINER, *HANGS, *LONG, mode="kill", ranks=2)
         self.assertEqual(done.returncode, 128 + signal.SIGTERM, done.stderr)
-        self.assertIn("ends 2 ranks, since the job hangs", done.stderr)
+        self.assertIn("killing 2 ranks because the job hangs", done.stderr)
         codes = [said["code"] for said in json.loads((self.run_folder / "run.json").read_text())["diagnostics"]]
         self.assertEqual([code for code in codes if code.startswith("hang")], ["hang", "hang_killed"])
         self.check_rank_1_hangs(done.stderr, "FaultPlayer::end_rank")

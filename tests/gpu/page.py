@@ -6,7 +6,7 @@ HEAD = """# Results on a GPU
 
 """
 NONE = """**Not measured: no GPU was available.** No figure of dprof on a GPU exists, and no page of this documentation
-should be read as if it did. This page says what is to be measured, in the order of its value; it takes 20
+should be read as if it did. This page lists what remains to be measured, most valuable first; it takes 20
 minutes on one GPU.
 """
 HOW = """

@@ -484,7 +484,7 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
 
 // The job must not suffer from its recorder.
 Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, const Error& why) {
-  options.say(fmt::format("{}; the command runs, and nothing of it is recorded{}{}", why.what,
+  options.say(fmt::format("{}; the command runs unrecorded{}{}", why.what,
                           why.hint.empty() ? "" : "\nhint: ", why.hint));
   if (const Status started = command.start(Environment::current()); !started.ok()) {
     return fail(started.error());

@@ -53,7 +53,9 @@ std::string end_words(const Model& model, int rank) {
   const auto trace = std::ranges::find(model.run.traces, rank, &analyzer::TraceFile::rank);
   if (trace == model.run.traces.end()) return {};
   if (trace->ended == "recovered") return say("recording broke off");
-  return trace->ended == "process_killed" ? say("process killed") : std::string();
+  if (trace->ended != "process_killed") return {};
+  if (trace->exit_status.empty()) return say("process killed");
+  return say("process killed, {}", trace->exit_status);
 }
 
 // Of its process, where that was seen; else of its trace.
