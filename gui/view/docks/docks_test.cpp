@@ -120,7 +120,7 @@ TEST_F(DocksTest, OnlyLinesInViewAreDrawnAndOfVeryManyTheFirst) {
   const Panel table = draw_table_dock(session.model(), session.events, session.selecting, kWidth,
                                       kHeight, 100'000, measure);
   EXPECT_LT(table.list.commands().size(), 200U);
-  EXPECT_THAT(to_text(table.list), HasSubstr("the first 10,000 of them"));
+  EXPECT_THAT(to_text(table.list), HasSubstr("first 10,000 shown"));
   // The longest are those of a sort of everything.
   session.events.show_order(EventOrder::kByDuration);
   std::ranges::sort(lengths, std::greater());
@@ -450,7 +450,7 @@ TEST_F(CountingTest, IsSaidAndThenDone) {
   EXPECT_THAT(names(), ElementsAre());
   count();
   EXPECT_FALSE(session.events.is_counting_list());
-  EXPECT_THAT(to_text(table().list), HasSubstr("250,045 events, the first 10,000"));
+  EXPECT_THAT(to_text(table().list), HasSubstr("250,045 events, first 10,000 shown"));
   EXPECT_FALSE(session.counted.next_count());
 
   session.dock = Dock::kFlame;

@@ -66,7 +66,7 @@ class SqlDockTest : public ::testing::Test {
   Session session;
 };
 
-TEST_F(SqlDockTest, ItSaysWhatItIsFor) { EXPECT_THAT(text(), HasSubstr("asked of each rank")); }
+TEST_F(SqlDockTest, ItSaysWhatItIsFor) { EXPECT_THAT(text(), HasSubstr("run on each rank")); }
 
 TEST_F(SqlDockTest, RowsOfRanksAndHowLongItTook) {
   answer(result_of(4));

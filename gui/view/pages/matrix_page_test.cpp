@@ -84,7 +84,7 @@ TEST_F(MatrixPageTest, MessagesHaveBytesTimeAndBandwidthPerDirection) {
   EXPECT_DOUBLE_EQ(session.pairs.map().cells.front().value, 2e9);
   EXPECT_DOUBLE_EQ(session.pairs.map().cells.back().value, 1e9);
   click("0");  // the communicators: the small run's collectives, and the messages
-  EXPECT_THAT(text(), HasSubstr("No message from one rank to another"));
+  EXPECT_THAT(text(), HasSubstr("No message between ranks"));
 }
 
 TEST_F(MatrixPageTest, WhatHasNoFigureIsCounted) {

@@ -127,7 +127,7 @@ TEST_F(WhatIfPageTest, ARunThatCannotBeReplayedSaysWhy) {
   EXPECT_THAT(text(), HasSubstr("it misses the held-out steps by 12 %"));
   EXPECT_TRUE(page().sliders.empty());
   session.open(test::shared_small_model());
-  EXPECT_THAT(text(), HasSubstr("Nothing of this run could be replayed"));
+  EXPECT_THAT(text(), HasSubstr("This run could not be replayed"));
 }
 
 TEST_F(WhatIfPageTest, ItFitsNarrowPages) {

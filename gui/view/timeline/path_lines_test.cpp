@@ -116,7 +116,7 @@ TEST_F(PathLinesTest, WordsAtTheMouse) {
   EXPECT_THAT(path_words_at(session.path.shown(), 2, at),
               HasSubstr("on the critical path of step 8"));
   EXPECT_THAT(path_words_at(session.path.shown(), 0, at),
-              HasSubstr("20 % of the step and more to spare"));
+              HasSubstr("at least 20 % of the step to spare"));
   EXPECT_THAT(path_words_at(session.path.shown(), 0, window().begin + DurationNs{30 * kJobMs}),
               HasSubstr("it waits"));
   EXPECT_EQ(path_words_at(session.path.shown(), 0, session.model().steps[0].window.begin), "")
