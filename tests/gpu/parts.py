@@ -26,8 +26,8 @@ QUESTIONS = [
              90, profilers.torch_profiler),
     Question("killed", "What is in the trace after kill -9, Ctrl-C and `os._exit`?", 75, ends.killed, FAKE),
     Question("two-ranks",
-             "Two ranks on one GPU, distinguished by `NCCL_HOSTID`: are NCCL's kernels joined to its launches, and do both ranks "
-             "report the same collectives?", 75, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
+             "Two ranks on one GPU, distinguished by `NCCL_HOSTID`: are NCCL's kernels joined to its launches, and do both "
+             "ranks report the same collectives?", 75, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
     Question("graphs", "Is each replay of a CUDA graph one row, joined to its launch?", 45, recording.graphs, FAKE,
              (("run", 0),)),
     Question("allocator",
