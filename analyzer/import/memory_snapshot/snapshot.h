@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/import/plain_data.h"
@@ -68,7 +69,7 @@ struct Snapshot {
   std::map<int, DeviceState> devices;
   std::vector<Annotation> annotations;
   std::string settings;                    // PYTORCH_CUDA_ALLOC_CONF
-  std::map<std::string, int64_t> skipped;  // what could not be used, by why
+  std::map<std::string_view, int64_t> skipped;  // what could not be used, by why
 };
 
 // kNotATrace if it is something else, kDamaged if its sizes make no sense.
