@@ -68,7 +68,7 @@ struct Annotation {
 struct Snapshot {
   std::map<int, DeviceState> devices;
   std::vector<Annotation> annotations;
-  std::string settings;                    // PYTORCH_CUDA_ALLOC_CONF
+  std::string settings;                         // PYTORCH_CUDA_ALLOC_CONF
   std::map<std::string_view, int64_t> skipped;  // what could not be used, by why
 };
 
