@@ -30,6 +30,10 @@
 #include "collector/inject/nvtx/nvtx_injection.h"
 #endif
 
+// The helper reads names of loaded objects under the dynamic linker's lock (dl_iterate_phdr), which
+// ThreadSanitizer does not know, while dlopen() makes another one.
+extern "C" const char* __tsan_default_suppressions() { return "race:look_at_object\n"; }
+
 namespace {
 
 using namespace dprof::inject;
