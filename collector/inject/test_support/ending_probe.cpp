@@ -32,7 +32,8 @@
 
 // The helper reads names of loaded objects under the dynamic linker's lock (dl_iterate_phdr), which
 // ThreadSanitizer does not know, while dlopen() makes another one.
-extern "C" const char* __tsan_default_suppressions() { return "race:look_at_object\n"; }
+extern "C" const char* tsan_suppressions() asm("__tsan_default_suppressions");
+extern "C" const char* tsan_suppressions() { return "race:look_at_object\n"; }
 
 namespace {
 
