@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "analyzer/import/kineto/words.h"
 #include "analyzer/import/nsys/skips.h"
@@ -641,17 +642,7 @@ void Process::finish_waits() {
 }
 
 void Process::finish_steps() {
-  std::ranges::stable_sort(steps_, {}, &Step::start);
-  int priority = 0;
-  for (const Step& step : steps_) priority = std::max(priority, step.name.priority);
-  int64_t count = 0;
-  for (const Step& step : steps_) {
-    if (step.name.priority != priority) continue;
-    sink_.add(schema::StepRow{.step_index = step.name.number.value_or(count++),
-                              .start_ns = step.start,
-                              .end_ns = step.end,
-                              .source = schema::StepSource::kMarker});
-  }
+  for (const schema::StepRow& row : steps_of(std::move(steps_))) sink_.add(row);
 }
 
 void Process::finish_threads() {

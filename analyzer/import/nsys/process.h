@@ -78,11 +78,6 @@ class Process {
     schema::GpuDependencyRow row;
     std::optional<int64_t> sync_id;
   };
-  struct Step {
-    StepName name;
-    int64_t start = 0;
-    std::optional<int64_t> end;
-  };
 
   [[nodiscard]] std::optional<Span> span(const Row& row);
   // Of a row that has its device, context and stream from `column` on.
@@ -117,7 +112,7 @@ class Process {
   std::unordered_map<int64_t, ApiName> api_names_;   // by string id
   std::unordered_map<int64_t, int64_t> nvtx_texts_;  // of registered strings, by string id
   std::vector<NvtxName> nvtx_names_;                 // by text
-  std::vector<Step> steps_;
+  std::vector<NamedStep> steps_;
   std::vector<Wait> waits_;
   std::unordered_map<int64_t, Record> records_;                // by id of the synchronisation
   std::unordered_map<int64_t, std::vector<Record>> of_event_;  // where there is no such id

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace dprof::analyzer::nsys {
@@ -142,6 +143,22 @@ std::optional<StepName> step_name(std::string_view text) {
   if (error != std::errc() || end != low.data() + low.size()) return std::nullopt;
   step.number = number;
   return step;
+}
+
+std::vector<schema::StepRow> steps_of(std::vector<NamedStep> named) {
+  std::ranges::stable_sort(named, {}, &NamedStep::start);
+  int priority = 0;
+  for (const NamedStep& step : named) priority = std::max(priority, step.name.priority);
+  int64_t count = 0;
+  std::vector<schema::StepRow> rows;
+  for (const NamedStep& step : named) {
+    if (step.name.priority != priority) continue;
+    rows.push_back({.step_index = step.name.number.value_or(count++),
+                    .start_ns = step.start,
+                    .end_ns = step.end,
+                    .source = schema::StepSource::kMarker});
+  }
+  return rows;
 }
 
 DataType kernel_data_type(std::string_view kernel) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schema/generated/rows.h"
 
@@ -42,6 +43,13 @@ struct StepName {
   std::optional<int64_t> number;
 };
 [[nodiscard]] std::optional<StepName> step_name(std::string_view text);
+struct NamedStep {
+  StepName name;
+  int64_t start = 0;
+  std::optional<int64_t> end;
+};
+// In order of their start; those without a number are counted.
+[[nodiscard]] std::vector<schema::StepRow> steps_of(std::vector<NamedStep> named);
 
 // The type in the name of an NCCL kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)".
 [[nodiscard]] schema::DataType kernel_data_type(std::string_view kernel);

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "analyzer/import/format.h"
 #include "analyzer/import/input.h"
@@ -47,12 +48,6 @@ struct Span {
   int64_t start = 0;
   int64_t length = 0;
   int64_t correlation = 0;
-};
-
-struct Step {
-  nsys::StepName name;
-  int64_t start = 0;
-  int64_t end = 0;
 };
 
 // One process of the file.
@@ -288,19 +283,8 @@ class Process {
     steps_.push_back({*step, when->start, when->start + when->length});
   }
 
-  // Of several kinds of names that mean a step one counts.
   void add_steps() {
-    std::ranges::stable_sort(steps_, {}, &Step::start);
-    int priority = 0;
-    for (const Step& step : steps_) priority = std::max(priority, step.name.priority);
-    int64_t count = 0;
-    for (const Step& step : steps_) {
-      if (step.name.priority != priority) continue;
-      sink_.add(schema::StepRow{.step_index = step.name.number.value_or(count++),
-                                .start_ns = step.start,
-                                .end_ns = step.end,
-                                .source = schema::StepSource::kMarker});
-    }
+    for (const schema::StepRow& row : nsys::steps_of(std::move(steps_))) sink_.add(row);
   }
 
   void count_the_rest(Id records) {
@@ -343,7 +327,7 @@ class Process {
   Id kinds_ = PlainData::kNothing;
   std::map<int64_t, int64_t> threads_;
   std::map<int64_t, int64_t> calls_;  // of HIP, by thread
-  std::vector<Step> steps_;
+  std::vector<nsys::NamedStep> steps_;
   int64_t first_gpu_ = INT32_MAX;
 };
 
@@ -366,7 +350,7 @@ Status read(const fs::path& path, FileSink& sink) {
       return FileSink::cancelled();
     Result<TraceSink*> trace = sink.open_trace();
     if (!trace.ok()) return fail(trace.error());
-    if (const Status done = Process(data, data.item(processes, i), **trace).run(); !done.ok())
+    if (Status done = Process(data, data.item(processes, i), **trace).run(); !done.ok())
       return done;
     if (count > 1) {
       (*trace)->remark(
