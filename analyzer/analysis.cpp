@@ -173,13 +173,16 @@ class Analyst {
     return Done{};
   }
 
+  [[nodiscard]] std::optional<int64_t> median_step() const {
+    return steps_ ? std::optional(steps_->info.median_ns) : std::nullopt;
+  }
+
   Status find_hangs() {
-    report().hang = find_hang(
-        {.digests = digests_,
-         .traces = traces_,
-         .matching = matching_,
-         .aligned = alignment_.aligned,
-         .median_step_ns = steps_ ? std::optional(steps_->info.median_ns) : std::nullopt});
+    report().hang = find_hang({.digests = digests_,
+                               .traces = traces_,
+                               .matching = matching_,
+                               .aligned = alignment_.aligned,
+                               .median_step_ns = median_step()});
     return Done{};
   }
 
@@ -189,7 +192,8 @@ class Analyst {
                                  .matching = matching_,
                                  .hang = report().hang ? &*report().hang : nullptr,
                                  .aligned = alignment_.aligned,
-                                 .clock_bound_ns = largest_bound(report().clock)});
+                                 .clock_bound_ns = largest_bound(report().clock),
+                                 .median_step_ns = median_step()});
     return Done{};
   }
 

@@ -328,11 +328,7 @@ class EndFinder {
     for (size_t d = 0; d < in_.digests.size(); ++d) {
       if (std::ranges::count(hang.waiting, in_.digests[d].rank) == 0) continue;
       for (const CollectiveRecord& record : in_.digests[d].collectives) {
-        if (record.end || !record.arrival()) continue;
-        if (record.state != schema::CollectiveState::kEnqueued &&
-            record.state != schema::CollectiveState::kRunning &&
-            record.state != schema::CollectiveState::kFailed)
-          continue;
+        if (!was_waited_in(record)) continue;
         failed = failed || record.failed.has_value();
         const TraceNs until = record.failed.value_or(in_.digests[d].last_sign);
         longest = std::max(longest.value_or(0), (until - *record.arrival()).ns);
@@ -349,13 +345,37 @@ class EndFinder {
       const EndedRank* rank = find(number);
       if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
       // The launcher's, after others had failed; of one that came earlier nobody knows from whom.
-      if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) && !ended_before(*rank, hang, false))
+      if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) &&
+          (!ended_before(*rank, hang, false) || hung_before_its_end(*rank, hang)))
         continue;
       if (rank->signal == SIGKILL && hang.state != "dead" && !ended_before(*rank, hang, true))
         continue;  // after the launcher's grace
       gone.push_back(number);
     }
     return gone;
+  }
+
+  // Ctrl-C ends all ranks of a job that hangs, one some milliseconds before the others.
+  [[nodiscard]] bool hung_before_its_end(const EndedRank& rank, const Hang& hang) const {
+    if (!rank.time_ns) return false;
+    const TraceNs end{*rank.time_ns};
+    const auto waited_long = [&](const CollectiveRecord& record) {
+      if (!was_waited_in(record)) return false;
+      const TraceNs until = std::min(record.failed.value_or(end), end);
+      return (until - *record.arrival()).ns >= long_wait_ns(in_.median_step_ns);
+    };
+    return std::ranges::any_of(in_.digests, [&](const RankDigest& digest) {
+      return std::ranges::count(hang.waiting, digest.rank) != 0 &&
+             std::ranges::any_of(digest.collectives, waited_long);
+    });
+  }
+
+  // Called, and not finished.
+  [[nodiscard]] static bool was_waited_in(const CollectiveRecord& record) {
+    return !record.end && record.arrival() &&
+           (record.state == schema::CollectiveState::kEnqueued ||
+            record.state == schema::CollectiveState::kRunning ||
+            record.state == schema::CollectiveState::kFailed);
   }
 
   [[nodiscard]] bool was_ended_by_dprof(int number) const {

@@ -18,6 +18,7 @@ struct EndingInput {
   const Hang* hang = nullptr;  // null: none
   bool aligned = true;         // times of different ranks can be compared
   int64_t clock_bound_ns = 0;  // and are right to this; one host: 0
+  std::optional<int64_t> median_step_ns;
 };
 
 // nullopt: nothing is known of any process's end, as in traces of other tools.

@@ -59,7 +59,8 @@ struct Job : TestRun {
     const std::optional<Ending> found = ending_of({.digests = digests,
                                                    .traces = traces,
                                                    .matching = matching,
-                                                   .hang = hang ? &*hang : nullptr});
+                                                   .hang = hang ? &*hang : nullptr,
+                                                   .median_step_ns = 10 * kMs});
     EXPECT_TRUE(found);
     return found.value_or(Ending());
   }
@@ -172,6 +173,23 @@ TEST(EndingTest, WhoWasAskedToEndBeforeTheOthersFailedWasKilled) {
   };
   EXPECT_EQ(kind_where(5'500), "killed");
   EXPECT_EQ(kind_where(4'500), "early_exit") << "the launcher's";
+}
+
+TEST(EndingTest, WhoHungBeforeCtrlCWasNotEndedByIt) {
+  const auto kind_where = [](int64_t waited_ms) {
+    Job job;
+    for (const int rank : {0, 2, 3}) {
+      job.call(rank, job.world, {}, false);
+      job.ends(rank, "signal:2");
+    }
+    job.ends(1, "signal:2");
+    job.stand_still(waited_ms * kMs);
+    for (const int rank : {0, 2, 3})
+      job.digests[static_cast<size_t>(rank)].last_sign.ns += 50 * kMs;
+    return job.ending().verdict.kind;
+  };
+  EXPECT_EQ(kind_where(5'000), "hang");
+  EXPECT_EQ(kind_where(20), "killed") << "it ended a little before the others";
 }
 
 TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {

@@ -136,8 +136,7 @@ class HangFinder {
   }
 
   [[nodiscard]] bool waited_long() const {
-    const int64_t steps = kLongWaitSteps * in_.median_step_ns.value_or(0);
-    return dumped_ || failed_ || longest_wait_ns_ >= std::max(kLongWaitNs, steps);
+    return dumped_ || failed_ || longest_wait_ns_ >= long_wait_ns(in_.median_step_ns);
   }
 
   void decide(std::string state, std::vector<int> culprits, const StuckCall* call,
@@ -526,6 +525,10 @@ class HangFinder {
 };
 
 }  // namespace
+
+int64_t long_wait_ns(std::optional<int64_t> median_step_ns) {
+  return std::max(kLongWaitNs, kLongWaitSteps * median_step_ns.value_or(0));
+}
 
 std::optional<Hang> find_hang(const HangInput& input) { return HangFinder(input).run(); }
 

@@ -18,6 +18,9 @@ struct HangInput {
   std::optional<int64_t> median_step_ns;
 };
 
+// From how long on a wait is a hang's: ten times the median step, and a second.
+[[nodiscard]] int64_t long_wait_ns(std::optional<int64_t> median_step_ns);
+
 // nullopt = every collective that began was completed, or it was only cut off by an ordinary end:
 // ranks that all ended at about the same time, in the middle of a step, did not hang.
 std::optional<Hang> find_hang(const HangInput& input);
