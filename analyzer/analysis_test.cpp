@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/test_support/sanitized.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -197,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(AnalysisTest, HealthyRunsNameNobody) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed = 1; seed <= uint64_t{repetitions(200)}; ++seed) {
     RunSpec spec = light(seed % 3 == 0 ? 4 : 2, 40);
     spec.seed = seed;
     spec.noise = seed % 2 == 0 ? 0.05 : 0.15;

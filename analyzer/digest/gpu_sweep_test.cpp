@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/test_support/sanitized.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -392,7 +394,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, GpuRaster, testing::Range<uint64_t>(1, 9));
 // activities cover. DPROF_LONG_TESTS=1: a million sets.
 TEST(GpuSweepTest, PartitionIsExact) {
   const bool is_long = std::getenv("DPROF_LONG_TESTS") != nullptr;
-  const int rounds = is_long ? 1'000'000 : 20'000;
+  const int rounds = is_long ? 1'000'000 : repetitions(20'000);
   for (int round = 0; round < rounds; ++round) {
     Generator generator(static_cast<uint64_t>(round) + 77, 1 + round % 1300, 200);
     const Case c = generator.make(30);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/test_support/sanitized.h"
 #include "collector/recorder/common/text.h"
 #include "collector/recorder/test_support/drain_fixture.h"
 
@@ -33,7 +34,7 @@ TEST_F(NamesTest, ATextThatChangesWhileItIsReadIsStillAText) {
     }
   }
   int broken = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < repetitions(20'000); ++i) {
     const std::string read = names_.text(id);
     broken += clean_text(read) == read ? 0 : 1;
   }
@@ -43,6 +44,7 @@ TEST_F(NamesTest, ATextThatChangesWhileItIsReadIsStillAText) {
 }
 
 TEST_F(NamesTest, MoreNamesThanATraceKeepsShareOne) {
+  SKIP_IF_SANITIZED();
   int64_t last = 0;
   for (size_t i = 1; i < Names::kMost; ++i) {  // 0 is no text
     last = names_.find(process_.text(fmt::format("n{}", i))).id;

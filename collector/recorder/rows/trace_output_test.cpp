@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/test_support/sanitized.h"
 #include "collector/recorder/test_support/drain_fixture.h"
 #include "collector/recorder/test_support/file_size_limit.h"
 
@@ -173,6 +174,7 @@ TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
 
 // An sqlite3 shell that is left within a transaction.
 TEST_F(TraceOutputTest, ALogThatAReaderHeldShrinksAfterwards) {
+  SKIP_IF_SANITIZED();
   append_rows(10);
   sqlite3* reader = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &reader), SQLITE_OK);
