@@ -122,6 +122,28 @@ void note(Object* type, Object* value, Object* trace, const char* where) noexcep
   note_exception(words.c_str());
 }
 
+// `sys.exit` within a handler: what is handled is the reason.
+void note_passing(Object* value) noexcept {
+  if (value == nullptr || value == python.none) return;
+  const Owned type(value, "__class__");
+  const Owned name(type.get(), "__name__");
+  ssize_t bytes = 0;
+  const char* utf8 = name.get() != nullptr ? python.utf8(name.get(), &bytes) : nullptr;
+  if (utf8 == nullptr) return python.clear_error();
+  if (strcmp(utf8, "SystemExit") == 0) {
+    const Owned code(value, "code");
+    if (code.get() == nullptr || code.get() == python.none || python.number(code.get()) == 0)
+      return;              // not for a failure
+    python.clear_error();  // a code may be a text
+    const Owned reason(value, "__context__");
+    const Owned reason_type(reason.get() != python.none ? reason.get() : nullptr, "__class__");
+    const Owned trace(reason.get(), "__traceback__");
+    return note(reason_type.get(), reason.get(), trace.get(), "");
+  }
+  const Owned trace(value, "__traceback__");
+  note(type.get(), value, trace.get(), "");
+}
+
 Object* on_exception(Object*, Object* arguments) noexcept {
   note(python.item_of_tuple(arguments, 0), python.item_of_tuple(arguments, 1),
        python.item_of_tuple(arguments, 2), "");
@@ -156,6 +178,33 @@ void chain_threads() noexcept {
   python.set(threading, "excepthook", hook.get());
 }
 
+// A child of multiprocessing catches what its target raises, and prints it or, as torch's
+// `mp.spawn`, hands it to the parent and leaves. While it passes, the child's finalizers are run.
+Object* on_child_end(Object*, Object*) noexcept {
+  Object* info = python.system_get("exc_info");
+  const Owned raised(info != nullptr ? python.call(info, nullptr) : nullptr);
+  if (raised.get() != nullptr) note_passing(python.item_of_tuple(raised.get(), 1));
+  python.clear_error();
+  python.keep(python.none);
+  return python.none;
+}
+
+constinit PythonMethod child_method = {"note_exception", &on_child_end, kPositionalArguments,
+                                       nullptr};
+
+// Where it is there already: it is what started this process. Its finalizers are emptied in a
+// fork's child, so only those of `spawn` are seen.
+void watch_multiprocessing() noexcept {
+  constexpr int kFirst = 1'000'000;  // among the finalizers: others may raise and catch
+  Object* modules = python.system_get("modules");
+  Object* util = modules != nullptr ? python.item_of_map(modules, "multiprocessing.util") : nullptr;
+  if (util == nullptr) return;
+  const Owned note(python.function(&child_method, nullptr, nullptr));
+  if (note.get() == nullptr) return;
+  const Owned made(
+      python.call_method(util, "Finalize", "OO()Oi", python.none, note.get(), python.none, kFirst));
+}
+
 }  // namespace
 
 void chain_exception_hooks() noexcept {
@@ -167,6 +216,7 @@ void chain_exception_hooks() noexcept {
     python.system_set("excepthook", hook.get());
   }
   chain_threads();
+  watch_multiprocessing();
   python.clear_error();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a Python program raised: what reaches sys.excepthook and threading.excepthook is noted
-// (wire::Fact::kException) and handed on to the hook that was there.
+// (wire::Fact::kException) and handed on to the hook that was there; and what ends a process that
+// multiprocessing spawned, while its finalizers are run.
 //
 // The hooks are put in place once torch is imported. A hook that the program sets later and that
 // hands nothing on hides what was raised from us.

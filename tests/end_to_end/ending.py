@@ -2,6 +2,7 @@
 """A plain DistributedDataParallel script that ends in a way of your choice on one rank. It knows nothing of a profiler.
 
     torchrun --nproc-per-node=2 ending.py --ending exception --rank 1 --step 5
+    ending.py --spawn 2 --ending exception       starts its ranks by torch.multiprocessing.spawn
 """
 import argparse
 import ctypes
@@ -9,6 +10,7 @@ import datetime
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ import time
 
 import torch
 import torch.distributed as dist
+import torch.multiprocessing
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
@@ -140,8 +143,27 @@ def main():
     parser.add_argument("--step", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--timeout", type=float, default=4, help="seconds that a collective may take")
+    parser.add_argument("--spawn", type=int, metavar="RANKS")
     options = parser.parse_args()
+    if options.spawn:
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(options.spawn))
+        torch.multiprocessing.spawn(spawned, (options,), options.spawn)
+    else:
+        train(options)
 
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def spawned(rank, options):
+    os.environ["RANK"] = str(rank)
+    train(options)
+
+
+def train(options):
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
     torch.manual_seed(1)
     chosen = dist.get_rank() == options.rank

@@ -160,6 +160,25 @@ class UnderTorchrun(Endings):
         self.job("late", "ok", [], want=0)
 
 
+class UnderSpawn(Endings):
+    """Children of torch.multiprocessing.spawn, which catch what they raise and hand it to their parent."""
+
+    def job(self, ending, kind, ranks, want=1):
+        python = self.need_python_torch()
+        report, _ = self.ending(python, HERE / "ending.py", "--spawn", 2, "--ending", ending, ranks=None, want=want)
+        self.check(report, kind, ranks)
+        return report["ending"]["ranks"][1]
+
+    def test_an_exception(self):
+        rank = self.job("exception", "exception", [1])
+        self.assertEqual((rank["code"], rank["exception"]), (1, "RuntimeError: the sample cannot be read"))
+        self.assertRegex(rank["frames"][0], r"/ending\.py:\d+ fail$")
+
+    def test_an_exit_code_is_no_exception(self):
+        rank = self.job("exit3", "exception", [1])
+        self.assertEqual((rank["code"], rank["exception"]), (3, ""))
+
+
 class HooksOfTheProgram(Endings):
     """The program's own hooks, output and exit code are what they are without a recording."""
 
