@@ -29,7 +29,13 @@ def case_names():
 
 
 def main(arguments):
-    cases = {f"{module}.{test.removeprefix('test_')}": (module, group, test) for module, group, test in case_names()}
+    cases = {}
+    for module, group, test in case_names():
+        name = f"{module}.{test.removeprefix('test_')}"
+        if name in cases:
+            print(f"run.py: two cases are named {name}", file=sys.stderr)
+            return 2
+        cases[name] = (module, group, test)
     if arguments == ["--list"]:
         print("\n".join(cases))
         return 0

@@ -169,12 +169,12 @@ class UnderSpawn(Endings):
         self.check(report, kind, ranks)
         return report["ending"]["ranks"][1]
 
-    def test_an_exception(self):
+    def test_a_spawned_child_that_raises(self):
         rank = self.job("exception", "exception", [1])
         self.assertEqual((rank["code"], rank["exception"]), (1, "RuntimeError: the sample cannot be read"))
         self.assertRegex(rank["frames"][0], r"/ending\.py:\d+ fail$")
 
-    def test_an_exit_code_is_no_exception(self):
+    def test_a_spawned_child_that_leaves(self):
         rank = self.job("exit3", "exception", [1])
         self.assertEqual((rank["code"], rank["exception"]), (3, ""))
 
