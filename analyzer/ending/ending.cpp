@@ -104,6 +104,22 @@ bool waited_in_store(const EndedRank& rank) {
   return tells(rank.exception) || std::ranges::any_of(rank.output, tells);
 }
 
+// ProcessGroupNCCL's watchdog ends a process whose collective does not finish in time.
+constexpr std::string_view kWatchdog = "Watchdog caught collective operation timeout";
+
+// What it said, from these words on; "" = it said nothing.
+std::string_view watchdog_words(const EndedRank& rank) {
+  const auto said = [](std::string_view text) {
+    const size_t at = text.find(kWatchdog);
+    return at == text.npos ? std::string_view() : text.substr(at, text.find('\n', at) - at);
+  };
+  if (const std::string_view words = said(rank.exception); !words.empty()) return words;
+  for (const std::string& line : rank.output) {
+    if (const std::string_view words = said(line); !words.empty()) return words;
+  }
+  return {};
+}
+
 // Without the folders of its file.
 std::string_view short_frame(std::string_view frame) {
   const size_t slash = frame.rfind('/', frame.rfind(':'));
@@ -197,7 +213,7 @@ class EndFinder {
   void decide() {
     if (in_.hang != nullptr) {
       decide_by_hang(*in_.hang);
-    } else if (!decide_by_divergence()) {
+    } else if (!decide_by_divergence() && !decide_by_watchdog()) {
       decide_by_first_failure();
     }
     EndVerdict& verdict = ending_.verdict;
@@ -423,6 +439,42 @@ class EndFinder {
         fmt::format("the ranks called different collectives from #{} of {} on: {}", parted.sequence,
                     in_.matching.groups[parted.group].name, words));
     return true;
+  }
+
+  // --- NCCL's watchdog ended them, and nobody is known to have been waited for ---
+
+  bool decide_by_watchdog() {
+    std::vector<int> ended;
+    std::string_view words;
+    bool all_came = true;
+    for (size_t d = 0; d < ending_.ranks.size(); ++d) {
+      const std::string_view said = watchdog_words(ending_.ranks[d]);
+      if (said.empty() || !has_failed(ending_.ranks[d])) continue;
+      ended.push_back(ending_.ranks[d].rank);
+      words = said;
+      all_came = all_came && all_came_to_last_of(d);
+    }
+    if (ended.empty()) return false;
+    if (all_came) {
+      say("network_stall", {}, 0.6,
+          fmt::format("every rank called the last collective of {}, and NCCL's watchdog gave it up",
+                      ranks_words(ended)));
+    } else {
+      say("hang", {}, 0.5,
+          fmt::format("NCCL's watchdog ended {}; which rank it waited for was not recorded",
+                      ranks_words(ended)));
+    }
+    ending_.verdict.decided_by.emplace_back(words);
+    return true;
+  }
+
+  [[nodiscard]] bool all_came_to_last_of(size_t d) const {
+    const auto& instances = in_.matching.instance_of[d];
+    const auto last = std::ranges::find_if(instances.rbegin(), instances.rend(),
+                                           [](size_t i) { return i != kNoInstance; });
+    if (last == instances.rend()) return false;
+    const MatchState state = in_.matching.instances[*last].state;
+    return state == MatchState::kMatched || state == MatchState::kInFlight;
   }
 
   // --- processes that failed ---

@@ -192,6 +192,41 @@ TEST(EndingTest, WhoHungBeforeCtrlCWasNotEndedByIt) {
   EXPECT_EQ(kind_where(20), "killed") << "it ended a little before the others";
 }
 
+// NCCL's collectives have no end without the GPU's rows.
+struct NcclJob : Job {
+  void calls_last(int rank) {
+    CollectiveRecord& record = call(rank, world, {});
+    record.end.reset();
+    record.state = schema::CollectiveState::kUnobserved;
+  }
+  void is_ended_by_the_watchdog(int rank) {
+    ends(rank, "signal:6");
+    traces[static_cast<size_t>(rank)].output =
+        "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, "
+        "OpType=ALLREDUCE, Timeout(ms)=2000) ran for 2000 milliseconds before timing out.\n";
+  }
+};
+
+TEST(EndingTest, WhomNcclsWatchdogWaitedForHung) {
+  NcclJob job;
+  for (const int rank : {0, 2, 3}) job.calls_last(rank), job.is_ended_by_the_watchdog(rank);
+  job.ends(1, "signal:15");
+  job.stand_still(2'000 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "hang");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+}
+
+TEST(EndingTest, ACollectiveThatAllCalledAndTheWatchdogGaveUpIsTheNetworks) {
+  NcclJob job;
+  for (const int rank : kRanks) job.calls_last(rank), job.is_ended_by_the_watchdog(rank);
+  job.stand_still(2'000 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "network_stall");
+  EXPECT_THAT(ending.verdict.ranks, IsEmpty());
+  EXPECT_THAT(ending.verdict.decided_by, testing::Contains(HasSubstr("OpType=ALLREDUCE")));
+}
+
 TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {
   Job job;
   for (const int rank : {0, 2, 3})

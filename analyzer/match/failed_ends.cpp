@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace dprof::analyzer {
@@ -14,6 +15,11 @@ bool is_whole(const RankDigest& digest, const TraceFile& trace) {
   return digest.recorder_cpu_ns && digest.losses.empty() && !digest.paused_at_end &&
          (!trace.exit_status.empty() || trace.exit_declared) &&
          (trace.ended == "complete" || trace.ended == "process_killed");
+}
+
+// Or as many were seen as it has.
+bool all_members_are_known(const Group& group) {
+  return !group.members_inferred || std::cmp_equal(group.members.size(), group.size);
 }
 
 // The last call of each rank in each group in which it made any.
@@ -52,13 +58,18 @@ bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFil
   for (const Instance& instance : matching.instances) {
     if (!is_synchronising(instance.function) || instance.state != MatchState::kTruncated) continue;
     const Group& group = matching.groups[instance.group];
-    if (group.members_inferred ||
+    if (!all_members_are_known(group) ||
         std::ranges::none_of(group.digests, [&](size_t d) { return never_came(instance, d); }))
       continue;
     for (const Member& member : instance.members) {
       CollectiveRecord& record = digests[member.digest].collectives[member.record];
       const bool last_of_it = last.of(member.digest, instance.group) == instance.position;
-      if (!record.end || !last_of_it || !failed(traces[member.digest])) continue;
+      if (!last_of_it || !failed(traces[member.digest])) continue;
+      if (record.state == schema::CollectiveState::kUnobserved) {
+        record.state = schema::CollectiveState::kEnqueued;  // it cannot have been completed
+        any = true;
+      }
+      if (!record.end) continue;
       record.failed = record.end;
       record.end.reset();
       record.state = schema::CollectiveState::kFailed;

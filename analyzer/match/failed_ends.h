@@ -11,8 +11,8 @@ namespace dprof::analyzer {
 
 // A rank that failed behind a collective that needs all members, one of which never came to it,
 // though that member's trace is whole up to its end: takes the collective's end and marks it as
-// failed. True if there was any: what was matched is to be matched anew. `traces`: in the order of
-// the digests.
+// failed, or as called and not begun where no end was recorded (NCCL's). True if there was any:
+// what was matched is to be matched anew. `traces`: in the order of the digests.
 //
 // Collectives whose error was recorded (CollectiveState::kFailed) have no end to begin with.
 [[nodiscard]] bool take_ends_of_failed(std::span<RankDigest> digests,

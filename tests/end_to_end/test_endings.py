@@ -160,6 +160,18 @@ class UnderTorchrun(Endings):
         self.job("late", "ok", [], want=0)
 
 
+class OfNccl(Endings):
+    """A program that makes NCCL's calls to the plugin, and what PyTorch's watchdog does to a rank that waits."""
+
+    def test_nccls_watchdog_ends_who_waited(self):
+        host = DPROF.parent.parent / "test_bin/nccl_host"
+        if not host.exists():
+            self.skipTest(f"no {host}: scripts/build tests")
+        report, head = self.ending(host, "watchdog", want=128 + 6)
+        self.check(report, "hang", [1])
+        self.assertIn("rank 0 waited for it in all_reduce #3 of default_pg", head)
+
+
 class UnderSpawn(Endings):
     """Children of torch.multiprocessing.spawn, which catch what they raise and hand it to their parent."""
 

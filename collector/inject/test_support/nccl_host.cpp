@@ -391,6 +391,29 @@ void loaded(const char* library) {
   meet_test();
 }
 
+// Two ranks, by RANK. Rank 1 hangs before the fourth call. Rank 0 is in it, until PyTorch's
+// watchdog ends the process, as it does: the text, and SIGABRT.
+void watchdog() {
+  const char* number = getenv("RANK");
+  const int rank = number != nullptr ? atoi(number) : 0;
+  Comm5 comm(v5(), kHash, "default_pg", 2, rank);
+  for (int i = 0; i < 2000 && mask_now() == kPausedMask; ++i) usleep(10'000);
+  for (uint64_t sequence = 0; sequence < 3; ++sequence) {
+    comm.all_reduce(sequence);
+    usleep(20'000);
+  }
+  if (rank == 1) {
+    for (;;) pause();
+  }
+  comm.all_reduce(3);
+  sleep(2);
+  fprintf(stderr,
+          "[rank0]:[E ProcessGroupNCCL.cpp] [Rank 0] Watchdog caught collective operation timeout: "
+          "WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=2000) ran "
+          "for 2000 milliseconds before timing out.\n");
+  abort();
+}
+
 struct Script {
   const char* name;
   void (*play)(const char* argument);
@@ -412,6 +435,7 @@ constexpr Script kScripts[] = {
     {"many_peers", [](const char* count) { many_peers(atoi(count)); }},
     {"many_communicators", [](const char* count) { many_communicators(atoi(count)); }},
     {"options", [](const char*) { options(); }},
+    {"watchdog", [](const char*) { watchdog(); }},
     {"loaded", [](const char* library) { loaded(library); }},
 };
 

@@ -97,13 +97,13 @@ void stop(const Profiler& profiler, void* handle) {
   expect(profiler.stop_event(handle) == kSuccess, "stop failed");
 }
 
-// Versions 5 and 6 of a communicator with four ranks, whose rank 1 we are.
+// Versions 5 and 6 of a communicator with four ranks, whose rank 1 we are unless said otherwise.
 template <typename Profiler, typename Event>
 class Comm {
  public:
-  Comm(const Profiler& profiler, uint64_t hash, const char* name, int ranks = 4)
+  Comm(const Profiler& profiler, uint64_t hash, const char* name, int ranks = 4, int rank = 1)
       : profiler_(profiler) {
-    expect(profiler.init(&context_, hash, &mask, name, 1, ranks, 1, nullptr) == kSuccess,
+    expect(profiler.init(&context_, hash, &mask, name, 1, ranks, rank, nullptr) == kSuccess,
            "init failed");
     expect(context_ != nullptr, "NCCL skips the end of a null context");
   }
