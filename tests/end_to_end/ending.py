@@ -164,7 +164,9 @@ def spawned(rank, options):
 
 
 def train(options):
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
+    # To meet may take longer on a busy machine.
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=options.timeout))
     torch.manual_seed(1)
     chosen = dist.get_rank() == options.rank
     samples = Samples(8 * options.steps, LOADER.get(options.ending) if chosen else None, 8 * options.step)
