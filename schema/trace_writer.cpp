@@ -149,7 +149,7 @@ Status refuse_existing(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return Done{};
   return fail(Code::kIo, fmt::format("{}: exists already", path.string()),
-              "choose another folder, or --overwrite");
+              "choose another folder, or use --overwrite");
 }
 
 // A new file with all tables, or no file.

@@ -234,7 +234,7 @@ Result<Truth> generate(const Spec& spec, const fs::path& run, const Progress& pr
   fs::create_directories(run, error);
   if (error) return fail(Code::kIo, fmt::format("{}: {}", run.string(), error.message()));
   if (fs::exists(run / "truth.json") || fs::exists(run / "run.json"))
-    return fail(Code::kUsage, fmt::format("{}: holds a run already", run.string()));
+    return fail(Code::kUsage, fmt::format("{}: already holds a run", run.string()));
 
   Generator generator(*model, progress);
   std::atomic<int64_t> rows = 0;

@@ -125,18 +125,18 @@ class Adder {
     if (std::ranges::find(kAddable, format_) == std::end(kAddable)) {
       return refuse(
           fmt::format("it is {}", format_),
-          "memory snapshots, flight-recorder dumps and NCCL Inspector's files can be added; "
-          "make a run of its own of others: -o RUN");
+          "only memory snapshots, flight-recorder dumps and NCCL Inspector files can be added; "
+          "import others as a run of their own: -o RUN");
     }
     if (!into_.meta("ended")) {
-      return refuse("the trace has no end: it is being recorded, or its recorder was killed",
-                    "wait for the recorder, or `dprof recover RUN`");
+      return refuse("the trace is unfinished: it is being recorded, or its recorder was killed",
+                    "wait for the recorder, or run `dprof recover RUN`");
     }
     const std::string host = from_.meta("host").value_or("");
     const std::string own = into_.meta("host").value_or("");
     if (!host.empty() && !own.empty() && host != own)
-      return refuse(fmt::format("it is of host {}, the rank ran on {}", host, own),
-                    "--ranks says whose files they are");
+      return refuse(fmt::format("it comes from host {}, but the rank ran on {}", host, own),
+                    "--ranks assigns the files to ranks");
     return Done{};
   }
 
@@ -144,18 +144,18 @@ class Adder {
   Status align() {
     const auto file = from_.meta_int("origin_realtime_ns");
     const auto own = into_.meta_int("origin_realtime_ns");
-    if (!file) return refuse("its times are not dated");
-    if (!own) return refuse("the trace's times are not dated: no clock is common to both");
-    if (__builtin_sub_overflow(*file, *own, &shift_)) return refuse("its times make no sense");
+    if (!file) return refuse("its times have no date");
+    if (!own) return refuse("the trace's times have no date: the two share no clock");
+    if (__builtin_sub_overflow(*file, *own, &shift_)) return refuse("its times are impossible");
     const int64_t begin = from_.meta_int("first_event_ns").value_or(0) + shift_;
     const int64_t end = from_.meta_int("last_event_ns").value_or(0) + shift_;
     const int64_t own_begin = into_.meta_int("first_event_ns").value_or(0);
     const int64_t own_end = into_.meta_int("last_event_ns").value_or(0);
     if (end < own_begin || begin > own_end) {
-      return refuse(fmt::format("it reaches from {} to {}, the recording from {} to {}",
+      return refuse(fmt::format("it covers {} to {}, but the recording covers {} to {}",
                                 clock_text(*own + begin), clock_text(*own + end),
                                 clock_text(*own + own_begin), clock_text(*own + own_end)),
-                    "is it of another job, or of another rank?");
+                    "does it come from another job or another rank?");
     }
     first_ = std::min(begin, own_begin);
     last_ = std::max(end, own_end);
@@ -164,7 +164,7 @@ class Adder {
     const int64_t resolution = from_.meta_int("time_resolution_ns").value_or(0);
     clock_ = *drift ? fmt::format("by the wall clock, to ± {}",
                                   format_duration(DurationNs{**drift + resolution}))
-                    : std::string("by the wall clock, whose error nothing tells");
+                    : std::string("by the wall clock, with unknown error");
     return Done{};
   }
 
@@ -178,9 +178,8 @@ class Adder {
     const Result<int64_t> version = writer_->query_int("PRAGMA user_version");
     if (!version.ok()) return fail(version.error());
     if (*version < schema::kUserVersion) {
-      return refuse(
-          fmt::format("the trace is of schema {}, and its tables have no room for it", *version),
-          "only traces of this dprof's own schema can be added to");
+      return refuse(fmt::format("the trace has schema {}, whose tables cannot hold it", *version),
+                    "rows can be added only to traces with this dprof's schema");
     }
     return Done{};
   }
@@ -359,7 +358,7 @@ class Adder {
                       device, static_cast<int64_t>(schema::MemoryEventKind::kRegistered)));
       if (!own.ok()) return fail(own.error());
       if (*own > 0) {
-        return refuse(fmt::format("{} events of device {}'s memory are there already, "
+        return refuse(fmt::format("{} memory events of device {} are already there "
                                   "and would count twice",
                                   format_count(*own), device),
                       "import it as a run of its own: -o RUN");
@@ -379,7 +378,7 @@ class Adder {
   Status finish() {
     if (rows_ == 0) {
       return refuse(left_out_ > 0
-                        ? fmt::format("its {} collectives are of groups that were recorded, "
+                        ? fmt::format("its {} collectives belong to groups that were recorded "
                                       "and would count twice",
                                       format_count(left_out_))
                         : std::string("it holds no rows"),
@@ -387,10 +386,10 @@ class Adder {
     }
     words_ = fmt::format("{} ({}): {} rows {}", file_, format_, format_count(rows_), clock_);
     if (left_out_ > 0)
-      words_ += fmt::format("; {} collectives of groups that were recorded are left out",
+      words_ += fmt::format("; left out: {} collectives of groups that were recorded",
                             format_count(left_out_));
     if (annotations_ > 0)
-      words_ += fmt::format("; its {} annotations are left out", format_count(annotations_));
+      words_ += fmt::format("; left out: its {} annotations", format_count(annotations_));
     std::string added = into_.meta("added_files").value_or("");
     if (!added.empty()) added += '\n';
     writer_->set_meta("added_files", added + fmt::format("{} {}, {}", format_, file_, clock_));
@@ -438,13 +437,13 @@ Result<ImportSummary> add_files(const std::vector<fs::path>& files, const fs::pa
   const std::map<int, fs::path> traces = traces_by_rank(run);
   if (traces.empty()) {
     return fail(Code::kNotFound, fmt::format("{}: no run", run.string()),
-                "--into names a run that is there; -o makes a new one");
+                "--into names an existing run; -o makes a new one");
   }
   const Workshop workshop(run);
   std::error_code error;
   if (!fs::create_directory(workshop.path(), error)) {
     return fail(Code::kIo, fmt::format("{}: {}", workshop.path().string(), error.message()),
-                "the run's folder must be writable");
+                "the run folder must be writable");
   }
   const fs::path imported = workshop.path() / "imported";
   Result<ImportSummary> summary =
@@ -462,9 +461,9 @@ Result<ImportSummary> add_files(const std::vector<fs::path>& files, const fs::pa
     if (known == traces.end()) {
       return fail(
           Code::kUsage,
-          fmt::format("{} is of rank {}, and the run has ranks {}",
+          fmt::format("{} is of rank {}, but the run has ranks {}",
                       from->meta("imported_from").value_or("a file"), rank, ranks_of(traces)),
-          "--ranks says whose files they are, in their order");
+          "--ranks assigns the files to ranks, in order");
     }
     // A rank's second file goes to the copy that its first one has made.
     const fs::path copy = workshop.path() / fmt::format("{:05}.dprof", changed.size());

@@ -77,10 +77,10 @@ Status read_as(const Format* format, const fs::path& path, FileSink& sink) {
   if (extension == ".nsys-rep" || extension == ".qdrep") {
     return fail(
         Code::kNotATrace,
-        fmt::format("{}: Nsight Systems' own format, which only Nsight reads", path.string()),
+        fmt::format("{}: Nsight Systems' own format, which only Nsight can read", path.string()),
         fmt::format("export it with: nsys export --type sqlite {}", path.string()));
   }
-  return fail(Code::kNotATrace, fmt::format("{}: of no known format", path.string()), kKnown);
+  return fail(Code::kNotATrace, fmt::format("{}: unknown format", path.string()), kKnown);
 }
 
 // Hands out files to threads, a few at a time, and takes what became of them in the order in which
@@ -182,7 +182,7 @@ Result<ImportSummary> import_files(const std::vector<fs::path>& files, const fs:
   }
   if (any) return (*sink)->finish(options.ranks);
   if (first_error) return fail(*first_error);
-  return fail(Code::kNotFound, "there is no file of a known format", kKnown);
+  return fail(Code::kNotFound, "it contains no file of a known format", kKnown);
 }
 
 }  // namespace dprof::analyzer

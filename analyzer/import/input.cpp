@@ -45,7 +45,7 @@ class Source {
     auto source = std::unique_ptr<Source>(new Source(fd));
     struct stat status {};
     if (::fstat(fd, &status) != 0 || S_ISDIR(status.st_mode)) {
-      return fail(Code::kIo, fmt::format("{}: not a file that can be read", path.string()));
+      return fail(Code::kIo, fmt::format("{}: not a readable file", path.string()));
     }
     source->size_ = status.st_size;
     source->packed_.resize(kBlock / 2);
@@ -109,7 +109,7 @@ class Source {
     while (done < bytes && failure_.empty() && !ended_) {
       if (at_ == got_) refill();
       if (got_ == 0) {
-        if (in_member_ && failure_.empty()) failure_ = "the gzip data end too early";
+        if (in_member_ && failure_.empty()) failure_ = "the gzip data ends too early";
         break;
       }
       stream_.next_in = reinterpret_cast<Bytef*>(packed_.data() + at_);

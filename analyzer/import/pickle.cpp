@@ -129,7 +129,7 @@ class PickleReader {
         return recall(4);  // LONG_BINGET
       default:
         return refuse(fmt::format(
-            "the pickle has opcode 0x{:02x} at byte {}; plain containers do not need it, and it is not executed",
+            "the pickle has opcode 0x{:02x} at byte {}: plain containers do not need it, and dprof does not execute it",
             opcode, at_ - 1));
     }
   }
@@ -194,18 +194,19 @@ class PickleReader {
     return true;
   }
   bool pop() {
-    if (stack_.size() <= floor()) return refuse("the pickle takes what is not there");
+    if (stack_.size() <= floor()) return refuse("the pickle takes a value that is not there");
     stack_.pop_back();
     return true;
   }
   bool pop_mark() {
-    if (marks_.empty()) return refuse("the pickle takes what is not there");
+    if (marks_.empty()) return refuse("the pickle takes a value that is not there");
     stack_.resize(marks_.back());
     marks_.pop_back();
     return true;
   }
   bool tuple_of_last(size_t count) {
-    if (stack_.size() < floor() + count) return refuse("the pickle takes what is not there");
+    if (stack_.size() < floor() + count)
+      return refuse("the pickle takes a value that is not there");
     const Id tuple = data_.add(Kind::kList);
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) data_.append(tuple, stack_[i]);
     stack_.resize(stack_.size() - count);
@@ -217,13 +218,15 @@ class PickleReader {
     return push(container);
   }
   bool add_since_mark(Kind kind) {
-    if (marks_.empty() || marks_.back() == 0) return refuse("the pickle adds to what is not there");
+    if (marks_.empty() || marks_.back() == 0)
+      return refuse("the pickle adds to a value that is not there");
     const Id container = stack_[marks_.back() - 1];
-    if (data_.kind(container) != kind) return refuse("the pickle adds to what is no container");
+    if (data_.kind(container) != kind)
+      return refuse("the pickle adds to something that is not a container");
     return fill_since_mark(container, kind);
   }
   bool fill_since_mark(Id container, Kind kind) {
-    if (marks_.empty()) return refuse("the pickle takes what is not there");
+    if (marks_.empty()) return refuse("the pickle takes a value that is not there");
     const size_t from = marks_.back();
     marks_.pop_back();
     if (kind == Kind::kDict && (stack_.size() - from) % 2 != 0)
@@ -234,9 +237,11 @@ class PickleReader {
   }
   bool add_last(Kind kind) {
     const size_t count = kind == Kind::kDict ? 2 : 1;
-    if (stack_.size() < floor() + count + 1) return refuse("the pickle adds to what is not there");
+    if (stack_.size() < floor() + count + 1)
+      return refuse("the pickle adds to a value that is not there");
     const Id container = stack_[stack_.size() - count - 1];
-    if (data_.kind(container) != kind) return refuse("the pickle adds to what is no container");
+    if (data_.kind(container) != kind)
+      return refuse("the pickle adds to something that is not a container");
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i)
       data_.append(container, stack_[i]);
     stack_.resize(stack_.size() - count);
@@ -247,7 +252,7 @@ class PickleReader {
     return key ? remember_as(*key) : cut();
   }
   bool remember_as(uint64_t key) {
-    if (stack_.size() <= floor()) return refuse("the pickle remembers what is not there");
+    if (stack_.size() <= floor()) return refuse("the pickle stores a value that is not there");
     memo_[key] = stack_.back();
     return true;
   }
@@ -255,7 +260,7 @@ class PickleReader {
     const auto key = number(width);
     if (!key) return cut();
     const auto found = memo_.find(*key);
-    if (found == memo_.end()) return refuse("the pickle refers to what it did not remember");
+    if (found == memo_.end()) return refuse("the pickle refers to a value that it never stored");
     return push(found->second);
   }
 

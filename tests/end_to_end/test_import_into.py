@@ -46,14 +46,14 @@ class ImportInto(EndToEnd):
         (first, one), (_, two) = self.snapshot("rank0.pickle"), self.snapshot("rank1.pickle")
         said = self.add(one, two)
         self.assertIn("import_added: rank 0: rank0.pickle (memory_snapshot): ", said)
-        self.assertIn("by the wall clock, whose error nothing tells", said)
+        self.assertIn("by the wall clock, with unknown error", said)
         trace = self.trace(0)
         origin = int(trace.meta["origin_realtime_ns"])
         self.assertEqual(origin, START_US * 1000)
         self.assertEqual(trace.rows("SELECT time_ns + ? FROM memory_event ORDER BY id", origin),
                          [(event["time_us"] * 1000,) for event in first.events if event["action"] != "free_requested"])
         self.assertEqual(trace.meta["added_files"],
-                         "memory_snapshot rank0.pickle, by the wall clock, whose error nothing tells")
+                         "memory_snapshot rank0.pickle, by the wall clock, with unknown error")
         self.check_whole(trace)
         report = self.report()
         self.assertEqual(report["run"]["steps"]["count"], 12)

@@ -109,7 +109,7 @@ class ImportMemory(EndToEnd):
                 {"action": action, "addr": at, "size": size, "stream": 0, "time_us": START_US + i, "frames": []}
                 for i, (action, at, size) in enumerate(events)]]}, out)
         said = self.bring(file)
-        self.assertIn("device 0 had 7.34 MB free when 52.4 MB could not be had", said)
+        self.assertIn("device 0 had 7.34 MB free when an allocation of 52.4 MB failed", said)
         rows = self.trace(0).rows("SELECT allocated_bytes, reserved_bytes FROM memory_event ORDER BY id DESC LIMIT 1")
         self.assertEqual(rows, [(512, 5 * MIB)])
         self.assertEqual(self.trace(0).value("SELECT count(*) FROM memory_event"), 7)

@@ -35,7 +35,7 @@ class DumpReader {
     const Id root = data_.root();
     const Id entries = data_.find(root, "entries");
     if (data_.kind(entries) != PlainData::Kind::kList)
-      return fail(Code::kNotATrace, "not a flight-recorder dump: it has no list `entries`");
+      return fail(Code::kNotATrace, "not a flight-recorder dump: it has no `entries` list");
     dump_.version = text(root, "version");
     dump_.host = text(root, "host_name");
     for (const std::string_view key : {"rank", "global_rank"}) {

@@ -293,7 +293,7 @@ void Collectives::all_seen() {
   add_dependencies();
   if (without_group_ > 0) {
     sink_.remark("import_groups_unknown",
-                 fmt::format("{} collectives do not tell their process group", without_group_),
+                 fmt::format("{} collectives do not name their process group", without_group_),
                  without_group_);
   }
 }

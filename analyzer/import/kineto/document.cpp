@@ -56,7 +56,7 @@ class Reader {
     } else if (first == '{') {
       end_.whole = read_object();
     } else {
-      end_.why = first == '\0' ? "the file is empty" : "the file is no JSON";
+      end_.why = first == '\0' ? "the file is empty" : "the file is not JSON";
     }
     if (!end_.whole && !input_.failure().empty()) end_.why = input_.failure();
     return std::move(end_);
@@ -100,7 +100,7 @@ class Reader {
       if (c == '\0') return cut("within the outermost object");
       if (c == '}') return true;
       if (c != '"') {
-        end_.why = "what should be a key of the outermost object is none";
+        end_.why = "where a key of the outermost object should be, there is none";
         return false;
       }
       if (!read_member()) return false;
@@ -235,7 +235,7 @@ class Reader {
       }
       window_.use(text.size());
     } while (refill());
-    return cut("within a value that is nested too deep or too long");
+    return cut("within a value that is too long or nested too deep");
   }
 
   // After something that is no JSON: goes to the next `}, {`, at whose '{' an event should begin.
@@ -259,7 +259,7 @@ class Reader {
       }
       window_.use(text.size());
     } while (refill());
-    return cut("after something that is no JSON");
+    return cut("after something that is not JSON");
   }
 
   Input& input_;

@@ -140,8 +140,9 @@ void FileFacts::process_name(std::string_view process, std::string_view name) {
 void FileFacts::give_to(TraceSink& sink, Groups& groups, int64_t latest_ns, int decimals) {
   if (rank()) sink.set_rank(*rank());
   if (given_rank_) {
-    sink.remark("import_several_ranks",
-                "the file holds several ranks, by the names of its processes; this is one of them");
+    sink.remark(
+        "import_several_ranks",
+        "going by the names of its processes, the file holds several ranks; this is one of them");
   }
   if (world_size_) sink.set_world_size(*world_size_);
   if (bad_base_) sink.skip(kBadBase);

@@ -169,13 +169,13 @@ Status read(const std::filesystem::path& path, FileSink& run) {
     return FileSink::cancelled();
   }
   if (!end.has_events) {
-    const std::string why = end.why.empty() ? "there are no traceEvents in it" : end.why;
+    const std::string why = end.why.empty() ? "it contains no traceEvents" : end.why;
     return fail(end.whole ? Code::kNotATrace : Code::kDamaged, path.string() + ": " + why,
                 "Chrome JSON is an object with `traceEvents`, or an array of events");
   }
   if (!end.whole) run.damaged(end.why);
   if (importer->broken() > 0)
-    run.damaged(std::to_string(importer->broken()) + " of its events are no JSON");
+    run.damaged(std::to_string(importer->broken()) + " of its events are not JSON");
   if (const auto& ranks = importer->ranks_of_processes(); !ranks.empty())
     return read_each_rank(path, run, ranks);
   importer->finish();

@@ -22,9 +22,9 @@ constexpr size_t kMostFrames = 512;  // of a stack, the innermost ones
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 constexpr int64_t kTimesResolutionNs = 1000;
 
-constexpr Skip kFreeRequests{"requests to free a block (when it was free is there)", true};
+constexpr Skip kFreeRequests{"requests to free a block (the moment it became free is kept)", true};
 constexpr Skip kOtherHistories{"events that cannot have led to the final state"};
-constexpr Skip kEndsWithoutBegin{"ends of annotations that did not begin"};
+constexpr Skip kEndsWithoutBegin{"ends of annotations without a beginning"};
 
 bool recognises(std::string_view head) {
   const bool pickle =
@@ -123,8 +123,8 @@ class SnapshotFiller {
         add(MemoryEventKind::kOom, 0, event.bytes, {}, stack(event.frames));
         if (event.device_free) {
           sink_.remark("import_warning",
-                       fmt::format("{}: device {} had {} free when {} could not be had", file_,
-                                   now_.device_id, format_bytes(*event.device_free),
+                       fmt::format("{}: device {} had {} free when an allocation of {} failed",
+                                   file_, now_.device_id, format_bytes(*event.device_free),
                                    format_bytes(event.bytes)));
         }
         return;
@@ -140,7 +140,8 @@ class SnapshotFiller {
                                     format_bytes(replay.active_bytes),
                                     format_count(static_cast<int64_t>(device.active.size())));
     if (device.waiting_bytes > 0)
-      state += fmt::format(" (of it {} freed and waited for)", format_bytes(device.waiting_bytes));
+      state += fmt::format(" ({} of that freed, but still in use by a stream)",
+                           format_bytes(device.waiting_bytes));
     state +=
         fmt::format(" and reserves {}; {} of that are free in {} pieces, the largest {}",
                     format_bytes(replay.reserved_bytes),
@@ -148,10 +149,10 @@ class SnapshotFiller {
                     format_count(device.free_pieces), format_bytes(device.largest_free));
     sink_.remark("memory_snapshot", state);
     if (replay.repeated > 0)
-      sink_.skip({"blocks and segments that lie where others do"}, {}, replay.repeated);
+      sink_.skip({"blocks and segments that overlap others"}, {}, replay.repeated);
     if (device.undated)
       sink_.remark("import_warning", fmt::format("{}: events of device {} have no times: they "
-                                                 "stand in their order only",
+                                                 "are known only by their order",
                                                  file_, number));
     if (replay.blocks.empty()) return;
     int64_t bytes = 0;
@@ -160,10 +161,10 @@ class SnapshotFiller {
     sink_.remark(
         "memory_history_late",
         device.events.empty()
-            ? fmt::format("{}: device {} has no history: {} blocks with {} are all that is known",
+            ? fmt::format("{}: device {} has no history: only its {} blocks with {} are known",
                           file_, number, format_count(blocks), format_bytes(bytes))
             : fmt::format("{}: device {} held {} blocks with {} before the first event "
-                          "that was kept; {} of them are freed later",
+                          "that was kept; {} of them were freed later",
                           file_, number, format_count(blocks), format_bytes(bytes),
                           format_count(replay.freed_blocks)),
         blocks);
@@ -261,7 +262,7 @@ Status read(const fs::path& path, FileSink& sink) {
   if (snapshot->devices.empty()) {
     return fail(Code::kNotATrace,
                 fmt::format("{}: a snapshot without a segment or an event", path.string()),
-                "was memory of a GPU used before torch.cuda.memory._dump_snapshot()?");
+                "was GPU memory used before torch.cuda.memory._dump_snapshot()?");
   }
   Result<TraceSink*> trace = sink.open_trace();
   if (!trace.ok()) return fail(trace.error());

@@ -74,7 +74,7 @@ class Backwards {
     replay_.bytes.assign(device_.events.size(), 0);
     for (size_t i = device_.events.size(); i > 0; --i) {
       replay_.bytes[i - 1] = undo(device_.events[i - 1]);
-      if (freed_ > kMostHeld) return fail(Code::kDamaged, "the sizes of its events make no sense");
+      if (freed_ > kMostHeld) return fail(Code::kDamaged, "the sizes of its events are impossible");
     }
     replay_.segments = reserved_.all();
     for (const auto& [address, block] : live_) {

@@ -49,7 +49,7 @@ class SnapshotReader {
       snapshot_.settings = *text;
     for (const auto& [number, device] : snapshot_.devices) {
       if (device.active_bytes > kMostInAll || device.reserved_bytes > kMostInAll)
-        return fail(Code::kDamaged, "the sizes of its blocks make no sense");
+        return fail(Code::kDamaged, "the sizes of its blocks are impossible");
     }
     return std::move(snapshot_);
   }

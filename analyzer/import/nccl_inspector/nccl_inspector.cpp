@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Skip kNoCollective{.what = "records of something else than a collective"};
+constexpr Skip kNoCollective{.what = "records of something other than a collective"};
 constexpr Skip kBroken{.what = "records that are not valid JSON"};
 constexpr size_t kLongestRecord = size_t{64} << 20U;
 
@@ -47,7 +47,8 @@ class Reader {
       if (!sink_.progress(input->share())) return FileSink::cancelled();
     }
     if (processes_.empty())
-      return fail(Code::kNotATrace, fmt::format("{}: no record of a collective", path_.string()));
+      return fail(Code::kNotATrace,
+                  fmt::format("{}: not a record of a collective", path_.string()));
     if (!input->failure().empty()) {
       sink_.damaged(input->failure());
     } else if (pending.find('{') != std::string::npos) {

@@ -118,7 +118,7 @@ Result<Record> record_of(std::string_view object) {
   constexpr int64_t kMostRanks = 1 << 24;
   const bool sensible = id && rank && ranks && *rank >= 0 && *rank < *ranks && *ranks <= kMostRanks;
   if (!sensible || !written || !duration || !function)
-    return fail(Code::kNotATrace, "no record of a collective");
+    return fail(Code::kNotATrace, "not a record of a collective");
   Record record;
   record.communicator = *id;
   record.rank = *rank;

@@ -37,16 +37,16 @@ constexpr Unused kUnused[] = {
     {"OSRT_API", {"OS runtime calls"}},
     {"SCHED_EVENTS", {"context switches"}},
     {"COMPOSITE_EVENTS", {"CPU samples"}},
-    {"GPU_METRICS", {"samples of GPU metrics"}},
+    {"GPU_METRICS", {"GPU metric samples"}},
     {"MPI_COLLECTIVES_EVENTS", {"MPI calls"}},
     {"MPI_P2P_EVENTS", {"MPI calls"}},
     {"MPI_OTHER_EVENTS", {"MPI calls"}},
     {"MPI_START_WAIT_EVENTS", {"MPI calls"}},
-    {"CUDA_GRAPH_EVENTS", {"events of making CUDA graphs"}},
-    {"CUDA_GRAPH_NODE_EVENTS", {"events of making CUDA graphs"}},
-    {"CUDA_GRAPH_EXEC_EVENTS", {"events of making CUDA graphs"}},
-    {"CUBLAS_EVENTS", {"calls of cuBLAS and cuDNN"}},
-    {"CUDNN_EVENTS", {"calls of cuBLAS and cuDNN"}},
+    {"CUDA_GRAPH_EVENTS", {"CUDA graph creation events"}},
+    {"CUDA_GRAPH_NODE_EVENTS", {"CUDA graph creation events"}},
+    {"CUDA_GRAPH_EXEC_EVENTS", {"CUDA graph creation events"}},
+    {"CUBLAS_EVENTS", {"cuBLAS and cuDNN calls"}},
+    {"CUDNN_EVENTS", {"cuBLAS and cuDNN calls"}},
 };
 constexpr Skip kOtherTables{"rows of other tables with times"};
 // Have times, and are no events of the program.
@@ -203,9 +203,8 @@ class Reader {
   Status make_empty() {
     Process* empty = process(std::nullopt, true);
     if (empty == nullptr) return good();
-    empty->sink().remark(
-        "import_no_cuda",
-        "there is neither a CUDA nor an NVTX row in the file; what it warns of itself follows");
+    empty->sink().remark("import_no_cuda",
+                         "the file has neither CUDA nor NVTX rows; its own warnings follow");
     return Done{};
   }
 

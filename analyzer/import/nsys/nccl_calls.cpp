@@ -269,7 +269,7 @@ void NcclCalls::finish(const ApiCalls& apis) {
   if (without_communicator_ > 0) {
     sink_.remark(
         "import_groups_unknown",
-        fmt::format("{} NCCL operations do not tell their communicator", without_communicator_),
+        fmt::format("{} NCCL operations do not name their communicator", without_communicator_),
         without_communicator_);
   }
 }

@@ -701,7 +701,7 @@ TEST_F(NsysTest, GivenRanksCount) {
   const auto wrong = import_files({file()}, run(), {.overwrite = true, .ranks = {1}});
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, Code::kUsage);
-  EXPECT_THAT(wrong.error().what, HasSubstr("1 ranks are given, and the files hold 2"));
+  EXPECT_THAT(wrong.error().what, HasSubstr("1 ranks were given, but the files hold 2"));
 }
 
 // --- what is missing, unused or hostile ---

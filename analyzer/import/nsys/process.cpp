@@ -698,14 +698,14 @@ void Process::finish() {
   finish_schemas();
   if (failed_calls_ > 0)
     sink_.remark("import_failed_calls",
-                 fmt::format("{} calls of CUDA returned an error", failed_calls_), failed_calls_);
+                 fmt::format("{} CUDA calls returned an error", failed_calls_), failed_calls_);
   if (graphs_ > 0)
     sink_.remark("import_whole_graphs",
                  fmt::format("{} launches of CUDA graphs are recorded as a whole", graphs_),
                  graphs_);
   if (json_payloads_ > 0)
     sink_.remark("import_skipped",
-                 fmt::format("{} JSON payloads of NVTX ranges are not kept", json_payloads_),
+                 fmt::format("{} JSON payloads of NVTX ranges were not kept", json_payloads_),
                  json_payloads_);
 }
 

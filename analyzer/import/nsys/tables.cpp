@@ -18,7 +18,7 @@ std::string in_quotes(std::string_view name) {
 
 Failure unreadable(const fs::path& path, std::string_view why) {
   return fail(Code::kDamaged, fmt::format("{}: {}", path.string(), why),
-              "export it anew: nsys export --type sqlite FILE.nsys-rep");
+              "export it again: nsys export --type sqlite FILE.nsys-rep");
 }
 
 }  // namespace
@@ -35,9 +35,10 @@ Result<Tables> Tables::open(const fs::path& path) {
     return unreadable(path, tables.without_path(read.error().what));
   const bool named = tables.has("META_DATA_EXPORT") || tables.has("EXPORT_META_DATA");
   if (!named || !tables.has("StringIds")) {
-    return fail(Code::kNotATrace,
-                fmt::format("{}: an SQLite file, but no export of Nsight Systems", path.string()),
-                "Nsight Systems writes one with: nsys export --type sqlite FILE.nsys-rep");
+    return fail(
+        Code::kNotATrace,
+        fmt::format("{}: an SQLite file, but not an export of Nsight Systems", path.string()),
+        "make one with: nsys export --type sqlite FILE.nsys-rep");
   }
   return tables;
 }

@@ -22,12 +22,12 @@ using kineto::Event;
 using kineto::Field;
 using kineto::Value;
 
-constexpr Skip kNames{.what = "names and sort orders of threads and processes", .repeats = true};
-constexpr Skip kOtherRows{.what = "rows that are no operations"};
+constexpr Skip kNames{.what = "thread and process names and sort orders", .repeats = true};
+constexpr Skip kOtherRows{.what = "rows that are not operations"};
 constexpr Skip kUnknown{.what = "operations of unknown kind"};
-constexpr Skip kNoPlace{.what = "operations on threads that name no rank"};
+constexpr Skip kNoPlace{.what = "operations on threads that do not name a rank"};
 constexpr Skip kNoStep{.what = "operations without a step"};
-constexpr Skip kNoNeighbour{.what = "messages to or from a stage that is not there (never sent)",
+constexpr Skip kNoNeighbour{.what = "messages to or from a stage that does not exist (never sent)",
                             .repeats = true};
 
 bool recognises(std::string_view head) {
@@ -96,11 +96,11 @@ class RowReader final : public kineto::DocumentHandler {
   // After the document.
   Status finish() {
     if (!status_.ok()) return status_;
-    if (ranks_.empty()) return fail(Code::kNotATrace, "no operation of any rank");
+    if (ranks_.empty()) return fail(Code::kNotATrace, "no operations at all");
     TraceSink& first = *ranks_.begin()->second.trace;
     for (const auto& [what, skipped] : skipped_)
       first.skip(skipped.first, std::nullopt, skipped.second);
-    if (broken_ > 0) file_.damaged(fmt::format("{} of its rows are no JSON", broken_));
+    if (broken_ > 0) file_.damaged(fmt::format("{} of its rows are not JSON", broken_));
     // A table may hold each 34th step: what is counted are those that are there.
     std::map<int64_t, int64_t> number_of;
     for (const auto& [place, rank] : ranks_) {
@@ -259,8 +259,8 @@ Status read(const fs::path& path, FileSink& file) {
         fmt::format(
             "{}: {}", path.string(),
             layout.empty()
-                ? "no thread is named by its stage (\"PP rank 0, TP rank 0, …\"): which rank a row is of is not known"
-                : "its threads name more ranks than there can be"));
+                ? "no thread is named by its stage (\"PP rank 0, TP rank 0, …\"): it is not known which rank a row belongs to"
+                : "its threads name more ranks than possible"));
   }
   Result<Input> input = Input::open(path);
   if (!input.ok()) return fail(input.error());

@@ -31,7 +31,7 @@ constexpr int64_t kCopies = 1;  // a stream of its own for copies that tell none
 constexpr Skip kNoTime{"rows without a usable time"};
 constexpr Skip kNoAgent{"rows of devices that the file does not list"};
 constexpr Skip kHostCopies{"copies from host to host"};
-constexpr Skip kHsaCalls{"calls of HSA, below HIP's"};
+constexpr Skip kHsaCalls{"HSA calls underneath HIP's"};
 constexpr Skip kAllocations{"allocations"};
 constexpr Skip kOtherRows{"rows of other tables"};
 
@@ -344,7 +344,8 @@ Status read(const fs::path& path, FileSink& sink) {
   const Id processes = data.find(data.root(), "rocprofiler-sdk-tool");
   const size_t count = std::min(kMostProcesses, data.size(processes));
   if (count == 0)
-    return fail(Code::kNotATrace, fmt::format("{}: no process of rocprofv3", path.string()));
+    return fail(Code::kNotATrace,
+                fmt::format("{}: no process recorded by rocprofv3", path.string()));
   for (size_t i = 0; i < count; ++i) {
     if (!sink.progress(0.5 + 0.5 * static_cast<double>(i) / static_cast<double>(count)))
       return FileSink::cancelled();
@@ -353,9 +354,8 @@ Status read(const fs::path& path, FileSink& sink) {
     if (Status done = Process(data, data.item(processes, i), **trace).run(); !done.ok())
       return done;
     if (count > 1) {
-      (*trace)->remark(
-          "import_several_ranks",
-          fmt::format("the file holds {} processes; this is the {}. of them", count, i + 1));
+      (*trace)->remark("import_several_ranks",
+                       fmt::format("the file holds {} processes; this is number {}", count, i + 1));
     }
   }
   return Done{};

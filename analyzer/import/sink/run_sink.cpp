@@ -94,15 +94,15 @@ RunSink::~RunSink() = default;
 Result<std::unique_ptr<RunSink>> RunSink::create(const fs::path& run, bool overwrite) {
   std::error_code error;
   if (fs::exists(run, error) && !fs::is_directory(run, error)) {
-    return fail(Code::kUsage, fmt::format("{}: is a file, not a folder", run.string()),
-                "-o names the folder of the run to make");
+    return fail(Code::kUsage, fmt::format("{}: a file, not a folder", run.string()),
+                "-o names the folder of the new run");
   }
   if (!overwrite && std::ranges::any_of(files_in(run), belongs_to_run)) {
-    return fail(Code::kUsage, fmt::format("{}: holds a run already", run.string()),
-                "choose another folder, or --overwrite");
+    return fail(Code::kUsage, fmt::format("{}: already holds a run", run.string()),
+                "choose another folder, or use --overwrite");
   }
   if (fs::exists(run / "recorders" / "meeting.json", error)) {
-    return fail(Code::kUsage, fmt::format("{}: is being recorded into", run.string()),
+    return fail(Code::kUsage, fmt::format("{}: a recording is writing to it", run.string()),
                 "choose another folder");
   }
   auto impl = std::make_unique<Impl>();
@@ -116,7 +116,7 @@ Result<std::unique_ptr<RunSink>> RunSink::create(const fs::path& run, bool overw
                                         impl->run_id.substr(0, 4));
   if (!fs::create_directory(hidden, error)) {
     return fail(Code::kIo, fmt::format("{}: {}", hidden.string(), error.message()),
-                "the folder beside RUN must be writable");
+                "the folder that RUN lies in must be writable");
   }
   impl->hidden = hidden;
   return std::unique_ptr<RunSink>(new RunSink(std::move(impl)));
@@ -165,7 +165,7 @@ Status RunSink::Impl::set_ranks(const std::vector<int>& ranks) {
   if (ranks.size() != written.size()) {
     return fail(
         Code::kUsage,
-        fmt::format("{} ranks are given, and the files hold {}", ranks.size(), written.size()),
+        fmt::format("{} ranks were given, but the files hold {}", ranks.size(), written.size()),
         "one for each process of each file, in the order of the files");
   }
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -199,7 +199,7 @@ Status RunSink::Impl::settle_ranks() {
                                 : of_same_file == 1 ? "the order of the files"
                                                     : "the order of its devices";
     Diagnostic remark = make_diagnostic(
-        "import_no_rank", fmt::format("{} does not tell its rank; it is rank {} by {}",
+        "import_no_rank", fmt::format("{} does not state its rank; it is taken for rank {}, by {}",
                                       trace->from.filename().string(), *trace->rank, by));
     if (Status done = complete(*trace, &remark); !done.ok()) return done;
     summary.diagnostics.push_back(std::move(remark));

@@ -72,9 +72,8 @@ Status TraceSink::Impl::write_ranges() {
   });
   if (nesting.crossings() > 0) {
     remarks.push_back({.code = "import_overlaps", .count = nesting.crossings()});
-    remark_texts.push_back(
-        fmt::format("{}: {} ranges end after the range of their thread in which they began",
-                    path.filename().string(), nesting.crossings()));
+    remark_texts.push_back(fmt::format("{}: {} ranges end after the range in which they began",
+                                       path.filename().string(), nesting.crossings()));
   }
   return done;
 }
@@ -136,7 +135,7 @@ Status TraceSink::Impl::write_activities() {
   if (overlaps > 0) {
     remarks.push_back({.code = "import_overlaps", .count = overlaps});
     remark_texts.push_back(
-        fmt::format("{}: {} rows of a stream begin before the row before them has ended",
+        fmt::format("{}: {} rows of a stream begin before the previous row has ended",
                     path.filename().string(), overlaps));
   }
   return done;
@@ -226,7 +225,7 @@ Status TraceSink::Impl::write_steps() {
   if (left_out > 0) {
     remarks.push_back({.code = "import_overlaps", .count = left_out});
     remark_texts.push_back(fmt::format(
-        "{}: {} steps begin within another step and are no rows of `step`; their ranges are in host_range",
+        "{}: {} steps begin within another step and have no row in `step`; their ranges are in host_range",
         path.filename().string(), left_out));
   }
   return Done{};

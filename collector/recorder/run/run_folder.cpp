@@ -97,7 +97,7 @@ Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const 
   std::error_code error;
   const bool there = fs::exists(path, error);
   if (there && !fs::is_directory(path, error)) {
-    return fail(Code::kUsage, fmt::format("{}: is a file, not a folder", path.string()),
+    return fail(Code::kUsage, fmt::format("{}: a file, not a folder", path.string()),
                 "choose another folder with -o");
   }
   if (!there) error = make_folder(path);
