@@ -66,7 +66,7 @@ class Accidents(EndToEnd):
         os.kill(support.recorder_of(recorder), signal.SIGKILL)
         support.wait_until(lambda: support.recorder_of(recorder) is None, 10, "the recorder has ended")
         self.assertFalse(codes.exists(), "the job must outlive the recorder for this to be a test")
-        self.assertEqual(recorder.wait(timeout=60), 5)
+        self.assertEqual(recorder.wait(timeout=120), 5)
         self.assertEqual(codes.read_text().split(), ["0", "0"])
 
         self.assertEqual(self.command(DPROF, "report", self.run_folder).returncode, 0, "readable as it is")

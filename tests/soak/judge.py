@@ -56,16 +56,17 @@ def growth_verdict(found, limit):
 
 
 def read_account(path):
-    """Whether NVTX was taken, and what each thread id produced, as soak_probe.cpp lays it out."""
+    """Whether NVTX was taken (None: killed before it was tried), and what each thread id produced, as soak_probe.cpp lays it
+    out."""
     with path.open("rb") as file:
         head = file.read(ACCOUNT_HEAD)
         if len(head) < ACCOUNT_HEAD:  # killed before it had made its account
-            return False, collections.Counter()
+            return None, collections.Counter()
         taken, threads = struct.unpack("<2Q", head)
         produced = collections.Counter()
         for tid, count in struct.iter_unpack("<2Q", file.read(16 * threads)):
             produced[tid] += count
-    return bool(taken), produced
+    return {0: None, 1: True}.get(taken, False), produced
 
 
 def read_trace(path):
@@ -126,7 +127,9 @@ def judge_accounts(folder, run):
     for path in sorted(pathlib.Path(folder).glob("account-*")):
         serial = path.name.removeprefix("account-")
         taken, produced = read_account(path)
-        if not taken:
+        if taken is None:
+            totals["killed_at_start"] += 1
+        elif not taken:
             totals["not_recorded"] += 1
         elif serial in traces:
             meta, stored, lost = traces[serial]

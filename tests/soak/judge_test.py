@@ -68,7 +68,7 @@ class Accounts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "account-7"
             path.write_bytes(b"")
-            self.assertEqual(judge.read_account(path), (False, {}))
+            self.assertEqual(judge.read_account(path), (None, {}))
 
 
 if __name__ == "__main__":

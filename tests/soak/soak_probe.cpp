@@ -41,7 +41,8 @@ struct ThreadAccount {
   std::atomic<uint64_t> os_tid, produced;
 };
 struct Account {
-  std::atomic<uint64_t> taken, threads;  // taken: 1 = NVTX is recorded in this process
+  std::atomic<uint64_t> taken;  // 0 = not tried yet, 1 = NVTX is recorded here, 2 = it is not
+  std::atomic<uint64_t> threads;
   ThreadAccount thread[kMostThreads];
 };
 
@@ -132,7 +133,7 @@ int main(int argc, char** argv) {
                          static_cast<uint64_t>(serial));
   account = open_account(folder + "/account-" + argv[2]);
   if (account == nullptr) return 3;
-  account->taken.store(initialize() ? 1 : 0);
+  account->taken.store(initialize() ? 1 : 2);
   const std::string stop = folder + "/stop";
   if (steady) storm(kLargestStorm);  // so that its memory has its final size
   while (access(stop.c_str(), F_OK) != 0) {
