@@ -132,10 +132,15 @@ bool saves(const StackFrame& frame) {
          frame.file.find("torch/distributed/checkpoint/") < frame.file.npos;
 }
 
+const RankDigest* digest_of(std::span<const RankDigest> digests, int rank) {
+  const auto found = std::ranges::find(digests, rank, &RankDigest::rank);
+  return found != digests.end() ? &*found : nullptr;
+}
+
 // The rank was writing a checkpoint when it was last heard of: by its open ranges, or its stack.
 bool was_saving(std::span<const RankDigest> digests, int rank) {
-  const auto digest = std::ranges::find(digests, rank, &RankDigest::rank);
-  if (digest == digests.end()) return false;
+  const RankDigest* digest = digest_of(digests, rank);
+  if (digest == nullptr) return false;
   const LastActivity& last = digest->last_activity;
   return std::ranges::any_of(last.open,
                              [](const LastRange& range) {
@@ -395,8 +400,8 @@ class EndFinder {
   }
 
   [[nodiscard]] bool was_ended_by_dprof(int number) const {
-    const auto found = std::ranges::find(in_.digests, number, &RankDigest::rank);
-    return found != in_.digests.end() && was_ended_for_hanging(*found);
+    const RankDigest* digest = digest_of(in_.digests, number);
+    return digest != nullptr && was_ended_for_hanging(*digest);
   }
 
   // Its process ended before those that waited. `unknown`: the answer where a time is not known.

@@ -170,7 +170,7 @@ std::optional<Measured> allocator_stalls(const RuleInput& input) {
 constexpr Rule kAllocatorStalls = {
     .name = "memory.allocator-stalls",
     .finds = "The allocator retries, or requests memory from the driver in every steady step",
-    .costs = "the allocator's time on the rank that has most of it",
+    .costs = "the allocator's time on the rank with the most",
     .guard = "less than one call per step, or the program empties the cache itself",
     .suppressed_by = "memory.fragmentation, balance.straggler",
     .advice =
@@ -191,7 +191,7 @@ constexpr Rule kCacheChurn = {
     .name = "memory.cache-churn",
     .ids = "M16",
     .finds = "The allocator's cache is released in every step",
-    .costs = "the allocator's time on the rank that has most of it",
+    .costs = "the allocator's time on the rank with the most",
     .guard = "less than once per step, or the allocator released it because it was out of memory",
     .suppressed_by = "balance.straggler",
     .advice = "remove torch.cuda.empty_cache() from the loop: it gains this program no memory",

@@ -178,8 +178,12 @@ void MainWindow::build() {
   auto* all = new QWidget(this);
   auto* rows = column(all);
   rows->addWidget(build_top());
-  rows->addWidget(build_failure());
-  rows->addWidget(build_notable());
+  failure_ =
+      build_strip(&view::draw_failure_banner, view::kFailureBannerHeight, "failure", tr("Failure"));
+  notable_ = build_strip(&view::draw_notable_strip, view::kNotableStripHeight, "notable",
+                         tr("Ranks worth a look"));
+  rows->addWidget(failure_);
+  rows->addWidget(notable_);
   columns_ = new QSplitter(Qt::Horizontal);
   columns_->setHandleWidth(1);
   columns_->setChildrenCollapsible(false);
@@ -228,30 +232,19 @@ QWidget* MainWindow::build_top() {
   return top_;
 }
 
-QWidget* MainWindow::build_failure() {
-  failure_ = new ScrollPane(look_, [this](int width, int, int) {
+// Across all pages, hidden until a run has something for it.
+ScrollPane* MainWindow::build_strip(StripPainter draw, int height, const char* name,
+                                    const QString& title) {
+  auto* strip = new ScrollPane(look_, [this, draw](int width, int, int) {
     if (!session_.is_open()) return view::Panel();
-    return view::draw_failure_banner(session_.model(), session_.selecting, width, look_.measure());
+    return draw(session_.model(), session_.selecting, width, look_.measure());
   });
-  failure_->setFixedHeight(view::kFailureBannerHeight);
-  failure_->setObjectName(QStringLiteral("failure"));
-  failure_->setAccessibleName(tr("Failure"));
-  failure_->hide();
-  connect(failure_, &ScrollPane::followed, this, &MainWindow::follow);
-  return failure_;
-}
-
-QWidget* MainWindow::build_notable() {
-  notable_ = new ScrollPane(look_, [this](int width, int, int) {
-    if (!session_.is_open()) return view::Panel();
-    return view::draw_notable_strip(session_.model(), session_.selecting, width, look_.measure());
-  });
-  notable_->setFixedHeight(view::kNotableStripHeight);
-  notable_->setObjectName(QStringLiteral("notable"));
-  notable_->setAccessibleName(tr("Ranks worth a look"));
-  notable_->hide();
-  connect(notable_, &ScrollPane::followed, this, &MainWindow::follow);
-  return notable_;
+  strip->setFixedHeight(height);
+  strip->setObjectName(QLatin1String(name));
+  strip->setAccessibleName(title);
+  strip->hide();
+  connect(strip, &ScrollPane::followed, this, &MainWindow::follow);
+  return strip;
 }
 
 QWidget* MainWindow::build_left() {

@@ -93,8 +93,9 @@ class MainWindow : public QMainWindow {
  private:
   void build();
   QWidget* build_top();
-  QWidget* build_failure();
-  QWidget* build_notable();
+  using StripPainter = view::Panel (*)(const view::Model& model, view::Selecting& selecting,
+                                       int width, const view::TextMeasure& measure);
+  ScrollPane* build_strip(StripPainter draw, int height, const char* name, const QString& title);
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();

@@ -34,7 +34,7 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
   passes, if it says "network" and names no rank. Every other verdict is a false one.
 - **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact and *all* healthy runs.
 - **Recall** = culprits named / culprits there. It is promised from 10 % on; below 3 % the report is to be silent or right.
-- **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |told − true| / true of the
+- **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |reported − true| / true of the
   culprit found, in runs with one: of two that hide each other neither has a price of its own.
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
 - **First finding** is right if it is about the culprit (or no rank in particular) and has the right cause.
