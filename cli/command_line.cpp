@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/nearest_name.h"
+#include "cli/option_variables.h"
 #include "cli/subcommand.h"
 
 namespace dprof::cli {
@@ -56,6 +57,14 @@ bool fail_unknown_verb(std::span<const char* const> words, Console& console) {
   return true;
 }
 
+// The parser looks at the variables of every verb, and would refuse a wrong one of another.
+void ignore_variables_of_others(CLI::App& app, std::string_view verb) {
+  for (CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (part->get_name() == verb) continue;
+    for (CLI::Option* option : part->get_options()) option->envname("");
+  }
+}
+
 int run_parsed(std::span<const char* const> given, Console& console) {
   if (fail_unknown_verb(given, console)) return code_of(ExitCode::kUsage);
   std::vector<const char*> words(given.begin(), given.end());
@@ -64,6 +73,7 @@ int run_parsed(std::span<const char* const> given, Console& console) {
         words, [](std::string_view word) { return word == "--"; }, kBetweenSides);
   CLI::App app;
   const std::vector<std::unique_ptr<Subcommand>> verbs = declare_command_line(app);
+  ignore_variables_of_others(app, words.size() > 1 ? words[1] : "");
   try {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -73,10 +83,14 @@ int run_parsed(std::span<const char* const> given, Console& console) {
     return code_of(ExitCode::kGood);
   } catch (const CLI::Error& error) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
-    return fail_usage(error.what(),
-                      chosen.empty() ? "dprof --help"
-                                     : fmt::format("dprof {} --help", chosen.front()->get_name()),
-                      console);
+    if (chosen.empty()) return fail_usage(error.what(), "dprof --help", console);
+    const std::string variables = variables_in_use(*chosen.front());
+    return fail_usage(
+        error.what(),
+        fmt::format("dprof {} --help{}", chosen.front()->get_name(),
+                    variables.empty() ? std::string()
+                                      : fmt::format("; set by the environment: {}", variables)),
+        console);
   }
   if (app.get_subcommands().empty()) {
     console.print_error(app.help());

@@ -31,16 +31,21 @@ class Gui final : public Subcommand {
   }
 
   Result<int> run(Console&) override {
-    const std::filesystem::path program = program_folder() / "dprof-gui";
-    std::vector<std::string> arguments{program.string()};
+    std::vector<std::string> arguments = {"dprof-gui"};
     for (std::string& argument : app_->remaining()) arguments.push_back(std::move(argument));
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
-    execv(program.c_str(), pointers.data());
-    return fail(Code::kInternal, fmt::format("{}: {}", program.string(), std::strerror(errno)),
-                "this installation has no window: build dprof with Qt 6 (scripts/setup "
-                "installs it), or use `dprof report --format html` instead");
+    // The second is where pip puts the wheel dprof-gui, beside that of dprof.
+    const std::filesystem::path here = program_folder();
+    const std::filesystem::path beside = here / "dprof-gui";
+    execv(beside.c_str(), pointers.data());
+    const int failed = errno;
+    execv((here / "../../../dprof_gui/_native/bin/dprof-gui").c_str(), pointers.data());
+    return fail(
+        Code::kInternal, fmt::format("{}: {}", beside.string(), std::strerror(failed)),
+        "the window is not installed: pip install 'dprof[gui]' (Debian: apt install dprof-gui), "
+        "or use `dprof report --format html` instead");
   }
 
  private:

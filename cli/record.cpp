@@ -2,13 +2,17 @@
 #include "collector/recorder/recording/record.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/format.h"
 #include "cli/beside.h"
+#include "cli/folder_pattern.h"
 #include "cli/lists.h"
+#include "cli/option_variables.h"
 #include "cli/subcommand.h"
 #include "cli/why_failed.h"
 #include "schema/diagnostics.h"
@@ -30,9 +34,12 @@ constexpr char kRecordDetails[] =
     "mpirun. With -n N it runs N times on this machine, as ranks 0 to N-1, with MASTER_ADDR,\n"
     "MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE set; output lines begin with\n"
     "`[rank] `, and the first rank that fails ends the others.\n\n"
+    "Every option is also a variable, in capitals and with _ for -: DPROF_RECORD_DETAIL=full. The\n"
+    "command line wins; a flag is set by 1.\n\n"
     "Examples:\n"
     "  dprof record -n 2 -- ./train --epochs 3\n"
     "  dprof record -o run1 -- torchrun --nproc-per-node=8 train.py\n"
+    "  srun dprof record -o runs/%j --local /tmp -- python train.py\n"
     "  dprof record --detail full -- python train.py\n\n"
     "Exit codes: the command's own (128+N if signal N ended it), with -n that of the first rank that\n"
     "failed. "
@@ -100,11 +107,17 @@ class Record final : public Subcommand {
   std::string_view details() const override { return kRecordDetails; }
 
   void declare(CLI::App& app) override {
-    app.add_option("-n", ranks_, "start the command N times, as N ranks on this machine")
+    app_ = &app;
+    app.add_option("-n,--ranks", ranks_, "start the command N times, as N ranks on this machine")
         ->type_name("N")
         ->check(CLI::Range(1, kMaxRanks));
-    app.add_option("-o", folder_, "run folder (default: ./dprof-YYYYMMDD-HHMMSS)")
+    app.add_option("-o,--output", folder_,
+                   "run folder (default: ./dprof-YYYYMMDD-HHMMSS); %h host, %p process, %j batch "
+                   "job, %q{VAR} variable")
         ->type_name("RUN");
+    app.add_option("--local", local_,
+                   "record on this disk of the node, and move finished traces into RUN; % as in -o")
+        ->type_name("DIR");
     app.add_option(
            "--detail", options_.detail,
            "light: marked ranges, NVTX, autograd; standard: also collectives; full: every op")
@@ -182,9 +195,12 @@ class Record final : public Subcommand {
     app.add_option("COMMAND", options_.command, "the command and its arguments, after `--`")
         ->required();
     app.positionals_at_end();
+    set_from_variables(app, kVariables);
   }
 
   Result<int> run(Console& console) override {
+    for (const std::string& strange : strange_variables(*app_, kVariables, environ))
+      console.message(strange);
     if (const Status read = read_options(); !read.ok()) return fail(read.error());
     const Result<fs::path> library = find_library();
     if (!library.ok()) return fail(library.error());
@@ -193,7 +209,6 @@ class Record final : public Subcommand {
     options_.yield_nvtx = yields("nvtx");
     options_.yield_nccl = yields("nccl");
     if (yields("cuda")) options_.cuda = "yield";
-    options_.folder = folder_;
     options_.meet_key_file = meet_key_file_;
     if (ranks_ != 0) options_.ranks = ranks_;
     options_.linger = std::chrono::seconds(linger_s_);
@@ -212,6 +227,7 @@ class Record final : public Subcommand {
  private:
   static constexpr int kMaxRanks = 1024;
   static constexpr int kMostKeptLines = 1000;
+  static constexpr char kVariables[] = "DPROF_RECORD_";
   static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
 
   static int exit_code_of(const recorder::Recorded& recorded) {
@@ -221,7 +237,9 @@ class Record final : public Subcommand {
           return diagnostic.code == "not_recorded" || diagnostic.code == "no_process" ||
                  schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
-    return code_of(recorded.lost > 0 || missing ? ExitCode::kSomethingLost : ExitCode::kGood);
+    return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing
+                       ? ExitCode::kSomethingLost
+                       : ExitCode::kGood);
   }
 
   Status read_options() {
@@ -233,6 +251,14 @@ class Record final : public Subcommand {
       if (pair->second != INT64_MAX) parsed.end = pair->second;
       return std::optional(parsed);
     };
+    const PatternFacts facts{recorder::host_name(), getpid(),
+                             [](const char* name) { return std::getenv(name); }};
+    for (const auto& [pattern, path] :
+         {std::pair{&folder_, &options_.folder}, std::pair{&local_, &options_.local}}) {
+      const Result<std::string> expanded = expand_pattern(*pattern, facts);
+      if (!expanded.ok()) return fail(expanded.error());
+      *path = *expanded;
+    }
     const auto steps = window(steps_);
     if (!steps.ok()) return fail(steps.error());
     const auto seconds = window(seconds_);
@@ -286,7 +312,8 @@ class Record final : public Subcommand {
 
   recorder::RecordOptions options_;
   std::vector<std::string> yield_;
-  std::string folder_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
+  CLI::App* app_ = nullptr;
+  std::string folder_, local_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
   std::string on_hang_, hang_after_;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;

@@ -11,11 +11,12 @@ namespace {
 constexpr char kRecoverDetails[] =
     "\n"
     "What the recorder had committed is kept (it commits five times a second); what came later is\n"
-    "lost, and the trace says so. A complete run is left alone.\n\n"
+    "lost, and the trace says so. A complete run is left alone. Traces that `record --local` left on\n"
+    "the disk of this node are moved into the run folder; of other nodes' it says where they are.\n\n"
     "Examples:\n"
     "  dprof recover run1\n\n"
-    "Exit codes: 0 nothing to do; 5 traces were finished, and lack what came after the\n"
-    "recorder's end; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
+    "Exit codes: 0 all of it is here and whole; 5 traces were finished, and lack what came after the\n"
+    "recorder's end, or lie on other nodes; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
     "125 dprof itself failed.\n";
 
 class Recover final : public Subcommand {
@@ -30,10 +31,16 @@ class Recover final : public Subcommand {
     const Result<recorder::Recovered> recovered = recorder::recover_run(run_);
     if (!recovered.ok()) return fail(recovered.error());
     for (const Error& damage : recovered->damaged) console.error(damage);
-    console.message(fmt::format("{}: {} finished, {} already complete, {} damaged", run_,
-                                recovered->finished, recovered->whole, recovered->damaged.size()));
+    for (const Error& away : recovered->elsewhere) console.error(away);
+    console.message(fmt::format(
+        "{}: {} finished, {} already complete, {} damaged{}", run_, recovered->finished,
+        recovered->whole, recovered->damaged.size(),
+        recovered->moved == 0
+            ? std::string()
+            : fmt::format("; {} moved here from this node's own disk", recovered->moved)));
     if (!recovered->damaged.empty()) return code_of(ExitCode::kUnreadable);
-    return code_of(recovered->finished > 0 ? ExitCode::kSomethingLost : ExitCode::kGood);
+    const bool lacks = recovered->finished > 0 || !recovered->elsewhere.empty();
+    return code_of(lacks ? ExitCode::kSomethingLost : ExitCode::kGood);
   }
 
  private:

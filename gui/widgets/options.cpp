@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <QtGlobal>
 #include <charconv>
 #include <fstream>
 #include <iostream>
@@ -239,6 +240,7 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
          "--timeout", timeout,
          "give up after this time (with an output): 90s; default: a minute, and more for large runs")
       ->check(reading(read_timeout, options, "TIME"));
+  app.set_version_flag("--version", fmt::format("dprof-gui {} (Qt {})", DPROF_VERSION, qVersion()));
   app.footer("Keys are listed by ? in the window.");
   try {
     app.parse(argc, argv);

@@ -310,6 +310,7 @@ TEST_F(ProgramTest, ExitCodesAreThoseOfTheArchitecture) {
   const std::string output = " --dump-state " + path("x.json");
   std::string err;
   EXPECT_EQ(run("--help"), 0);
+  EXPECT_EQ(run("--version"), 0);
   EXPECT_EQ(run("--bogus"), 2);
   EXPECT_EQ(run(run_folder + " --size huge" + output), 2);
   EXPECT_EQ(run(run_folder + " --steps 9:3" + output), 2);

@@ -25,6 +25,15 @@ class Launchers(Probed):
         self.record("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 2, PROBE, "--marks", MARKS)
         self.check_two_ranks("openmpi")
 
+    def test_mpirun_in_front(self):
+        """A recorder for each rank, which PMIx's namespace brings together."""
+        if not shutil.which("mpirun"):
+            self.skipTest("mpirun is not installed")
+        done = self.command("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 2, DPROF, "record", "-o", self.run_folder,
+                            "--", PROBE, "--marks", MARKS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_two_ranks("openmpi")
+
     def test_one_recorder_for_each_rank(self):
         """As under `srun dprof record -- CMD`: a recorder per rank, each with a run folder of its own (srun by its
         variables)."""

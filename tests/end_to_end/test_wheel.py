@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 import pathlib
+import re
+import shutil
 import sys
 import zipfile
 
-from support import BIN, ROOT, EndToEnd
+from support import BIN, GUI, ROOT, EndToEnd
 
 MARKED = """
 import dprof
@@ -32,7 +34,7 @@ class Wheel(EndToEnd):
         done = self.command(sys.executable, ROOT / "scripts/wheel", "--no-build", "--build", BIN.parent, "-o",
                             self.folder / folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        (wheel,) = (self.folder / folder).glob("*.whl")
+        (wheel,) = (self.folder / folder).glob("dprof-*.whl")
         return wheel
 
     def installed(self, wheel, python=sys.executable, paths=()):
@@ -111,11 +113,44 @@ class Wheel(EndToEnd):
         self.assertIn("not a trace", told[4])
         gui = self.command(dprof, "gui", self.run_folder)
         self.assertEqual(gui.returncode, 125)
-        self.assertIn("this installation has no window", gui.stderr)
+        self.assertIn("the window is not installed: pip install 'dprof[gui]'", gui.stderr)
         demo = self.command(dprof, "demo")
         self.assertEqual(demo.returncode, 2)
         self.assertIn(f"{python} -m pip install torch", demo.stderr)
         self.run_good(python, "-m", "pip", "uninstall", "-q", "-y", "dprof")
+        self.assertEqual([name for name in self.files() if name not in self.before], [])
+
+    def test_the_window_on_the_qt_of_pyside(self):
+        """`dprof[gui]`; for PySide6-Essentials, whose 80 MB are not fetched here, stands this machine's Qt in its folders."""
+        wheel = self.make()
+        windows = list(wheel.parent.glob("dprof_gui-*.whl"))
+        if not windows and os.environ.get("DPROF_HAVE_QT") == "OFF":
+            self.skipTest("this build has no window (DPROF_HAVE_QT=OFF)")
+        self.installed(wheel)
+        python, (site,) = self.venv / "bin/python", self.venv.glob("lib/python3*/site-packages")
+        self.run_good(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", windows[0])
+        self.run_good(python, "-c", "import importlib.metadata as data\n"
+                      "assert 'dprof-gui==' in str(data.requires('dprof')), data.requires('dprof')\n"
+                      "assert 'PySide6-Essentials>=6.4.2,<7' in data.requires('dprof-gui'), data.requires('dprof-gui')")
+        libraries = re.search(r"=> (.*)/libQt6Core", self.run_good("ldd", GUI)).group(1)
+        qt = site / "PySide6/Qt"
+        qt.mkdir(parents=True)
+        (qt / "lib").symlink_to(libraries)
+        shutil.copytree(pathlib.Path(libraries) / "qt6/plugins/platforms", qt / "plugins/platforms")
+        script = self.folder / "marked.py"
+        script.write_text(MARKED)
+        self.run_good(self.venv / "bin/dprof", "record", "-n", 2, "-o", self.run_folder, "--", python, script)
+        shown = self.command(self.venv / "bin/dprof", "gui", self.run_folder, "--screenshot", self.folder / "run.png",
+                             LD_DEBUG="libs")
+        self.assertEqual(shown.returncode, 0, shown.stderr[-2000:])
+        for part in ("dprof_gui/_native/bin/../../../PySide6/Qt/lib/libQt6Widgets.so.6",
+                     f"{qt}/plugins/platforms/libqoffscreen.so"):
+            self.assertRegex(shown.stderr, f"calling init: .*{re.escape(part)}")
+        self.assertGreater((self.folder / "run.png").stat().st_size, 10_000)
+        self.assertRegex(self.run_good(self.venv / "bin/dprof-gui", "--version"),
+                         r"^dprof-gui \d+\.\d+\.\d+ \(Qt 6\.\d+\.\d+\)\n$")
+        shutil.rmtree(site / "PySide6")
+        self.run_good(python, "-m", "pip", "uninstall", "-q", "-y", "dprof", "dprof-gui")
         self.assertEqual([name for name in self.files() if name not in self.before], [])
 
     def test_demo_with_torch(self):

@@ -14,17 +14,6 @@
 namespace dprof::recorder {
 namespace {
 
-// Gives an errno; 0 is good.
-int write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    text.remove_prefix(static_cast<size_t>(put));
-  }
-  return 0;
-}
-
 int fill(const std::filesystem::path& part, std::string_view text, FileAccess access) {
   const bool owner_only = access == FileAccess::kOwnerOnly;
   const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -38,6 +27,28 @@ int fill(const std::filesystem::path& part, std::string_view text, FileAccess ac
 }
 
 }  // namespace
+
+int write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+  return 0;
+}
+
+// A hard link is the one way that all file systems with links do at once.
+int move_to_free(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (link(from.c_str(), to.c_str()) == 0) {
+    unlink(from.c_str());
+    return 0;
+  }
+  if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return errno;
+  std::error_code error;
+  if (std::filesystem::exists(to, error)) return EEXIST;
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
 
 Status replace_file(const std::filesystem::path& path, std::string_view text, FileAccess access,
                     const char* hint) {

@@ -17,4 +17,10 @@ enum class FileAccess { kAsUmask, kOwnerOnly };
 Status replace_file(const std::filesystem::path& path, std::string_view text, FileAccess access,
                     const char* hint);
 
+// Renames without replacing. Gives an errno; EEXIST: the name is taken.
+[[nodiscard]] int move_to_free(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Writes all of it. Gives an errno; 0 is good.
+[[nodiscard]] int write_whole(int fd, std::string_view text);
+
 }  // namespace dprof::recorder

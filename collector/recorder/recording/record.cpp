@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/format.h"
 #include "collector/recorder/clocks/peers.h"
@@ -27,6 +28,7 @@
 #include "collector/recorder/recording/progress.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/recorder/recording/why_silent.h"
+#include "collector/recorder/rows/trace_output.h"
 #include "collector/wire/hello.h"
 
 namespace dprof::recorder {
@@ -116,7 +118,43 @@ class Loop {
     progress_.clear();
   }
 
+  // With --local: what has been finished comes into the run folder, and `traces` says how it is
+  // called there. SIGTERM does not end it: Slurm sends one, and kills later.
+  void move_home(std::vector<TraceEntry>& traces) {
+    if (!folder_.local()) return;
+    const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
+    const Steady::time_point until = Steady::now() + at_most;
+    std::vector<TraceEntry> moved;
+    std::optional<Error> why;
+    if (interrupts_ == 1) interrupts_ = 0;  // it was the command's
+    for (bool again = true; again;) {
+      why.reset();
+      for (TraceEntry& trace : std::exchange(traces, {})) {
+        const auto home = recorder::move_home(*folder_.local(), folder_.work_path() / trace.file,
+                                              [this] { return goes_on(); });
+        if (home.ok()) trace.file = home->filename().string();
+        if (!home.ok() && !why) why = home.error();
+        (home.ok() ? moved : traces).push_back(std::move(trace));
+      }
+      again = why && why->code == Code::kIo && Steady::now() < until && goes_on();
+      if (again) command_.wait(TraceOutput::kRetry);
+    }
+    if (why) {
+      say(fmt::format("{} left in {} of {}: {}\nhint: `dprof recover {}`, on that host, moves {}",
+                      traces_text(traces.size()), folder_.work_path().string(), folder_.self().host,
+                      why->what, folder_.path().string(), traces.size() == 1 ? "it" : "them"));
+    }
+    left_behind_ = traces.size();
+    traces = std::move(moved);
+  }
+
  private:
+  bool goes_on() {
+    folder_.beat();
+    hear_signals();
+    return interrupts_ == 0;
+  }
+
   // What a library throws (where memory is missing, as a rule) costs one turn. If it happens again
   // and again, recording ends in order; the command does not.
   template <typename Work>
@@ -188,7 +226,7 @@ class Loop {
     const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
     if (recording_.unfinished() != 0 && !leaving_) {
       say(fmt::format("{}: {} cannot be finished; is the disk full? Waiting {} s for space",
-                      folder_.path().string(), traces_text(recording_.unfinished()),
+                      folder_.work_path().string(), traces_text(recording_.unfinished()),
                       at_most.count()));
     }
     const Steady::time_point until = Steady::now() + at_most;
@@ -288,14 +326,14 @@ class Loop {
       say(fmt::format(
           "{}: {} cannot be written; is the disk full? The command continues, and recording "
           "resumes as soon as there is space",
-          folder_.path().string(), traces_text(static_cast<size_t>(gaps.traces))));
+          folder_.work_path().string(), traces_text(static_cast<size_t>(gaps.traces))));
       return;
     }
     const std::chrono::duration<double> lasted = Steady::now() - *gap_since_;
     gap_since_.reset();
     if (gaps_said_ > kMostSaid) return;
     say(fmt::format("{}: written again after {:.1f} s; {} rows are missing so far",
-                    folder_.path().string(), lasted.count(), format_count(gaps.unwritten)));
+                    folder_.work_path().string(), lasted.count(), format_count(gaps.unwritten)));
   }
 
   void show_progress() {
@@ -308,6 +346,8 @@ class Loop {
 
  public:
   [[nodiscard]] std::optional<int> leaving_signal() const { return leaving_signal_; }
+  // Traces that move_home() could not move.
+  [[nodiscard]] size_t left_behind() const { return left_behind_; }
 
  private:
   const RecordOptions& options_;
@@ -331,6 +371,7 @@ class Loop {
   bool leaving_ = false;
   bool is_broken_ = false;
   int faults_ = 0;
+  size_t left_behind_ = 0;
   std::optional<int> leaving_signal_;
 };
 
@@ -438,6 +479,7 @@ Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Comman
   Recording& recording = loop.recording();
   recorded.events = recording.totals().events;
   recorded.lost = recording.totals().lost;
+  recorded.left_behind = static_cast<int64_t>(loop.left_behind());
   recorded.bytes = folder.bytes();
   recorded.diagnostics = recording.diagnostics();
   recorded.told_by_traces = recording.told_by_traces();
@@ -474,7 +516,8 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
   if (!peers.ok()) return fail(peers.error());
   Result<RunFolder> folder = RunFolder::create(
       options.folder.empty() ? std::filesystem::path(default_run_name()) : options.folder,
-      options.overwrite, {job, host_name(), clock.id(), peers->run_id(), clock.scale()});
+      options.overwrite,
+      {job, host_name(), clock.id(), peers->run_id(), clock.scale(), options.local});
   if (!folder.ok()) return fail(folder.error());
   if (folder->host_scale()) clock.take_rate_of(*folder->host_scale());
   Result<Server> server = Server::open();
@@ -509,7 +552,7 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   if (!library.ok()) return run_unrecorded(options, command, library.error());
   Environment environment = Environment::current();
   RunFacts facts = facts_of(options, folder, clock);
-  const std::optional<std::string> network = network_file_system(folder.path());
+  const std::optional<std::string> network = network_file_system(folder.work_path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
   facts.replaced = add_collector(
       environment,
@@ -518,6 +561,10 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
        wants_stacks(options) ? fmt::format("{} {}", getpid(), server.folder().string()) : "",
        options.yield_nvtx, options.yield_nccl});
   tell_replaced(options, facts.replaced);
+  if (const std::optional<Error>& why = folder.not_local()) {
+    options.say(fmt::format("--local: {}; recording into {}\nhint: {}", why->what,
+                            folder.path().string(), why->hint));
+  }
 
   peers.start(clock, folder, variables);
   peers.tick(folder);
@@ -545,11 +592,12 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   tell_missing_ranks(options, recording);
   if (network) {
     recording.diagnostics().push_back(
-        {"slow_file_system", fmt::format("{} is on {}", folder.path().string(), *network)});
+        {"slow_file_system", fmt::format("{} is on {}", folder.work_path().string(), *network)});
   }
   tell_strange_peers(options, peers, server, recording);
   if (!index.world_size) index.world_size = recording.world_size();
   index.traces = recording.traces();
+  loop.move_home(index.traces);
   index.diagnostics = recording.diagnostics();
   remark("no_index", folder.write_index(index));
   return outcome_of(index, folder, command, loop);

@@ -26,6 +26,7 @@ struct RecordOptions {
   std::vector<std::string> command;
   std::optional<int> ranks;         // -n
   std::filesystem::path folder;     // empty = default_run_name()
+  std::filesystem::path local;      // --local: where traces grow; empty = in `folder`
   std::filesystem::path library;    // libdprof.so; empty = preload nothing
   std::string detail = "standard";  // light, standard, full
   std::string cuda = "cupti";       // cupti, yield, off
@@ -58,8 +59,9 @@ struct Recorded {
   int ranks = 0;
   int64_t traces = 0;
   int64_t events = 0;
-  int64_t lost = 0;   // records, and rows that could not be written
-  int64_t bytes = 0;  // of the folder
+  int64_t lost = 0;         // records, and rows that could not be written
+  int64_t left_behind = 0;  // finished traces that could not be moved from the local disk
+  int64_t bytes = 0;        // of the folder
   std::vector<RunDiagnostic> diagnostics;
   // Data loss and errors that the traces tell of, once for each code: no part of run.json.
   std::vector<RunDiagnostic> told_by_traces;

@@ -69,11 +69,11 @@ fs::path Recording::trace_path(const Guest& guest) const {
   const std::string name =
       fmt::format("{}-{}-{}", facts_.host, guest.pid != 0 ? guest.pid : guest.hello.pid,
                   guest.hello.first_event_ticks);
-  fs::path path = folder_.path() / (name + ".dprof");
+  fs::path path = folder_.work_path() / (name + ".dprof");
   // Nobody's pid and time are to be believed so far that another's trace would be written over.
   std::error_code ignored;
   for (int i = 1; fs::exists(path, ignored); ++i) {
-    path = folder_.path() / fmt::format("{}-{}.dprof", name, i);
+    path = folder_.work_path() / fmt::format("{}-{}.dprof", name, i);
   }
   return path;
 }
@@ -454,7 +454,7 @@ void Recording::keep_output(Live& ended, const StartedRanks& started) const {
 }
 
 void Recording::write_end_of(const RankEnd& end, const std::string& output) {
-  const fs::path path = folder_.path() / fmt::format("{}-{}.dprof", facts_.host, end.pid);
+  const fs::path path = folder_.work_path() / fmt::format("{}-{}.dprof", facts_.host, end.pid);
   Result<std::unique_ptr<TraceOutput>> made = TraceOutput::create(path, facts_.journal);
   if (!made.ok()) return;  // a full disk: `missing_rank` says it is not there
   TraceOutput& out = **made;

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/time.h"
 #include "collector/recorder/rows/trace_output.h"
+#include "collector/recorder/run/local_folder.h"
 #include "collector/recorder/run/run_folder.h"
 #include "schema/database.h"
 #include "schema/diagnostics.h"
@@ -143,17 +146,51 @@ RunIndex make_index(const fs::path& folder, const std::vector<Trace>& traces) {
   return index;
 }
 
+Error away(const LocalFolder& local) {
+  return {Code::kNotFound,
+          fmt::format("{}: traces of {} are not here", local.path.string(), local.host),
+          fmt::format("run `dprof recover` on {}; if that disk is no more, delete {}", local.host,
+                      local.note.string())};
+}
+
+// What cannot be moved stays where it is, and is no part of the index.
+void move_all(const LocalFolder& local, std::vector<Trace>& traces, Recovered& recovered) {
+  for (Trace& trace : std::exchange(traces, {})) {
+    const bool is_there = trace.path.parent_path() == local.path;
+    const Result<fs::path> home =
+        is_there ? move_home(local, trace.path, [] { return true; }) : Result<fs::path>(trace.path);
+    if (!home.ok()) {
+      recovered.damaged.push_back(home.error());
+      continue;
+    }
+    trace.path = *home;
+    recovered.moved += is_there ? 1 : 0;
+    traces.push_back(std::move(trace));
+  }
+  remove_local_folder(local);
+}
+
 }  // namespace
 
 Result<Recovered> recover_run(const fs::path& path) {
   const Result<RunFolder> folder = RunFolder::open(path);
   if (!folder.ok()) return fail(folder.error());
-  const std::vector<fs::path> files = folder->traces();
-  if (files.empty()) {
+  std::vector<fs::path> files = folder->traces();
+  Recovered recovered;
+  std::vector<LocalFolder> locals = find_local_folders(path);
+  std::erase_if(locals, [&](const LocalFolder& local) {
+    if (is_here(local)) return false;
+    recovered.elsewhere.push_back(away(local));
+    return true;
+  });
+  for (const LocalFolder& local : locals) {
+    std::ranges::copy_if(files_in(local.path), std::back_inserter(files),
+                         [](const fs::path& file) { return file.extension() == ".dprof"; });
+  }
+  if (files.empty() && recovered.elsewhere.empty()) {
     return fail(Code::kNotFound, fmt::format("{}: holds no trace", path.string()),
                 "give the run's folder, as `dprof record` printed it");
   }
-  Recovered recovered;
   std::vector<Trace> traces;
   for (const fs::path& file : files) {
     Result<Trace> trace = describe(file);
@@ -188,6 +225,7 @@ Result<Recovered> recover_run(const fs::path& path) {
     trace.ended = "recovered";
     ++recovered.finished;
   }
+  for (const LocalFolder& local : locals) move_all(local, traces, recovered);
   if (const Status written = folder->rewrite_index(make_index(path, traces)); !written.ok()) {
     return fail(written.error());
   }

@@ -10,9 +10,11 @@
 namespace dprof::recorder {
 
 struct Recovered {
-  int finished = 0;            // traces that were unfinished
-  int whole = 0;               // traces that were finished already
-  std::vector<Error> damaged;  // traces that cannot be finished; their files are left alone
+  int finished = 0;              // traces that were unfinished
+  int whole = 0;                 // traces that were finished already
+  int moved = 0;                 // of these two, those that lay on the node's own disk (--local)
+  std::vector<Error> damaged;    // traces that cannot be finished; their files are left alone
+  std::vector<Error> elsewhere;  // disks of other nodes, on which traces of the run lie
 };
 
 // Brings back what was committed, says in the trace how it ended, gives it its final name, and

@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <random>
 #include <utility>
 
+#include "collector/recorder/common/atomic_file.h"
 #include "collector/recorder/common/file_system.h"
 #include "collector/recorder/run/meeting.h"
 
@@ -30,18 +32,8 @@ bool belongs_to_run(const fs::path& file) {
   const std::string name = file.filename().string();
   return is_trace_file(file) || name == kIndexName || name == kEnteringName ||
          name.ends_with(".dprof-wal") || name.ends_with(".dprof-shm") ||
-         name.ends_with(".dprof-journal");
-}
-
-std::vector<fs::path> files_in(const fs::path& folder) {
-  wait_as_slow_file_system();
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
+         name.ends_with(".dprof-journal") || name.ends_with(".dprof.part") ||
+         name.ends_with(".local");
 }
 
 bool holds_run(const fs::path& folder) {
@@ -60,15 +52,6 @@ std::optional<std::string> living_recorder(const fs::path& folder, std::optional
   return std::nullopt;
 }
 
-// For its owner alone, where it is new; whoever wants to share a run makes the folder first.
-std::error_code make_folder(const fs::path& path) {
-  std::error_code error;
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-  if (error) return error;
-  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return {errno, std::generic_category()};
-}
-
 // The files of a run, and no others.
 void remove_run(const fs::path& folder, const fs::path& but) {
   std::error_code error;
@@ -78,20 +61,31 @@ void remove_run(const fs::path& folder, const fs::path& but) {
   fs::remove_all(folder / kRecordersName, error);
 }
 
-// Renames without replacing; gives an errno. A hard link is the one way that all file systems with
-// links do at once.
-int move_to_free(const fs::path& from, const fs::path& to) {
-  if (link(from.c_str(), to.c_str()) == 0) {
-    unlink(from.c_str());
-    return 0;
-  }
-  if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return errno;
+}  // namespace
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  wait_as_slow_file_system();
+  std::vector<fs::path> files;
   std::error_code error;
-  if (fs::exists(to, error)) return EEXIST;
-  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
-}  // namespace
+std::error_code make_folder(const fs::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error) return error;
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return {errno, std::generic_category()};
+}
+
+std::string rank_file_name(int rank, int nth) {
+  return nth == 0 ? fmt::format("rank-{:05}.dprof", rank)
+                  : fmt::format("rank-{:05}.{}.dprof", rank, nth);
+}
 
 Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const Entrant& entrant) {
   std::error_code error;
@@ -155,7 +149,15 @@ Status RunFolder::enter(bool overwrite, const Entrant& entrant) {
   self_.token = meeting.token;
   self_.first = !joined_;
   if (const Status present = be_present(entrant); !present.ok()) return fail(present.error());
-  return write_meeting(path_, meeting);
+  if (const Status written = write_meeting(path_, meeting); !written.ok() || entrant.local.empty())
+    return written;
+  Result<LocalFolder> local = make_local_folder(path_, entrant.local, self_);
+  if (local.ok()) {
+    local_ = *std::move(local);
+  } else {
+    not_local_ = local.error();
+  }
+  return Done{};
 }
 
 Status RunFolder::be_present(const Entrant& entrant) {
@@ -205,6 +207,8 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       presence_(std::exchange(other.presence_, std::nullopt)),
       self_(std::move(other.self_)),
       host_scale_(other.host_scale_),
+      local_(std::exchange(other.local_, std::nullopt)),
+      not_local_(std::move(other.not_local_)),
       made_(other.made_),
       joined_(other.joined_),
       has_job_(other.has_job_),
@@ -212,6 +216,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
 
 // The last one out removes what only recorders need.
 RunFolder::~RunFolder() {
+  if (local_) remove_local_folder(*local_);
   if (!presence_) return;
   std::error_code error;
   const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
@@ -235,7 +240,9 @@ std::vector<fs::path> RunFolder::traces() const {
 
 int64_t RunFolder::bytes() const {
   int64_t sum = 0;
-  for (const fs::path& file : files_in(path_)) {
+  std::vector<fs::path> files = files_in(path_);
+  if (local_) std::ranges::copy(files_in(local_->path), std::back_inserter(files));
+  for (const fs::path& file : files) {
     std::error_code error;
     const uintmax_t size = fs::file_size(file, error);
     if (!error && belongs_to_run(file)) sum += static_cast<int64_t>(size);
@@ -245,11 +252,7 @@ int64_t RunFolder::bytes() const {
 
 Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<int> rank) const {
   if (!rank) return trace;
-  const auto numbered = [&](int i) {
-    return path_ / (i == 0 ? fmt::format("rank-{:05}.dprof", *rank)
-                           : fmt::format("rank-{:05}.{}.dprof", *rank, i));
-  };
-  fs::path name = numbered(0);
+  fs::path name = trace.parent_path() / rank_file_name(*rank, 0);
   for (int i = 1; name != trace; ++i) {
     const int failed = move_to_free(trace, name);
     if (failed == 0) break;
@@ -257,7 +260,7 @@ Result<fs::path> RunFolder::name_finished(const fs::path& trace, std::optional<i
       return fail(Code::kIo,
                   fmt::format("{}: cannot be renamed: {}", trace.string(), std::strerror(failed)));
     }
-    name = numbered(i);
+    name = trace.parent_path() / rank_file_name(*rank, i);
   }
   return name;
 }

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/result.h"
 #include "collector/recorder/common/lock_file.h"
 #include "collector/recorder/ranks/job.h"
+#include "collector/recorder/run/local_folder.h"
 #include "collector/recorder/run/recorder_file.h"
 #include "collector/recorder/run/run_index.h"
 #include "collector/wire/layout.h"
@@ -22,8 +24,9 @@ struct Entrant {
   Job job;  // others of the same job may share the folder; id "" = nobody may
   std::string host;
   std::string clock_id;
-  std::string run_id;       // of a run that was met elsewhere; "" = makes one
-  wire::TickScale scale{};  // as measured here
+  std::string run_id;             // of a run that was met elsewhere; "" = makes one
+  wire::TickScale scale{};        // as measured here
+  std::filesystem::path local{};  // where traces grow (local_folder.h); "" = in the run folder
 };
 
 // Every recorder holds `recorders/HOST-PID.lock` while it works here, and describes itself in
@@ -50,6 +53,13 @@ class RunFolder {
   ~RunFolder();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // Where traces grow: the same, but for --local.
+  [[nodiscard]] const std::filesystem::path& work_path() const {
+    return local_ ? local_->path : path_;
+  }
+  [[nodiscard]] const std::optional<LocalFolder>& local() const { return local_; }
+  // Why traces grow in the run folder, although --local was asked for.
+  [[nodiscard]] const std::optional<Error>& not_local() const { return not_local_; }
   // Every *.dprof file, sorted by name.
   [[nodiscard]] std::vector<std::filesystem::path> traces() const;
   [[nodiscard]] int64_t bytes() const;
@@ -62,8 +72,8 @@ class RunFolder {
   // Call each second: recorders on other hosts see by it that this one lives.
   void beat() { presence_->beat(); }
 
-  // Renames a finished trace to rank-00000.dprof (a second one of that rank to rank-00000.1.dprof);
-  // returns its new path. Without a rank it keeps its name. Never replaces a file.
+  // Renames a finished trace, where it lies, to rank_file_name(); returns its new path. Without a
+  // rank it keeps its name. Never replaces a file.
   Result<std::filesystem::path> name_finished(const std::filesystem::path& trace,
                                               std::optional<int> rank) const;
   // Adds to the entries of other recorders; those of the same files are replaced.
@@ -83,12 +93,20 @@ class RunFolder {
   std::optional<LockFile> presence_;
   RecorderFile self_;
   std::optional<wire::TickScale> host_scale_;
+  std::optional<LocalFolder> local_;
+  std::optional<Error> not_local_;
   bool made_ = false;       // by create(): it was not there before
   bool joined_ = false;     // a run that another recorder made
   bool has_job_ = false;    // others may come later
   bool discarded_ = false;  // nothing was recorded
 };
 
+// "rank-00000.dprof", and "rank-00000.1.dprof" of a second trace of that rank.
+[[nodiscard]] std::string rank_file_name(int rank, int nth);
+// Sorted; empty where it cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
+// For its owner alone, where it is new; whoever wants to share a run makes the folder first.
+[[nodiscard]] std::error_code make_folder(const std::filesystem::path& path);
 // "dprof-20260131-235959", in local time.
 [[nodiscard]] std::string default_run_name();
 // 32 random hexadecimal digits.
