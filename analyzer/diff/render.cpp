@@ -273,7 +273,7 @@ Document verdicts_section(const Diff& diff) {
 // Where time in the kernel goes with the change, and the page faults do, these are the reason: an
 // allocator that gave memory back, or no longer does. "" = they are not.
 std::string faults_text(const Diff& diff, int64_t change_ns) {
-  constexpr double kLeastInKernel = 0.3;  // of the change
+  constexpr double kLeastInKernel = 0.2;  // of the change
   constexpr double kLeastTimes = 2;       // as many faults on one side
   const auto figure = [&](const char* key) -> const ChangedFigure* {
     const auto found = std::ranges::find(diff.figures, key, &ChangedFigure::key);
@@ -300,7 +300,14 @@ Span verdict_of_change(const StepChange& change) {
 }
 
 Document diff_document(const Diff& diff, const DiffOptions& options) {
-  Document document{{diff_facts(diff)}};
+  FactList facts = diff_facts(diff);
+  if (diff.step && verdict_of_change(*diff.step).style != Style::kStrong) {
+    if (const std::string where = where_text(diff); !where.empty()) {
+      const auto after = std::ranges::find(facts.facts, "sensitivity", &Fact::label);
+      facts.facts.insert(after, {"where", {{where}}, Fact::Fit::kWrapped});
+    }
+  }
+  Document document{{std::move(facts)}};
   document.add(dissimilar_section(diff));
   document.add(changes_section(diff, options));
   return document;
@@ -470,6 +477,8 @@ std::string render_diff_json(const Diff& diff) {
     json["step"] = nullptr;
     json["why_no_step"] = diff.why_no_step;
   }
+  const std::string where = where_text(diff);
+  json["where"] = where.empty() ? Json(nullptr) : Json(where);
   json["division"] = diff_json(diff.division);
   json["phases"] = diff_json(diff.phases);
   json["ranks"] = diff_json(diff.ranks);
