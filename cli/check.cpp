@@ -17,6 +17,7 @@
 #include "cli/lists.h"
 #include "cli/run_input.h"
 #include "cli/subcommand.h"
+#include "gui/html/comparison.h"
 
 namespace dprof::cli {
 namespace {
@@ -37,6 +38,7 @@ constexpr char kCheckDetails[] =
     "  dprof check run1 --baseline before.json --max-slowdown 3%\n"
     "  dprof check run1 --ci auto                       budgets and findings, in the CI system's format\n"
     "  dprof check run1 --baseline baselines --format junit -o dprof.xml\n"
+    "  dprof check run1 --baseline baselines --format html -o check.html\n"
     "  dprof check run1 --baseline baselines --max-runs 4 \\\n"
     "    --confirm 'dprof record -n 2 -o \"$DPROF_RUN\" -- ./train'\n\n"
     "Exit codes: 0 good; 1 slower, over a budget, a finding, or a run that failed; 4 cannot tell;\n"
@@ -70,9 +72,9 @@ class CheckVerb final : public Subcommand {
     app.add_option("--rules", settings_file_, "settings file instead of dprof-check.toml")
         ->type_name("FILE");
     app.add_option("--format", format_,
-                   "text, json, junit, markdown, github, gitlab, openmetrics, benchmark")
-        ->check(CLI::IsMember(
-            {"text", "json", "junit", "markdown", "github", "gitlab", "openmetrics", "benchmark"}))
+                   "text, json, html, junit, markdown, github, gitlab, openmetrics, benchmark")
+        ->check(CLI::IsMember({"text", "json", "html", "junit", "markdown", "github", "gitlab",
+                               "openmetrics", "benchmark"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
     app.add_option("--ci", ci_, "auto: also write what the CI system expects")
@@ -191,6 +193,7 @@ class CheckVerb final : public Subcommand {
   [[nodiscard]] std::string rendered(const analyzer::CheckResult& result,
                                      const Console& console) const {
     if (format_ == "json") return analyzer::render_check_json(result);
+    if (format_ == "html") return html::render_check_html(result, {.version = DPROF_VERSION});
     if (format_ == "junit") return analyzer::render_check_junit(result);
     if (format_ == "markdown") return analyzer::render_check_markdown(result);
     if (format_ == "github") return analyzer::render_check_github(result);

@@ -11,6 +11,7 @@
 #include "analyzer/diff/render.h"
 #include "cli/run_input.h"
 #include "cli/subcommand.h"
+#include "gui/html/comparison.h"
 
 namespace dprof::cli {
 namespace {
@@ -24,6 +25,7 @@ constexpr char kDiffDetails[] =
     "Examples:\n"
     "  dprof diff before after\n"
     "  dprof diff before.json after --format markdown\n"
+    "  dprof diff before after --format html -o diff.html    one file, for a browser\n"
     "  dprof diff a1 a2 a3 -- b1 b2 b3\n\n"
     "Exit codes: 0 good, whatever changed (`dprof check` judges); 2 usage; 3 a run cannot be read;\n"
     "125 dprof itself failed.\n";
@@ -37,14 +39,17 @@ class Diff final : public Subcommand {
   void declare(CLI::App& app) override {
     app.add_option("RUN", runs_, "A B, or A1 A2 … -- B1 B2 …: run folders, or reports as JSON")
         ->required();
-    app.add_option("--format", format_, "text, json, or markdown for pull requests")
-        ->check(CLI::IsMember({"text", "json", "markdown"}))
+    app.add_option("--format", format_,
+                   "text, json, markdown for pull requests, html: one page with pictures")
+        ->check(CLI::IsMember({"text", "json", "markdown", "html"}))
         ->capture_default_str();
     app.add_option("-o", file_, "write to FILE instead of stdout")->type_name("FILE");
-    app.add_option("--top", top_, "how many ranks, collectives and names to show (text, markdown)")
-        ->type_name("K")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    top_given_ =
+        app.add_option("--top", top_,
+                       "how many ranks, collectives and names to show (text, markdown, html)")
+            ->type_name("K")
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
   }
 
   Result<int> run(Console& console) override {
@@ -84,6 +89,11 @@ class Diff final : public Subcommand {
   [[nodiscard]] std::string rendered(const analyzer::Diff& diff, const Console& console) const {
     if (format_ == "json") return analyzer::render_diff_json(diff);
     if (format_ == "markdown") return analyzer::render_diff_markdown(diff, {.top = top_});
+    if (format_ == "html") {
+      html::HtmlOptions options{.version = DPROF_VERSION};
+      if (top_given_->count() > 0) options.top = top_;
+      return html::render_diff_html(diff, options);
+    }
     return analyzer::render_diff_text(diff,
                                       {.width = static_cast<size_t>(console.width()),
                                        .colour = file_.empty() && console.colour()},
@@ -94,6 +104,7 @@ class Diff final : public Subcommand {
   std::string format_ = "text";
   std::string file_;
   int top_ = analyzer::DiffOptions{}.top;
+  const CLI::Option* top_given_ = nullptr;
 };
 
 }  // namespace

@@ -237,9 +237,13 @@ class Record final : public Subcommand {
           return diagnostic.code == "not_recorded" || diagnostic.code == "no_process" ||
                  schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
-    return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing
-                       ? ExitCode::kSomethingLost
-                       : ExitCode::kGood);
+    // No library of dprof fits the process's torch: its operators and collectives are missing.
+    const bool unfit =
+        std::ranges::any_of(recorded.told_by_traces, [](const recorder::RunDiagnostic& told) {
+          return told.code == "torch_version_mismatch" || told.code == "torch_library_missing";
+        });
+    return code_of(recorded.lost > 0 || missing || unfit ? ExitCode::kSomethingLost
+                                                         : ExitCode::kGood);
   }
 
   Status read_options() {

@@ -13,6 +13,7 @@
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
 #include "base/format.h"
+#include "base/nearest_name.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -263,14 +264,73 @@ class Checker {
               "");
     }
     if (budgets.no_stragglers) check_stragglers();
-    for (const auto& [name, limit_ms] : budgets.phases) {
-      const auto phase = std::ranges::find(run_.phases, name, &PhaseFacts::name);
-      const bool known = phase != run_.phases.end();
-      keep_to("phase." + name, known, known && phase->ns <= limit_ms * 1e6,
-              fmt::format("{} takes {:.4g} ms per step, the budget is {:.4g} ms", name,
-                          known ? phase->ns / 1e6 : 0, limit_ms),
-              fmt::format("the run has no marked phase '{}'", name));
+    for (const auto& [name, budget] : budgets.phases) check_phase(name, budget);
+    for (const auto& [name, budget] : budgets.ranges) check_range(name, budget);
+  }
+
+  // "; did you mean 'forward'?"
+  template <typename List>
+  [[nodiscard]] static std::string nearest_text(const std::string& name, const List& list) {
+    std::vector<std::string_view> names;
+    for (const auto& one : list) names.push_back(one.name);
+    const std::optional<std::string_view> near = nearest_name(name, names);
+    return near ? fmt::format("; did you mean '{}'?", *near) : "";
+  }
+
+  void check_phase(const std::string& name, const NamedBudget& budget) {
+    if (!budget.ms) return;
+    const PhaseFacts* phase = phase_of(name);
+    const double ms = phase != nullptr ? phase->ns / 1e6 : 0;
+    keep_to(
+        "phase." + name, phase != nullptr, ms <= *budget.ms,
+        fmt::format("{} takes {:.4g} ms per step, the budget is {:.4g} ms", name, ms, *budget.ms),
+        fmt::format("the run has no marked phase '{}'{}", name, nearest_text(name, run_.phases)));
+  }
+
+  [[nodiscard]] std::string why_no_phase(const std::string& name) const {
+    return fmt::format("the run has no marked phase '{}'{}", name, nearest_text(name, run_.phases));
+  }
+
+  void check_range(const std::string& name, const NamedBudget& budget) {
+    if (!budget.ms && !budget.own_ms && !budget.calls) return;
+    const NameTimes* range = range_of(name);
+    std::vector<std::string> kept;
+    std::vector<std::string> exceeded;
+    const auto limit = [&](std::optional<double> most, double value, const char* says) {
+      if (most) {
+        (value <= *most ? kept : exceeded).push_back(fmt::format(fmt::runtime(says), value, *most));
+      }
+    };
+    if (range != nullptr) {
+      limit(budget.ms, static_cast<double>(range->total_ns) / 1e6,
+            "{:.4g} ms per step, the budget is {:.4g} ms");
+      limit(budget.own_ms, static_cast<double>(range->self_ns) / 1e6,
+            "{:.4g} ms of its own per step, the budget is {:.4g} ms");
+      limit(budget.calls, range->count, "called {:.4g}× per step, {:.4g}× is allowed");
     }
+    keep_to("range." + name, range != nullptr, exceeded.empty(),
+            fmt::format("{}: {}", name, fmt::join(exceeded.empty() ? kept : exceeded, "; ")),
+            why_no_range(name));
+  }
+
+  [[nodiscard]] std::string why_no_range(const std::string& name) const {
+    if (!run_.names) return "operators and ranges are unknown: the run has no events by name";
+    if (const std::string near = nearest_text(name, run_.names->list); !near.empty())
+      return fmt::format("the run has no range '{}'{}", name, near);
+    if (run_.names->left_out > 0)
+      return fmt::format("'{}' is not among the {} names that take most time", name, Names::kMost);
+    return fmt::format("the run has no range '{}'", name);
+  }
+
+  [[nodiscard]] const PhaseFacts* phase_of(const std::string& name) const {
+    const auto found = std::ranges::find(run_.phases, name, &PhaseFacts::name);
+    return found == run_.phases.end() ? nullptr : &*found;
+  }
+  // The file names it as reports do: without template arguments and addresses.
+  [[nodiscard]] const NameTimes* range_of(const std::string& name) const {
+    if (!run_.names) return nullptr;
+    const auto found = std::ranges::find(run_.names->list, name, &NameTimes::name);
+    return found == run_.names->list.end() ? nullptr : &*found;
   }
 
   void check_stragglers() {
@@ -367,6 +427,35 @@ class Checker {
       metric("stragglers", "", "Ranks that hold the others up.",
              static_cast<double>(run_.stragglers->size()));
     metric("lost_records", "", "Records that were dropped.", static_cast<double>(run_.lost));
+    find_named_metrics();
+  }
+
+  // Of the phases and ranges that the file names.
+  void find_named_metrics() {
+    for (const auto& [name, budget] : settings_.budgets.phases) {
+      if (const PhaseFacts* phase = phase_of(name)) {
+        result_.metrics.push_back({.name = "phase_seconds",
+                                   .unit = "seconds",
+                                   .help = "A marked phase, per step.",
+                                   .value = phase->ns / 1e9,
+                                   .half_width = {},
+                                   .of = name});
+      } else if (!budget.ms) {
+        result_.remarks.push_back(why_no_phase(name));
+      }
+    }
+    for (const auto& [name, budget] : settings_.budgets.ranges) {
+      if (const NameTimes* range = range_of(name)) {
+        result_.metrics.push_back({.name = "range_seconds",
+                                   .unit = "seconds",
+                                   .help = "An operator, kernel or range, per rank and step.",
+                                   .value = static_cast<double>(range->total_ns) / 1e9,
+                                   .half_width = {},
+                                   .of = name});
+      } else if (!budget.ms && !budget.own_ms && !budget.calls) {
+        result_.remarks.push_back(why_no_range(name));
+      }
+    }
   }
 
   void conclude() {

@@ -25,7 +25,8 @@ enum class Outcome : uint8_t {
 [[nodiscard]] std::string_view word_of(Outcome outcome);
 
 struct CheckCase {
-  std::string name;  // "step_time", "budget.step_ms", "phase.forward", or a rule of the report
+  std::string name;  // "step_time", "budget.step_ms", "phase.forward", "range.aten::mm", or a rule
+                     // of the report
   Outcome outcome = Outcome::kPassed;
   FindingSeverity severity = FindingSeverity::kCritical;
   std::string says;    // a line
@@ -39,6 +40,7 @@ struct CheckMetric {
   std::string help;
   double value = 0;
   std::optional<double> half_width;  // of its 95 % interval
+  std::string of;                    // the phase or range; "" = the run
 };
 
 struct CheckResult {

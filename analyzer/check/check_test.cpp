@@ -207,8 +207,55 @@ TEST(Check, Budgets) {
   EXPECT_EQ(outcome({.lost_records = 0}, "budget.lost_records"), "failed");
   EXPECT_EQ(outcome({.lost_records = 3}, "budget.lost_records"), "passed");
   EXPECT_EQ(outcome({.no_stragglers = true}, "budget.stragglers"), "failed");
-  EXPECT_EQ(outcome({.phases = {{"forward", 20}}}, "phase.forward"), "failed");
-  EXPECT_EQ(outcome({.phases = {{"backward", 20}}}, "phase.backward"), "undecided");
+  EXPECT_EQ(outcome({.phases = {{"forward", {.ms = 20}}}}, "phase.forward"), "failed");
+  EXPECT_EQ(outcome({.phases = {{"forward", {}}}}, "phase.forward"), "") << "a metric, no budget";
+  EXPECT_EQ(outcome({.phases = {{"backward", {.ms = 20}}}}, "phase.backward"), "undecided");
+}
+
+TEST(Check, RangesByName) {
+  RunFacts run = made_run(2);
+  run.phases = {{"forward", 1, 21e6}};
+  run.names = Names{{0}, {{"load_batch", false, 4, 9'000'000, 5'000'000}}, 0};
+  const auto found = [&](const char* name, const NamedBudget& budget) {
+    CheckSettings settings;
+    settings.budgets.ranges[name] = budget;
+    const CheckResult result = checked(run, {}, settings);
+    const CheckCase* one = find(result, std::string("range.") + name);
+    return one == nullptr ? CheckCase{} : *one;
+  };
+  EXPECT_EQ(found("load_batch", {.ms = 9, .own_ms = 5, .calls = 4}).outcome, Outcome::kPassed);
+  EXPECT_EQ(found("load_batch", {.ms = 9, .own_ms = 4.9, .calls = 4}).outcome, Outcome::kFailed);
+  EXPECT_EQ(found("load_batch", {.ms = 9, .own_ms = 4.9, .calls = 4}).says,
+            "load_batch: 5 ms of its own per step, the budget is 4.9 ms");
+  EXPECT_THAT(found("load_batch", {.calls = 3}).says,
+              HasSubstr("called 4× per step, 3× is allowed"));
+  EXPECT_EQ(found("load_bacth", {.ms = 9}).outcome, Outcome::kUndecided);
+  EXPECT_EQ(found("load_bacth", {.ms = 9}).says,
+            "the run has no range 'load_bacth'; did you mean 'load_batch'?");
+  run.names->left_out = 3;
+  EXPECT_THAT(found("other", {.ms = 9}).says, HasSubstr("not among the 300 names"));
+  run.names.reset();
+  EXPECT_THAT(found("other", {.ms = 9}).says, HasSubstr("no events by name"));
+}
+
+TEST(Check, PhasesAndRangesThatTheFileNamesAreMetrics) {
+  RunFacts run = made_run(2);
+  run.phases = {{"forward", 1, 21e6}, {"backward", 1, 40e6}};
+  run.names = Names{{0}, {{"load_batch", false, 4, 9'000'000, 5'000'000}}, 0};
+  CheckSettings settings;
+  settings.budgets.phases = {{"forward", {}}, {"missing", {}}};
+  settings.budgets.ranges = {{"load_batch", {}}};
+  const CheckResult result = checked(run, {}, settings);
+  EXPECT_EQ(result.code(), ExitCode::kGood) << result.title;
+  const auto count =
+      std::ranges::count_if(result.metrics, [](const CheckMetric& one) { return !one.of.empty(); });
+  EXPECT_EQ(count, 2);
+  ASSERT_EQ(result.remarks.size(), 1U);
+  EXPECT_EQ(result.remarks[0], "the run has no marked phase 'missing'");
+  const auto phase = std::ranges::find(result.metrics, "phase_seconds", &CheckMetric::name);
+  ASSERT_NE(phase, result.metrics.end());
+  EXPECT_EQ(phase->of, "forward");
+  EXPECT_DOUBLE_EQ(phase->value, 0.021);
 }
 
 }  // namespace

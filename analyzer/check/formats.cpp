@@ -2,10 +2,12 @@
 #include "analyzer/check/formats.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "analyzer/diff/render.h"
 #include "analyzer/render/layout.h"
@@ -50,7 +52,6 @@ std::string_view answer_of(const CheckResult& result) {
                                                  : "FAILED";
 }
 
-// What is behind the answer, one sentence each.
 std::vector<std::string> notes_of(const CheckResult& result) {
   std::vector<std::string> notes;
   notes.push_back(result.sensitivity);
@@ -167,21 +168,36 @@ double rounded_to_two_digits(double value) {
   return std::round(value * scale) / scale;
 }
 
+// {run="name",of="forward"}; "" without any.
+std::string labels_of(const CheckResult& result, const CheckMetric& metric, bool for_gitlab) {
+  std::vector<std::string> labels;
+  if (!for_gitlab) labels.push_back(fmt::format("run=\"{}\"", label(run_name(result))));
+  if (!metric.of.empty()) labels.push_back(fmt::format("of=\"{}\"", label(metric.of)));
+  return labels.empty() ? "" : fmt::format("{{{}}}", fmt::join(labels, ","));
+}
+
+// Those of one name follow each other, as the format asks.
 std::string metrics_text(const CheckResult& result, bool for_gitlab) {
+  std::vector<CheckMetric> metrics = result.metrics;
+  metrics.push_back({.name = "check_code",
+                     .unit = "",
+                     .help = "0 passed, 1 failed, 4 cannot tell.",
+                     .value = static_cast<double>(result.code()),
+                     .half_width = {},
+                     .of = ""});
   std::string text;
-  const std::string labels =
-      for_gitlab ? "" : fmt::format("{{run=\"{}\"}}", label(run_name(result)));
-  const auto add = [&](const std::string& name, const std::string& unit, const std::string& help,
-                       double value) {
-    text += fmt::format("# TYPE {} gauge\n", name);
-    if (!unit.empty()) text += fmt::format("# UNIT {} {}\n", name, unit);
-    text += fmt::format("# HELP {} {}\n{}{} {}\n", name, help, name, labels,
-                        for_gitlab ? rounded_to_two_digits(value) : value);
-  };
-  for (const CheckMetric& metric : result.metrics)
-    add("dprof_" + metric.name, metric.unit, metric.help, metric.value);
-  add("dprof_check_code", "", "0 passed, 1 failed, 4 cannot tell.",
-      static_cast<double>(result.code()));
+  std::string_view before;
+  for (const CheckMetric& metric : metrics) {
+    if (metric.name != before) {
+      text += fmt::format("# TYPE dprof_{} gauge\n", metric.name);
+      if (!metric.unit.empty())
+        text += fmt::format("# UNIT dprof_{} {}\n", metric.name, metric.unit);
+      text += fmt::format("# HELP dprof_{} {}\n", metric.name, metric.help);
+      before = metric.name;
+    }
+    text += fmt::format("dprof_{}{} {}\n", metric.name, labels_of(result, metric, for_gitlab),
+                        for_gitlab ? rounded_to_two_digits(metric.value) : metric.value);
+  }
   return text + "# EOF\n";
 }
 
@@ -200,6 +216,31 @@ Json cases_json(const CheckResult& result) {
 
 }  // namespace
 
+CheckAnswer check_answer(const CheckResult& result) {
+  return {
+      {std::string(answer_of(result)), style_of(result.verdict)}, result.title, notes_of(result)};
+}
+
+Document check_table(const CheckResult& result, size_t most) {
+  constexpr size_t kLongestCase = 500;
+  Table table;
+  table.add_columns(Align::kLeft, {"", "check", "result"});
+  const std::vector<const CheckCase*> cases = cases_in_order(result);
+  for (const CheckCase* one : std::span(cases).first(std::min(cases.size(), most))) {
+    const bool warns = one->outcome == Outcome::kFailed && !result.counts(*one);
+    table.rows.push_back(
+        {{std::string(mark_of(one->outcome)), warns ? Style::kWarn : style_of(one->outcome)},
+         {one->name},
+         {fmt::format("{}: {}", outcome_text(result, *one),
+                      cut_to(printable(one->says), kLongestCase))}});
+  }
+  Document document;
+  if (table.rows.empty()) return document;
+  document.add(std::move(table));
+  if (cases.size() > most) document.add_more(fmt::format("{} more", cases.size() - most));
+  return document;
+}
+
 std::string render_check_text(const CheckResult& result, const TextShape& shape) {
   return write_text(check_document(result), shape);
 }
@@ -210,18 +251,8 @@ std::string render_check_markdown(const CheckResult& result) {
   document.add(Paragraph{.text = result.title, .style = Style::kStrong, .lead = ""});
   for (const std::string& note : notes_of(result))
     document.add(Paragraph{.text = note, .lead = ""});
-  Table table;
-  table.add_columns(Align::kLeft, {"", "check", "result"});
   constexpr size_t kMostRows = 40;
-  const std::vector<const CheckCase*> cases = cases_in_order(result);
-  for (size_t i = 0; i < std::min(cases.size(), kMostRows); ++i) {
-    const CheckCase& one = *cases[i];
-    table.add_row(
-        {std::string(mark_of(one.outcome)), one.name,
-         fmt::format("{}: {}", outcome_text(result, one), cut_to(printable(one.says), 500))});
-  }
-  if (!table.rows.empty()) document.add(std::move(table));
-  if (cases.size() > kMostRows) document.add_more(fmt::format("{} more", cases.size() - kMostRows));
+  document.add(check_table(result, kMostRows));
   if (result.diff) {
     document.add(dissimilar_section(*result.diff));
     document.add(Fold{.summary = "What changed against the baseline",
@@ -238,6 +269,7 @@ std::string render_check_json(const CheckResult& result) {
   Json metrics = Json::array();
   for (const CheckMetric& metric : result.metrics) {
     metrics.push_back({{"name", metric.name},
+                       {"of", metric.of.empty() ? Json() : Json(metric.of)},
                        {"unit", metric.unit},
                        {"value", metric.value},
                        {"half_width", metric.half_width ? Json(*metric.half_width) : Json()}});
@@ -312,7 +344,8 @@ std::string render_check_gitlab(const CheckResult& result) { return metrics_text
 std::string render_check_benchmark(const CheckResult& result) {
   Json list = Json::array();
   for (const CheckMetric& metric : result.metrics) {
-    Json one = {{"name", "dprof " + metric.name}, {"unit", metric.unit}, {"value", metric.value}};
+    const std::string name = metric.of.empty() ? metric.name : metric.name + ' ' + metric.of;
+    Json one = {{"name", "dprof " + name}, {"unit", metric.unit}, {"value", metric.value}};
     if (metric.half_width) one["range"] = fmt::format("± {:.3g}", *metric.half_width);
     one["extra"] = metric.help;
     list.push_back(std::move(one));

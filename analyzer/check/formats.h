@@ -3,11 +3,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyzer/check/check.h"
+#include "analyzer/render/document.h"
 #include "analyzer/render/writers.h"
 
 namespace dprof::analyzer {
+
+// What gui/html makes a page of.
+struct CheckAnswer {
+  Span word;  // PASSED, FAILED, CANNOT TELL
+  std::string text;
+  std::vector<std::string> notes;  // what is behind it, a sentence each
+};
+[[nodiscard]] CheckAnswer check_answer(const CheckResult& result);
+// What fails or is not decided comes first; at most `most`.
+[[nodiscard]] Document check_table(const CheckResult& result, size_t most);
 
 [[nodiscard]] std::string render_check_text(const CheckResult& result, const TextShape& shape);
 // For a pull request: at most kMostMarkdown bytes.

@@ -71,6 +71,26 @@ TEST(CheckFormats, MetricsEndAndGitlabsAreRounded) {
   EXPECT_THAT(gitlab, HasSubstr("\ndprof_check_code 1\n"));
 }
 
+// One family has one head, and its name of a trace is escaped.
+TEST(CheckFormats, MetricsOfPhasesHaveALabel) {
+  CheckResult result = bad_result();
+  for (const char* name : {"for\"ward", "backward"}) {
+    result.metrics.push_back({.name = "phase_seconds",
+                              .unit = "seconds",
+                              .help = "A marked phase, per step.",
+                              .value = 0.021,
+                              .half_width = {},
+                              .of = name});
+  }
+  const std::string gitlab = render_check_gitlab(result);
+  EXPECT_THAT(gitlab, HasSubstr("dprof_phase_seconds{of=\"for\\\"ward\"} 0.021\n"
+                                "dprof_phase_seconds{of=\"backward\"} 0.021\n"));
+  EXPECT_EQ(count(gitlab, "# TYPE dprof_phase_seconds gauge"), 1U);
+  EXPECT_THAT(render_check_openmetrics(result), HasSubstr(",of=\"backward\"} 0.021"));
+  const auto list = nlohmann::json::parse(render_check_benchmark(result));
+  EXPECT_EQ(list.back()["name"], "dprof phase_seconds backward");
+}
+
 TEST(CheckFormats, JsonAndBenchmarkAreRead) {
   const auto json = nlohmann::json::parse(render_check_json(bad_result()));
   EXPECT_EQ(json["schema"], "dprof.check/1");

@@ -17,10 +17,13 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-const Names kTopKeys = {"max_slowdown", "fail_on", "budgets", "phases", "rules", "waivers"};
+const Names kTopKeys = {"max_slowdown", "fail_on", "budgets", "phases",
+                        "phase",        "range",   "rules",   "waivers"};
 const Names kBudgetKeys = {"step_ms",          "exposed_communication_share",
                            "input_wait_share", "peak_memory",
                            "lost_records",     "stragglers"};
+const Names kPhaseKeys = {"ms"};
+const Names kRangeKeys = {"ms", "own_ms", "calls"};
 const Names kRuleKeys = {"enabled", "severity"};
 const Names kWaiverKeys = {"rule", "reason", "expires"};
 
@@ -105,11 +108,37 @@ class Parser {
     if (const auto* phases = table_at(table, "phases")) {
       for (const auto& [name, node] : *phases) {
         if (const auto ms = budget(node, std::string(name.str())))
-          settings_.budgets.phases[std::string(name.str())] = *ms;
+          settings_.budgets.phases[std::string(name.str())].ms = *ms;
       }
     }
+    read_named(table, "phase", kPhaseKeys, settings_.budgets.phases);
+    read_named(table, "range", kRangeKeys, settings_.budgets.ranges);
     if (const auto* rules = table_at(table, "rules")) read_rules(*rules);
     if (const auto* node = table.get("waivers")) read_waivers(*node);
+  }
+
+  // [phase.forward], [range."aten::mm"].
+  void read_named(const toml::table& table, const char* kind, const Names& keys,
+                  std::map<std::string, NamedBudget>& budgets) {
+    const toml::table* all = table_at(table, kind);
+    if (all == nullptr) return;
+    for (const auto& [name, node] : *all) {
+      const std::string where = fmt::format("[{}.\"{}\"]", kind, name.str());
+      const toml::table* one = node.as_table();
+      if (one == nullptr) {
+        wrong(node, fmt::format("a {} is a table: {}", kind, where),
+              fmt::format("{} and, in a line of its own, ms = 20", where));
+        continue;
+      }
+      check_keys(*one, keys, " in " + where);
+      NamedBudget& named = budgets[std::string(name.str())];
+      const auto read = [&](const char* key, std::optional<double>& into) {
+        if (const toml::node* value = one->get(key)) into = budget(*value, key);
+      };
+      read("ms", named.ms);
+      read("own_ms", named.own_ms);
+      read("calls", named.calls);
+    }
   }
 
   const toml::table* table_at(const toml::table& table, const char* key) {
@@ -187,7 +216,8 @@ class Parser {
 
   template <typename Node>
   void check_rule(const Node& where, std::string_view name) {
-    if (std::ranges::find(rule_names(), name) != rule_names().end() || name.starts_with("phase."))
+    if (std::ranges::find(rule_names(), name) != rule_names().end() || name.starts_with("phase.") ||
+        name.starts_with("range."))
       return;
     const std::optional<std::string_view> near = nearest_name(name, rule_names());
     wrong(where, fmt::format("unknown rule '{}'", name),

@@ -20,14 +20,23 @@ using Day = std::chrono::sys_days;
 // "2026-11-25".
 [[nodiscard]] std::string day_text(Day day);
 
+// Of a marked phase, or of an operator, kernel or range by its name, per rank and step. Without a
+// limit it is only among the metrics.
+struct NamedBudget {
+  std::optional<double> ms;
+  std::optional<double> own_ms;  // without what it called; of a range only
+  std::optional<double> calls;   // likewise
+};
+
 struct Budgets {
   std::optional<double> step_ms;                      // the median step
   std::optional<double> exposed_communication_share;  // of step time
   std::optional<double> input_wait_share;
   std::optional<int64_t> peak_memory;  // bytes allocated, of the rank that has most
   std::optional<int64_t> lost_records;
-  bool no_stragglers = false;            // stragglers = "none"
-  std::map<std::string, double> phases;  // ms per step, by the name of a marked phase
+  bool no_stragglers = false;  // stragglers = "none"
+  std::map<std::string, NamedBudget> phases;
+  std::map<std::string, NamedBudget> ranges;
 };
 
 // Of a rule of the report, of "step_time", or of a budget: "budget.step_ms".

@@ -24,6 +24,15 @@ lost_records = 0
 [phases]
 forward = 20.5
 
+[phase.backward]
+ms = 41
+
+[range."aten::mm"]
+own_ms = 3.5
+calls = 12
+
+[range.load_batch]
+
 [rules."comm.exposed-transfer"]
 enabled = false
 
@@ -45,7 +54,12 @@ expires = 2026-12-31
   EXPECT_EQ(read->budgets.peak_memory, 12'000'000'000);
   EXPECT_TRUE(read->budgets.no_stragglers);
   EXPECT_EQ(read->budgets.lost_records, 0);
-  EXPECT_DOUBLE_EQ(read->budgets.phases.at("forward"), 20.5);
+  EXPECT_DOUBLE_EQ(*read->budgets.phases.at("forward").ms, 20.5);
+  EXPECT_DOUBLE_EQ(*read->budgets.phases.at("backward").ms, 41);
+  EXPECT_FALSE(read->budgets.ranges.at("aten::mm").ms);
+  EXPECT_DOUBLE_EQ(*read->budgets.ranges.at("aten::mm").own_ms, 3.5);
+  EXPECT_DOUBLE_EQ(*read->budgets.ranges.at("aten::mm").calls, 12);
+  EXPECT_TRUE(read->budgets.ranges.contains("load_batch"));
   EXPECT_FALSE(read->rules.at("comm.exposed-transfer").enabled);
   EXPECT_EQ(read->rules.at("step_time").severity, FindingSeverity::kWarn);
   ASSERT_EQ(read->waivers.size(), 1U);
@@ -86,6 +100,13 @@ TEST(CheckSettings, MistakesAreSaidWithTheirLine) {
                        "f:1: unknown rule 'balance.stragler'", "did you mean 'balance.straggler'?"},
            BadSettings{"[rules.step_time]\nenabeld = false", "f:2: unknown key 'enabeld'",
                        "did you mean 'enabled'?"},
+           BadSettings{"[phase.forward]\nmss = 3", "f:2: unknown key 'mss' in [phase.\"forward\"]",
+                       "did you mean 'ms'?"},
+           BadSettings{"[range.\"a b\"]\nown = 3", "f:2: unknown key 'own' in [range.\"a b\"]",
+                       "known are ms, own_ms, calls"},
+           BadSettings{"[range.a]\ncalls = -3", "f:2: calls cannot be negative"},
+           BadSettings{"[phase]\nforward = 3", "f:2: a phase is a table: [phase.\"forward\"]"},
+           BadSettings{"[ranges.a]\nms = 3", "f:1: unknown key 'ranges'", "did you mean 'range'?"},
            BadSettings{"[[waivers]]\nrule = \"step_time\"", "f:1: a waiver has rule, reason"},
            BadSettings{"waivers = 3", "f:1: waivers are a list"},
            BadSettings{"budgets = 3", "f:1: budgets is a table"},

@@ -71,6 +71,26 @@ TEST(Diff, PartsAddUpToTheChange) {
   }
 }
 
+// docs/story.md: an allocator that gives memory back, and gets it again in the next forward.
+TEST(Diff, PageFaultsThatGoWithTheChangeAreNamed) {
+  RunFacts kept = made_run("kept", 60, 40);
+  RunFacts given_back = made_run("given back", 90, 40);
+  kept.page_faults_per_step = 12;
+  kept.kernel_cpu_ns_per_step = 5;
+  given_back.page_faults_per_step = 2400;
+  given_back.kernel_cpu_ns_per_step = 25;
+  EXPECT_THAT(where_text(diff_one(kept, given_back)), HasSubstr("most of it is forward"));
+  EXPECT_THAT(where_text(diff_one(kept, given_back)),
+              HasSubstr(", with 12 → 2,400 page faults per step"));
+  EXPECT_THAT(where_text(diff_one(given_back, kept)),
+              HasSubstr(", with 2,400 → 12 page faults per step"));
+  given_back.kernel_cpu_ns_per_step = 6;  // but they take no time
+  EXPECT_THAT(where_text(diff_one(kept, given_back)), Not(HasSubstr("faults")));
+  given_back.kernel_cpu_ns_per_step = 25;  // time in the kernel, for something else
+  given_back.page_faults_per_step = 15;
+  EXPECT_THAT(where_text(diff_one(kept, given_back)), Not(HasSubstr("faults")));
+}
+
 TEST(Diff, TheLargestPartGoesTheWayOfTheChange) {
   const Diff diff = diff_one(made_run("a", 60, 40), made_run("b", 80, 30));
   ASSERT_TRUE(diff.division);

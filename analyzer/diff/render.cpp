@@ -115,7 +115,9 @@ Document ranks_section(const Diff& diff, const StepUnit& unit, int top) {
     return {{Heading{
         .title = "RANKS",
         .remark = fmt::format(
-            "all {} alike: {} {} per step each, without exposed communication", diff.ranks.size(),
+            "{} alike: {} {} per step each, without exposed communication",
+            diff.ranks.size() == 2 ? "both"
+                                   : "all " + format_count(static_cast<int64_t>(diff.ranks.size())),
             signed_number(unit, static_cast<double>(ranks.front()->change_ns())), unit.name())}}};
   }
   Table table;
@@ -268,39 +270,43 @@ Document verdicts_section(const Diff& diff) {
   return document;
 }
 
-std::string verdict_of_change(const StepChange& change) {
-  if (change.least > 0) return "slower";
-  if (change.most < 0) return "faster";
-  return "no detectable change";
+// Where time in the kernel goes with the change, and the page faults do, these are the reason: an
+// allocator that gave memory back, or no longer does. "" = they are not.
+std::string faults_text(const Diff& diff, int64_t change_ns) {
+  constexpr double kLeastInKernel = 0.2;  // of the change
+  constexpr double kLeastTimes = 2;       // as many faults on one side
+  const auto figure = [&](const char* key) -> const ChangedFigure* {
+    const auto found = std::ranges::find(diff.figures, key, &ChangedFigure::key);
+    return found == diff.figures.end() ? nullptr : &*found;
+  };
+  const ChangedFigure* faults = figure("page_faults_per_step");
+  const ChangedFigure* kernel = figure("kernel_cpu_ns_per_step");
+  if (faults == nullptr || kernel == nullptr) return "";
+  const double way = change_ns > 0 ? 1 : -1;
+  const double kernel_ns = way * (kernel->b - kernel->a);
+  const double more = way > 0 ? faults->b : faults->a;
+  const double fewer = way > 0 ? faults->a : faults->b;
+  if (kernel_ns < kLeastInKernel * std::abs(static_cast<double>(change_ns)) ||
+      more < kLeastTimes * std::max(fewer, 1.0))
+    return "";
+  return fmt::format(", with {} → {} page faults per step", figure_text(*faults, faults->a),
+                     figure_text(*faults, faults->b));
+}
+
+Span verdict_of_change(const StepChange& change) {
+  if (change.least > 0) return {"slower", Style::kBad};
+  if (change.most < 0) return {"faster", Style::kGood};
+  return {"no detectable change", Style::kStrong};
 }
 
 Document diff_document(const Diff& diff, const DiffOptions& options) {
-  FactList facts;
-  facts.facts.push_back({"A", {{side_text(diff.a)}}, Fact::Fit::kCut});
-  facts.facts.push_back({"B", {{side_text(diff.b)}}, Fact::Fit::kCut});
-  if (!diff.step) {
-    facts.facts.push_back({"step time",
-                           {{"cannot be compared: " + diff.why_no_step, Style::kWarn}},
-                           Fact::Fit::kWrapped});
-  } else {
-    const StepChange& step = *diff.step;
-    const StepUnit unit(step.a_ns);
-    const std::string verdict = verdict_of_change(step);
-    facts.facts.push_back({"step time",
-                           {{fmt::format("{} → {}   {}   ", unit.text(step.a_ns),
-                                         unit.text(step.b_ns), change_text(step))},
-                            {verdict, verdict == "slower"   ? Style::kBad
-                                      : verdict == "faster" ? Style::kGood
-                                                            : Style::kStrong}}});
-    facts.facts.push_back(
-        {"sensitivity",
-         {{fmt::format(
-             "a change of {} or more would have been detected{}", format_share(step.detectable(0)),
-             step.single() ? "; with one run per side this may still be run-to-run noise" : "")}},
-         Fact::Fit::kWrapped});
+  FactList facts = diff_facts(diff);
+  if (diff.step && verdict_of_change(*diff.step).style != Style::kStrong) {
+    if (const std::string where = where_text(diff); !where.empty()) {
+      const auto after = std::ranges::find(facts.facts, "sensitivity", &Fact::label);
+      facts.facts.insert(after, {"where", {{where}}, Fact::Fit::kWrapped});
+    }
   }
-  facts.facts.push_back(
-      {"comparable", {diff.comparable() ? Span{"yes"} : Span{"no, see below", Style::kWarn}}});
   Document document{{std::move(facts)}};
   document.add(dissimilar_section(diff));
   document.add(changes_section(diff, options));
@@ -362,11 +368,48 @@ std::string where_text(const Diff& diff) {
   if (part->key == key_of(Category::kExposedWait) && !diff.ranks.empty() && whole > 0 &&
       2 * diff.ranks.front().change_ns() > whole) {
     const ChangedRank& rank = diff.ranks.front();
-    return fmt::format("others wait for rank {}, whose {} is {} {}", rank.rank, rank.part,
-                       ms(rank.part_ns), unit.name());
+    return fmt::format("others wait for rank {}, whose {} is {} {}{}", rank.rank, rank.part,
+                       ms(rank.part_ns), unit.name(), faults_text(diff, rank.part_ns));
   }
-  return fmt::format("most of it is {}: {} of {} {}", part->title, ms(part->change_ns()), ms(whole),
-                     unit.name());
+  return fmt::format("most of it is {}: {} of {} {}{}", part->title, ms(part->change_ns()),
+                     ms(whole), unit.name(), faults_text(diff, part->change_ns()));
+}
+
+Span diff_answer(const Diff& diff) {
+  if (!diff.step) return {"step time cannot be compared: " + diff.why_no_step, Style::kWarn};
+  const auto [verdict, style] = verdict_of_change(*diff.step);
+  std::string text = fmt::format("{}: {}", verdict, change_text(*diff.step));
+  const std::string where = style == Style::kStrong ? "" : where_text(diff);
+  if (!where.empty()) text += "; " + where;
+  if (!diff.comparable()) return {text + "; but the two are not comparable", Style::kWarn};
+  return {std::move(text), style};
+}
+
+FactList diff_facts(const Diff& diff) {
+  FactList facts;
+  facts.facts.push_back({"A", {{side_text(diff.a)}}, Fact::Fit::kCut});
+  facts.facts.push_back({"B", {{side_text(diff.b)}}, Fact::Fit::kCut});
+  if (!diff.step) {
+    facts.facts.push_back({"step time",
+                           {{"cannot be compared: " + diff.why_no_step, Style::kWarn}},
+                           Fact::Fit::kWrapped});
+  } else {
+    const StepChange& step = *diff.step;
+    const StepUnit unit(step.a_ns);
+    facts.facts.push_back({"step time",
+                           {{fmt::format("{} → {}   {}   ", unit.text(step.a_ns),
+                                         unit.text(step.b_ns), change_text(step))},
+                            verdict_of_change(step)}});
+    facts.facts.push_back(
+        {"sensitivity",
+         {{fmt::format(
+             "a change of {} or more would have been detected{}", format_share(step.detectable(0)),
+             step.single() ? "; with one run per side this may still be run-to-run noise" : "")}},
+         Fact::Fit::kWrapped});
+  }
+  facts.facts.push_back(
+      {"comparable", {diff.comparable() ? Span{"yes"} : Span{"no, see below", Style::kWarn}}});
+  return facts;
 }
 
 Document dissimilar_section(const Diff& diff) {
@@ -434,6 +477,8 @@ std::string render_diff_json(const Diff& diff) {
     json["step"] = nullptr;
     json["why_no_step"] = diff.why_no_step;
   }
+  const std::string where = where_text(diff);
+  json["where"] = where.empty() ? Json(nullptr) : Json(where);
   json["division"] = diff_json(diff.division);
   json["phases"] = diff_json(diff.phases);
   json["ranks"] = diff_json(diff.ranks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows what changed: text for a terminal, Markdown, JSON of schema "dprof.diff/1".
+// Shows what changed: text for a terminal, Markdown, JSON of schema "dprof.diff/1". gui/html makes
+// a page of the same parts, and the window draws them.
 #pragma once
 
 #include <string>
@@ -27,6 +28,10 @@ struct DiffOptions {
 [[nodiscard]] std::string side_text(const DiffSide& side);
 // "most of it is forward: +3.2 of +3.4 ms"; "" where no part stands out.
 [[nodiscard]] std::string where_text(const Diff& diff);
+// The answer in one line: "slower: +5.1 % (95 %: +4.9 % to +5.3 %); most of it is forward: …".
+[[nodiscard]] Span diff_answer(const Diff& diff);
+// The sides, the step time, what could have been seen, whether they can be compared.
+[[nodiscard]] FactList diff_facts(const Diff& diff);
 
 [[nodiscard]] std::string render_diff_text(const Diff& diff, const TextShape& shape,
                                            const DiffOptions& options = {});

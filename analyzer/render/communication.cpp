@@ -235,7 +235,8 @@ Document overlap_section(const Report& report, const TextOptions& /*options*/) {
                   unit.name()),
       overlap_table(ranks, static_cast<double>(*steps), unit));
   if (all > kMostRanks) {
-    document.add_more(fmt::format("{} ranks with less exposed (--format json)", all - kMostRanks));
+    document.add_more(fmt::format("{} ranks with less exposed (--format json)",
+                                  format_count(static_cast<int64_t>(all - kMostRanks))));
   }
   if (report.contention) {
     document.add(Paragraph{.text = contention_text(*report.contention), .style = Style::kFaint});

@@ -30,6 +30,14 @@ std::string html_span(const Span& span) {
   return fmt::format("<span{}>{}</span>", html_class(span.style), text);
 }
 
+// Bars are drawn: fonts leave gaps between blocks.
+std::string html_cell(const Span& cell) {
+  const size_t eighths = eighths_of_bar(cell.text);
+  if (eighths == 0) return html_span(cell);
+  const std::string_view style = kClasses[static_cast<size_t>(cell.style)];
+  return fmt::format("<i class=\"meter {}\" style=\"width:{}px\"></i>", style, eighths);
+}
+
 // The gaps that set parts of a line apart.
 std::string with_dots(std::string text) {
   constexpr std::string_view kGap = "   ";
@@ -41,19 +49,6 @@ std::string with_dots(std::string text) {
 std::string html_spans(const std::vector<Span>& spans) {
   std::string text;
   for (const Span& span : spans) text += html_span(span);
-  return text;
-}
-
-// "RANK BY RANK" shouts on a page.
-std::string calm(std::string_view title) {
-  constexpr size_t kAbbreviation = 3;  // GPU
-  const bool loud = title.size() > kAbbreviation && std::ranges::none_of(title, [](char c) {
-                      return std::islower(static_cast<unsigned char>(c)) != 0;
-                    });
-  std::string text(title);
-  if (!loud) return text;
-  for (size_t i = 1; i < text.size(); ++i)
-    text[i] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
   return text;
 }
 
@@ -77,7 +72,7 @@ class HtmlWriter {
 
   void operator()(const Heading& heading) {
     line("<h2{}>{}</h2>", heading.style == Style::kStrong ? "" : html_class(heading.style),
-         escaped_markup(calm(heading.title)));
+         escaped_markup(calm_title(heading.title)));
     if (!heading.remark.empty()) line("<p class=\"remark\">{}</p>", escaped_markup(heading.remark));
   }
   void operator()(const FactList& facts) {
@@ -119,7 +114,7 @@ class HtmlWriter {
     for (const std::vector<Span>& row : table.rows) {
       text_ += "<tr>";
       for (size_t c = 0; c < row.size(); ++c)
-        text_ += fmt::format("<td{}>{}</td>", kind(c), html_span(row[c]));
+        text_ += fmt::format("<td{}>{}</td>", kind(c), html_cell(row[c]));
       line("</tr>");
     }
     line("</tbody></table></div>");
@@ -199,6 +194,18 @@ std::string escaped_markup(std::string_view text) {
     }
   }
   return safe;
+}
+
+std::string calm_title(std::string_view title) {
+  constexpr size_t kAbbreviation = 3;  // GPU
+  const bool loud = title.size() > kAbbreviation && std::ranges::none_of(title, [](char c) {
+                      return std::islower(static_cast<unsigned char>(c)) != 0;
+                    });
+  std::string text(title);
+  if (!loud) return text;
+  for (size_t i = 1; i < text.size(); ++i)
+    text[i] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+  return text;
 }
 
 std::string write_html(const Document& document) { return HtmlWriter().write(document); }

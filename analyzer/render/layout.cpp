@@ -133,6 +133,18 @@ std::string bar(double share, size_t width) {
   return text + std::string(kEighths[count % 8]);
 }
 
+size_t eighths_of_bar(std::string_view text) {
+  constexpr std::string_view kBlock = "\xE2\x96";  // and 0x88 for a whole one … 0x8F for an eighth
+  size_t eighths = 0;
+  for (; !text.empty(); text.remove_prefix(3)) {
+    if (text.size() < 3 || !text.starts_with(kBlock)) return 0;
+    const auto last = static_cast<unsigned char>(text[2]);
+    if (last < 0x88 || last > 0x8F) return 0;
+    eighths += 0x90U - last;
+  }
+  return eighths;
+}
+
 std::string rank_list(std::vector<int> ranks) {
   std::ranges::sort(ranks);
   std::string text;

@@ -32,6 +32,8 @@ namespace dprof::analyzer {
 // A bar of `share` (0…1) of `width` characters, in eighths of one. Empty only for a share that is
 // not above 0.
 [[nodiscard]] std::string bar(double share, size_t width);
+// How many eighths of a character such a bar has, for those who draw it; 0: the text is none.
+[[nodiscard]] size_t eighths_of_bar(std::string_view text);
 
 // "0, 3, 5–7": ranks as people write them.
 [[nodiscard]] std::string rank_list(std::vector<int> ranks);

@@ -54,5 +54,11 @@ TEST(Layout, RanksAreListedAsRuns) {
   EXPECT_EQ(rank_list({}), "");
 }
 
+TEST(Layout, ABarKnowsItsEighths) {
+  for (const size_t eighths : {1U, 7U, 8U, 13U, 80U})
+    EXPECT_EQ(eighths_of_bar(bar(static_cast<double>(eighths) / 80, 10)), eighths);
+  for (const char* text : {"", "3.1", "█ ", "–", "\xE2\x96"}) EXPECT_EQ(eighths_of_bar(text), 0U);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

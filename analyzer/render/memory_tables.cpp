@@ -81,7 +81,8 @@ void add_peaks(Document& document, const Memory& memory) {
   }
   document.add(std::move(table));
   if (all > kMostRanks)
-    document.add_more(fmt::format("{} with less (--format json)", all - kMostRanks));
+    document.add_more(fmt::format("{} with less (--format json)",
+                                  format_count(static_cast<int64_t>(all - kMostRanks))));
 }
 
 // "parameters 1.20 GB (40 %), activations …"; "" = unknown.
@@ -178,7 +179,7 @@ std::vector<std::string> memory_remarks(const Memory& memory) {
     const ZeroSizing& z = *memory.zero;
     remarks.push_back(fmt::format(
         "training state is {} of the peak: sharded over {} ranks, ZeRO 1, 2, 3 would free {}, {}, {} per rank",
-        format_share(z.share), z.ranks, format_bytes(z.saved_bytes[0]),
+        format_share(z.share), format_count(z.ranks), format_bytes(z.saved_bytes[0]),
         format_bytes(z.saved_bytes[1]), format_bytes(z.saved_bytes[2])));
   }
   if (memory.checkpointing && memory.checkpointing->worthwhile) {

@@ -298,7 +298,8 @@ Document rank_section(const Report& report, const TextOptions& options) {
   }
   heading.remark = fmt::format("{} per step, mean over steady steps", unit.name());
   if (all > kMostRanks)
-    heading.remark += fmt::format("; of {} ranks (--format json has them all)", all);
+    heading.remark += fmt::format("; of {} ranks (--format json has them all)",
+                                  format_count(static_cast<int64_t>(all)));
   return {{heading, std::move(table)}};
 }
 

@@ -27,6 +27,8 @@ struct TextShape {
 // Part of a page of HTML. What it looks like is said by classes: the names of styles, `n` for
 // figures, `c0` … for categories.
 [[nodiscard]] std::string write_html(const Document& document);
+// "RANK BY RANK" shouts on a page: "Rank by rank".
+[[nodiscard]] std::string calm_title(std::string_view title);
 // Text between tags, or in an attribute's quotes, of HTML or XML.
 [[nodiscard]] std::string escaped_markup(std::string_view text);
 // The same for HTML, with what stands between two backticks as <code>.

@@ -49,13 +49,18 @@ section h2:not(:first-child){margin-top:26px}
 .remark,.faint,dt,figcaption,footer,.mark{color:var(--dim)}
 .strong{font-weight:600}.accent{color:var(--text)}
 .good .mark{color:var(--good);font-weight:700}
+td .good{color:var(--good)}
 .warn{color:var(--warn-text)}
 .bad{color:var(--problem)}
 td.faint,td .faint{font-size:13.5px}
 .verdict{margin:20px 0 0;padding:14px 20px;border-left:4px solid var(--ok);background:var(--card);border-radius:0 8px 8px 0;box-shadow:0 0 0 1px var(--border);max-width:none;font-size:17px;font-weight:560;line-height:1.45}
-.verdict::first-letter,.detail::first-letter{text-transform:uppercase}
+.verdict .said{display:block}
+.verdict::first-letter,.said::first-letter,.detail::first-letter{text-transform:uppercase}
 .verdict.failed,.verdict.critical{border-color:var(--problem)}
 .verdict.warning{border-color:var(--warn)}
+.verdict .word{display:block;font-size:12.5px;font-weight:700;letter-spacing:.05em;margin:0 0 2px}
+.verdict.good .word{color:var(--good)}.verdict.warning .word{color:var(--warn-text)}
+.verdict.critical .word{color:var(--problem)}
 dl{margin:18px 0 0;display:grid;gap:3px 0;font-size:14px}
 dl div{display:grid;grid-template-columns:116px minmax(0,1fr);gap:12px}
 dt,dd{margin:0}dd{overflow-wrap:anywhere}dt.strong,dt.bad{font-weight:600}
@@ -68,6 +73,19 @@ li{padding-left:24px;position:relative;margin:4px 0;max-width:84ch;overflow-wrap
 .stack i{display:block;height:100%;flex:none}
 .swatch{display:inline-block;width:11px;height:11px;border-radius:2.5px;margin-right:10px;vertical-align:-0.5px}
 .rest{background:var(--dim)}
+.meter{display:inline-block;height:10px;border-radius:2px;background:var(--dim)}
+.meter.bad{background:var(--problem)}.meter.good{background:var(--ok)}
+.sides{display:grid;grid-template-columns:max-content minmax(0,1fr) max-content;gap:8px 14px;align-items:center;padding:16px}
+.sides .stack{margin:0;background:none}
+.sides .n{font-variant-numeric:tabular-nums}
+.interval{position:relative;height:54px;margin:14px 0 0;font-size:12.5px;color:var(--dim)}
+.interval i{position:absolute}
+.interval .axis{left:0;right:0;top:14px;height:1px;background:var(--border)}
+.interval .zero{top:2px;height:25px;width:1px;background:var(--dim)}
+.interval .range{top:9px;height:11px;min-width:2px;border-radius:6px;background:var(--dim);opacity:.45}
+.interval .middle{top:6px;width:3px;height:17px;margin-left:-1.5px;border-radius:2px;background:var(--text)}
+.interval.bad .range{background:var(--problem)}.interval.good .range{background:var(--ok)}
+.interval span{position:absolute;top:29px;transform:translateX(-50%);white-space:nowrap}
 .wide{overflow-x:auto;margin:8px 0;border:1px solid var(--border);border-radius:8px;background:var(--card)}
 table{border-collapse:collapse;font-size:13.5px;line-height:1.4;font-variant-numeric:tabular-nums}
 .wide table{width:100%}
@@ -90,8 +108,9 @@ th[aria-sort=descending] button::after{content:" \2193"}
 .price{white-space:nowrap;font-variant-numeric:tabular-nums}
 .critical .price{color:var(--problem)}.warning .price{color:var(--warn-text)}
 .finding .about{margin:2px 0 0;font-size:13px;color:var(--dim)}
-.advice{padding-left:22px;text-indent:-22px}
-.symptom{font-size:14px;color:var(--dim);padding-left:22px;text-indent:-22px}
+.advice,.symptom{padding-left:22px;text-indent:-22px}
+.symptom{font-size:14px;color:var(--dim)}
+.lead{display:inline-block;width:22px;text-indent:0}
 details{margin:10px 0 0;font-size:14px}
 summary{cursor:pointer;color:var(--accent);width:max-content;max-width:100%}
 details h4{margin:14px 0 2px;font-size:13px;font-weight:600;color:var(--dim)}

@@ -96,13 +96,15 @@ std::string finding_html(const Report& report, const analyzer::FindingNode& node
       escaped_markup(parts.price));
   const auto line = [&](std::string_view kind, std::string_view mark, const std::string& text) {
     if (!text.empty())
-      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind, mark, html_prose(text));
+      html += fmt::format("<p class=\"{}\">{}{}</p>\n", kind,
+                          mark.empty() ? "" : fmt::format("<span class=\"lead\">{}</span>", mark),
+                          html_prose(text));
   };
   line("about", "", about);
   line("detail", "", f.detail);
-  line("advice", "→ ", f.advice);
+  line("advice", "→", f.advice);
   for (const size_t symptom : node.symptoms) {
-    line("symptom", "└ ",
+    line("symptom", "└",
          fmt::format("{} symptom: {}", symptom + 1,
                      analyzer::priced_title((*report.findings)[symptom], step)));
   }

@@ -1290,7 +1290,12 @@
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>of a mean step</source>
+        <source>events of a name, per rank and step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>on</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1311,16 +1316,6 @@
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
         <source>change</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/compare_page.cpp"/>
-        <source>events of a name, per rank and step</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/pages/compare_page.cpp"/>
-        <source>on</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1355,22 +1350,27 @@
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>Differences are the other run minus this one: ▲ slower there, ▼ faster.</source>
+        <source>Step {} of both, from its begin on</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>Steps were not found in both runs, so their time cannot be compared by category.</source>
+        <source>A usual step of each, from its begin on: {} and {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
-        <source>the whole step</source>
+        <source>rank {} · A</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/pages/compare_page.cpp"/>
         <source>Names cannot be compared: {}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>Every name: what is longer in the other run has ▲, what is shorter ▼. A click shows how long its events take, and chooses them in this run.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

@@ -415,7 +415,10 @@ void walk(MainWindow& window, Reader& reader) {
   window.search("0", 1);
   reader.picture();
   const auto same = session.shared_model();
-  session.compared = view::compare_models(*same, view::events_of(*same), foreign_model());
+  const auto compared = view::compare_models(*same, view::events_of(*same), foreign_model());
+  view::ComparedRuns without_diff = *compared;  // its words are the analyser's
+  without_diff.diff.reset();
+  session.compared = std::make_shared<const view::ComparedRuns>(std::move(without_diff));
   window.show_page(view::Page::kCompare);
   reader.picture();
   session.selecting.select_name(session.compared->comparison.names.front().name);

@@ -191,7 +191,7 @@ TEST_F(ProgramTest, AnotherRunIsOpenedBesideTheFirst) {
             0)
       << err;
   EXPECT_NE(read(path("c.txt")).find("run beside run"), std::string::npos);
-  EXPECT_NE(read(path("c.txt")).find("the whole step"), std::string::npos);
+  EXPECT_NE(read(path("c.txt")).find("mean step"), std::string::npos);
   EXPECT_EQ(
       run(run_folder + " --compare " + path("nowhere") + " --dump-state " + path("c.json"), &err),
       3);

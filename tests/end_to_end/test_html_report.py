@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as a page of HTML, as a browser shows it."""
+"""The pages of HTML that report, diff and check write, as a browser shows them."""
 import base64
 import json
 import re
@@ -59,8 +59,8 @@ addEventListener("load", () => {
     if (colour && ground) texts.push([contrast(colour, ground), walk.currentNode.textContent]);
   }
   const names = document.querySelector("#names table");
-  names.querySelectorAll("th button")[2].click();
-  const calls = [...names.tBodies[0].rows].map(row => Number(row.cells[2].textContent));
+  if (names) names.querySelectorAll("th button")[2].click();
+  const calls = names ? [...names.tBodies[0].rows].map(row => Number(row.cells[2].textContent)) : [];
   getSelection().selectAllChildren(document.querySelector("main"));
   const said = {
     worst: texts.sort((a, b) => a[0] - b[0]).slice(0, 5), texts: texts.length,
@@ -112,10 +112,10 @@ class HtmlReport(EndToEnd):
         self.assertIsNotNone(found, done.stderr[-2000:])
         return json.loads(base64.b64decode(found.group(1)))
 
-    def check(self, said):
+    def check(self, said, texts=150, letters=2000):
         self.assertGreaterEqual(said["worst"][0][0], 4.5, said["worst"])
-        self.assertGreater(said["texts"], 150)
-        self.assertGreater(said["selected"], 2000)
+        self.assertGreater(said["texts"], texts)
+        self.assertGreater(said["selected"], letters)
         self.assertFalse(said["wider"], "the page fits the window")
 
     def test_a_browser_shows_it_in_light_and_dark(self):
@@ -131,6 +131,27 @@ class HtmlReport(EndToEnd):
             self.assertEqual(said["pictures"], 6)
             self.assertGreater(said["calls"][0], said["calls"][-1])
             self.assertEqual(said["calls"], sorted(said["calls"], reverse=True))
+
+    def test_diff_and_check_are_pages_as_well(self):
+        reports = []
+        for name, how in (("before", ("--seed", 1)), ("after", ("--seed", 2, "--scale", "forward=1.6"))):
+            made = self.command(SYNTH, "--shape", "gpu", "--ranks", 4, "--steps", 40, "-o", self.folder / name, *how)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            reports.append(self.folder / name)
+        page = self.folder / "page.html"
+        for verb in (["diff", *reports], ["check", reports[1], "--baseline", reports[0]]):
+            done = self.command(DPROF, *verb, "--format", "html", "-o", page)
+            self.assertEqual(done.returncode, 0 if verb[0] == "diff" else 1, done.stderr)
+            said = self.command(DPROF, *verb).stdout
+            text = re.sub(r"<[^>]*>", "", page.read_text())
+            change = re.search(r"\+[\d.]+ % \(95 %: [^)]*\)", said)
+            self.assertIsNotNone(change, said)
+            self.assertIn(change.group(), text, "the words and figures are those of the text")
+            for dark in (False, True):
+                looked = self.look(page, dark)
+                self.check(looked, texts=60, letters=700)
+                self.assertEqual(looked["dark"], dark)
+                self.assertTrue(looked["title"].startswith(f"dprof {verb[0]}: "))
 
     def test_names_of_a_trace_make_no_markup(self):
         self.make(ranks=2)

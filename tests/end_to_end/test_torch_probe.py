@@ -45,7 +45,7 @@ class TorchProbe(EndToEnd):
         self.assertEqual([path.read_text() for path in kept], ["fits\n"])
 
     def test_what_differs_is_said_in_the_trace(self):
-        self.record_trainer("--steps", 30, DPROF_TORCH_TRUST="none", DPROF_TORCH_LAYOUT="13")
+        self.record_trainer("--steps", 30, want=5, DPROF_TORCH_TRUST="none", DPROF_TORCH_LAYOUT="13")
         for rank in (0, 1):
             self.assertIn("cannot be read: TensorImpl's number of elements", self.trace(rank).meta["torch_source"])
             told = self.trace(rank).rows("SELECT s.value FROM diagnostic d JOIN string s ON s.id = d.text_id "

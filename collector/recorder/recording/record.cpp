@@ -420,7 +420,8 @@ Variables own_variables() {
 
 void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
-    const std::string why = why_silent(options.command.front(), Environment::current().get("PATH"));
+    const std::string why =
+        why_silent(options.command.front(), Environment::current().get("PATH"), options.library);
     recording.diagnostics().push_back({"no_process", "no process of the command recorded anything" +
                                                          (why.empty() ? why : ": " + why)});
     return;

@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <climits>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 namespace dprof::recorder {
@@ -26,21 +30,63 @@ std::string file_of(const std::string& command, std::string_view path) {
   return command;
 }
 
-// A program that ld.so does not start. False also for what is no program of this machine.
-bool is_static(const std::string& name) {
+std::string bytes_of(const std::filesystem::path& name) {
+  std::ifstream file(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What is loaded to start a program; "" = nothing is: it is static. nullopt: no program of this
+// machine.
+std::optional<std::string> loader_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   Elf64_Ehdr head{};
-  if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return false;
+  if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return std::nullopt;
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
       head.e_phentsize != sizeof(Elf64_Phdr))
-    return false;
+    return std::nullopt;
   std::vector<Elf64_Phdr> parts(head.e_phnum);
   file.seekg(static_cast<std::streamoff>(head.e_phoff));
   if (!file.read(reinterpret_cast<char*>(parts.data()),
                  static_cast<std::streamsize>(parts.size() * sizeof(Elf64_Phdr))))
-    return false;
-  return std::ranges::none_of(parts,
-                              [](const Elf64_Phdr& part) { return part.p_type == PT_INTERP; });
+    return std::nullopt;
+  const auto part = std::ranges::find(parts, PT_INTERP, &Elf64_Phdr::p_type);
+  if (part == parts.end()) return "";
+  std::string loader(std::min<size_t>(part->p_filesz, PATH_MAX), '\0');
+  file.seekg(static_cast<std::streamoff>(part->p_offset));
+  if (!file.read(loader.data(), static_cast<std::streamsize>(loader.size()))) return std::nullopt;
+  return loader.substr(0, loader.find('\0'));
+}
+
+// The newest 2.N of glibc that a library has or asks for; 0 = it names none.
+int newest_glibc(const std::filesystem::path& library) {
+  const std::string bytes = bytes_of(library);
+  constexpr std::string_view kName = "GLIBC_2.";
+  int newest = 0;
+  for (size_t at = bytes.find(kName); at != std::string::npos; at = bytes.find(kName, at + 1)) {
+    int minor = 0;
+    std::from_chars(bytes.data() + at + kName.size(), bytes.data() + bytes.size(), minor);
+    newest = std::max(newest, minor);
+  }
+  return newest;
+}
+
+// Whether the C library beside that loader can be no home for `library`.
+std::string why_not_glibc(const std::string& file, const std::string& loader,
+                          const std::filesystem::path& library) {
+  const std::filesystem::path name = std::filesystem::path(loader).filename();
+  if (!name.string().starts_with("ld-linux")) {
+    return fmt::format("{} is started by {}, not by glibc's loader: libdprof.so needs glibc", file,
+                       loader);
+  }
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(loader, error);
+  const std::filesystem::path libc = real.parent_path() / "libc.so.6";
+  if (error || library.empty()) return {};
+  const int has = newest_glibc(libc);
+  const int needs = newest_glibc(library);
+  if (has == 0 || has >= needs) return {};
+  return fmt::format("{} runs on glibc 2.{} ({}): too old, {} needs 2.{}", file, has, libc.string(),
+                     library.filename().string(), needs);
 }
 
 // The loader ignores LD_PRELOAD where a program has rights that its caller lacks.
@@ -55,16 +101,18 @@ bool gains_rights(const std::string& name) {
 
 }  // namespace
 
-std::string why_silent(const std::string& command, std::string_view path) {
+std::string why_silent(const std::string& command, std::string_view path,
+                       const std::filesystem::path& library) {
   const std::string file = file_of(command, path);
-  if (is_static(file))
+  const std::optional<std::string> loader = loader_of(file);
+  if (loader && loader->empty())
     return fmt::format("{} is statically linked: nothing can be loaded into it", file);
   if (gains_rights(file)) {
     return fmt::format(
         "{} runs with rights that its caller lacks (set-uid, set-gid or file capabilities): the loader ignores LD_PRELOAD",
         file);
   }
-  return {};
+  return loader ? why_not_glibc(file, *loader, library) : std::string();
 }
 
 }  // namespace dprof::recorder

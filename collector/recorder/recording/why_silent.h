@@ -2,13 +2,16 @@
 // Why nothing could be loaded into a command, as far as its file tells.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace dprof::recorder {
 
-// `command`: its first word; `path`: the folders in which a shell looks for it. "" = its file is no
-// reason: it is a script, or a program that can be recorded.
-[[nodiscard]] std::string why_silent(const std::string& command, std::string_view path);
+// `command`: its first word; `path`: the folders in which a shell looks for it; `library`: what is
+// to be loaded, "" = not known. "" = its file is no reason: it is a script, or a program that can
+// be recorded. Reads the program's C library (2 MB) where it is another one than the system's.
+[[nodiscard]] std::string why_silent(const std::string& command, std::string_view path,
+                                     const std::filesystem::path& library = {});
 
 }  // namespace dprof::recorder

@@ -18,8 +18,9 @@ namespace {
 
 using testing::HasSubstr;
 
-// A program with one segment of that type.
-std::string program(const std::filesystem::path& file, uint32_t segment) {
+// A program with one segment of that type, and what stands in it: the loader, of a PT_INTERP.
+std::string program(const std::filesystem::path& file, uint32_t segment,
+                    const std::string& loader = "/lib64/ld-linux-x86-64.so.2") {
   Elf64_Ehdr head{};
   std::memcpy(head.e_ident, ELFMAG, SELFMAG);
   head.e_ident[EI_CLASS] = ELFCLASS64;
@@ -28,9 +29,12 @@ std::string program(const std::filesystem::path& file, uint32_t segment) {
   head.e_phentsize = sizeof(Elf64_Phdr);
   Elf64_Phdr part{};
   part.p_type = segment;
+  part.p_offset = sizeof head + sizeof part;
+  part.p_filesz = loader.size() + 1;
   std::ofstream out(file, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&head), sizeof head);
   out.write(reinterpret_cast<const char*>(&part), sizeof part);
+  out.write(loader.c_str(), static_cast<std::streamsize>(loader.size() + 1));
   out.close();
   chmod(file.c_str(), 0755);
   return file.string();
@@ -53,12 +57,38 @@ TEST(WhySilentTest, AProgramWithMoreRightsIgnoresThePreload) {
   EXPECT_THAT(why_silent(file, ""), HasSubstr("set-uid"));
 }
 
+TEST(WhySilentTest, AnotherCLibraryIsNamed) {
+  const test_support::TemporaryFolder folder;
+  const std::string file = program(folder.path() / "other", PT_INTERP, "/lib/ld-musl-x86_64.so.1");
+  EXPECT_EQ(why_silent(file, ""),
+            file +
+                " is started by /lib/ld-musl-x86_64.so.1, not by glibc's loader: "
+                "libdprof.so needs glibc");
+}
+
+TEST(WhySilentTest, AGlibcThatIsTooOldIsNamedWithBothVersions) {
+  const test_support::TemporaryFolder folder;
+  const std::filesystem::path loader = folder.path() / "ld-linux-x86-64.so.2";
+  const std::filesystem::path library = folder.path() / "libdprof.so";
+  std::ofstream(loader) << "loader";
+  std::ofstream(folder.path() / "libc.so.6") << "GLIBC_2.2.5 GLIBC_2.17 GLIBC_2.9";
+  std::ofstream(library) << "GLIBC_2.2.5 GLIBC_2.28";
+  const std::string file = program(folder.path() / "old", PT_INTERP, loader.string());
+  EXPECT_EQ(why_silent(file, "", library), file + " runs on glibc 2.17 (" +
+                                               (folder.path() / "libc.so.6").string() +
+                                               "): too old, libdprof.so needs 2.28");
+  std::ofstream(library) << "GLIBC_2.17";
+  EXPECT_EQ(why_silent(file, "", library), "");
+}
+
 TEST(WhySilentTest, WhatCanBeRecordedIsNoReason) {
   const test_support::TemporaryFolder folder;
   EXPECT_EQ(why_silent(program(folder.path() / "dynamic", PT_INTERP), ""), "");
   std::ofstream(folder.path() / "script") << "#!/bin/sh\n";
   EXPECT_EQ(why_silent((folder.path() / "script").string(), ""), "");
   EXPECT_EQ(why_silent("not-there", "/nowhere"), "");
+  // This test itself, on this machine's C library.
+  EXPECT_EQ(why_silent("/proc/self/exe", "", "/proc/self/exe"), "");
   // Cut off within its head, and within its table.
   for (const size_t bytes : {size_t{20}, sizeof(Elf64_Ehdr) + 4}) {
     const std::string file = program(folder.path() / "cut", PT_LOAD);

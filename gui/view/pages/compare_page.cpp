@@ -7,9 +7,15 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/diff/render.h"
+#include "analyzer/diff/run_facts.h"
+#include "analyzer/render/json.h"
 #include "base/format.h"
 #include "gui/view/drawing/columns.h"
+#include "gui/view/drawing/document_view.h"
+#include "gui/view/drawing/lod.h"
 #include "gui/view/drawing/texts.h"
+#include "gui/view/drawing/time_scale.h"
 
 namespace dprof::view {
 namespace {
@@ -19,18 +25,17 @@ using analyzer::NameCost;
 
 constexpr int kCompareMargin = 24;
 constexpr int kCompareHeadHeight = 24;
-constexpr int kCompareGap = 40;  // between the categories and what stands beside them
+constexpr int kCompareGap = 40;  // between the changes and what stands beside them
 constexpr int kLengthsHeight = 190;
-constexpr int kLeastLengths = 220;             // pixels of width
-constexpr double kCompareLeastShare = 0.0005;  // of a step, for a category to be listed
+constexpr int kLeastLengths = 220;   // pixels of width
+constexpr int kBesideLengths = 640;  // of the tables, where durations stand beside them
+constexpr int kCompareStripHeight = 16;
+constexpr int kCompareStripStripe = 4;  // of the communication that runs beside it
+constexpr int kCompareStripLabel = 110;
+constexpr int kCompareStripLength = 90;  // of the text behind it
+constexpr size_t kMostBeside = 4;        // ranks
+constexpr int kComparedTop = 8;          // lines of a table of changes
 
-constexpr std::array<Column, 5> kCategoryColumns = {{
-    {english("of a mean step"), 250, false},
-    {english("this run"), 120, true},
-    {english("the other"), 120, true},
-    {english("difference"), 150, true},
-    {english("change"), 90, true},
-}};
 constexpr std::array<Column, 8> kNameColumns = {{
     {english("events of a name, per rank and step"), 420, false},
     {english("on"), 70, false},
@@ -88,11 +93,9 @@ class ComparePainter {
                Role::kTextDim);
     } else {
       sentence(say("{} beside {}", model_.run.name, runs_->other_name), Role::kText);
-      sentence(say("Differences are the other run minus this one: ▲ slower there, ▼ faster."),
-               Role::kTextDim);
-      const int top = y_;
-      paint_categories(runs_->comparison);
-      paint_lengths(runs_->comparison, top);
+      paint_answer();
+      paint_steps();
+      paint_changes();
       paint_names(runs_->comparison);
     }
     panel_.width = std::max(width_, 2 * kCompareMargin + width_of(kNameColumns));
@@ -121,36 +124,126 @@ class ComparePainter {
                      Role::kBorder);
   }
 
-  void paint_categories(const analyzer::RunComparison& comparison) {
-    if (!comparison.a || !comparison.b) {
-      y_ += 12;
-      sentence(
-          say("Steps were not found in both runs, so their time cannot be compared by category."),
-          Role::kTextDim);
+  void document(const analyzer::Document& said, int width) {
+    y_ = draw_document(said, {kCompareMargin, y_}, width, measure_, panel_.list);
+  }
+
+  // As `dprof diff` says it: A is this run, B the other.
+  void paint_answer() {
+    y_ += 10;
+    if (!runs_->diff) {
+      if (!runs_->why_no_diff.empty()) sentence(runs_->why_no_diff, Role::kWarnText);
       return;
     }
-    heads(kCategoryColumns);
-    const double whole_ns = comparison.a->wall_ns;
-    paint_category(say("the whole step"), whole_ns, comparison.b->wall_ns, whole_ns);
-    // Work is the same work, whether communication runs beside it or not.
-    const analyzer::MeanStep step_a = analyzer::with_hidden_in_phases(*comparison.a);
-    const analyzer::MeanStep step_b = analyzer::with_hidden_in_phases(*comparison.b);
-    for (size_t c = 0; c < analyzer::kCategories; ++c) {
-      const double a = step_a.category_ns[c];
-      const double b = step_b.category_ns[c];
-      if (std::max(a, b) < kCompareLeastShare * whole_ns) continue;
-      paint_category(std::string(analyzer::title_of(static_cast<analyzer::Category>(c))), a, b,
-                     whole_ns);
+    const analyzer::Span answer = analyzer::diff_answer(*runs_->diff);
+    y_ = draw_wrapped(answer.text, {kCompareMargin, y_}, width_ - 2 * kCompareMargin,
+                      kCompareHeadHeight, {.role = role_of(answer.style), .font = Font::kTitle},
+                      measure_, panel_.list);
+    y_ += 8;
+    document({{analyzer::diff_facts(*runs_->diff)}}, width_ - 2 * kCompareMargin);
+    document(analyzer::dissimilar_section(*runs_->diff), width_ - 2 * kCompareMargin);
+  }
+
+  // A step of both, rank by rank, one below the other on one scale from their begins.
+  void paint_steps() {
+    const auto [step, others] = shown_steps_of_both();
+    struct Strip {
+      Interval window;
+      const SummaryLane* lane = nullptr;
+    };
+    std::vector<std::pair<Strip, Strip>> pairs;
+    int64_t longest = 0;
+    const auto strip_in = [&](const std::vector<analyzer::StepWindow>& steps,
+                              const SummaryLane& lane, int64_t index) {
+      const auto found = std::ranges::find(steps, index, &analyzer::StepWindow::index);
+      if (found == steps.end()) return Strip{};
+      longest = std::max(longest, found->window.length().ns);
+      return Strip{found->window, &lane};
+    };
+    for (const OtherRank& other : runs_->beside) {
+      const RankModel* own = model_.rank(other.rank);
+      if (own == nullptr) continue;
+      pairs.emplace_back(strip_in(own->steps, own->summary, step),
+                         strip_in(other.steps, other.summary, others));
+    }
+    const int room = width_ - 2 * kCompareMargin - kCompareStripLabel - kCompareStripLength;
+    if (longest == 0 || room < kLeastLengths) return;
+    y_ += 20;
+    panel_.list.text({kCompareMargin, y_, width_ - 2 * kCompareMargin, kCompareHeadHeight},
+                     step == others
+                         ? say("Step {} of both, from its begin on", step)
+                         : say("A usual step of each, from its begin on: {} and {}", step, others),
+                     {.font = Font::kHeading});
+    y_ += kCompareHeadHeight + 4;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const int rank = runs_->beside[i].rank;
+      const int top = y_;
+      paint_strip(pairs[i].first.window, pairs[i].first.lane, longest, room,
+                  say("rank {} · A", rank));
+      paint_strip(pairs[i].second.window, pairs[i].second.lane, longest, room, "B");
+      panel_.links.push_back(
+          {{kCompareMargin, top, width_ - 2 * kCompareMargin, y_ - top},
+           [&on = selecting_, rank, index = step] { on.select_cell(rank, index); },
+           /*shows=*/true});
+      y_ += 8;
     }
   }
 
-  void paint_category(std::string title, double a, double b, double whole_ns) {
-    const std::array<std::string, kCategoryColumns.size()> cells = {
-        std::move(title), format_duration(rounded(a)), format_duration(rounded(b)),
-        difference_text(b - a), change_text(a, b)};
-    draw_cells(kCategoryColumns, {kCompareMargin, y_}, cells, measure_, panel_.list,
-               role_of_difference(b - a, whole_ns));
-    y_ += kLineHeight;
+  // The chosen step where both runs have it.
+  [[nodiscard]] std::pair<int64_t, int64_t> shown_steps_of_both() const {
+    const std::optional<int64_t> chosen = selecting_.selection().step;
+    const auto has = [&](const OtherRank& other) {
+      return std::ranges::count(other.steps, *chosen, &analyzer::StepWindow::index) > 0;
+    };
+    if (chosen && std::ranges::any_of(runs_->beside, has) && model_.index_of_step(*chosen))
+      return {*chosen, *chosen};
+    return {runs_->usual_step, runs_->others_usual_step};
+  }
+
+  void paint_strip(Interval window, const SummaryLane* lane, int64_t longest, int room,
+                   std::string label) {
+    panel_.list.text({kCompareMargin, y_, kCompareStripLabel - 10, kCompareStripHeight + 2},
+                     std::move(label),
+                     {.role = Role::kTextDim, .font = Font::kSmall, .align = Align::kRight});
+    const int left = kCompareMargin + kCompareStripLabel;
+    panel_.list.rect({left, y_ + 1, room, kCompareStripHeight}, Role::kLaneBackground);
+    if (lane != nullptr) {
+      const TimeScale scale({window.begin, window.begin + DurationNs{longest}}, room);
+      const int end = scale.pixel_of(window.end);
+      std::vector<SliceBox> boxes;
+      boxes_of(lane->slices(), lane->lod, scale, boxes);
+      for (const SliceBox& box : boxes) {
+        const int from = std::max(box.x0, 0);
+        const Box place{left + from, y_ + 1, std::min(box.x1, end) - from, kCompareStripHeight};
+        if (place.w <= 0) continue;
+        draw_category(place, static_cast<analyzer::Category>(lane->category[box.slice]),
+                      panel_.list);
+        if (lane->overlapped[box.slice] != 0) {
+          panel_.list.rect({place.x, place.y + kCompareStripHeight - kCompareStripStripe, place.w,
+                            kCompareStripStripe},
+                           role_of(analyzer::Category::kExposedTransfer));
+        }
+      }
+      panel_.list.text({left + room, y_, kCompareStripLength - 8, kCompareStripHeight + 2},
+                       format_duration(window.length()),
+                       {.font = Font::kMono, .align = Align::kRight});
+    }
+    y_ += kCompareStripHeight + 2;
+  }
+
+  // The first table is where the change is: beside it durations of the chosen name.
+  void paint_changes() {
+    if (!runs_->diff) return paint_lengths(runs_->comparison, y_);
+    const analyzer::Document all = analyzer::changes_section(*runs_->diff, {.top = kComparedTop});
+    const auto is_heading = [](const analyzer::Block& block) {
+      return std::holds_alternative<analyzer::Heading>(block);
+    };
+    auto second = all.blocks.begin();
+    if (second != all.blocks.end()) second = std::find_if(second + 1, all.blocks.end(), is_heading);
+    const int top = y_;
+    document({std::vector(all.blocks.begin(), second)}, width_ - 2 * kCompareMargin);
+    paint_lengths(runs_->comparison, top);
+    document({std::vector(second, all.blocks.end())}, width_ - 2 * kCompareMargin);
   }
 
   void paint_names(const analyzer::RunComparison& comparison) {
@@ -159,6 +252,10 @@ class ComparePainter {
       sentence(say("Names cannot be compared: {}.", comparison.why_no_names), Role::kTextDim);
       return;
     }
+    y_ += 20;
+    sentence(say("Every name: what is longer in the other run has ▲, what is shorter ▼. A click "
+                 "shows how long its events take, and chooses them in this run."),
+             Role::kTextDim);
     heads(kNameColumns);
     const double whole_ns = comparison.a ? comparison.a->wall_ns : 0;
     for (const ComparedName& name : comparison.names) {
@@ -167,14 +264,13 @@ class ComparePainter {
     }
   }
 
-  // Beside the categories, of the chosen name: how long its events take in each run, one over the
+  // Beside the changes, of the chosen name: how long its events take in each run, one over the
   // other on one scale, per rank and step.
   void paint_lengths(const analyzer::RunComparison& comparison, int top) {
     const auto name =
         std::ranges::find(comparison.names, selecting_.selection().name, &ComparedName::name);
-    const Box area{kCompareMargin + width_of(kCategoryColumns) + kCompareGap, top + 18,
-                   width_ - 2 * kCompareMargin - width_of(kCategoryColumns) - kCompareGap,
-                   kLengthsHeight};
+    const Box area{kCompareMargin + kBesideLengths + kCompareGap, top + 18,
+                   width_ - 2 * kCompareMargin - kBesideLengths - kCompareGap, kLengthsHeight};
     if (name == comparison.names.end() || area.w < kLeastLengths) return;
     y_ = std::max(y_, area.y + area.h + kLineHeight);
     const std::vector<double> none;
@@ -257,12 +353,74 @@ analyzer::ComparedRun side_of(const Model& model, const RunEvents& events) {
   return run;
 }
 
+// What `dprof diff` reads of a run: names are summed up on as many ranks.
+Result<analyzer::RunFacts> facts_of(const Model& model, const RunEvents& events) {
+  analyzer::Report report = model.report;
+  const size_t ranks = std::min(analyzer::Names::kMostRanks, model.ranks.size());
+  analyzer::ComparedRun named{.report = &model.report};
+  std::vector<int> numbers;
+  for (size_t i = 0; i < ranks; ++i) {
+    const size_t r = i * model.ranks.size() / ranks;
+    named.ranks.push_back({&events[r].events->lanes, model.ranks[r].steps});
+    numbers.push_back(model.ranks[r].rank);
+  }
+  report.names = analyzer::names_of(named, std::move(numbers));
+  return analyzer::facts_of_json(analyzer::render_json(report), model.run.name);
+}
+
+// The index of a steady step of median length; of a run without any the first step's.
+int64_t usual_step_of(const Model& model) {
+  std::vector<analyzer::StepWindow> steady;
+  for (const analyzer::StepWindow& step : model.steps) {
+    if (model.report.run.steps && step.index >= model.report.run.steps->first_steady &&
+        step.index <= model.report.run.steps->last_steady)
+      steady.push_back(step);
+  }
+  if (steady.empty()) return model.steps.empty() ? 0 : model.steps.front().index;
+  const auto middle = steady.begin() + static_cast<ptrdiff_t>(steady.size() / 2);
+  std::ranges::nth_element(steady, middle, {},
+                           [](const analyzer::StepWindow& step) { return step.window.length(); });
+  return middle->index;
+}
+
+std::vector<OtherRank> ranks_beside(const Model& run, const Model& other,
+                                    const std::optional<analyzer::Diff>& diff) {
+  std::vector<int> order;
+  for (const analyzer::ChangedRank& rank :
+       diff ? diff->ranks : std::vector<analyzer::ChangedRank>())
+    order.push_back(rank.rank);
+  for (const RankModel& rank : run.ranks) {
+    if (order.size() >= kMostBeside) break;
+    if (std::ranges::count(order, rank.rank) == 0) order.push_back(rank.rank);
+  }
+  std::vector<OtherRank> chosen;
+  for (const int number : order) {
+    const RankModel* rank = other.rank(number);
+    if (rank == nullptr || run.rank(number) == nullptr) continue;
+    chosen.push_back({number, rank->steps, rank->summary});
+    if (chosen.size() == kMostBeside) break;
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::shared_ptr<const ComparedRuns> compare_models(const Model& run, const RunEvents& events,
                                                    const Model& other) {
-  return std::make_shared<const ComparedRuns>(ComparedRuns{
-      other.run.name, analyzer::compare(side_of(run, events), side_of(other, events_of(other)))});
+  const RunEvents others = events_of(other);
+  ComparedRuns runs{.other_name = other.run.name,
+                    .comparison = analyzer::compare(side_of(run, events), side_of(other, others))};
+  const Result<analyzer::RunFacts> a = facts_of(run, events);
+  const Result<analyzer::RunFacts> b = facts_of(other, others);
+  if (a.ok() && b.ok()) {
+    runs.diff = analyzer::diff_of(std::span(&*a, 1), std::span(&*b, 1));
+  } else {
+    runs.why_no_diff = (a.ok() ? b : a).error().what;
+  }
+  runs.beside = ranks_beside(run, other, runs.diff);
+  runs.usual_step = usual_step_of(run);
+  runs.others_usual_step = usual_step_of(other);
+  return std::make_shared<const ComparedRuns>(std::move(runs));
 }
 
 Panel draw_compare_page(const Model& model, const ComparedRuns* runs, Selecting& selecting,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Compare: this run and another one, where a mean step goes in each and what the events of
-// each name cost. The figures are the analyser's (analyzer/compare); nothing is judged.
+// The page Compare: this run and another one. The answer, its words and figures are those of
+// `dprof diff` (analyzer/diff); below it a step of each on one scale, and what the events of each
+// name cost (analyzer/compare).
 //
 // Cost  a frame follows the lines in view.
 #pragma once
@@ -13,7 +14,8 @@
 
 namespace dprof::view {
 
-// `events` are those of all ranks of `run`; `other` has its own. O(events of both).
+// `events` are those of all ranks of `run`; `other` has its own. O(events of both), and both
+// reports are written and read as JSON.
 [[nodiscard]] std::shared_ptr<const ComparedRuns> compare_models(const Model& run,
                                                                  const RunEvents& events,
                                                                  const Model& other);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/diff/render.h"
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/session/session.h"
 
@@ -54,13 +55,72 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   session.compared = compare_models(run, events_of(run), other);
   const std::string drawn = text();
   EXPECT_THAT(drawn, HasSubstr("small beside faster"));
-  EXPECT_THAT(drawn, HasSubstr("▼ 30.0 ms"));
-  EXPECT_THAT(drawn, HasSubstr("-75.0 %"));
-  // 30 ms of one of three ranks.
-  EXPECT_THAT(drawn, HasSubstr("▼ 10.0 ms"));
-  ASSERT_FALSE(page().links.empty());
-  page().links.front().follow();
+  const size_t first = session.compared->beside.size();  // ranks come before names
+  const Panel names = page(600);                         // below the fold
+  EXPECT_THAT(to_text(names.list), HasSubstr("▼ 10.0 ms")) << "30 ms of one of three ranks";
+  ASSERT_GT(names.links.size(), first);
+  names.links[first].follow();
   EXPECT_EQ(session.selecting.selection().name, session.compared->comparison.names.front().name);
+}
+
+// The page shows what `dprof diff` prints, word for word.
+TEST_F(ComparePageTest, ItSaysWhatDiffSays) {
+  Model run = test::small_model();
+  Model other = test::small_model();
+  run.report.breakdown = breakdown(40 * kMs);
+  other.report.breakdown = breakdown(10 * kMs);
+  run.report.run.name = "small";
+  other.report.run.name = "faster";
+  session.open(std::make_shared<const Model>(run));
+  session.compared = compare_models(run, events_of(run), other);
+  ASSERT_TRUE(session.compared->diff);
+  const analyzer::Diff& diff = *session.compared->diff;
+  EXPECT_EQ(diff.a.runs, std::vector<std::string>{"small"});
+  EXPECT_EQ(diff.b.runs, std::vector<std::string>{"faster"});
+  ASSERT_TRUE(diff.division);
+  const std::string drawn = text();
+  EXPECT_THAT(drawn, HasSubstr(analyzer::diff_answer(diff).text)) << "3 steps are too few";
+  EXPECT_THAT(drawn, HasSubstr("Where the change is"));
+  for (const char* cell : {"input wait", "40.0", "10.0", "-30.0", "mean step"})
+    EXPECT_THAT(drawn, HasSubstr(cell));
+}
+
+TEST_F(ComparePageTest, StepsOfBothLieOnOneScale) {
+  const Model run = test::small_model();
+  Model other = test::small_model();
+  for (RankModel& rank : other.ranks) {  // steps of the same begin, a quarter shorter
+    for (analyzer::StepWindow& step : rank.steps)
+      step.window.end = step.window.begin + DurationNs{test::kStepNs * 3 / 4};
+  }
+  session.open(std::make_shared<const Model>(run));
+  session.compared = compare_models(run, events_of(run), other);
+  ASSERT_EQ(session.compared->beside.size(), 3U);
+  session.selecting.select_step(1);
+  const Panel drawn = page();
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("Step 1 of both"));
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("100 ms"));
+  EXPECT_THAT(to_text(drawn.list), HasSubstr("75.0 ms"));
+  // What is drawn of B ends at three quarters of what is drawn of A.
+  int ends[2] = {0, 0};
+  std::vector<int> lines;
+  for (const Command& command : drawn.list.commands()) {
+    if ((command.kind != CommandKind::kRect && command.kind != CommandKind::kHatch) ||
+        !is_category(command.role) || command.box.h < 10)
+      continue;
+    if (std::ranges::count(lines, command.box.y) == 0) lines.push_back(command.box.y);
+    const size_t line = lines.size() - 1;
+    if (line < 2) ends[line] = std::max(ends[line], command.box.x + command.box.w);
+  }
+  ASSERT_GE(lines.size(), 2U);
+  const Box background = [&] {
+    for (const Command& command : drawn.list.commands()) {
+      if (command.kind == CommandKind::kRect && command.role == Role::kLaneBackground)
+        return command.box;
+    }
+    return Box{};
+  }();
+  EXPECT_NEAR(ends[0] - background.x, background.w, 2);
+  EXPECT_NEAR(ends[1] - background.x, background.w * 3 / 4, 2);
 }
 
 TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {

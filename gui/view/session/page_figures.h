@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/diff/diff.h"
 #include "gui/view/drawing/counted.h"
 #include "gui/view/figures/collective_lines.h"
 #include "gui/view/figures/pair_map.h"
@@ -91,10 +92,24 @@ class PairFigures {
   mutable Counted<PairChoice, PairMap> map_;
 };
 
+// A rank of the other run, for the timelines side by side.
+struct OtherRank {
+  int rank = 0;
+  std::vector<analyzer::StepWindow> steps;
+  SummaryLane summary;
+};
+
 // The other run that Compare shows beside this one.
 struct ComparedRuns {
   std::string other_name;
   analyzer::RunComparison comparison;
+  std::optional<analyzer::Diff>
+      diff;                       // from this run (A) to the other (B), as `dprof diff` says it
+  std::string why_no_diff;        // where there is none
+  std::vector<OtherRank> beside;  // that changed most; both runs have them
+  // Of each a steady step of median length, which the timelines show where no step is chosen.
+  int64_t usual_step = 0;
+  int64_t others_usual_step = 0;
 };
 
 }  // namespace dprof::view
