@@ -23,6 +23,7 @@
 #include "analyzer/replay/calls.h"
 #include "analyzer/replay/critical_path.h"
 #include "analyzer/replay/held_out.h"
+#include "analyzer/replay/hidden_waits.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/what_if.h"
 #include "analyzer/report/recording.h"
@@ -151,9 +152,10 @@ class Analyst {
       GpuDigest& gpu = digests_[d].gpu;
       gpu.compute = {};
       gpu.communication = {};
-      gpu.launches = {};
       gpu.tokens = {};
       pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
+      starved_.push_back(launch_waits_of(digests_[d], pieces_.back()));
+      gpu.launches = {};
       for (DeviceDigest& device : gpu.devices) device.pieces = {};
     }
     return Done{};
@@ -223,17 +225,25 @@ class Analyst {
     return Done{};
   }
 
+  [[nodiscard]] std::vector<std::string> hosts() const {
+    std::vector<std::string> hosts;
+    for (const TraceFile& trace : traces_) hosts.push_back(trace.host);
+    return hosts;
+  }
+
   Status replay() {
     if (Status good = tell("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
-    replay_ = std::make_shared<RunReplay>(replay_run(digests_, *steps_, matching_, pieces_));
+    replay_ = std::make_shared<RunReplay>(replay_run(digests_, *steps_, matching_, pieces_,
+                                                      {.starved = starved_, .hosts = hosts()}));
     report().replay = replay_of(*replay_, digests_, *steps_, notes());
     if (!report().replay) return Done{};
     PlayedRun played = played_run_of(replay_, {.digests = digests_,
                                                .traces = traces_,
                                                .steps = *steps_,
                                                .matching = matching_,
-                                               .pieces = pieces_});
+                                               .pieces = pieces_,
+                                               .starved = starved_});
     judge_replay(held_out_of(played), *report().replay, notes());
     model_ = std::make_shared<WhatIfModel>(std::move(played),
                                            WhatIfModel::Beside{.quality = *report().replay,
@@ -375,6 +385,7 @@ class Analyst {
   std::vector<TraceFile> traces_;  // those analysed; the following are by the same position
   std::vector<RankDigest> digests_;
   std::vector<std::vector<LatticePiece>> pieces_;
+  std::vector<IntervalSet> starved_;  // by digest, until the replay
   std::vector<std::vector<OwnDelay>> own_delays_;  // empty where ranks were not compared
   Matching matching_;
   Alignment alignment_;

@@ -41,7 +41,7 @@ class CallTasks {
     std::vector<std::vector<ReplayedCall>> all(steps_.ranks.size());
     for (size_t r = 0; r < all.size(); ++r) all[r] = calls_of(r, spans[r]);
     for (size_t r = 0; r < all.size(); ++r) {
-      for (const ReplayedCall& call : all[r]) connect(steps_.ranks[r], call);
+      for (ReplayedCall& call : all[r]) connect(steps_.ranks[r], call);
     }
     for (const auto* hubs : {&hub_of_instance_, &hub_of_message_}) {
       meetings += std::ranges::count_if(*hubs, [](TaskId hub) { return hub != kNoTask; });
@@ -162,7 +162,7 @@ class CallTasks {
     return of;
   }
 
-  void connect(size_t d, const ReplayedCall& call) {
+  void connect(size_t d, ReplayedCall& call) {
     graph_.after(call.body, call.start);
     if (const size_t m = matching_.message_of[d][call.record]; m != kNoInstance) {
       connect_message(m, d, call);
@@ -171,22 +171,22 @@ class CallTasks {
     const size_t i = matching_.instance_of[d][call.record];
     const Instance& instance = matching_.instances[i];
     const Role role = role_of(instance, d);
-    const TaskId meet = hub(hub_of_instance_[i]);
-    if (role.gives) graph_.after(meet, call.start);
-    if (role.waits) graph_.after(call.body, meet);
+    call.meet = hub(hub_of_instance_[i]);
+    if (role.gives) graph_.after(call.meet, call.start);
+    if (role.waits) graph_.after(call.body, call.meet);
   }
 
   // A send that was over before the receiver had come did not wait for it.
-  void connect_message(size_t m, size_t d, const ReplayedCall& call) {
+  void connect_message(size_t m, size_t d, ReplayedCall& call) {
     const Message& message = matching_.messages[m];
-    const TaskId meet = hub(hub_of_message_[m]);
+    call.meet = hub(hub_of_message_[m]);
     const bool sends = message.send->digest == d && message.send->record == call.record;
     const CollectiveRecord& send = digests_[message.send->digest].collectives[message.send->record];
     const CollectiveRecord& receive =
         digests_[message.receive->digest].collectives[message.receive->record];
     const bool eager = send.end && receive.start && *send.end <= *receive.start;
-    graph_.after(meet, call.start);
-    if (!sends || !eager) graph_.after(call.body, meet);
+    graph_.after(call.meet, call.start);
+    if (!sends || !eager) graph_.after(call.body, call.meet);
   }
 
   // Whether the others wait for a member, and it for them.

@@ -28,6 +28,7 @@ struct ReplayedCall {
   std::optional<TraceNs> over_from;
   TaskId start = 0;
   TaskId body = 0;
+  TaskId meet = 0;  // where its members meet
   // The call before on the same communicator had just ended: that one, not the rank, held it back.
   bool queued = false;
   bool placed = false;            // its device tells when it was ready for it

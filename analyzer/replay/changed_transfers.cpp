@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "analyzer/replay/changed_transfers_internal.h"
 #include "schema/function.h"
@@ -9,6 +11,7 @@
 namespace dprof::analyzer {
 namespace {
 
+constexpr double kFirstCap = 1 << 20;  // of DDP's first bucket, in bytes
 constexpr double kUnseen = 0.5;  // of a loss: how far what more ranks cost may be off, unrecorded
 
 }  // namespace
@@ -88,6 +91,17 @@ std::string ChangedTransfers::take_latency(const Change& change) {
 }
 
 std::string ChangedTransfers::take_overlap() {
+  if (run_.on_device) {
+    // A host runs ahead of its device: when a call was made does not say when gradients were ready.
+    const std::vector<Buckets> all = buckets();
+    for (const Buckets& one : all) send_early(one);
+    if (!all.empty()) {
+      grounds_.rests(
+          "gradients become ready evenly over backward, and a bucket is sent as soon as it is full");
+      grounds_.err("a bound: computation beside transfers is taken to stay as fast as it is");
+      return {};
+    }
+  }
   if (!known_.overlap) return "what transfers could hide behind was not computed";
   std::map<int64_t, const StepOverlap*> of_step;
   for (const StepOverlap& step : known_.overlap->per_step) of_step[step.step] = &step;
@@ -108,6 +122,22 @@ std::string ChangedTransfers::take_overlap() {
   return {};
 }
 
+void ChangedTransfers::send_early(const Buckets& one) const {
+  double bytes = 0;
+  for (const Bucket& bucket : one.of) bytes += bucket.bytes;
+  std::vector<double> ready;
+  std::vector<double> closes;
+  double upto = 0;
+  const double end = one.of.back().ready_ns;
+  ready.push_back(end - one.backward_ns);
+  for (const Bucket& bucket : one.of) {
+    upto += bucket.bytes;
+    closes.push_back(upto);
+    ready.push_back(std::min(bucket.ready_ns, end - one.backward_ns * (1 - upto / bytes)));
+  }
+  send_again(one.of, ready, closes);
+}
+
 // What of a transfer does not depend on its size.
 double ChangedTransfers::latency_of(const Move& move) const {
   const std::optional<LinearCost>& cost = run_.move_kinds[move.kind].cost;
@@ -124,7 +154,7 @@ double ChangedTransfers::apply() {
     // What is not fitted may be latency altogether.
     const bool unknown = goes_by_size && !run_.move_kinds[move.kind].cost;
     const double fixed =
-        unknown && grounds_.undecided_here() ? whole : std::min(latency_of(move), whole);
+        unknown && grounds_.other(Doubt::kLatency) ? whole : std::min(latency_of(move), whole);
     double now = transfer_ * (latency_ * fixed + (whole - fixed) / bandwidth_);
     if (!kept_.empty()) now *= kept_[move.step];
     duration = std::llround(now);
@@ -134,23 +164,109 @@ double ChangedTransfers::apply() {
   return before <= 0 ? 1 : after / before;
 }
 
-std::string ChangedTransfers::take_bucket_cap(const Change& change) {
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<const Move*>> buckets;  // entry, step
-  bool fitted = false;
-  for (const Move& move : run_.moves) {
+// By rank and step, in the order of their numbers, which is that of their transfers.
+std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
+  std::vector<TaskId> start_of(run_.moves.size(), 0);
+  for (TaskId task = 0; task < run_.roles.size(); ++task) {
+    if (run_.roles[task].what == TaskRole::What::kStart) start_of[run_.roles[task].index] = task;
+  }
+  std::map<std::pair<uint32_t, uint32_t>, Buckets> all;  // entry, step
+  for (size_t m = 0; m < run_.moves.size(); ++m) {
+    const Move& move = run_.moves[m];
     const MoveKind& kind = run_.move_kinds[move.kind];
     if (!move.bucket || !kind.bytes || *kind.bytes <= 0) continue;
-    buckets[{move.entry, move.step}].push_back(&move);
-    fitted |= kind.cost.has_value();
+    Bucket one{.move = &move, .bytes = static_cast<double>(*kind.bytes)};
+    const auto whole = static_cast<double>(durations_[move.task]);
+    one.fixed_ns = std::min(latency_of(move), whole);
+    one.moving_ns = whole - one.fixed_ns;
+    // When the rank came to it, whatever else was then still on its way.
+    for (const TaskId before : run_.graph->before(start_of[m])) {
+      if (run_.roles[before].what == TaskRole::What::kMove) continue;
+      one.ready_ns = std::max(one.ready_ns, static_cast<double>(known_.ends[before]));
+    }
+    all[{move.entry, move.step}].of.push_back(one);
   }
-  if (buckets.empty()) return "no order of buckets was recorded: DDP's are known where it is used";
+  for (const Work& work : run_.works) {
+    const auto at = all.find({work.entry, work.step});
+    if (at == all.end()) continue;
+    for (uint32_t p = 0; p < work.parts; ++p) {
+      const WorkPart& part = run_.parts[work.first_part + p];
+      const WorkKind& kind = run_.work_kinds[part.kind];
+      if (kind.computes() && kind.phase_of() == Category::kBackward)
+        at->second.backward_ns += static_cast<double>(part.ns);
+    }
+  }
+  std::vector<Buckets> result;
+  for (auto& [where, one] : all) {
+    std::ranges::stable_sort(one.of, {}, [](const Bucket& b) { return *b.move->bucket; });
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
+// `closes`: bytes that are ready when each new bucket is full; `ready_ns`: when those of the
+// recorded ones are, from none on. A new bucket is sent once it is full and the one before is
+// there. Each recorded one then takes from when it began until the new ones that were full with it
+// are there.
+void ChangedTransfers::send_again(const std::vector<Bucket>& old,
+                                  const std::vector<double>& ready_ns,
+                                  const std::vector<double>& closes) const {
+  double upto = 0;  // bytes before this bucket
+  double free = -std::numeric_limits<double>::infinity();
+  double carried = 0;  // of transfers, to be sent with what comes
+  double replayed = free;
+  size_t next = 0;
+  for (size_t b = 0; b < old.size(); ++b) {
+    const Bucket& bucket = old[b];
+    double taken = 0;  // of this bucket's bytes
+    bool any = false;
+    while (next < closes.size() && closes[next] <= upto + bucket.bytes + 0.5) {
+      const double within = std::min(closes[next] - upto, bucket.bytes);
+      const double ready =
+          ready_ns[b] + (ready_ns[b + 1] - ready_ns[b]) * within / bucket.bytes;
+      const double moving = carried + bucket.moving_ns * (within - taken) / bucket.bytes;
+      free = std::max(free, ready) + bucket.fixed_ns + moving;
+      carried = 0;
+      taken = within;
+      any = true;
+      ++next;
+    }
+    carried += bucket.moving_ns * (bucket.bytes - taken) / bucket.bytes;
+    const double begin = std::max(bucket.ready_ns, replayed);
+    const double length = any ? std::max(0.0, free - begin) : 0;
+    durations_[bucket.move->task] = std::llround(length);
+    replayed = begin + length;
+    upto += bucket.bytes;
+  }
+}
+
+std::string ChangedTransfers::take_bucket_cap(const Change& change) {
+  const std::vector<Buckets> all = buckets();
+  if (all.empty()) return "no order of buckets was recorded: DDP's are known where it is used";
+  const bool fitted = std::ranges::any_of(run_.move_kinds, [](const MoveKind& kind) {
+    return kind.gradients && kind.cost.has_value();
+  });
   if (!fitted) {
     return "no bucket is twice as large as another one: what a transfer costs by its size is not "
            "known";
   }
-  for (auto& [where, moves] : buckets) {
-    std::ranges::stable_sort(moves, {}, [](const Move* m) { return *m->bucket; });
-    bucket_again(moves, change.bytes);
+  const auto cap = static_cast<double>(change.bytes);
+  for (const Buckets& one : all) {
+    const std::vector<Bucket>& old = one.of;
+    double bytes = 0;
+    for (const Bucket& bucket : old) bytes += bucket.bytes;
+    // Since when the first one fills is not known: as fast as the others, or all of backward.
+    std::vector<double> ready;
+    const double rest = bytes - old.front().bytes;
+    const double evenly = rest > 0 ? (old.back().ready_ns - old.front().ready_ns) *
+                                         old.front().bytes / rest
+                                   : one.backward_ns;
+    const bool other = grounds_.other(Doubt::kFirstBucket);
+    const double until_end = old.back().ready_ns - old.front().ready_ns;
+    ready.push_back(old.front().ready_ns -
+                    (other ? std::max(0.0, one.backward_ns - until_end) : evenly));
+    for (const Bucket& bucket : old) ready.push_back(std::max(bucket.ready_ns, ready.back()));
+    send_again(old, ready, closes_of(old, bytes, cap));
   }
   for (const MoveKind& kind : run_.move_kinds) {
     if (kind.cost && kind.gradients) grounds_.doubts(kind.cost->residual);
@@ -161,47 +277,26 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
   return {};
 }
 
-// Buckets in the order of their numbers, which is that of their transfers.
-void ChangedTransfers::bucket_again(const std::vector<const Move*>& moves, int64_t cap) {
-  double joined = 0;  // time of those that wait to be joined, without latency
-  int64_t bytes = 0;
-  for (size_t b = 0; b < moves.size(); ++b) {
-    const Move& move = *moves[b];
-    const auto whole = static_cast<double>(durations_[move.task]);
-    const double fixed = std::min(latency_of(move), whole);
-    const int64_t own = *run_.move_kinds[move.kind].bytes;
-    bytes += own;
-    joined += whole - fixed;
-    if (bytes < cap && b + 1 < moves.size()) {
-      durations_[move.task] = 0;
-      continue;
-    }
-    const auto pieces = std::max<int64_t>(1, (own + cap - 1) / cap);
-    double time = joined + fixed;
-    if (bytes == own && pieces > 1)
-      time = divided(move, b > 0 ? moves[b - 1] : nullptr, whole, fixed, pieces);
-    durations_[move.task] = std::llround(time);
-    joined = 0;
-    bytes = 0;
+// DDP closes a bucket as soon as it has reached the cap, the first one at 1 MiB. One that is much
+// larger than that is a single parameter's, as far as is known, and tells how large these are.
+std::vector<double> ChangedTransfers::closes_of(const std::vector<Bucket>& old, double bytes,
+                                                double cap) const {
+  const double first = old.front().bytes;
+  const bool whole_first = old.size() > 1 && first > kFirstCap;
+  const double parameter = whole_first && !grounds_.other(Doubt::kParameters) ? first : 0;
+  const double full = parameter > 0 ? std::ceil(cap / parameter) * parameter : cap;
+  std::vector<double> closes;
+  double upto = 0;  // that is in a closed bucket
+  if (old.size() > 1 && (first <= cap || whole_first)) closes.push_back(upto = first);
+  double seen = 0;
+  for (const Bucket& bucket : old) {
+    seen += bucket.bytes;
+    // Divided where it is larger; else it is joined with those behind it, as a whole.
+    while (bucket.bytes > full && seen - upto >= full) closes.push_back(upto += full);
+    if (bucket.bytes <= full && seen - upto >= cap) closes.push_back(upto = seen);
   }
-}
-
-// From when all of a bucket is ready until its last piece is there: former pieces were sent while
-// it filled, unless the bucket before was still on its way.
-double ChangedTransfers::divided(const Move& move, const Move* former, double whole, double fixed,
-                                 int64_t pieces) const {
-  const auto k = static_cast<double>(pieces);
-  const double each = (whole - fixed) / k + fixed;
-  const int64_t began = known_.ends[move.task] - run_.durations[move.task];
-  // Since when the first one fills is not known.
-  if (former == nullptr && grounds_.undecided_here()) return each;
-  double fill = 0;
-  if (former != nullptr) {
-    const int64_t free = known_.ends[former->task];
-    if (began <= free) return k * each;  // it waited for the one before
-    fill = static_cast<double>(began - std::max(free, free - run_.durations[former->task]));
-  }
-  return std::max(each, k * each - fill * (k - 1) / k);
+  if (upto < bytes) closes.push_back(bytes);
+  return closes;
 }
 
 std::string ChangedTransfers::take_accumulation(const Change& change) {
@@ -219,8 +314,15 @@ std::string ChangedTransfers::take_world(const Change& change) {
   if (run_.ranks.size() < 2)
     return "there is only one rank: nothing shows what more ranks would wait for";
   if (run_.moves.empty()) return "no rank meets another one";
+  const std::set<std::string> hosts(run_.hosts.begin(), run_.hosts.end());
+  if (hosts.size() > 1 && std::ranges::any_of(run_.move_kinds, [](const MoveKind& kind) {
+        return schema::is_message(kind.function);
+      })) {
+    return "ranks send messages to each other: which of them would then go between hosts depends "
+           "on where the new ranks are placed";
+  }
   // Trees have fewer hops than rings, and that the last of more comes later is not recorded.
-  const bool trees = grounds_.undecided_here();
+  const bool trees = grounds_.other(Doubt::kTrees);
   size_t widest = 0;
   for (const MoveKind& kind : run_.move_kinds) widest = std::max(widest, kind.members);
   for (const Move& move : run_.moves) {

@@ -36,6 +36,18 @@ class ChangedTransfers {
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
  private:
+  struct Bucket {
+    const Move* move = nullptr;
+    double bytes = 0;
+    double fixed_ns = 0;  // of its transfer, whatever its size
+    double moving_ns = 0;
+    double ready_ns = 0;
+  };
+  struct Buckets {  // of a rank in a step
+    std::vector<Bucket> of;
+    double backward_ns = 0;
+  };
+
   std::string scale_transfers(double factor, double& of);
   [[nodiscard]] bool any_cost() const;
   std::string take_bandwidth(const Change& change);
@@ -45,9 +57,12 @@ class ChangedTransfers {
   std::string take_accumulation(const Change& change);
   std::string take_world(const Change& change);
   [[nodiscard]] double latency_of(const Move& move) const;
-  void bucket_again(const std::vector<const Move*>& moves, int64_t cap);
-  [[nodiscard]] double divided(const Move& move, const Move* former, double whole, double fixed,
-                               int64_t pieces) const;
+  [[nodiscard]] std::vector<Buckets> buckets() const;
+  void send_again(const std::vector<Bucket>& old, const std::vector<double>& ready_ns,
+                  const std::vector<double>& closes) const;
+  void send_early(const Buckets& one) const;
+  [[nodiscard]] std::vector<double> closes_of(const std::vector<Bucket>& old, double bytes,
+                                              double cap) const;
   [[nodiscard]] int64_t later_of_more(double times) const;
 
   const PlayedRun& run_;

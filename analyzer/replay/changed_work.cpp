@@ -131,7 +131,10 @@ std::string ChangedWork::take(const Change& change) {
         return k.computes() && key_of(k.phase_of()) == change.name;
       });
     case Subject::kOp:
-      return "times of operators by name are not kept in the model of this run";
+      return run_.on_device
+                 ? "what an operator takes on a device is its kernels' time: ask for these, as in "
+                   "kernel:NAME*0.5"
+                 : "times of operators by name are not kept in the model of this run";
     case Subject::kHostWork:
       grounds_.rests("the host's own work during computation is subtracted");
       grounds_.err("a bound: some of it has to be done");
@@ -163,10 +166,13 @@ std::string ChangedWork::take_sync() {
   if (!run_.on_device) return "there are no GPU rows: nothing waits for a device";
   grounds_.rests("the device is not idle where the host waited for it");
   grounds_.err("the values that were read are taken not to be needed");
-  // A host that never waits runs ahead: then gaps before launches go, too.
-  const bool ahead = grounds_.undecided_here();
+  grounds_.err(
+      "a host that no longer waits may run ahead of its device, and then hides its own work and "
+      "the wait for data as well, or may not: the answer is the middle of both");
+  const bool ahead = grounds_.other(Doubt::kRunsAhead, true);
   return scale(0, "no device was idle because the host waited for it", [ahead](const WorkKind& k) {
-    return k.category == Category::kSyncBubble || (ahead && is_capturable(k));
+    return k.category == Category::kSyncBubble ||
+           (ahead && (is_capturable(k) || k.category == Category::kInputWait));
   });
 }
 
@@ -255,7 +261,7 @@ size_t ChangedWork::as_others(const std::vector<bool>& changed, bool with_themse
   size_t found = 0;
   const auto step_ns = static_cast<int64_t>(mean_recorded(run_.steps));
   // Which of the others it would be like is not known.
-  const bool other_way = grounds_.undecided_here();
+  const bool other_way = grounds_.other(Doubt::kWhichPeer);
   std::vector<double> at;
   for (const Spot& spot : run_.spots) {
     std::vector<OfEntry> entries = by_entry(spot);

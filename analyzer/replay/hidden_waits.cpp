@@ -9,11 +9,17 @@ namespace {
 constexpr DurationNs kShortestWait{100'000};  // less lies between operators anyhow
 constexpr DurationNs kWakeUp{200'000};        // from the end of a collective until its thread runs
 constexpr double kMostOfIt = 0.8;             // of the wait, before the collective ended
+constexpr DurationNs kSameStart{1'000};     // a kernel that begins where a gap ends
+constexpr DurationNs kHostAfter{100'000};   // a host that waited for a collective launches by then
 constexpr double kCovered = 0.5;  // of computation with nothing beside it, by its operators
 
 bool is_phase(const LatticePiece& piece) {
   return piece.category <= Category::kOptimizer ||
          (piece.category == Category::kOverlapped && piece.phase <= Category::kOptimizer);
+}
+
+bool is_stop(const LatticePiece& piece) {
+  return piece.category == Category::kExposedWait || piece.category == Category::kExposedTransfer;
 }
 
 // Operators make up most of computation where nothing runs beside it: the rest is no phase of which
@@ -74,6 +80,61 @@ std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
       const TraceNs end = std::min(waits[w].end, piece.span.end);
       if (begin > at) result.push_back({{at, begin}, piece.category, piece.phase, piece.detail});
       result.push_back({{begin, end}, Category::kExposedWait, Category::kExposedWait});
+      at = end;
+    }
+    if (at < piece.span.end)
+      result.push_back({{at, piece.span.end}, piece.category, piece.phase, piece.detail});
+  }
+  return result;
+}
+
+IntervalSet launch_waits_of(const RankDigest& digest, std::span<const LatticePiece> pieces) {
+  if (digest.gpu.empty() || digest.gpu.launches.empty()) return {};
+  std::vector<TraceNs> communication;
+  std::vector<TraceNs> ends;
+  for (const CollectiveRecord& record : digest.collectives) {
+    if (record.start) communication.push_back(*record.start);
+    if (record.end) ends.push_back(*record.end);
+  }
+  std::ranges::sort(communication);
+  std::ranges::sort(ends);
+  std::vector<Launch> kernels;
+  for (const Launch& launch : digest.gpu.launches) {
+    if (!std::ranges::binary_search(communication, launch.start)) kernels.push_back(launch);
+  }
+  std::ranges::sort(kernels, {}, &Launch::start);
+  std::vector<Interval> waits;
+  for (size_t p = 0; p < pieces.size();) {
+    if (!is_stop(pieces[p])) {
+      ++p;
+      continue;
+    }
+    Interval gap = pieces[p].span;
+    while (++p < pieces.size() && is_stop(pieces[p])) gap.end = pieces[p].span.end;
+    const auto next = std::ranges::lower_bound(kernels, gap.end - kSameStart, {}, &Launch::start);
+    if (next == kernels.end() || next->launch <= gap.begin) continue;
+    const auto after = std::ranges::upper_bound(ends, next->launch);
+    const bool host_waited = after != ends.begin() && *std::prev(after) > gap.begin &&
+                             next->launch - *std::prev(after) < kHostAfter;
+    if (!host_waited) waits.push_back({gap.begin, std::min(next->launch, gap.end)});
+  }
+  return waits;
+}
+
+std::vector<LatticePiece> with_launch_waits(std::span<const LatticePiece> pieces,
+                                            const IntervalSet& waits) {
+  std::vector<LatticePiece> result;
+  result.reserve(pieces.size() + 2 * waits.size());
+  size_t next = 0;
+  for (const LatticePiece& piece : pieces) {
+    while (next < waits.size() && waits[next].end <= piece.span.begin) ++next;
+    TraceNs at = piece.span.begin;
+    for (size_t w = next; is_stop(piece) && w < waits.size() && waits[w].begin < piece.span.end;
+         ++w) {
+      const TraceNs begin = std::max(waits[w].begin, at);
+      const TraceNs end = std::min(waits[w].end, piece.span.end);
+      if (begin > at) result.push_back({{at, begin}, piece.category, piece.phase, piece.detail});
+      result.push_back({{begin, end}, Category::kLaunch, Category::kIdle});
       at = end;
     }
     if (at < piece.span.end)

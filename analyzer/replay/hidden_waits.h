@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a training thread waits for a collective, and another one that is under way makes it look
-// like computation.
+// like computation; and where a device seems to wait for a collective, and waits for its host.
 #pragma once
 
 #include <span>
@@ -17,5 +17,15 @@ namespace dprof::analyzer {
 // O(pieces + operators + calls log calls).
 [[nodiscard]] std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
                                                           std::span<const LatticePiece> pieces);
+
+// Where a device computed nothing beside a collective, and not because of it: what it did next had
+// not been launched yet. Not where the host may have waited for a collective itself. Needs the
+// digest's launches. O(pieces log launches).
+[[nodiscard]] IntervalSet launch_waits_of(const RankDigest& digest,
+                                          std::span<const LatticePiece> pieces);
+
+// The pieces with these times as kLaunch.
+[[nodiscard]] std::vector<LatticePiece> with_launch_waits(std::span<const LatticePiece> pieces,
+                                                          const IntervalSet& waits);
 
 }  // namespace dprof::analyzer

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "analyzer/replay/hidden_waits.h"
 #include "analyzer/replay/pipelines.h"
 #include "base/format.h"
 #include "schema/function.h"
@@ -62,6 +63,7 @@ class PlayedRunBuilder {
     if (run_.source->operations) {
       take_operations(*run_.source->operations);
     } else {
+      run_.links = run_.source->segments->links();
       take_segments(run_.source->segments->run());
     }
     for (const ReplayedStep& step : run_.steps)
@@ -198,7 +200,12 @@ class PlayedRunBuilder {
   }
 
   void take_works(uint32_t entry, std::span<const OwnTask> tasks) {
-    const std::vector<LatticePiece>& pieces = in_.pieces[in_.steps.ranks[entry]];
+    const size_t d = in_.steps.ranks[entry];
+    const std::vector<LatticePiece> marked =
+        d < in_.starved.size() && !in_.starved[d].empty()
+            ? with_launch_waits(in_.pieces[d], in_.starved[d])
+            : std::vector<LatticePiece>();
+    const std::vector<LatticePiece>& pieces = marked.empty() ? in_.pieces[d] : marked;
     size_t first = 0;
     std::vector<int64_t> ns;
     for (const OwnTask& task : tasks) {

@@ -90,6 +90,7 @@ struct TaskRole {
 struct PlayedRun {
   std::shared_ptr<const RunReplay> source;
   const TaskGraph* graph = nullptr;  // of `source`
+  const SharedLinks* links = nullptr;
   std::vector<ReplayedStep> steps;
   std::vector<int64_t> step_index;  // as the program counts
   std::vector<int64_t> durations;   // as recorded, by task
@@ -107,8 +108,16 @@ struct PlayedRun {
   std::vector<std::vector<KernelShare>> kernels;  // by entry; longest first
   bool on_device = false;                         // work is that of GPUs
 
-  [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed) const {
-    return step_lengths(steps, graph->simulate(changed, lags));
+  // Transfers share links where the recording shows that they do, or where `shared` says so.
+  [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed,
+                                             bool shared = false) const {
+    shared |= links != nullptr && links->evidence() == SharedLinks::Evidence::kFor;
+    return step_lengths(steps, shared && links != nullptr ? links->simulate(*graph, changed, lags)
+                                                          : graph->simulate(changed, lags));
+  }
+  // Whether they do is not known.
+  [[nodiscard]] bool may_share_links() const {
+    return links != nullptr && links->evidence() == SharedLinks::Evidence::kNone;
   }
 };
 
@@ -119,6 +128,7 @@ struct PlayedRunInput {
   const Steps& steps;
   const Matching& matching;
   const std::vector<std::vector<LatticePiece>>& pieces;  // by digest
+  std::span<const IntervalSet> starved = {};             // likewise: ReplayHints::starved
 };
 
 // `replay` has segments or operations. O(tasks + pieces).

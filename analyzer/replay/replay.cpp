@@ -44,7 +44,8 @@ std::string refusal_of(const Replay& replay) {
 
 RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
                      const Matching& matching,
-                     const std::vector<std::vector<LatticePiece>>& pieces) {
+                     const std::vector<std::vector<LatticePiece>>& pieces,
+                     const ReplayHints& hints) {
   RunReplay run;
   const bool operations =
       std::ranges::all_of(steps.ranks, [&](size_t d) { return digests[d].operations; });
@@ -54,7 +55,7 @@ RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
   }
   std::vector<std::span<const LatticePiece>> of_ranks;
   for (const size_t d : steps.ranks) of_ranks.emplace_back(pieces[d]);
-  run.segments = Replayer::make(digests, steps, matching, of_ranks);
+  run.segments = Replayer::make(digests, steps, matching, of_ranks, hints);
   return run;
 }
 

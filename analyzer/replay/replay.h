@@ -22,7 +22,8 @@ struct RunReplay {
 // `pieces`: the lattice of each digest.
 [[nodiscard]] RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
                                    const Matching& matching,
-                                   const std::vector<std::vector<LatticePiece>>& pieces);
+                                   const std::vector<std::vector<LatticePiece>>& pieces,
+                                   const ReplayHints& hints = {});
 
 // report.replay, but for what steps that it has not seen say; nullopt = there is nothing to replay.
 // Says in `notes` what it could not do.

@@ -16,6 +16,7 @@ struct Replayer::Impl {
   std::vector<int64_t> lags;
   std::vector<int64_t> recorded;
   Replay quality;
+  std::optional<SharedLinks> links;
   std::vector<std::vector<size_t>> segments_of;  // by entry: of run.segments
 
   void judge() {
@@ -88,7 +89,9 @@ struct Replayer::Impl {
   }
 
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed) const {
-    return step_lengths(run.steps, run.graph.simulate(changed, lags));
+    const bool share = links && links->evidence() == SharedLinks::Evidence::kFor;
+    return step_lengths(run.steps, share ? links->simulate(run.graph, changed, lags)
+                                         : run.graph.simulate(changed, lags));
   }
 };
 
@@ -97,10 +100,17 @@ Replayer::~Replayer() = default;
 
 std::unique_ptr<Replayer> Replayer::make(std::span<const RankDigest> digests, const Steps& steps,
                                          const Matching& matching,
-                                         std::span<const std::span<const LatticePiece>> pieces) {
+                                         std::span<const std::span<const LatticePiece>> pieces,
+                                         const ReplayHints& hints) {
   std::vector<OwnClock> clocks;
-  for (size_t r = 0; r < pieces.size(); ++r)
-    clocks.emplace_back(with_hidden_waits(digests[steps.ranks[r]], pieces[r]));
+  std::vector<std::string> hosts;
+  for (size_t r = 0; r < pieces.size(); ++r) {
+    const size_t d = steps.ranks[r];
+    std::vector<LatticePiece> own = with_hidden_waits(digests[d], pieces[r]);
+    if (d < hints.starved.size()) own = with_launch_waits(own, hints.starved[d]);
+    clocks.emplace_back(own);
+    if (d < hints.hosts.size()) hosts.push_back(hints.hosts[d]);
+  }
   std::optional<RunGraph> run = run_graph_of(digests, steps, matching, clocks);
   if (!run) return nullptr;
   auto impl = std::make_unique<Impl>();
@@ -108,6 +118,7 @@ std::unique_ptr<Replayer> Replayer::make(std::span<const RankDigest> digests, co
   for (const ReplayedStep& step : impl->run.steps) impl->steps.push_back(step.step);
   impl->durations = impl->run.graph.durations();
   impl->lags = impl->run.graph.lags();
+  impl->links = SharedLinks::of(impl->run, digests, steps.ranks, hosts);
   impl->recorded = impl->lengths(impl->durations);
   impl->index(steps.ranks.size());
   impl->judge();
@@ -152,5 +163,6 @@ std::vector<int64_t> Replayer::gain_of(std::span<const Relief> reliefs) const {
 
 const Replay& Replayer::quality() const { return impl_->quality; }
 const RunGraph& Replayer::run() const { return impl_->run; }
+const SharedLinks* Replayer::links() const { return impl_->links ? &*impl_->links : nullptr; }
 
 }  // namespace dprof::analyzer

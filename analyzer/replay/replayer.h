@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analyzer/breakdown/sums.h"
@@ -13,6 +14,7 @@
 #include "analyzer/match/match.h"
 #include "analyzer/replay/result.h"
 #include "analyzer/replay/run_graph.h"
+#include "analyzer/replay/shared_links.h"
 #include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
 
@@ -42,6 +44,12 @@ struct Relief {
   std::vector<int64_t> less_ns = {};
 };
 
+// What is known beside the digests; each may be empty.
+struct ReplayHints {
+  std::span<const IntervalSet> starved;  // by digest: where its device waited for a launch
+  std::vector<std::string> hosts;        // by digest; "" = unknown
+};
+
 // Collectives of all ranks or of groups, messages, and what each rank does by itself between its
 // calls of them. Where ranks have GPUs it is their devices' time, and a collective is called when
 // its kernel begins: the host is not waited for. Meets nobody = a rank of its own.
@@ -56,7 +64,8 @@ class Replayer {
   // steady steps.
   static std::unique_ptr<Replayer> make(std::span<const RankDigest> digests, const Steps& steps,
                                         const Matching& matching,
-                                        std::span<const std::span<const LatticePiece>> pieces);
+                                        std::span<const std::span<const LatticePiece>> pieces,
+                                        const ReplayHints& hints = {});
   ~Replayer();
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
@@ -77,6 +86,7 @@ class Replayer {
   [[nodiscard]] const Replay& quality() const;
 
   [[nodiscard]] const RunGraph& run() const;
+  [[nodiscard]] const SharedLinks* links() const;  // nullptr: no transfers shared one
 
  private:
   struct Impl;

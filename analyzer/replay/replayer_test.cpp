@@ -211,5 +211,32 @@ TEST(ReplayQualityTest, CostsGetTheErrorOfTheReplay) {
   EXPECT_DOUBLE_EQ(verdicts[0].straggler.confidence, 0.4);
 }
 
+// Two pairs on the same two hosts: what one begins later, both are done sooner with.
+double gain_where_pairs_share_a_link(std::vector<std::string> hosts) {
+  constexpr int64_t kAlone = 10 * kMs;
+  Job job(4);
+  const size_t all = job.group({0, 1, 2, 3});
+  const size_t first = job.group({0, 2});
+  const size_t second = job.group({1, 3});
+  job.on_hosts(std::move(hosts));
+  for (size_t s = 0; s < kSteps; ++s) {
+    job.step_begins();
+    const int64_t late = static_cast<int64_t>(2 + 2 * (s % 4)) * kMs;
+    job.everybody_works(30 * kMs);
+    job.work(0, late);
+    job.meet(first, 2 * kAlone - late);
+    job.meet(second, 2 * kAlone - late);
+    job.meet(all, kMs);
+  }
+  return mean_gain(*job.replayer(), {.rank = 0});
+}
+
+TEST(ReplayerTest, TransfersThatWouldMeetOnALinkGainNothing) {
+  EXPECT_NEAR(gain_where_pairs_share_a_link({"a", "a", "b", "b"}), 0, 0.1 * kMs);
+  // Nobody knows that they are the same hosts, or they are not.
+  EXPECT_GT(gain_where_pairs_share_a_link({}), 3 * kMs);
+  EXPECT_GT(gain_where_pairs_share_a_link({"a", "b", "c", "d"}), 3 * kMs);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

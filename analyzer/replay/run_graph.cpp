@@ -164,7 +164,7 @@ class RunGraphBuilder {
   void note_calls() {
     for (size_t r = 0; r < calls_.size(); ++r) {
       for (const ReplayedCall& call : calls_[r]) {
-        run_.calls.push_back({call.start, call.body, static_cast<uint32_t>(r),
+        run_.calls.push_back({call.start, call.body, call.meet, static_cast<uint32_t>(r),
                               static_cast<uint32_t>(call.step), call.record});
       }
     }

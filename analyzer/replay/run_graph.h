@@ -48,6 +48,7 @@ struct OwnTask {
 struct CallTask {
   TaskId start = 0;
   TaskId body = 0;  // its transfer
+  TaskId meet = 0;  // the same for all members
   uint32_t entry = 0;
   uint32_t step = 0;
   size_t record = 0;  // position in the rank's collectives

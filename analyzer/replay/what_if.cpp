@@ -44,7 +44,7 @@ std::string words_of(std::span<const Change> changes) {
 // The run with changes, as far as it can be made.
 class WhatIfModel::Trial {
  public:
-  explicit Trial(const WhatIfModel& model, bool other_way = false)
+  explicit Trial(const WhatIfModel& model, std::optional<Doubt> other_way = {})
       : model_(model),
         run_(model.run_),
         durations_(model.run_.durations),
@@ -71,6 +71,7 @@ class WhatIfModel::Trial {
       work_.speed_up_beside(1 - lost * (1 - left));
     }
     work_.apply();
+    shared_ = run_.may_share_links() && grounds_.other(Doubt::kSharedLinks);
     return {};
   }
 
@@ -100,13 +101,13 @@ class WhatIfModel::Trial {
   }
 
   [[nodiscard]] std::vector<int64_t> lengths() const {
-    std::vector<int64_t> lengths = run_.lengths(durations_);
+    std::vector<int64_t> lengths = run_.lengths(durations_, shared_);
     if (const double passes = transfers_.passes(); passes > 1) {
       // Of so many passes all but the last send and update nothing.
       std::vector<int64_t> without = durations_;
       transfers_.drop_gradients(without);
       work_.drop_updates(without);
-      const std::vector<int64_t> silent = run_.lengths(without);
+      const std::vector<int64_t> silent = run_.lengths(without, shared_);
       for (size_t s = 0; s < lengths.size(); ++s) {
         lengths[s] = static_cast<int64_t>(
             (static_cast<double>(lengths[s]) + (passes - 1) * static_cast<double>(silent[s])) /
@@ -123,6 +124,7 @@ class WhatIfModel::Trial {
   Grounds grounds_;
   ChangedWork work_;
   ChangedTransfers transfers_;
+  bool shared_ = false;  // links, though that is not known
 };
 
 WhatIfModel::WhatIfModel(PlayedRun run, Beside beside)
@@ -193,15 +195,23 @@ Result<WhatIf> WhatIfModel::answer(std::span<const Change> changes) const {
     return what;
   }
   const std::vector<int64_t> gain = trial.gain();
-  double undecided = 0;
-  if (trial.grounds().undecided) {
-    Trial other(*this, true);
-    if (other.make(changes).empty()) undecided = mean_of(other.gain()) - mean_of(gain);
-  }
   const Estimate mean = bootstrap_mean({gain.begin(), gain.end()});
-  what.gain_ns = std::llround(mean.value);
+  double expected = mean.value;
+  double undecided = 0;
+  for (size_t d = 0; d < kDoubts; ++d) {
+    if (!trial.grounds().open[d]) continue;
+    Trial other(*this, static_cast<Doubt>(d));
+    if (!other.make(changes).empty()) continue;
+    double away = mean_of(other.gain()) - mean.value;
+    if (trial.grounds().middle[d]) {
+      away /= 2;
+      expected += away;
+    }
+    undecided = std::hypot(undecided, away);
+  }
+  what.gain_ns = std::llround(expected);
   what.step_ns = mean_step_ns_ - *what.gain_ns;
-  const double doubt = std::hypot(trial.grounds().doubt, kGainError) * mean.value;
+  const double doubt = std::hypot(trial.grounds().doubt, kGainError) * expected;
   what.bound_ns =
       std::llround(std::hypot(std::hypot(mean.half_width, undecided),
                               std::hypot(doubt, std::max(beside_.quality.error(), kModelError) *

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analyzer/match/test_support/test_run.h"
@@ -67,6 +68,9 @@ class Job {
   // Waits that nothing recorded explains.
   void stand_still(int rank, int64_t ns) { pass(rank, ns, Category::kDependency); }
 
+  // By rank: whose links transfers go over.
+  void on_hosts(std::vector<std::string> hosts) { hosts_ = std::move(hosts); }
+
   void step_begins() {
     for (int r = 0; r < ranks(); ++r) begins_[static_cast<size_t>(r)].push_back(now(r));
   }
@@ -111,7 +115,7 @@ class Job {
     std::vector<Diagnostic> notes;
     steps_ = align_steps(run_.digests, {}, notes);
     matching_ = matched(run_.digests, true);
-    return replay_run(run_.digests, *steps_, matching_, pieces_);
+    return replay_run(run_.digests, *steps_, matching_, pieces_, {.starved = {}, .hosts = hosts_});
   }
 
   [[nodiscard]] int ranks() const { return static_cast<int>(now_.size()); }
@@ -126,6 +130,7 @@ class Job {
 
   TestRun run_;
   std::vector<std::vector<int>> groups_;
+  std::vector<std::string> hosts_;
   std::vector<int64_t> now_;
   std::vector<std::vector<LatticePiece>> pieces_;
   std::vector<std::vector<int64_t>> begins_;  // of steps, by rank
