@@ -49,7 +49,7 @@ class TorchProbe(EndToEnd):
         cache = self.folder / "cache"
         cache.write_text("no folder")
         for _ in range(2):
-            self.record_trainer("--steps", 30, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
+            self.record_trainer("--steps", 200, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
             self.assertEqual(self.trace(0).meta["torch_source"], "on")
         self.assertEqual(cache.read_text(), "no folder")
 
