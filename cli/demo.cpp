@@ -93,10 +93,11 @@ class Demo final : public Subcommand {
                               python_));
     }
     console.message("recording two ranks of " + script.string());
-    const Result<int> recorded = run_program(
-        {self.string(), "record", "--overwrite", "-o", folder_, "--", python_, "-m",
-         "torch.distributed.run", "--standalone", "--nproc-per-node=2", script.string()},
-        Output::kShown);
+    const Result<int> recorded =
+        run_program({self.string(), "record", "--overwrite", "-o", folder_, "--", python_, "-m",
+                     "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1",
+                     "--nproc-per-node=2", script.string()},
+                    Output::kShown);
     if (!recorded.ok()) return recorded;
     if (*recorded != 0) return recorded;
     return run_program({self.string(), "report", folder_}, Output::kShown);

@@ -23,20 +23,21 @@ bool write(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: dprof-manual FOLDER VERSION\n", stderr);
+  if (argc != 4) {
+    std::fputs("usage: dprof-manual FOLDER VERSION DATE\n", stderr);
     return 2;
   }
   const std::filesystem::path folder = argv[1];
   const std::string version = argv[2];
+  const std::string date = argv[3];
   CLI::App app;
   const auto verbs = dprof::cli::declare_command_line(app);
   const std::filesystem::path pages = folder / "man/man1";
-  bool good = write(pages / "dprof.1", dprof::cli::man_page(app, version));
+  bool good = write(pages / "dprof.1", dprof::cli::man_page(app, version, date));
   for (const auto& verb : verbs) {
     const std::string name(verb->name());
     good = write(pages / ("dprof-" + name + ".1"),
-                 dprof::cli::man_page(*app.get_subcommand(name), version)) &&
+                 dprof::cli::man_page(*app.get_subcommand(name), version, date)) &&
            good;
   }
   good =

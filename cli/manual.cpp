@@ -149,7 +149,7 @@ std::string bracketed(std::string text) {
 
 }  // namespace
 
-std::string man_page(const CLI::App& part, const std::string& version) {
+std::string man_page(const CLI::App& part, const std::string& version, const std::string& date) {
   const bool is_verb = part.get_parent() != nullptr;
   const std::string name = is_verb ? "dprof-" + part.get_name() : "dprof";
   const std::string command = is_verb ? "dprof " + part.get_name() : "dprof";
@@ -157,8 +157,8 @@ std::string man_page(const CLI::App& part, const std::string& version) {
   for (char& letter : upper) letter = static_cast<char>(std::toupper(letter));
   const std::string about = is_verb ? part.get_description() : "why a distributed training is slow";
   std::string page = fmt::format(
-      ".TH {} 1 \"\" \"dprof {}\" \"dprof\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR",
-      roff(upper), roff(version), roff(name), roff(about), roff(command));
+      ".TH {} 1 \"{}\" \"dprof {}\" \"dprof\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR",
+      roff(upper), date, roff(version), roff(name), roff(about), roff(command));
   const std::vector<OptionText> options = options_of(part);
   if (!is_verb) page += " \\fICOMMAND\\fR";
   page += " [\\fIOPTION\\fR]...";

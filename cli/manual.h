@@ -8,7 +8,8 @@
 namespace dprof::cli {
 
 // The page of `part`, which is the whole command line or one of its verbs.
-[[nodiscard]] std::string man_page(const CLI::App& part, const std::string& version);
+[[nodiscard]] std::string man_page(const CLI::App& part, const std::string& version,
+                                   const std::string& date);
 
 // Scripts that complete verbs, options and the words that an option takes; files else.
 [[nodiscard]] std::string bash_completion(const CLI::App& command_line);

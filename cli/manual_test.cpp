@@ -46,10 +46,11 @@ TEST(ManualTest, NamesEveryOptionOfEveryVerb) {
   size_t seen = 0;
   for (const auto& verb : line.verbs) {
     const std::string name(verb->name());
-    const std::string page = man_page(*line.app.get_subcommand(name), "1.2.3");
+    const std::string page = man_page(*line.app.get_subcommand(name), "1.2.3", "2026-01-31");
     EXPECT_THAT(page, HasSubstr(".TH DPROF\\-"));
+    EXPECT_THAT(page, HasSubstr(" 1 \"2026-01-31\" \"dprof 1.2.3\""));
     EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n"));
-    EXPECT_THAT(man_page(line.app, "1.2.3"), HasSubstr(in_roff("dprof-" + name)));
+    EXPECT_THAT(man_page(line.app, "1.2.3", ""), HasSubstr(in_roff("dprof-" + name)));
     const std::string of_verb =
         bash.substr(std::min(bash.find("      " + name + ",-*)"), bash.size()));
     const std::string words = of_verb.substr(0, of_verb.find('\n'));
@@ -69,7 +70,7 @@ TEST(ManualTest, NamesEveryOptionOfEveryVerb) {
 TEST(ManualTest, LinesThatBeginLikeRequestsAreText) {
   CLI::App app("about", "x");
   app.footer("\nExamples:\n.TH is text\n'so is this\n");
-  const std::string page = man_page(app, "1");
+  const std::string page = man_page(app, "1", "");
   EXPECT_THAT(page, HasSubstr("\n\\&.TH is text\n\\&'so is this\n"));
   EXPECT_THAT(page, Not(HasSubstr("\n.TH is")));
 }

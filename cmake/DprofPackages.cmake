@@ -3,7 +3,7 @@
 # dprof-gui, which depend on the libraries of the machine. What runs on other machines is scripts/wheel's.
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL runtime)
-set(CPACK_PACKAGE_CONTACT "dprof maintainers <dprof@localhost>")
+set(CPACK_PACKAGE_CONTACT "dprof maintainers <maintainers@dprof.example>")
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

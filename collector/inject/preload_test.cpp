@@ -123,6 +123,23 @@ TEST(Preload, ATorchThatLacksSymbolsIsRefusedByName) {
   EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(".so"));
 }
 
+// Which of them an object is of, nobody can tell.
+TEST(Preload, TwoTorchesInOneProcessAreRefused) {
+  const std::string first = kBin + "/foreign/libtorch_cpu.so";
+  const std::string second = kBin + "/foreign/copy/libtorch_cpu.so";
+  std::filesystem::create_directories(kBin + "/foreign/copy");
+  std::filesystem::copy_file(first, second, std::filesystem::copy_options::overwrite_existing);
+  const MiniRecorder recorder;
+  Child child({kBin + "/loader_probe", first},
+              {{"LD_PRELOAD", kLibrary + ":" + first + ":" + second},
+               {wire::kSocketVariable, recorder.path()}});
+  const auto session = recorder.accept();
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(soon([&] { return session->remarks(wire::Remark::kTorchVersionMismatch) != 0; }));
+  EXPECT_EQ(session->fact(wire::Fact::kTorchSource),
+            "off: two LibTorch in one process: " + first + " and " + second);
+}
+
 TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {
   // libdprof.so looks in its own folder: a copy of it stands beside the other library.
   const std::string folder = kBin + "/other_torch";

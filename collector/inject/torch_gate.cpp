@@ -25,7 +25,8 @@ struct Sight {
   bool torch_python = false;
   bool python = false;  // an interpreter: torch is ready only once libtorch_python is mapped
   unsigned long long objects_added = 0;
-  char path[kMaxPath] = {};  // of libtorch_cpu
+  char path[kMaxPath] = {};   // of libtorch_cpu
+  char other[kMaxPath] = {};  // of a second one: whose objects are whose cannot be told
   char build_id[wire::kBuildIdHex] = {};
 };
 
@@ -35,6 +36,10 @@ bool named(const char* path, const char* name) noexcept {
 }
 
 void note_torch_cpu(const dl_phdr_info& info, Sight& sight) noexcept {
+  if (sight.torch_cpu) {
+    snprintf(sight.other, sizeof sight.other, "%s", info.dlpi_name);
+    return;
+  }
   sight.torch_cpu = true;
   snprintf(sight.path, sizeof sight.path, "%s", info.dlpi_name);
   for (int i = 0; i < info.dlpi_phnum && sight.build_id[0] == '\0'; ++i) {
@@ -147,6 +152,12 @@ void start_library(const char* path) noexcept {
 
 void load(const Sight& sight) noexcept {
   set_fact(wire::Fact::kTorchBuildId, sight.build_id[0] != '\0' ? sight.build_id : "none");
+  if (sight.other[0] != '\0') {
+    static char why[2 * kMaxPath + 64];
+    snprintf(why, sizeof why, "off: two LibTorch in one process: %s and %s", sight.path,
+             sight.other);
+    return refuse(wire::Remark::kTorchVersionMismatch, why);
+  }
   // Through dlopen: it waits until torch's static constructors are done.
   void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
   if (torch_cpu != nullptr) note_version(torch_cpu);

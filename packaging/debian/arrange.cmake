@@ -30,12 +30,20 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: dprof
 
 Files: *
-Copyright: the dprof authors
+Copyright: 2026, the dprof authors
 License: Apache-2.0
  On Debian systems the text of this license is in /usr/share/common-licenses/Apache-2.0.
 ")
-  file(COPY_FILE "${CPACK_DPROF_SOURCE}/CHANGELOG.md" "${documents}/changelog")
-  file(GLOB to_compress "${documents}/changelog" "${usr}/share/man/man1/*.1")
+  string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)
+  file(COPY_FILE "${CPACK_DPROF_SOURCE}/CHANGELOG.md" "${documents}/NEWS")
+  file(WRITE "${documents}/changelog" "\
+dprof (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
+
+  * What is new is in NEWS.gz.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${now}
+")
+  file(GLOB to_compress "${documents}/changelog" "${documents}/NEWS" "${usr}/share/man/man1/*.1")
   foreach(file IN LISTS to_compress)
     execute_process(COMMAND gzip -9nf "${file}" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()

@@ -59,6 +59,7 @@ MAY_LINK = {
     "dprof_portable_program": ["dprof_cli"],
     "dprof_portable_preload": [],
     "dprof_portable_torch": ["dprof_torch"],
+    "dprof_portable_gui": ["dprof_gui_widgets"],
     "external_": [],
     "dprof_inject_core": [],
     "dprof": ["dprof_inject_core"],

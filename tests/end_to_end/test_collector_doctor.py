@@ -88,6 +88,28 @@ class Doctor(EndToEnd):
         self.assertIn("ended with 3", check["found"])
         self.assertIn("no python3", self.checks(PATH=str(self.folder))["Python's torch"]["found"])
 
+    def torch_in(self, name, version, whole):
+        """A folder of packages with a torch, as far as its files tell."""
+        package = self.folder / name / "torch"
+        (package / "lib").mkdir(parents=True)
+        (package / "__init__.py").write_text("raise ImportError('nobody imports it')\n")
+        (package / "version.py").write_text(f"__version__ = '{version}'\n")
+        if whole:
+            (package / "lib/libtorch_cpu.so").write_bytes(b"no program")
+        return package.parent
+
+    def test_a_torch_of_which_a_part_is_gone(self):
+        check = self.checks(PYTHONPATH=str(self.torch_in("half", "2.9.1", whole=False)))["Python's torch"]
+        self.assertEqual(check["state"], "no")
+        self.assertIn("a part of torch is gone (lib/libtorch_cpu.so)", check["meaning"])
+        self.assertIn("--force-reinstall", check["hint"])
+
+    def test_two_torches_of_one_python(self):
+        first, second = (self.torch_in(name, version, whole=True) for name, version in (("a", "2.9.1"), ("b", "2.8.0")))
+        check = self.checks(PYTHONPATH=f"{first}:{second}")["Python's torch"]
+        self.assertEqual(check["state"], "limited")
+        self.assertEqual(check["found"], f"2.9.1 in {first}/torch; a second one in {second}/torch")
+
     def test_the_torch_of_this_build_is_known(self):
         python = self.need_python_torch()
         checks = self.checks(PATH=f"{python.parent}:/usr/bin:/bin")

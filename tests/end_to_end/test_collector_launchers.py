@@ -49,6 +49,13 @@ class Launchers(Probed):
             self.assertEqual(trace.meta["launcher"], "slurm")
             self.assertEqual(trace.meta["local_rank"], str(rank))
 
+    def test_a_command_without_torch(self):
+        """Nothing is recorded, and it is said so; the command is what it was."""
+        done = self.record("sh", "-c", "echo its own words; exit 0", want=5)
+        self.assertEqual(done.stdout, "its own words\n")
+        self.assertEqual(done.stderr.count("no_process: no process of the command recorded anything"), 1)
+        self.assertIn("hint: is it a dynamically linked program", done.stderr)
+
     def test_ranks_that_a_shell_starts(self):
         """RANK and WORLD_SIZE set by hand, no launcher that leaves a name."""
         ranks = " & ".join(f"RANK={rank} WORLD_SIZE=2 LOCAL_RANK={rank} '{PROBE}' --marks {MARKS}" for rank in (0, 1))

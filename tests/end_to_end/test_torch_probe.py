@@ -44,6 +44,15 @@ class TorchProbe(EndToEnd):
         kept = list((cache / "dprof/torch").iterdir())
         self.assertEqual([path.read_text() for path in kept], ["fits\n"])
 
+    def test_a_cache_that_cannot_be_written_is_no_loss(self):
+        """The verdict is asked for again; the job and its trace are as ever."""
+        cache = self.folder / "cache"
+        cache.write_text("no folder")
+        for _ in range(2):
+            self.record_trainer("--steps", 200, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
+            self.assertEqual(self.trace(0).meta["torch_source"], "on")
+        self.assertEqual(cache.read_text(), "no folder")
+
     def test_what_differs_is_said_in_the_trace(self):
         self.record_trainer("--steps", 30, want=5, DPROF_TORCH_TRUST="none", DPROF_TORCH_LAYOUT="13")
         for rank in (0, 1):

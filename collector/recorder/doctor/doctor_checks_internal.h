@@ -36,6 +36,7 @@ inline constexpr char kJobArea[] = "Job";
 // Python's torch, as far as it can be known without loading it.
 struct FoundTorch {
   std::filesystem::path folder;  // …/site-packages/torch; empty = none
+  std::filesystem::path other;   // a second one, which sys.path has later
   std::string version, build_id;
   std::string why_not;  // where it is empty
 };

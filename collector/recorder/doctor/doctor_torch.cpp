@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -23,10 +24,13 @@ namespace fs = std::filesystem;
 
 // Where torch lies, without importing it.
 constexpr char kFindTorch[] =
-    "import importlib.util, sys\n"
+    "import importlib.util, os, sys\n"
     "spec = importlib.util.find_spec('torch')\n"
     "print(sys.executable)\n"
-    "print(spec.origin if spec else '')\n";
+    "print(spec.origin if spec else '')\n"
+    "for path in sys.path:\n"
+    "    file = os.path.abspath(path + '/torch/__init__.py' if path else 'torch/__init__.py')\n"
+    "    if spec and file != spec.origin and os.path.exists(file): print(file)\n";
 
 std::string version_of(const fs::path& torch) {
   std::ifstream file(torch / "version.py");
@@ -62,14 +66,17 @@ FoundTorch find_torch() {
   }
   const size_t line = answer->output.find('\n');
   const std::string python = clean_text(answer->output.substr(0, line));
-  std::string origin = line == std::string::npos ? "" : answer->output.substr(line + 1);
-  origin = origin.substr(0, origin.find('\n'));
+  const std::string rest = line == std::string::npos ? "" : answer->output.substr(line + 1);
+  const size_t end_of_origin = std::min(rest.find('\n'), rest.size());
+  const std::string origin = rest.substr(0, end_of_origin);
+  const std::string other = rest.substr(std::min(end_of_origin + 1, rest.size()));
   if (answer->code != 0 || origin.empty()) {
     torch.why_not = answer->code != 0 ? fmt::format("python3 ended with {}", answer->code)
                                       : fmt::format("{} has no torch", python);
     return torch;
   }
   torch.folder = fs::path(origin).parent_path();
+  if (!other.empty()) torch.other = fs::path(other.substr(0, other.find('\n'))).parent_path();
   torch.version = version_of(torch.folder);
   torch.build_id = build_id_of(torch.folder / "lib/libtorch_cpu.so");
   return torch;
@@ -126,6 +133,20 @@ Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
     return check;
   }
   check.found = fmt::format("{} in {}", torch.version, torch.folder.string());
+  if (std::error_code error;
+      torch.build_id.empty() && !fs::exists(torch.folder / "lib/libtorch_cpu.so", error)) {
+    check.state = Ability::kNo;
+    check.meaning = "a part of torch is gone (lib/libtorch_cpu.so): a job that imports it fails";
+    check.hint = "install torch again: pip install --force-reinstall torch";
+    return check;
+  }
+  if (!torch.other.empty()) {
+    check.state = Ability::kLimited;
+    check.found += fmt::format("; a second one in {}", torch.other.string());
+    check.meaning = "a job uses the first; one with another PYTHONPATH may use the other";
+    check.hint = "remove one of them";
+    return check;
+  }
   if (has_own_library(options, torch.build_id)) {
     check.found = fmt::format("{}, which has a library of its own: libdprof_torch-{}….so",
                               torch.version, short_id(torch.build_id));

@@ -57,6 +57,30 @@ std::optional<std::string> loader_of(const std::string& name) {
   return loader.substr(0, loader.find('\0'));
 }
 
+// What an ELF file is made for; nullopt: it is none.
+std::optional<uint16_t> machine_of(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  Elf32_Ehdr head{};  // as far as that, it is the same for 64 bits
+  if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return std::nullopt;
+  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  return head.e_machine;
+}
+
+std::string name_of_machine(uint16_t machine) {
+  switch (machine) {
+    case EM_386:
+      return "32-bit x86";
+    case EM_X86_64:
+      return "x86_64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_PPC64:
+      return "ppc64";
+    default:
+      return fmt::format("machine {} of ELF", machine);
+  }
+}
+
 // The newest 2.N of glibc that a library has or asks for; 0 = it names none.
 int newest_glibc(const std::filesystem::path& library) {
   const std::string bytes = bytes_of(library);
@@ -104,6 +128,12 @@ bool gains_rights(const std::string& name) {
 std::string why_silent(const std::string& command, std::string_view path,
                        const std::filesystem::path& library) {
   const std::string file = file_of(command, path);
+  const std::optional<uint16_t> machine = machine_of(file);
+  const std::optional<uint16_t> ours = machine_of("/proc/self/exe");
+  if (machine && ours && *machine != *ours) {
+    return fmt::format("{} is a program for {}, and libdprof.so one for {}", file,
+                       name_of_machine(*machine), name_of_machine(*ours));
+  }
   const std::optional<std::string> loader = loader_of(file);
   if (loader && loader->empty())
     return fmt::format("{} is statically linked: nothing can be loaded into it", file);

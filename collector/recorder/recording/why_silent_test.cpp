@@ -18,12 +18,22 @@ namespace {
 
 using testing::HasSubstr;
 
+#ifdef __aarch64__
+constexpr uint16_t kOurs = EM_AARCH64;
+constexpr char kOursName[] = "aarch64";
+#else
+constexpr uint16_t kOurs = EM_X86_64;
+constexpr char kOursName[] = "x86_64";
+#endif
+
 // A program with one segment of that type, and what stands in it: the loader, of a PT_INTERP.
 std::string program(const std::filesystem::path& file, uint32_t segment,
-                    const std::string& loader = "/lib64/ld-linux-x86-64.so.2") {
+                    const std::string& loader = "/lib64/ld-linux-x86-64.so.2",
+                    uint16_t machine = kOurs) {
   Elf64_Ehdr head{};
   std::memcpy(head.e_ident, ELFMAG, SELFMAG);
   head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_machine = machine;
   head.e_phoff = sizeof head;
   head.e_phnum = 1;
   head.e_phentsize = sizeof(Elf64_Phdr);
@@ -46,6 +56,15 @@ TEST(WhySilentTest, AStaticProgramLoadsNothing) {
   const std::string want = file + " is statically linked: nothing can be loaded into it";
   EXPECT_EQ(why_silent(file, ""), want);
   EXPECT_EQ(why_silent("static", "/nowhere:" + folder.path().string()), want);
+}
+
+TEST(WhySilentTest, AnotherArchitectureIsNamed) {
+  const test_support::TemporaryFolder folder;
+  const std::string end = std::string(", and libdprof.so one for ") + kOursName;
+  const std::string old = program(folder.path() / "old", PT_INTERP, "/lib/ld-linux.so.2", EM_386);
+  EXPECT_EQ(why_silent(old, ""), old + " is a program for 32-bit x86" + end);
+  const std::string odd = program(folder.path() / "odd", PT_INTERP, "/lib/ld.so.1", EM_RISCV);
+  EXPECT_EQ(why_silent(odd, ""), odd + " is a program for machine 243 of ELF" + end);
 }
 
 TEST(WhySilentTest, AProgramWithMoreRightsIgnoresThePreload) {
