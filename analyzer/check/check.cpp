@@ -165,7 +165,10 @@ class Checker {
     const std::string change =
         fmt::format("step time {} against {}", change_text(step),
                     step.runs_a == 1 ? "the baseline" : fmt::format("{} baselines", step.runs_a));
-    if (step.least > least && step.change > fails_from) {
+    if (const std::string why = why_machine(step); !why.empty() && step.least > least) {
+      one.says = fmt::format("{}; {}", change, why);
+      result_.needed = "a quieter machine, or three runs of each side or more";
+    } else if (step.least > least && step.change > fails_from) {
       one.outcome = Outcome::kFailed;
       one.says = fmt::format("{}{}", step.single() ? "suspect: " : "", change);
       if (const std::string where = where_text(*result_.diff); !where.empty())
@@ -181,6 +184,21 @@ class Checker {
       one.says = fmt::format("{}; {}", change, why_undecided(step, least, most, seen));
       result_.needed = what_decides(step, fails_from);
     }
+  }
+
+  // With one run a side, on a machine that others use: the ranks had to wait for a core, and that
+  // is half of the change or more. Several runs show by themselves how much the machine differs.
+  [[nodiscard]] std::string why_machine(const StepChange& step) const {
+    constexpr double kLeastShare = 0.5;
+    const auto& figures = result_.diff->figures;
+    const auto waited = std::ranges::find(figures, "waited_for_core_ns", &ChangedFigure::key);
+    if (!step.single() || waited == figures.end()) return "";
+    const double more = waited->b - waited->a;
+    if (more < kLeastShare * (step.b_ns - step.a_ns)) return "";
+    return fmt::format(
+        "{:.3g} ms of it the ranks were ready to run and had no core: other programs "
+        "took them, or there are more threads",
+        std::min(more, step.b_ns - step.a_ns) / 1e6);
   }
 
   [[nodiscard]] std::string why_undecided(const StepChange& step, double least, double most,

@@ -40,6 +40,22 @@ TEST(Check, ASlowerRunIsSuspectWithOneRunASide) {
   EXPECT_THAT(find(result, "step_time")->advice, HasSubstr("repeat"));
 }
 
+// A machine that others use: the steps are longer, and the ranks had no core meanwhile.
+TEST(Check, WhatAMachineTookIsNoVerdictOnOneRun) {
+  RunFacts run = made_run(2, 1.08);
+  RunFacts base = made_run(1);
+  base.waited_for_core_ns = 1e6;
+  run.waited_for_core_ns = 6e6;  // 5 of the 8 ms
+  const CheckResult busy = checked(run, {base});
+  EXPECT_EQ(busy.code(), ExitCode::kInconclusive) << busy.title;
+  EXPECT_THAT(busy.title, HasSubstr("5 ms of it the ranks were ready to run and had no core"));
+  EXPECT_THAT(busy.needed, HasSubstr("a quieter machine"));
+  run.waited_for_core_ns = 3e6;
+  EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed);
+  run.waited_for_core_ns.reset();
+  EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed) << "nothing is known of it";
+}
+
 TEST(Check, SeveralBaselinesTellHowRunsDiffer) {
   std::vector<RunFacts> even;
   std::vector<RunFacts> uneven;

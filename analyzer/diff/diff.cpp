@@ -426,6 +426,8 @@ std::vector<ChangedFigure> figures_changed(Facts a, Facts b) {
       [](const RunFacts& run) { return run.page_faults_per_step; });
   add("kernel_cpu_ns_per_step", "time in the kernel per step, worst rank", "ns",
       [](const RunFacts& run) { return run.kernel_cpu_ns_per_step; });
+  add("waited_for_core_ns", "ready to run, but on no core, per step", "ns",
+      [](const RunFacts& run) { return run.waited_for_core_ns; });
   add("exposed_communication_share", "exposed communication", "share",
       [](const RunFacts& run) { return run.exposed_share; });
   add("input_wait_share", "input wait", "share",

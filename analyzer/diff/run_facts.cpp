@@ -88,9 +88,23 @@ void count_hidden_for_phases(const Json& details, double steps, CategoryMeans& m
   }
 }
 
+// "compute.runnable", "host.preempted"; nullopt: not recorded.
+std::optional<double> waited_for_core(const Json& details) {
+  std::optional<double> sum;
+  if (!details.is_object()) return sum;
+  for (const auto& [key, ns] : details.items()) {
+    const std::string_view name = key;
+    if ((name.ends_with(".runnable") || name.ends_with(".preempted")) && ns.is_number())
+      sum = sum.value_or(0) + ns.get<double>();
+  }
+  return sum;
+}
+
 void read_breakdown(const Json& breakdown, RunFacts& facts) {
   if (facts.steady <= 0) return;
   const auto steps = static_cast<double>(facts.steady);
+  double waited = 0;
+  bool waits_known = false;
   for (const Json& one : at(breakdown, "per_rank")) {
     RankFacts rank{.rank = static_cast<int>(int_at(one, "rank").value_or(0)),
                    .wall_ns = number_at(one, "wall_ns").value_or(0) / steps,
@@ -99,9 +113,16 @@ void read_breakdown(const Json& breakdown, RunFacts& facts) {
     if (!categories.is_object() || rank.wall_ns <= 0) continue;
     for (const auto& [key, ns] : categories.items())
       rank.category_ns.emplace_back(key, ns.is_number() ? ns.get<double>() / steps : 0);
+    if (const auto ns = waited_for_core(at(one, "detail_ns"))) {
+      waited += *ns / steps;
+      waits_known = true;
+    }
     count_hidden_for_phases(at(one, "detail_ns"), steps, rank.category_ns);
     facts.per_rank.push_back(std::move(rank));
   }
+  if (waits_known)
+    facts.waited_for_core_ns =
+        waited / static_cast<double>(std::max<size_t>(facts.per_rank.size(), 1));
   double wall = 0;
   double exposed = 0;
   double input = 0;

@@ -82,6 +82,9 @@ struct RunFacts {
   std::vector<RankFacts> per_rank;
   std::optional<double> exposed_share;  // of step time: waiting and transfer that nothing hides
   std::optional<double> input_share;
+  // Mean per step, over ranks: ready to run, and on no core. Others took them, or it has more
+  // threads than cores.
+  std::optional<double> waited_for_core_ns;
   std::vector<PhaseFacts> phases;
   std::vector<CollectiveFacts> collectives;
   std::optional<std::vector<StragglerFacts>> stragglers;

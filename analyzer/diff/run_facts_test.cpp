@@ -46,6 +46,20 @@ TEST(RunFacts, WhatIsMissingOrOfAnotherTypeIsNotKnown) {
   EXPECT_FALSE(facts->names);
 }
 
+TEST(RunFacts, WhatRanksWaitedForACoreIsAMeanPerStep) {
+  const auto waited = [](const std::string& details) {
+    const Result<RunFacts> facts = facts_of_json(
+        R"({"schema": "dprof.report/1", "run": {"steps": {"steady": 2}}, "breakdown": {"per_rank": [
+            {"rank": 0, "wall_ns": 100, "category_ns": {"forward": 100}, "detail_ns": )" +
+            details + R"(}, {"rank": 1, "wall_ns": 100, "category_ns": {"forward": 100}}]}})",
+        "x");
+    return facts.ok() ? facts->waited_for_core_ns : std::optional(-1.0);
+  };
+  EXPECT_EQ(waited(R"({"compute.runnable": 40, "host.preempted": 20, "overlapped.forward": 5})"),
+            15);
+  EXPECT_EQ(waited(R"({"overlapped.forward": 5})"), std::nullopt);
+}
+
 TEST(RunFacts, AreWhatTheReportSays) {
   Report report;
   report.run = {
