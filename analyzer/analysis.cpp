@@ -214,8 +214,9 @@ class Analyst {
   Status find_slow_links() {
     report().link_fits = link_fits_of(digests_, matching_);
     if (steps_) {
-      report().slow_links = slow_links_of(digests_, traces_, matching_, *steps_,
-                                          report().overlap ? &*report().overlap : nullptr, notes());
+      links_ = slow_links_of(digests_, traces_, matching_, *steps_,
+                             report().overlap ? &*report().overlap : nullptr, notes());
+      if (links_) report().slow_links = links_->links;
     }
     return Done{};
   }
@@ -280,16 +281,17 @@ class Analyst {
     } else {
       std::vector<std::span<const LatticePiece>> pieces;
       for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
-      Judgement judgement =
-          judge({.digests = digests_,
-                 .traces = traces_,
-                 .steps = *steps_,
-                 .matching = matching_,
-                 .pieces = pieces,
-                 .replayer =
-                     report().replay && report().replay->accepted ? replay.segments.get() : nullptr,
-                 .slow_links = report().slow_links ? &*report().slow_links : nullptr},
-                notes());
+      const Comparison comparison{.digests = digests_,
+                                  .traces = traces_,
+                                  .steps = *steps_,
+                                  .matching = matching_,
+                                  .pieces = pieces,
+                                  .replayer = report().replay && report().replay->accepted
+                                                  ? replay.segments.get()
+                                                  : nullptr,
+                                  .links = links_ ? &*links_ : nullptr,
+                                  .overlap = report().overlap ? &*report().overlap : nullptr};
+      Judgement judgement = judge(comparison, notes());
       report().detection = judgement.detection;
       if (!judgement.compared) return;
       own_delays_ = own_delays_of(judgement, *steps_, digests_.size());
@@ -393,6 +395,7 @@ class Analyst {
   std::shared_ptr<const RunReplay> replay_;   // where there are steps
   std::shared_ptr<const WhatIfModel> model_;  // where there is something to replay
   std::vector<Verdict> verdicts_;
+  std::optional<LinkStudy> links_;
 };
 
 }  // namespace

@@ -6,20 +6,20 @@
 #include <map>
 #include <tuple>
 
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kMostForExact = 20;
-constexpr double kTimesSpread = 2;  // of what the faster half differs by
 
 using Cluster = std::tuple<schema::Function, int64_t, size_t, int>;
 
 // A group's transfers by those of its cluster: near 1 or below, if nothing is wrong.
 struct Ratio {
   double value = 1;
-  double needed = kSlowRatio;  // to be slow
+  double needed = 1;  // to be slow
 };
 using ByWindow = std::map<int64_t, std::vector<Ratio>>;
 
@@ -44,7 +44,8 @@ std::map<size_t, ByWindow> ratios_of(std::span<const GroupTransfer> transfers) {
     const double usual = usual_of(medians);
     if (usual <= 0) continue;
     const double fastest = static_cast<double>(std::ranges::min(medians)) / usual;
-    const double needed = std::max(kSlowRatio, 1 + kTimesSpread * (1 - fastest));
+    const double needed =
+        std::max<double>(limit::kSlowRatio, 1 + limit::kTimesSpread * (1 - fastest));
     size_t i = 0;
     for (const auto& [group, all] : of_groups)
       ratios[group][cell.second].push_back({static_cast<double>(medians[i++]) / usual, needed});
@@ -178,7 +179,7 @@ ClusterView compare_groups(std::span<const GroupTransfer> transfers) {
   for (const auto& [group, windows] : ratios_of(transfers)) {
     view.compared.push_back(group);
     const SlowGroup one = longest_run(group, windows);
-    if (one.windows >= kFewestSlowWindows) view.slow.push_back(one);
+    if (static_cast<size_t>(one.windows) >= limit::kFewestSlowWindows) view.slow.push_back(one);
   }
   return view;
 }

@@ -37,8 +37,6 @@ struct SlowGroup {
   bool slow_before = true;  // nothing was measured of it before the first one, or it was slow then
 };
 
-inline constexpr double kSlowRatio = 1.10;
-inline constexpr int64_t kFewestSlowWindows = 3;
 inline constexpr size_t kFewestGroupsOfCluster = 3;  // for a median that is not the slow one's own
 
 struct ClusterView {

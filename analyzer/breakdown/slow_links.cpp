@@ -4,34 +4,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "analyzer/breakdown/interface_load.h"
 #include "analyzer/breakdown/slow_groups.h"
 #include "analyzer/steps/per_step.h"
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-
-constexpr size_t kFewestOfLevel = 8;        // steps before and after a rise
-constexpr size_t kMostOnsets = 8;           // of the report, those that cost most
-constexpr double kEdge = 0.1;               // quantile that still has to lie beyond the other side
+constexpr size_t kMostOnsets = 8;           // of a report, the dearest; verdicts take all of them
 constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: less is no matter of a link
-constexpr double kSlowMessages = 2.5;       // ratio of messages, at least
-constexpr double kLeastLossShare = 0.01;    // of the median step, that a slow group loses
-constexpr double kMostBound = 0.5;  // of a message's transfer, that its clocks may be wrong by
 
-// One transfer. 32 bytes.
+// One transfer. 40 bytes.
 struct Sample {
   uint32_t unit = 0;  // what is compared: a communicator, or a pair of ranks
   uint32_t step = 0;  // position among those looked at
   int64_t bytes = 0;
   int64_t transfer_ns = 0;
+  int64_t alone_ns = 0;  // of messages: less what they met on their way
   Function function{};
 };
 
@@ -63,7 +61,9 @@ class Gatherer {
       if (is_new) hosts_.push_back(host);
       host_of_rank_[trace.rank] = known->second;
     }
+    load_ = InterfaceLoad(hosts_.size());
     add_collectives();
+    weigh_interfaces();
     add_messages();
   }
 
@@ -105,8 +105,48 @@ class Gatherer {
       if (is_new) known->second = add_unit(group.name, group.members);
       if (!known->second) continue;
       samples_.push_back({*known->second, static_cast<uint32_t>(*step), *instance.bytes,
-                          instance.transfer_ns, instance.function});
+                          instance.transfer_ns, instance.transfer_ns, instance.function});
     }
+  }
+
+  [[nodiscard]] std::optional<TraceNs> end_of(const Member& member) const {
+    return digests_[member.digest].collectives[member.record].end;
+  }
+
+  [[nodiscard]] std::vector<int> hosts_of(std::span<const int> ranks) const {
+    std::set<int> hosts;
+    for (const int rank : ranks) {
+      if (const auto host = host_of_rank_.find(rank); host != host_of_rank_.end())
+        hosts.insert(host->second);
+    }
+    return {hosts.begin(), hosts.end()};
+  }
+
+  [[nodiscard]] std::optional<Interval> on_the_way(const Message& message) const {
+    if (!message.receive || message.transfer_ns.value_or(0) <= 0) return std::nullopt;
+    const std::optional<TraceNs> end = end_of(*message.receive);
+    if (!end) return std::nullopt;
+    return Interval{*end - DurationNs{*message.transfer_ns}, *end};
+  }
+
+  // What leaves a host, and when.
+  void weigh_interfaces() {
+    std::vector<std::vector<int>> hosts_of_group;
+    for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_of(group.members));
+    for (const Instance& instance : matching_.instances) {
+      const std::vector<int>& hosts = hosts_of_group[instance.group];
+      if (!instance.comparable || instance.transfer_ns <= 0 || hosts.size() < 2) continue;
+      std::optional<TraceNs> last;
+      for (const Member& member : instance.members) last = std::max(last, end_of(member));
+      if (last) load_.add(hosts, {*last - DurationNs{instance.transfer_ns}, *last});
+    }
+    for (const Message& message : matching_.messages) {
+      if (!message.from || !message.to) continue;
+      const std::vector<int> hosts = hosts_of(std::array{*message.from, *message.to});
+      const std::optional<Interval> span = on_the_way(message);
+      if (span && hosts.size() > 1) load_.add(hosts, *span);
+    }
+    load_.finish();
   }
 
   void add_messages() {
@@ -116,7 +156,7 @@ class Gatherer {
           message.transfer_ns.value_or(0) <= 0)
         continue;
       if (static_cast<double>(message.bound_ns.value_or(0)) >
-          kMostBound * static_cast<double>(*message.transfer_ns))
+          limit::kMostBound * static_cast<double>(*message.transfer_ns))
         continue;
       const auto step = step_of_.of(message, digests_);
       if (!step) continue;
@@ -130,8 +170,11 @@ class Gatherer {
       Unit& unit = units_[*known->second];
       unit.messages = true;
       unit.bound_ns = std::max(unit.bound_ns, message.bound_ns.value_or(0));
-      samples_.push_back({*known->second, static_cast<uint32_t>(*step), *message.bytes,
-                          *message.transfer_ns, Function::kSend});
+      const std::optional<Interval> span = on_the_way(message);
+      const bool leaves = span && unit.hosts.size() > 1;
+      samples_.push_back(
+          {*known->second, static_cast<uint32_t>(*step), *message.bytes, *message.transfer_ns,
+           leaves ? load_.alone_ns(unit.hosts, *span) : *message.transfer_ns, Function::kSend});
     }
   }
 
@@ -142,6 +185,7 @@ class Gatherer {
   std::vector<std::string> hosts_;
   std::vector<Unit> units_;
   std::vector<Sample> samples_;
+  InterfaceLoad load_{0};
 };
 
 // Transfers of one flow in one window: their lower quartile, and how many there were. A slow link
@@ -150,6 +194,7 @@ struct Cell {
   Flow flow;
   int64_t window = 0;
   int64_t quick_ns = 0;
+  int64_t alone_ns = 0;  // likewise, less what they met on their way
   int64_t n = 0;
 };
 
@@ -182,7 +227,8 @@ class Comparer {
   }
 
   // False: nothing can be compared with anything.
-  bool run(SlowLinks& found) {
+  bool run(LinkStudy& study) {
+    SlowLinks& found = study.links;
     std::vector<GroupTransfer> transfers;
     for (const Cell& cell : cells_) {
       const Unit& unit = gathered_.units()[cell.flow.unit];
@@ -192,11 +238,11 @@ class Comparer {
                            .bytes = cell.flow.bytes,
                            .ranks = unit.ranks.size(),
                            .topology = static_cast<int>(unit.hosts.size()),
-                           .transfer_ns = cell.quick_ns});
+                           .transfer_ns = cell.alone_ns});
     }
     ClusterView view = compare_groups(transfers);
     if (view.compared.empty()) return false;
-    const double least_ns = kLeastLossShare * static_cast<double>(median_step());
+    const double least_ns = limit::kLeastLoss * static_cast<double>(median_step());
     std::erase_if(view.slow, [&](const SlowGroup& group) {
       return may_be_chance(group) || static_cast<double>(excess_of(group)) < least_ns;
     });
@@ -220,6 +266,7 @@ class Comparer {
       found.suspects.push_back(gathered_.hosts()[static_cast<size_t>(host)]);
       found.hosts.push_back(describe(host, view));
     }
+    if (found.within_only && !slow.empty()) study.somewhere = describe({}, view);
     return true;
   }
 
@@ -234,12 +281,16 @@ class Comparer {
     for (size_t begin = 0; begin < sorted.size();) {
       size_t end = begin;
       std::vector<double> all;
-      for (; end < sorted.size() && place(sorted[end]) == place(sorted[begin]); ++end)
+      std::vector<double> alone;
+      for (; end < sorted.size() && place(sorted[end]) == place(sorted[begin]); ++end) {
         all.push_back(static_cast<double>(sorted[end].transfer_ns));
+        alone.push_back(static_cast<double>(sorted[end].alone_ns));
+      }
       const Sample& first = sorted[begin];
       cells_.push_back({{first.unit, first.function, first.bytes},
                         window_of(first.step),
                         static_cast<int64_t>(quantile(all, 0.25)),
+                        static_cast<int64_t>(quantile(alone, 0.25)),
                         static_cast<int64_t>(all.size())});
       begin = end;
     }
@@ -259,7 +310,7 @@ class Comparer {
   // what a message meets on its way depends on its place in the pipeline.
   [[nodiscard]] bool may_be_chance(const SlowGroup& group) const {
     const int64_t bound = gathered_.units()[group.group].bound_ns;
-    if (gathered_.units()[group.group].messages && group.ratio < kSlowMessages) return true;
+    if (gathered_.units()[group.group].messages && group.ratio < limit::kSlowMessages) return true;
     if (bound == 0) return false;
     std::vector<int64_t> excess;
     for (const Cell& cell : cells_) {
@@ -270,9 +321,10 @@ class Comparer {
     return median_ns(std::move(excess)) <= 2 * bound;
   }
 
-  SlowHost describe(int host, const ClusterView& view) const {
-    SlowHost one{.host = gathered_.hosts()[static_cast<size_t>(host)],
-                 .ranks = gathered_.ranks_of(host),
+  // Without a host: all slow groups that reach over several.
+  SlowHost describe(std::optional<int> host, const ClusterView& view) const {
+    SlowHost one{.host = host ? gathered_.hosts()[static_cast<size_t>(*host)] : "",
+                 .ranks = host ? gathered_.ranks_of(*host) : std::vector<int>(),
                  .onset_step = {}};
     std::vector<double> ratios;
     std::map<int, int64_t> excess;  // by rank
@@ -280,7 +332,8 @@ class Comparer {
     bool before = false;
     for (const SlowGroup& group : view.slow) {
       const Unit& unit = gathered_.units()[group.group];
-      if (std::ranges::count(unit.hosts, host) == 0 || unit.hosts.size() < 2) continue;
+      if (unit.hosts.size() < 2) continue;
+      if (host && std::ranges::count(unit.hosts, *host) == 0) continue;
       ++one.groups;
       ratios.push_back(group.ratio);
       since = std::min(since, group.first_window);
@@ -288,7 +341,10 @@ class Comparer {
       for (const int rank : unit.ranks) excess[rank] += excess_of(group);
     }
     one.ratio = median(ratios);
-    for (const int rank : one.ranks) one.excess_ns = std::max(one.excess_ns, excess[rank]);
+    for (const auto& [rank, ns] : excess) {
+      if (!host || std::ranges::count(one.ranks, rank) != 0)
+        one.excess_ns = std::max(one.excess_ns, ns);
+    }
     if (!before) one.onset_step = steps_[static_cast<size_t>(since) * steps_of_window_].index;
     return one;
   }
@@ -323,13 +379,14 @@ class Comparer {
 };
 
 // Each flow against itself: medians per step, and where they rise.
-std::vector<SlowTransfers> onsets_of(const Gatherer& gathered, std::span<const AlignedStep> steps) {
+void find_onsets(const Gatherer& gathered, std::span<const AlignedStep> steps, LinkStudy& study) {
   std::vector<Sample> sorted = gathered.samples();
   const auto flow = [](const Sample& s) { return Flow{s.unit, s.function, s.bytes}; };
   std::ranges::stable_sort(sorted, {}, [&](const Sample& s) {
     return std::make_tuple(s.unit, s.function, s.bytes, s.step);
   });
-  std::vector<SlowTransfers> onsets;
+  std::set<size_t> steady;  // units; those that rose are taken out at the end
+  std::set<size_t> slower;
   for (size_t begin = 0; begin < sorted.size();) {
     std::vector<double> series;
     std::vector<uint32_t> at;
@@ -340,24 +397,32 @@ std::vector<SlowTransfers> onsets_of(const Gatherer& gathered, std::span<const A
       for (; end < sorted.size() && flow(sorted[end]) == flow(sorted[begin]) &&
              sorted[end].step == step;
            ++end)
-        of_step.push_back(sorted[end].transfer_ns);
+        of_step.push_back(sorted[end].alone_ns);
       series.push_back(static_cast<double>(median_ns(std::move(of_step))));
       at.push_back(step);
     }
-    const auto rise = lasting_rise(series, kFewestOfLevel);
+    const auto rise = lasting_rise(series, limit::kFewestOfLevel);
+    const size_t unit = sorted[begin].unit;
+    (rise ? slower : steady).insert(unit);
     if (rise && rise->after - rise->before >= static_cast<double>(kLeastExcessNs)) {
-      onsets.push_back({.communicator = gathered.units()[sorted[begin].unit].communicator,
-                        .function = sorted[begin].function,
-                        .bytes = sorted[begin].bytes,
-                        .ratio = rise->after / rise->before,
-                        .step = steps[at[rise->at]].index,
-                        .excess_ns = static_cast<int64_t>(rise->after - rise->before)});
+      study.slower.push_back({{.communicator = gathered.units()[unit].communicator,
+                               .function = sorted[begin].function,
+                               .bytes = sorted[begin].bytes,
+                               .ratio = rise->after / rise->before,
+                               .step = steps[at[rise->at]].index,
+                               .excess_ns = static_cast<int64_t>(rise->after - rise->before)},
+                              gathered.units()[unit].ranks});
     }
     begin = end;
   }
-  std::ranges::stable_sort(onsets, std::ranges::greater(), &SlowTransfers::excess_ns);
-  if (onsets.size() > kMostOnsets) onsets.resize(kMostOnsets);
-  return onsets;
+  std::ranges::stable_sort(study.slower, std::ranges::greater(),
+                           [](const SlowerGroup& one) { return one.transfers.excess_ns; });
+  for (const SlowerGroup& one :
+       std::span(study.slower).first(std::min(kMostOnsets, study.slower.size())))
+    study.links.onsets.push_back(one.transfers);
+  for (const size_t unit : steady) {
+    if (!slower.contains(unit)) study.unchanged.push_back(gathered.units()[unit].ranks);
+  }
 }
 
 // Where the network becomes slow in the middle, all before it looks like a warm-up: so it is looked
@@ -387,12 +452,12 @@ std::optional<Rise> lasting_rise(std::span<const double> series, size_t fewest) 
   const std::vector<double> first(series.begin(), series.begin() + static_cast<ptrdiff_t>(at));
   const std::vector<double> second(series.begin() + static_cast<ptrdiff_t>(at), series.end());
   const Rise rise{at, median(first), median(second)};
-  if (rise.before <= 0 || rise.after <= kRiseRatio * rise.before) return std::nullopt;
-  if (quantile(second, kEdge) <= quantile(first, 1 - kEdge)) return std::nullopt;
+  if (rise.before <= 0 || rise.after <= limit::kRiseRatio * rise.before) return std::nullopt;
+  if (quantile(second, limit::kEdge) <= quantile(first, 1 - limit::kEdge)) return std::nullopt;
   return rise;
 }
 
-std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
+std::optional<LinkStudy> slow_links_of(std::span<const RankDigest> digests,
                                        std::span<const TraceFile> traces, const Matching& matching,
                                        const Steps& steps, const Overlap* overlap,
                                        std::vector<Diagnostic>& notes) {
@@ -403,19 +468,19 @@ std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
   const auto note = [&](std::string text) {
     notes.push_back(make_diagnostic("not_computed", std::move(text)));
   };
-  SlowLinks found;
-  const bool compared = Comparer(gathered, looked_at, exposures_of(overlap)).run(found);
+  LinkStudy study;
+  const bool compared = Comparer(gathered, looked_at, exposures_of(overlap)).run(study);
   if (!compared && gathered.hosts().size() > 1) {
     note(
         "slow links: fewer than three groups of ranks communicate in the same way, so "
         "a slow link cannot be located, only detected if it became slower during the run");
   }
-  if (looked_at.size() >= 2 * kFewestOfLevel) {
-    found.onsets = onsets_of(gathered, looked_at);
+  if (looked_at.size() >= 2 * limit::kFewestOfLevel) {
+    find_onsets(gathered, looked_at, study);
   } else if (!compared) {
     return std::nullopt;
   }
-  return found;
+  return study;
 }
 
 }  // namespace dprof::analyzer

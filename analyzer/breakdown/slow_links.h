@@ -19,6 +19,19 @@ namespace dprof::analyzer {
 inline constexpr size_t kFewestStepsOfWindow = 4;
 inline constexpr size_t kMostWindows = 12;
 
+// Transfers of a group that became slower, and its ranks: of messages sender and receiver.
+struct SlowerGroup {
+  SlowTransfers transfers;
+  std::vector<int> ranks;
+};
+
+struct LinkStudy {
+  SlowLinks links;                          // of the report: only the dearest of those that ...
+  std::vector<SlowerGroup> slower;          // ... became slower, here all of them, dearest first
+  std::vector<std::vector<int>> unchanged;  // ranks of groups that were looked at and did not
+  std::optional<SlowHost> somewhere;  // what slow groups lose where no host of theirs can be named
+};
+
 // Groups are communicators, and pairs of ranks that send each other messages; they are compared
 // over windows of steady steps with those of equal function, size, number of ranks and of hosts.
 // A host is named only if nothing else explains the slow groups as well.
@@ -27,15 +40,14 @@ inline constexpr size_t kMostWindows = 12;
 // slower; a diagnostic says what cannot be told. `traces` by the same position as `digests`: their
 // hosts. `overlap`, if there is one, tells what of a collective's excess was exposed. O(transfers
 // log transfers).
-std::optional<SlowLinks> slow_links_of(std::span<const RankDigest> digests,
+std::optional<LinkStudy> slow_links_of(std::span<const RankDigest> digests,
                                        std::span<const TraceFile> traces, const Matching& matching,
                                        const Steps& steps, const Overlap* overlap,
                                        std::vector<Diagnostic>& notes);
 
 // Where a series rises for good: the position of the first value of the higher level, if both
-// levels have `fewest` values, the higher median is more than kRiseRatio times the lower one, and
-// hardly a value of the one side lies among those of the other. O(n log n).
-inline constexpr double kRiseRatio = 1.3;
+// levels have `fewest` values, the higher median is more than kRiseRatio times the lower
+// one, and hardly a value of the one side lies among those of the other. O(n log n).
 struct Rise {
   size_t at = 0;
   double before = 0;  // medians

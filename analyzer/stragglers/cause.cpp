@@ -9,30 +9,12 @@
 #include <map>
 #include <numeric>
 
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/format.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kDominant = 0.6;    // of the delay
-constexpr double kSteady = 2;        // times the fluctuation between steps
-constexpr double kMatters = 0.1;     // of a rank's own work
-constexpr double kCounts = 0.02;     // of the peers' own work: a phase whose ratio means something
-constexpr double kSameRatio = 0.4;   // how far two phases' relative excess may differ
-constexpr double kUntouched = 0.4;   // of a phase's relative excess: the other one hardly has it
-constexpr double kContention = 0.4;  // of the delay without a core
-constexpr double kLowerClock = 0.97;
-constexpr double kThrottled = 0.2;  // of the samples
-constexpr double kMoreWork = 1.03;  // elements of a batch, operators of a step
-constexpr double kSlowMemory = 1.05;
-constexpr double kByTurns = 0.8;    // of the steps: fewer, and a rank does not take its turn
-constexpr double kHardlyAny = 0.1;  // of the rank's own time of that kind, on its peers
-constexpr double kOnCpu = 0.3;      // of the delay in CPU time: else the thread waited
-constexpr double kMostOfIt = 0.5;   // of the delay, at least, by looks at the thread
-constexpr double kInKernel = 0.6;   // of the delay as CPU time within the kernel
-constexpr double kMorePages = 1.5;  // times what the peers are given
-constexpr double kFewPages = 50;    // per step: no more of them matter
 
 // What looks at the training thread saw, and what that is as a cause.
 struct WaitWord {
@@ -73,9 +55,12 @@ class Decision {
     const bool lasts = suspect.shape == Shape::kPersistent;
     if (lasts) {
       // Over all steps: those in which it shows are those in which chance helped.
-      for (size_t s = suspect.onset.value_or(0); s < in_.work.steps.size(); ++s) when_.push_back(s);
+      for (size_t s = suspect.onset.value_or(0); s < in_.work.steps.size(); ++s)
+        turns_.push_back({*suspect.rank, s});
+    } else if (suspect.rank) {
+      for (const size_t s : suspect.when) turns_.push_back({*suspect.rank, s});
     } else {
-      when_ = suspect.when;
+      turns_ = suspect.turns;
     }
     for (size_t k = 0; k < kOwnKinds; ++k) {
       differences_[k] = difference(k, lasts);
@@ -91,13 +76,13 @@ class Decision {
     const auto top =
         std::ranges::max_element(of_cause, {}, [](const auto& entry) { return entry.second; });
     cause_.word = top->first;
-    if (share(of_cause["cpu_contention"]) >= kContention) cause_.word = "cpu_contention";
+    if (share(of_cause["cpu_contention"]) >= limit::kContention) cause_.word = "cpu_contention";
     describe();
-    if (cause_.word != "cpu_contention" && share(top->second) < kDominant) {
+    if (cause_.word != "cpu_contention" && share(top->second) < limit::kDominant) {
       cause_.word = "mixed";
       cause_.kind.clear();
       cause_.reasons.push_back(fmt::format("no kind of time has {} of its delay of {}",
-                                           format_share(kDominant), format_ms({total_})));
+                                           format_share(limit::kDominant), format_ms({total_})));
     } else if (cause_.word == "compute") {
       refine_computation();
     } else if (cause_.word == "host") {
@@ -124,8 +109,7 @@ class Decision {
     std::vector<int64_t> own;
     std::vector<int64_t> theirs;
     std::vector<int64_t> delta;
-    for (const size_t step : when_) {
-      const size_t rank = suspect_.rank ? *suspect_.rank : in_.work.slowest_at(step);
+    for (const auto& [rank, step] : turns_) {
       std::vector<int64_t> others;
       for (const size_t r : peers(rank)) others.push_back(in_.work.kind_ns[r][step][kind]);
       own.push_back(in_.work.kind_ns[rank][step][kind]);
@@ -153,7 +137,7 @@ class Decision {
     cause_.own_ns = of_best.own_ns;
     cause_.peers_ns = of_best.peers_ns;
     cause_.relative = of_best.relative();
-    cause_.steady = static_cast<double>(of_best.delta_ns) >= kSteady * of_best.spread_ns;
+    cause_.steady = static_cast<double>(of_best.delta_ns) >= limit::kSteady * of_best.spread_ns;
     cause_.computes = computes(best);
     best_ = static_cast<OwnKind>(best);
     note_ratios();
@@ -166,7 +150,7 @@ class Decision {
   // A phase's relative excess; nullopt = too short to tell.
   [[nodiscard]] std::optional<double> ratio(OwnKind kind) const {
     const Difference& d = of(kind);
-    if (static_cast<double>(d.peers_ns) < kCounts * static_cast<double>(own_total_))
+    if (static_cast<double>(d.peers_ns) < limit::kCounts * static_cast<double>(own_total_))
       return std::nullopt;
     return d.relative();
   }
@@ -179,8 +163,8 @@ class Decision {
     if (!forward || !backward || *forward <= 0 || *backward <= 0) return;
     const double more = std::max(*forward, *backward);
     const double less = std::min(*forward, *backward);
-    if (more - less > kSameRatio * more) return;
-    cause_.like_batch = !optimizer || *optimizer < kUntouched * less;
+    if (more - less > limit::kSameRatio * more) return;
+    cause_.like_batch = !optimizer || *optimizer < limit::kUntouched * less;
     cause_.uniform = !cause_.like_batch;
     cause_.reasons.push_back(fmt::format(
         "forward takes {:.2f} times as long as on its peers, backward {:.2f}{}", 1 + *forward,
@@ -228,7 +212,7 @@ class Decision {
     if (!in_.work.on_device && manages_memory()) return;
     const bool in_pipeline = in_.roles.of[*suspect_.rank].is_stage;
     const auto batch = against_peers([](const Machine& m) { return m.batch_elements; });
-    if (batch && *batch >= kMoreWork && !in_pipeline) {
+    if (batch && *batch >= limit::kMoreWork && !in_pipeline) {
       return decide("input_imbalance",
                     fmt::format("its batches have {:.2f} times as many elements", *batch));
     }
@@ -241,7 +225,7 @@ class Decision {
     }
     const auto operators =
         against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
-    if (cause_.uniform && in_pipeline && operators && *operators >= kMoreWork) {
+    if (cause_.uniform && in_pipeline && operators && *operators >= limit::kMoreWork) {
       return decide("stage_imbalance",
                     fmt::format("its stage has {:.2f} times as many operators", *operators));
     }
@@ -253,7 +237,7 @@ class Decision {
   bool blames_device() {
     const Machine& own = in_.machines[*suspect_.rank];
     const auto memory_clock = against_peers([](const Machine& m) { return m.memory_clock_mhz; });
-    if (own.ecc_errors > 0 || (memory_clock && *memory_clock < kLowerClock)) {
+    if (own.ecc_errors > 0 || (memory_clock && *memory_clock < limit::kLowerClock)) {
       decide("gpu_memory",
              own.ecc_errors > 0
                  ? fmt::format("its GPU had {} uncorrected memory errors", own.ecc_errors)
@@ -262,9 +246,10 @@ class Decision {
     }
     const auto memory = against_peers([](const Machine& m) { return m.memory_kernel_ns; });
     const auto matrix = against_peers([](const Machine& m) { return m.matrix_kernel_ns; });
-    const bool everywhere = ratio(OwnKind::kForward).value_or(0) > kCounts &&
-                            ratio(OwnKind::kBackward).value_or(0) > kCounts;
-    if (memory && matrix && everywhere && *memory >= kSlowMemory && *matrix < kMoreWork) {
+    const bool everywhere = ratio(OwnKind::kForward).value_or(0) > limit::kCounts &&
+                            ratio(OwnKind::kBackward).value_or(0) > limit::kCounts;
+    if (memory && matrix && everywhere && *memory >= limit::kSlowMemory &&
+        *matrix < limit::kMoreWork) {
       decide("gpu_memory",
              fmt::format(
                  "its memory-bound kernels take {:.2f} times as long, its matrix products {:.2f}",
@@ -284,7 +269,7 @@ class Decision {
     const auto clock = against_peers([](const Machine& m) { return m.sm_clock_mhz; });
     const std::optional<double> theirs = usual([](const Machine& m) { return m.throttled; });
     const double more = own.throttled.value_or(0) - theirs.value_or(0);
-    if (more < kThrottled && !(clock && *clock < kLowerClock)) return false;
+    if (more < limit::kThrottled && !(clock && *clock < limit::kLowerClock)) return false;
     decide(
         "gpu_throttle",
         fmt::format(
@@ -297,11 +282,11 @@ class Decision {
     // A device idles within the ranges of phases, too: there the range says nothing.
     const bool named = best_ == OwnKind::kRange && !in_.work.on_device;
     const bool only_here = static_cast<double>(of(best_).peers_ns) <=
-                           kHardlyAny * static_cast<double>(of(best_).own_ns);
+                           limit::kHardlyAny * static_cast<double>(of(best_).own_ns);
     if (named && only_here && in_.rank0) {
       return decide("rank0_work", "it is in a range that its peers do not have");
     }
-    if (suspect_.shape == Shape::kRotating && suspect_.share < kByTurns) {
+    if (suspect_.shape == Shape::kRotating && !suspect_.one_at_a_time) {
       if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
@@ -330,12 +315,12 @@ class Decision {
   [[nodiscard]] bool has_no_cpu_time_for_it() const {
     const std::optional<double> own = in_.machines[*suspect_.rank].cpu_per_step_ns;
     const std::optional<double> theirs = usual([](const Machine& m) { return m.cpu_per_step_ns; });
-    return own && theirs && *own - *theirs <= kOnCpu * delay_per_step();
+    return own && theirs && *own - *theirs <= limit::kOnCpu * delay_per_step();
   }
 
   // What the recorder samples is known over all steps, and the delay is of some of them.
   [[nodiscard]] double delay_per_step() const {
-    return static_cast<double>(of(best_).delta_ns) * static_cast<double>(when_.size()) /
+    return static_cast<double>(of(best_).delta_ns) * static_cast<double>(turns_.size()) /
            static_cast<double>(std::max<size_t>(1, in_.work.steps.size()));
   }
 
@@ -349,8 +334,9 @@ class Decision {
     const std::optional<double> their_pages = usual(pages);
     if (!kernel(own) || !pages(own) || !their_kernel || !their_pages) return false;
     const double more = *kernel(own) - *their_kernel;
-    if (more < kInKernel * delay_per_step() || *pages(own) - *their_pages < kFewPages ||
-        *pages(own) < kMorePages * *their_pages)
+    if (more < limit::kInKernel * delay_per_step() ||
+        *pages(own) - *their_pages < limit::kFewPages ||
+        *pages(own) < limit::kMorePages * *their_pages)
       return false;
     decide(
         "allocator",
@@ -367,7 +353,7 @@ class Decision {
     const double all = std::accumulate(looks.begin(), looks.end(), 0.0);
     for (const WaitWord& known : kWaitWords) {
       const double least = least_share(known.wait);
-      if (least <= kMostOfIt) continue;
+      if (least <= limit::kMostOfIt) continue;
       return decide(
           known.cause,
           fmt::format("in {:.0f} of {:.0f} samples outside every phase the training thread {}: "
@@ -402,7 +388,7 @@ class Decision {
 
   const CauseInput& in_;
   const Suspect& suspect_;
-  std::vector<size_t> when_;
+  std::vector<Turn> turns_;
   Differences differences_;
   int64_t own_total_ = 0;  // the peers' own work
   int64_t total_ = 0;      // of what is longer
@@ -421,7 +407,7 @@ double fluctuation_of(const OwnWork& work) {
       std::vector<double> series;
       for (const KindNs& kinds : work.kind_ns[r]) series.push_back(static_cast<double>(kinds[k]));
       const double typical = median(series);
-      if (typical >= kMatters * whole && typical > 0)
+      if (typical >= limit::kMatters * whole && typical > 0)
         most = std::max(most, mad_n(series) / typical);
     }
   }

@@ -44,7 +44,7 @@ struct CauseInput {
 };
 
 // Typical steps count for what lasts (medians, which a few disturbed steps do not move), all of
-// them for what comes now and then (means). Of a rotating suspect the slowest rank of each step.
+// them for what comes now and then (means). Of a rotating suspect whose turn it was.
 Cause cause_of(const CauseInput& input, const Suspect& suspect);
 
 }  // namespace dprof::analyzer

@@ -5,25 +5,14 @@
 #include <cmath>
 
 #include "analyzer/stragglers/shape.h"
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kLeastExcess = 0.015;  // of the median step, to flag a step or a rank
-constexpr double kLeastScale = 0.003;   // of the median step: differences below it are nothing
 // Computation differs by that much between healthy machines of one kind; few peers cannot tell.
-constexpr double kPrior = 0.01;
-constexpr double kCrowd = 0.5;      // of the share of time that ranks usually stand in a run queue
-constexpr double kHostPrior = 0.1;  // what the host does differs more
-constexpr double kZ = 4;            // robust z of a rank among its peers
-constexpr double kZStep = 0.5;      // more for each of these
 constexpr size_t kManyRanks[] = {64, 1024};
-constexpr double kSpikeSigmas = 6;
-constexpr double kSpikeShareOfStep = 0.05;  // of the median step
-constexpr double kEvidentShareOfStep = 0.02;
-constexpr double kGreatShareOfStep = 0.5;  // no hiccup of a busy machine, if they are alike
-constexpr double kPower = 1.645;           // standard deviations above the threshold, for 0.95
+constexpr double kPower = 1.645;  // standard deviations above the threshold, for 0.95
 
 // Medians of all values but one, from one sort: O(n log n) for all n of them.
 class MedianOfOthers {
@@ -69,22 +58,24 @@ std::vector<Series> excess_by(size_t ranks, size_t steps, const Roles& roles, co
 struct View {
   const std::vector<Series>* excess = nullptr;
   std::vector<double> typical;  // of each rank
-  double prior = kPrior;
+  double prior = limit::kPrior;
 };
 
 class Detector {
  public:
   Detector(const OwnWork& work, const Roles& roles, const Excess& excess, int64_t median_step_ns)
       : work_(work), roles_(roles), excess_(excess), step_(static_cast<double>(median_step_ns)) {
-    scale_.threshold_ns = kLeastExcess * step_;
-    scale_.prior = kPrior + kCrowd * crowd();
-    scale_.least_z = kZ;
-    for (const size_t many : kManyRanks) scale_.least_z += work.own_ns.size() > many ? kZStep : 0;
+    scale_.threshold_ns = limit::kLeastExcess * step_;
+    scale_.prior = limit::kPrior + limit::kCrowd * crowd();
+    scale_.least_z = limit::kZ;
+    for (const size_t many : kManyRanks) {
+      if (work.own_ns.size() > many) scale_.least_z += limit::kZStep;
+    }
     views_.push_back(
         view([&](size_t r, size_t s) { return work_.own_ns[r][s]; }, &excess_.total, scale_.prior));
     for (size_t k = 0; k < excess_.by_kind.size(); ++k) {
       views_.push_back(view([&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; },
-                            &excess_.by_kind[k], computes(k) ? scale_.prior : kHostPrior));
+                            &excess_.by_kind[k], computes(k) ? scale_.prior : limit::kHostPrior));
     }
     set_floor();
   }
@@ -99,16 +90,23 @@ class Detector {
       if (!roles_.set_of[r]) continue;
       std::optional<Suspect> one = lasting(r);
       if (!one)
-        one = occasional(spikes_.front(), r, excess_.total, false, kGreatShareOfStep * step_);
+        one = occasional(spikes_.front(), r, excess_.total, false, limit::kGreatShare * step_);
       if (!one) one = evident(r);
       if (one) suspects.push_back(*std::move(one));
     }
-    const bool lasting_one = std::ranges::any_of(
-        suspects, [](const Suspect& s) { return s.shape == Shape::kPersistent; });
-    if (!lasting_one && ranks > 1) {
-      std::optional<Suspect> one = rotating(spikes_.front(), excess_.total);
-      if (!one) one = by_turns(excess_.total, kSpikeShareOfStep * step_);
-      if (one) suspects = {*std::move(one)};
+    // What lasts is another matter; spikes of single ranks are not, where all of them take turns.
+    const auto lasts = [](const Suspect& s) { return s.shape == Shape::kPersistent; };
+    std::vector<bool> free(ranks, true);
+    for (const Suspect& suspect : suspects) free[*suspect.rank] = !lasts(suspect);
+    std::vector<size_t> among;
+    for (size_t r = 0; r < ranks; ++r) {
+      if (free[r] && roles_.set_of[r]) among.push_back(r);
+    }
+    std::optional<Suspect> one = rotating(spikes_.front(), excess_.total, among, step_);
+    if (!one) one = by_turns(excess_.total, among, limit::kSpikeShare * step_);
+    if (one) {
+      std::erase_if(suspects, [&](const Suspect& s) { return !lasts(s); });
+      suspects.push_back(*std::move(one));
     }
     return suspects;
   }
@@ -148,7 +146,7 @@ class Detector {
     }
     const double centre = std::abs(median(others));
     return std::max(
-        {others.size() > 2 ? mad_n(others) : 0.0, view.prior * centre, kLeastScale * step_});
+        {others.size() > 2 ? mad_n(others) : 0.0, view.prior * centre, limit::kLeastScale * step_});
   }
 
   [[nodiscard]] bool stands_out(const View& view, size_t rank, const Series& excess) const {
@@ -174,7 +172,12 @@ class Detector {
     // What comes and goes has no beginning: spikes would otherwise begin with the first of them.
     if (onset && !is_persistent(rank, *onset)) onset.reset();
     if (!onset && !is_persistent(rank, 0)) return std::nullopt;
-    Suspect suspect{rank, Shape::kPersistent, {}, excess, 0, onset};
+    Suspect suspect{.rank = rank,
+                    .shape = Shape::kPersistent,
+                    .when = {},
+                    .excess_ns = excess,
+                    .onset = onset,
+                    .turns = {}};
     suspect.when = spikes_of(excess, scale_.threshold_ns);
     std::erase_if(suspect.when, [&](size_t s) { return s < onset.value_or(0); });
     suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(excess.size());
@@ -191,8 +194,8 @@ class Detector {
       std::vector<double> pooled;
       for (const Series& series : *views_[v].excess)
         pooled.insert(pooled.end(), series.begin(), series.end());
-      const double least = (total ? kSpikeShareOfStep : kEvidentShareOfStep) * step_;
-      const double spike = std::max(kSpikeSigmas * mad_n(pooled), least);
+      const double least = (total ? limit::kSpikeShare : limit::kEvidentShare) * step_;
+      const double spike = std::max(limit::kSpikeSigmas * mad_n(pooled), least);
       std::vector<std::vector<size_t>> of_view;
       for (const Series& series : *views_[v].excess) of_view.push_back(spikes_of(series, spike));
       spikes_.push_back(std::move(of_view));
@@ -204,7 +207,7 @@ class Detector {
     for (size_t v = 1; v < views_.size(); ++v) {
       if (spikes_[v].empty()) continue;
       std::optional<Suspect> one =
-          occasional(spikes_[v], rank, *views_[v].excess, true, kGreatShareOfStep * step_);
+          occasional(spikes_[v], rank, *views_[v].excess, true, limit::kGreatShare * step_);
       if (!one) continue;
       one->excess_ns = excess_.total[rank];
       return one;

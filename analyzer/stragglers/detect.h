@@ -15,6 +15,12 @@ namespace dprof::analyzer {
 enum class Shape : uint8_t { kPersistent, kTransient, kPeriodic, kRotating };
 [[nodiscard]] std::string_view word_of(Shape shape);
 
+// A rank that was late in a step: entries of Steps::ranks and of OwnWork::steps.
+struct Turn {
+  size_t rank = 0;
+  size_t step = 0;
+};
+
 struct Suspect {
   std::optional<size_t> rank;  // entry of Steps::ranks; nullopt when rotating
   Shape shape = Shape::kPersistent;
@@ -22,6 +28,9 @@ struct Suspect {
   std::vector<int64_t> excess_ns;  // per entry of OwnWork::steps: own work beyond the peers' median
   double share = 0;                // of the steps, in which it shows
   std::optional<size_t> onset;     // entry of OwnWork::steps from which on it lasts; none = always
+  // Only of a rotating one.
+  std::vector<Turn> turns;     // by step; of several in one step the latest first
+  bool one_at_a_time = false;  // rather than each rank by itself, whatever the others do
 };
 
 using Series = std::vector<int64_t>;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "analyzer/stragglers/stragglers.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -148,6 +149,10 @@ TEST(DetectTest, TwoSlowRanksDoNotHideEachOther) {
   EXPECT_EQ(suspects.size(), 2U);
 }
 
+TEST(DetectTest, TheThresholdsAreThoseOfTheReport) {
+  for (const size_t ranks : {2, 3, 64}) EXPECT_EQ(least_named(ranks), straggler_floor(ranks));
+}
+
 TEST(DetectTest, FewStepsShowNoStructure) {
   OwnWork work = work_of({.ranks = 4, .steps = 4}, 1);
   delay(work, 0, kDetectStep);
@@ -204,6 +209,48 @@ TEST(DetectTest, FewRanksByTurnsAreRotating) {
     ASSERT_EQ(suspects.size(), 1U) << ranks;
     EXPECT_EQ(suspects.front().shape, Shape::kRotating) << ranks;
   }
+}
+
+// More ranks than steps: not each of them has its turn, and by chance some have two.
+TEST(DetectTest, ManyRanksByTurnsAreRotatingWhateverTheNoise) {
+  for (const bool by_chance : {false, true}) {
+    for (const double noise : {0.01, 0.02}) {
+      OwnWork work = work_of({.ranks = 64, .steps = 48, .noise = noise, .spike_rate = 0}, 7);
+      std::mt19937_64 random(11);
+      for (size_t s = 0; s < 48; ++s)
+        work.own_ns[by_chance ? random() % 64 : s][s] += kDetectStep * 14 / 100;
+      const std::vector<Suspect> suspects = suspects_in(work);
+      ASSERT_EQ(suspects.size(), 1U) << noise;
+      EXPECT_EQ(suspects.front().shape, Shape::kRotating) << noise;
+      EXPECT_GE(suspects.front().turns.size(), 40U) << noise;
+    }
+  }
+}
+
+TEST(DetectTest, PausesOfEachRankByItselfAreNoTurns) {
+  OwnWork work = work_of({.ranks = 16, .noise = 0.01, .spike_rate = 0}, 3);
+  std::mt19937_64 random(5);
+  for (auto& series : work.own_ns) {
+    for (int64_t& own : series) own += random() % 100 < 8 ? kDetectStep / 2 : 0;
+  }
+  const std::vector<Suspect> suspects = suspects_in(work);
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects.front().shape, Shape::kRotating);
+  EXPECT_FALSE(suspects.front().one_at_a_time);
+  EXPECT_GT(suspects.front().turns.size(), suspects.front().when.size());
+}
+
+TEST(DetectTest, WhatLastsDoesNotHideTurns) {
+  OwnWork work = work_of({.ranks = 8, .noise = 0.01, .spike_rate = 0}, 2);
+  delay(work, 5, kDetectStep / 4);
+  for (size_t s = 0; s < 100; ++s) {
+    const size_t rank = s % 7;
+    work.own_ns[rank < 5 ? rank : rank + 1][s] += kDetectStep / 3;
+  }
+  const std::vector<Suspect> suspects = suspects_in(work);
+  ASSERT_EQ(suspects.size(), 2U);
+  EXPECT_NE(suspect_at(suspects, 5), nullptr);
+  EXPECT_EQ(suspects.back().shape, Shape::kRotating);
 }
 
 TEST(DetectTest, FewRanksThatFluctuateDoNotTakeTurns) {

@@ -80,7 +80,8 @@ std::vector<Evidence> evidence_of(const EvidenceInput& input, const Suspect& sus
   std::vector<size_t> by_excess = suspect.when;
   std::ranges::sort(by_excess, {}, [&](size_t s) { return suspect.excess_ns[s]; });
   const size_t typical = by_excess[by_excess.size() / 2];
-  const size_t entry = suspect.rank ? *suspect.rank : input.work.slowest_at(typical);
+  const size_t entry =
+      suspect.rank ? *suspect.rank : std::ranges::find(suspect.turns, typical, &Turn::step)->rank;
   Gatherer gatherer(input, phase);
   gatherer.add_phase(entry, {typical});
   gatherer.add_waiting(entry, typical);

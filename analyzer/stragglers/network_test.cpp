@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analyzer/breakdown/slow_links.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -16,11 +18,12 @@ struct NetworkJob {
   std::vector<TraceFile> traces = std::vector<TraceFile>(2);
   Steps steps;
   Matching matching;
-  SlowLinks links;
+  LinkStudy study;
 
   NetworkJob(int64_t slower_transfers_ns, int64_t slower_steps_ns) {
     traces[0].host = "a";
     traces[1].host = "b";
+    traces[1].rank = 1;
     Group group;
     group.name = "all";
     group.members = {0, 1};
@@ -44,12 +47,13 @@ struct NetworkJob {
     steps.first_steady = 2;
     steps.last_steady = static_cast<size_t>(kNetworkSteps) - 1;
     steps.info.median_ns = 100 * kNetworkMs;
-    links.onsets.push_back({.communicator = "all",
-                            .function = schema::Function::kAllReduce,
-                            .bytes = 1000,
-                            .ratio = 2,
-                            .step = kSince,
-                            .excess_ns = slower_transfers_ns});
+    study.slower.push_back({{.communicator = "all",
+                             .function = schema::Function::kAllReduce,
+                             .bytes = 1000,
+                             .ratio = 2,
+                             .step = kSince,
+                             .excess_ns = slower_transfers_ns},
+                            {0, 1}});
   }
 
   [[nodiscard]] std::vector<Verdict> verdicts() const {
@@ -58,7 +62,7 @@ struct NetworkJob {
                              .steps = steps,
                              .matching = matching,
                              .pieces = {},
-                             .slow_links = &links});
+                             .links = &study});
   }
 };
 
@@ -89,10 +93,40 @@ TEST(NetworkTest, WithinOneHostItIsNoNetwork) {
   EXPECT_TRUE(job.verdicts().empty());
 }
 
+// Four hosts, and only what touches one of them became slower.
+TEST(NetworkTest, TheHostThatSlowerMessagesHaveInCommon) {
+  NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
+  job.traces.resize(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    job.traces[static_cast<size_t>(rank)].rank = rank;
+    job.traces[static_cast<size_t>(rank)].host = std::string(1, static_cast<char>('a' + rank));
+  }
+  job.study.slower.push_back(job.study.slower.front());
+  job.study.slower.back().ranks = {1, 2};
+  job.study.unchanged = {{2, 3}, {0, 3}};
+  const std::vector<Verdict> verdicts = job.verdicts();
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts.front().straggler.host, "b");
+  EXPECT_EQ(verdicts.front().straggler.rank, 1);
+}
+
+TEST(NetworkTest, SlowGroupsWithoutACommonHostAreNobodysLink) {
+  NetworkJob job(0, 0);
+  job.study.slower.clear();
+  job.study.somewhere = SlowHost{.groups = 2, .ratio = 3, .excess_ns = 20 * kNetworkMs};
+  const std::vector<Verdict> verdicts = job.verdicts();
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts.front().straggler.cause, "network");
+  EXPECT_FALSE(verdicts.front().straggler.rank);
+  EXPECT_TRUE(verdicts.front().named);
+}
+
 TEST(NetworkTest, WhereGroupsCanBeToldApartTheySpeak) {
   NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
-  job.links.groups.push_back({});
-  EXPECT_TRUE(job.verdicts().empty());
+  job.study.links.hosts.push_back({.host = "b", .ranks = {1}, .excess_ns = 20 * kNetworkMs});
+  const std::vector<Verdict> verdicts = job.verdicts();
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts.front().straggler.host, "b");
 }
 
 }  // namespace

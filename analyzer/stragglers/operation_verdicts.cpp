@@ -9,15 +9,11 @@
 #include <numeric>
 
 #include "analyzer/replay/slowdown.h"
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kOperationInfoShare = 0.01;  // of the step
-constexpr double kStageShare = 0.5;           // of what is lost: docs/analysis/stragglers.md, M_S
-constexpr double kLonger = 0.015;             // more computation than others', to count a step
-constexpr double kLasting = 0.6;              // of the steps
 constexpr size_t kCandidates = 20;
 constexpr size_t kEvidenceRows = 20;
 
@@ -47,7 +43,7 @@ class OperationJudge {
       if (std::optional<Verdict> one = slow_rank(rank)) all.push_back(*std::move(one));
     }
     std::erase_if(all, [&](const Verdict& v) {
-      return static_cast<double>(v.straggler.cost_ns) < kOperationInfoShare * mean_of(recorded_);
+      return static_cast<double>(v.straggler.cost_ns) < limit::kInfoShare * mean_of(recorded_);
     });
     std::ranges::stable_sort(all, std::greater{},
                              [](const Verdict& v) { return v.straggler.cost_ns; });
@@ -98,7 +94,7 @@ class OperationJudge {
     const std::vector<size_t> members = pipelines.with_stage(longest);
     const std::vector<int64_t> gain = difference(recorded_, even_.without(members));
     const double share = std::min(1.0, mean_of(gain) / lost);
-    if (share < kStageShare) return std::nullopt;
+    if (share < limit::kStageShare) return std::nullopt;
     std::vector<size_t> others;
     for (size_t r = 0; r < pipelines.of.size(); ++r) {
       if (pipelines.of[r].stage != longest) others.push_back(r);
@@ -112,7 +108,7 @@ class OperationJudge {
     s.role = stage_words(longest, pipelines.stages);
     for (const size_t entry : members) s.host_ranks.push_back(rank_of(entry));
     s.confidence = std::min(1.0, share) * verdict.share_of_steps;
-    verdict.named = is_dear(s) && verdict.share_of_steps >= kLasting;
+    verdict.named = is_dear(s) && verdict.share_of_steps >= limit::kLasting;
     verdict.decided_by.push_back(fmt::format(
         "Each rank of {} computes {:.1f} ms per step, ranks of the other stages {:.1f} ms on average.",
         s.role, mean(computation(members)) / 1e6, mean(computation(others)) / 1e6));
@@ -157,7 +153,7 @@ class OperationJudge {
       s.role = stage_words(run_.pipelines.of[entry].stage, run_.pipelines.stages);
     // One peer says only which of the two is slower.
     s.confidence = verdict.share_of_steps * (peers.size() > 1 ? 1.0 : 0.8);
-    verdict.named = is_dear(s, peers.size() + 1) && verdict.share_of_steps >= kLasting;
+    verdict.named = is_dear(s, peers.size() + 1) && verdict.share_of_steps >= limit::kLasting;
     verdict.decided_by.push_back(
         fmt::format("It computes {:.1f} ms per step, the others of its stage {:.1f} ms; "
                     "replayed with their durations a step takes {:.1f} ms instead of {:.1f} ms.",
@@ -169,7 +165,7 @@ class OperationJudge {
   }
 
   [[nodiscard]] bool is_dear(const Straggler& s, size_t compared = 3) const {
-    return static_cast<double>(s.cost_ns) >= straggler_floor(compared) * mean_of(recorded_);
+    return static_cast<double>(s.cost_ns) >= least_named(compared) * mean_of(recorded_);
   }
 
   [[nodiscard]] int rank_of(size_t entry) const { return digests_[steps_.ranks[entry]].rank; }
@@ -181,7 +177,7 @@ class OperationJudge {
     const PerStep theirs = computation(others);
     Verdict verdict;
     size_t more = 0;
-    for (size_t s = 0; s < count(); ++s) more += own[s] > (1 + kLonger) * theirs[s] ? 1 : 0;
+    for (size_t s = 0; s < count(); ++s) more += own[s] > (1 + limit::kLonger) * theirs[s] ? 1 : 0;
     verdict.share_of_steps =
         static_cast<double>(more) / static_cast<double>(std::max<size_t>(1, count()));
     Straggler& straggler = verdict.straggler;

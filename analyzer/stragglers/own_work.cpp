@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/vocabulary/loss.h"
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -11,7 +12,6 @@ namespace {
 
 // An autograd node without an operator for that long ran something else: a hook.
 constexpr DurationNs kHook{1'000'000};
-constexpr double kFewOps = 0.5;  // of a phase's time: fewer, and operators were not recorded in it
 
 OwnKind host_kind_of(HostDetail detail) {
   switch (detail) {
@@ -173,7 +173,7 @@ bool tells_operators(const std::vector<std::vector<Window>>& windows) {
       }
       if (all > 0) shares.push_back(ops / all);
     }
-    if (!shares.empty() && quantile(shares, 0.75) < kFewOps) return false;
+    if (!shares.empty() && quantile(shares, 0.75) < limit::kFewOps) return false;
   }
   return true;
 }
@@ -212,12 +212,6 @@ std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
       return OwnKind::kProfiler;
   }
   return OwnKind::kStarved;
-}
-
-size_t OwnWork::slowest_at(size_t step) const {
-  const auto slowest =
-      std::ranges::max_element(own_ns, {}, [step](const auto& of_rank) { return of_rank[step]; });
-  return static_cast<size_t>(slowest - own_ns.begin());
 }
 
 OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,

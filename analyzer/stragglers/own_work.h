@@ -21,9 +21,6 @@ struct OwnWork {
   bool by_operators = false;                 // phases divided into operators and the host
   bool on_device = false;                    // divided by what the ranks' GPUs did
   int64_t unknown_entries = 0;  // rank-steps with lost records, which count as usual ones
-
-  // The rank with most own work in an entry of steps.
-  [[nodiscard]] size_t slowest_at(size_t step) const;
 };
 
 // What a piece counts as; nullopt = the rank was held up.

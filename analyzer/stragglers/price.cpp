@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "analyzer/replay/replayer.h"
@@ -77,16 +78,20 @@ Prices::Prices(const Comparison& comparison, const OwnWork& work, const Roles& r
 
 // Beyond the median of those of its set that nobody suspects.
 template <typename Get>
-Times Prices::excess(size_t rank, const std::vector<bool>& suspected, const Get& get) const {
-  Times result(work_.steps.size(), 0);
-  if (!roles_.set_of[rank]) return result;
-  for (size_t s = 0; s < result.size(); ++s) {
-    Times others;
-    for (const size_t r : roles_.sets[*roles_.set_of[rank]]) {
-      if (r != rank && !suspected[r]) others.push_back(get(r, s));
-    }
-    if (!others.empty()) result[s] = get(rank, s) - median_ns(std::move(others));
+int64_t Prices::excess_in(size_t rank, const std::vector<bool>& suspected, const Get& get) const {
+  if (!roles_.set_of[rank]) return 0;
+  Times others;
+  for (const size_t r : roles_.sets[*roles_.set_of[rank]]) {
+    if (r != rank && !suspected[r]) others.push_back(get(r));
   }
+  return others.empty() ? 0 : get(rank) - median_ns(std::move(others));
+}
+
+template <typename Get>
+Times Prices::excess(size_t rank, const std::vector<bool>& suspected, const Get& get) const {
+  Times result;
+  for (size_t s = 0; s < work_.steps.size(); ++s)
+    result.push_back(excess_in(rank, suspected, [&](size_t r) { return get(r, s); }));
   return result;
 }
 
@@ -116,32 +121,30 @@ Prices::Delay Prices::delay_of(const Suspect& suspect, const std::vector<bool>& 
   return delay;
 }
 
-// In each of its steps the delay is that of the rank that is last.
-Prices::Delays Prices::delays_by_turns(const Suspect& suspect) const {
-  const std::vector<bool> nobody(work_.own_ns.size(), false);
+// What each rank does beyond its peers when it is its turn.
+Prices::Delays Prices::delays_by_turns(const Suspect& suspect,
+                                       const std::vector<bool>& suspected) const {
   const Times of_last = delay_in(suspect, suspect.excess_ns);
-  Delays delays;
-  std::vector<Times> excesses;
-  for (size_t r = 0; r < work_.own_ns.size(); ++r) {
-    delays.push_back({.rank = r, .ns = Times(of_last.size(), 0), .relief = {}});
-    excesses.push_back(excess(r, nobody, [&](size_t o, size_t s) { return work_.own_ns[o][s]; }));
-  }
-  for (const size_t s : suspect.when) {
-    const auto last =
-        std::ranges::max_element(excesses, {}, [&](const Times& excess) { return excess[s]; });
-    delays[static_cast<size_t>(last - excesses.begin())].ns[s] = of_last[s];
-  }
-  for (Delay& delay : delays) {
-    if (replayer_ == nullptr) break;
-    ByKind by_kind;
-    for (size_t k = 0; k < kOwnKinds; ++k) {
-      by_kind.push_back(
-          excess(delay.rank, nobody, [&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; }));
-      for (size_t s = 0; s < delay.ns.size(); ++s) {
-        if (delay.ns[s] == 0) by_kind.back()[s] = 0;
-      }
+  std::map<size_t, std::pair<Delay, ByKind>> of_rank;
+  for (const auto& [rank, step] : suspect.turns) {
+    auto& [delay, by_kind] = of_rank[rank];
+    if (delay.ns.empty()) {
+      delay = {.rank = rank, .ns = Times(of_last.size(), 0), .relief = {}};
+      if (replayer_ != nullptr) by_kind.assign(kOwnKinds, Times(of_last.size(), 0));
     }
-    delay.relief = relief_by_kinds(delay.rank, by_kind);
+    const int64_t usual = suspect.excess_ns[step] - of_last[step];
+    delay.ns[step] =
+        excess_in(rank, suspected, [&](size_t r) { return work_.own_ns[r][step]; }) - usual;
+    for (size_t k = 0; k < by_kind.size(); ++k) {
+      by_kind[k][step] =
+          excess_in(rank, suspected, [&](size_t r) { return work_.kind_ns[r][step][k]; });
+    }
+  }
+  Delays delays;
+  for (auto& [rank, one] : of_rank) {
+    auto& [delay, by_kind] = one;
+    if (replayer_ != nullptr) delay.relief = relief_by_kinds(rank, by_kind);
+    delays.push_back(std::move(delay));
   }
   return delays;
 }
@@ -358,7 +361,7 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
       if (suspect.rank) {
         delays.back().push_back(delay_of(suspect, suspected, usual));
       } else {
-        delays.back() = delays_by_turns(suspect);
+        delays.back() = delays_by_turns(suspect, suspected);
       }
     }
   }

@@ -59,11 +59,15 @@ class Prices {
   using Usual = std::vector<std::optional<int64_t>>;
 
   template <typename Get>
+  [[nodiscard]] int64_t excess_in(size_t rank, const std::vector<bool>& suspected,
+                                  const Get& get) const;
+  template <typename Get>
   [[nodiscard]] std::vector<int64_t> excess(size_t rank, const std::vector<bool>& suspected,
                                             const Get& get) const;
   [[nodiscard]] Delay delay_of(const Suspect& suspect, const std::vector<bool>& suspected,
                                const std::vector<Usual>& usual) const;
-  [[nodiscard]] Delays delays_by_turns(const Suspect& suspect) const;
+  [[nodiscard]] Delays delays_by_turns(const Suspect& suspect,
+                                       const std::vector<bool>& suspected) const;
   [[nodiscard]] std::vector<int64_t> lengths(const Delays& delays) const;
   [[nodiscard]] std::vector<int64_t> gain(const Delays& delays) const;
   [[nodiscard]] Relief relief_by_kinds(size_t rank, const ByKind& delay) const;

@@ -125,10 +125,12 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PriceTest, ::testing::Values(2, 3, 8, 64));
 TEST(PriceByTurnsTest, FluctuationIsNotPartOfTheDelay) {
   const OwnWork without = fluctuating(8);
   OwnWork with = without;
-  Suspect suspect{.rank = {}, .shape = Shape::kRotating, .when = {}, .excess_ns = {}, .onset = {}};
+  Suspect suspect{
+      .rank = {}, .shape = Shape::kRotating, .when = {}, .excess_ns = {}, .onset = {}, .turns = {}};
   for (size_t s = 0; s < kSteps; s += 2) {
     with.own_ns[s / 2 % 8][s] += 10 * kMs;
     suspect.when.push_back(s);
+    suspect.turns.push_back({s / 2 % 8, s});
   }
   const Excess excess = excess_of(with, same_roles(8));
   for (size_t s = 0; s < kSteps; ++s) {

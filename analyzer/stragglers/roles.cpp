@@ -6,11 +6,10 @@
 #include <set>
 
 #include "analyzer/replay/pipelines.h"
+#include "analyzer/vocabulary/thresholds.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kNoPhases = 0.1;  // of the most that a rank computes in forward and backward
 
 // By entry of Steps::ranks.
 std::vector<bool> who_sends_or_receives(std::span<const RankDigest> digests, const Steps& steps,
@@ -41,7 +40,7 @@ void find_servers(const std::vector<bool>& messages, const OwnWork& work, Roles&
   const std::vector<double> phases = phases_of(work);
   const double most = phases.empty() ? 0 : *std::ranges::max_element(phases);
   for (size_t r = 0; r < messages.size(); ++r) {
-    if (!messages[r] || most <= 0 || phases[r] >= kNoPhases * most) continue;
+    if (!messages[r] || most <= 0 || phases[r] >= limit::kNoPhases * most) continue;
     roles.of[r] = {.name = "server", .is_server = true};
   }
 }
@@ -57,12 +56,12 @@ void make_sets(Roles& roles) {
   }
   roles.set_of.assign(ranks, std::nullopt);
   // With one peer it could only be told that they differ: then all are compared.
-  constexpr size_t kLeastPeers = 3;
   bool with_all = by_name.size() == 1;
-  for (const auto& [name, members] : by_name) with_all = with_all || members.size() < kLeastPeers;
+  for (const auto& [name, members] : by_name)
+    with_all = with_all || members.size() < limit::kLeastPeers;
   if (with_all && all.size() > 1) roles.sets.push_back(all);
   for (const auto& [name, members] : by_name) {
-    const bool own = by_name.size() > 1 && members.size() >= kLeastPeers;
+    const bool own = by_name.size() > 1 && members.size() >= limit::kLeastPeers;
     if (own) roles.sets.push_back(members);
     if (roles.sets.empty()) continue;
     for (const size_t r : members) roles.set_of[r] = own ? roles.sets.size() - 1 : 0;

@@ -4,35 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kPersistentShare = 0.6;  // of steps
-constexpr size_t kWindows = 5;
-constexpr size_t kLeastWindows = 3;  // of them flagged, for a persistent one
-constexpr double kLeastZ = 4;        // of a typical excess in its own error
-constexpr size_t kLeastBefore = 3;   // steps before an onset
-constexpr size_t kLeastAfter = 8;
-constexpr double kQuietBefore = 0.3;     // of the excess after it
-constexpr double kTransientShare = 0.1;  // of steps
-constexpr size_t kLeastSpikes = 4;
-constexpr double kRival = 0.25;        // of a rank's typical spike
-constexpr double kAlike = 0.15;        // spread of the spikes' size, of their median
-constexpr double kChance = 0.005;      // that spikes of unequal size are one rank's by luck
-constexpr double kSameInterval = 0.8;  // of the spikes' distances, for a periodic one
-constexpr double kRotatingEntropy = 0.7;
-// Of the steps have a spike of any rank, and each rank has one in so many: or in nearly every step
-// there is one, and not several. Unrelated hiccups of many ranks are neither.
-constexpr double kRotatingShare = 0.3;
-constexpr double kRotatingShareAlike = 0.1;  // where all spikes have one size
-constexpr double kRotatingRate = 0.03;
-constexpr double kEachStep = 0.9;
-constexpr double kOnePerStep = 1.3;
-constexpr double kOwnTurns = 0.6;   // of its share of the steps, in which each rank is late
-constexpr double kSameSize = 0.25;  // spread of what the last rank is late by, of its median
+// Of the entropy that turns of all ranks could have: fewer, and only some of the ranks take turns.
+// Leads that are so by chance, at most: of exponential ones .17, of the difference of two normal
+// ones .21.
 
 Series part_of(const Series& values, size_t begin, size_t end) {
   return {values.begin() + static_cast<ptrdiff_t>(begin),
@@ -57,7 +38,7 @@ bool stands_out_of_itself(const Series& excess) {
   const std::vector<double> values = doubles(excess);
   const double observations = std::max(1.0, static_cast<double>(values.size()) / 5);
   const double error = 1.2533 * mad_n(values) / std::sqrt(observations);
-  return median(values) > kLeastZ * error;
+  return median(values) > limit::kLeastZ * error;
 }
 
 // Most spikes come at one distance from the one before, and none is missing before the first and
@@ -68,11 +49,11 @@ bool is_periodic(const std::vector<size_t>& spikes, size_t steps) {
   const auto common =
       std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
   if (common == distances.end() || common->first < 2) return false;
-  if (spikes.size() <= kLeastSpikes &&
+  if (spikes.size() <= limit::kLeastSpikes &&
       (spikes.front() > common->first || spikes.back() + common->first < steps))
     return false;
   return static_cast<double>(common->second) >=
-         kSameInterval * static_cast<double>(spikes.size() - 1);
+         limit::kSameInterval * static_cast<double>(spikes.size() - 1);
 }
 
 // Whether the spikes carry most of the rank's excess.
@@ -93,30 +74,54 @@ std::vector<double> sizes_of(const Series& excess, const std::vector<size_t>& sp
 // Spikes of one size have one origin; those of a busy machine differ.
 bool are_alike(const Series& excess, const std::vector<size_t>& spikes) {
   const std::vector<double> sizes = sizes_of(excess, spikes);
-  return mad_n(sizes) <= kAlike * median(sizes);
+  return mad_n(sizes) <= limit::kAlike * median(sizes);
+}
+
+// Probability of at least `least` of `n` that come with probability p each.
+double tail_of(size_t least, size_t n, double p) {
+  double tail = 0;
+  for (size_t k = least; k <= n; ++k) {
+    const auto all = static_cast<double>(n);
+    const auto x = static_cast<double>(k);
+    const double ways = std::lgamma(all + 1) - std::lgamma(x + 1) - std::lgamma(all - x + 1);
+    tail += std::exp(ways + x * std::log(p) + (all - x) * std::log1p(-p));
+  }
+  return std::min(1.0, tail);
 }
 
 // Probability that chance gives one of `ranks` at least `own` of `all` spikes, if it favours none.
 double chance_of(size_t own, size_t all, size_t ranks) {
-  const double p = 1.0 / static_cast<double>(ranks);
-  double tail = 0;
-  for (size_t k = own; k <= all; ++k) {
-    const auto n = static_cast<double>(all);
-    const auto x = static_cast<double>(k);
-    const double ways = std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1);
-    tail += std::exp(ways + x * std::log(p) + (n - x) * std::log1p(-p));
-  }
-  return std::min(1.0, tail * static_cast<double>(ranks));
+  const auto n = static_cast<double>(ranks);
+  return std::min(1.0, n * tail_of(own, all, 1 / n));
 }
 
-// Of the shares of those that were slowest; 1 = all alike.
-double entropy_of(const std::vector<double>& counts, double sum) {
+// Of the shares of the turns; 1 = all ranks have as many, or as evenly as so few can be dealt out.
+double evenness_of(const std::vector<size_t>& counts) {
+  const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   double entropy = 0;
-  for (const double count : counts) {
-    const double p = count / sum;
+  for (const size_t count : counts) {
+    const double p = static_cast<double>(count) / static_cast<double>(all);
     if (p > 0) entropy -= p * std::log(p);
   }
-  return entropy / std::log(static_cast<double>(counts.size()));
+  return entropy / std::log(static_cast<double>(std::min(all, counts.size())));
+}
+
+// Whether the turns are those of all ranks, and of none in particular.
+bool is_spread(const std::vector<size_t>& counts) {
+  const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  const size_t top = *std::ranges::max_element(counts);
+  const double share = static_cast<double>(top) / static_cast<double>(all);
+  const double most =
+      std::min<double>(limit::kMostOfFew, limit::kFavoured / static_cast<double>(counts.size()));
+  return evenness_of(counts) > limit::kRotatingEntropy &&
+         (share < most || chance_of(top, all, counts.size()) > limit::kByLuck);
+}
+
+// The latest first.
+std::vector<size_t> by_lateness(const std::vector<Series>& excess, std::vector<size_t> ranks,
+                                size_t step) {
+  std::ranges::stable_sort(ranks, std::greater(), [&](size_t r) { return excess[r][step]; });
+  return ranks;
 }
 
 }  // namespace
@@ -129,23 +134,26 @@ double share_above(const Series& values, double threshold) {
 
 bool lasts(const Series& excess, double threshold) {
   if (static_cast<double>(median_ns(excess)) <= threshold) return false;
-  const size_t windows = excess.size() >= 4 * kWindows ? kWindows : kLeastWindows;
-  return share_above(excess, threshold) >= kPersistentShare &&
-         windows_above(excess, threshold, windows) >= kLeastWindows && stands_out_of_itself(excess);
+  const size_t windows =
+      excess.size() >= 4 * limit::kWindows ? limit::kWindows : limit::kLeastWindows;
+  return share_above(excess, threshold) >= limit::kPersistentShare &&
+         windows_above(excess, threshold, windows) >= limit::kLeastWindows &&
+         stands_out_of_itself(excess);
 }
 
 std::optional<size_t> onset_of(const Series& excess, double threshold) {
-  if (excess.size() < kLeastBefore + kLeastAfter) return std::nullopt;
+  if (excess.size() < limit::kLeastBefore + limit::kLeastAfter) return std::nullopt;
   const size_t change = rise_point(doubles(excess));
-  if (change < kLeastBefore || excess.size() - change < kLeastAfter) return std::nullopt;
+  if (change < limit::kLeastBefore || excess.size() - change < limit::kLeastAfter)
+    return std::nullopt;
   const Series after = part_of(excess, change, excess.size());
   const Series before = part_of(excess, 0, change);
   const auto was = static_cast<double>(median_ns(before));
   const auto level = static_cast<double>(median_ns(after));
-  if (was > kQuietBefore * level || level - was <= threshold) return std::nullopt;
+  if (was > limit::kQuietBefore * level || level - was <= threshold) return std::nullopt;
   // A short stretch that is even by luck must stand out of what came before it.
   const double observations = std::max(1.0, static_cast<double>(after.size()) / 5);
-  if (level - was <= kLeastZ * 1.2533 * mad_n(doubles(before)) / std::sqrt(observations))
+  if (level - was <= limit::kLeastZ * 1.2533 * mad_n(doubles(before)) / std::sqrt(observations))
     return std::nullopt;
   if (!lasts(after, threshold)) return std::nullopt;
   return change;
@@ -164,7 +172,7 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
                                   double great_ns) {
   const std::vector<size_t>& own = spikes[rank];
   const Series& excess = excess_of[rank];
-  if (own.size() < (evident ? 2 : kLeastSpikes) || !is_concentrated(excess, own))
+  if (own.size() < (evident ? size_t{2} : limit::kLeastSpikes) || !is_concentrated(excess, own))
     return std::nullopt;
   // Hiccups of a busy machine are no rivals of spikes that are much larger.
   const double typical = median(sizes_of(excess, own));
@@ -172,93 +180,124 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
   for (size_t r = 0; r < spikes.size(); ++r) {
     if (r == rank) continue;
     const auto like_it = static_cast<size_t>(std::ranges::count_if(spikes[r], [&](size_t s) {
-      return static_cast<double>(excess_of[r][s]) >= kRival * typical;
+      return static_cast<double>(excess_of[r][s]) >= limit::kRival * typical;
     }));
     all += like_it;
     if (4 * like_it > own.size()) return std::nullopt;
   }
   const bool periodic = is_periodic(own, excess.size());
   const bool one_origin =
-      evident || periodic || (own.size() > kLeastSpikes && are_alike(excess, own));
-  if (!one_origin && chance_of(own.size(), all, spikes.size()) > kChance) return std::nullopt;
+      evident || periodic || (own.size() > limit::kLeastSpikes && are_alike(excess, own));
+  if (!one_origin && chance_of(own.size(), all, spikes.size()) > limit::kChance)
+    return std::nullopt;
   const double share = static_cast<double>(own.size()) / static_cast<double>(excess.size());
-  if (!periodic && !evident && share >= kTransientShare) {
+  if (!periodic && !evident && share >= limit::kTransientShare) {
     // Neither rare nor regular: only a stretch of time, such as a fault that came and went. Against
     // one other rank only, a busy machine looks the same, but for large spikes of one size.
     if (spikes.size() == 2 && (!are_alike(excess, own) || typical < great_ns)) return std::nullopt;
     const size_t stretch = own.back() - own.front() + 1;
     const bool dense =
-        static_cast<double>(own.size()) >= kPersistentShare * static_cast<double>(stretch);
+        static_cast<double>(own.size()) >= limit::kPersistentShare * static_cast<double>(stretch);
     if (!dense && !are_alike(excess, own)) return std::nullopt;
   }
-  return Suspect{rank, periodic ? Shape::kPeriodic : Shape::kTransient, own, excess, share, {}};
+  return Suspect{.rank = rank,
+                 .shape = periodic ? Shape::kPeriodic : Shape::kTransient,
+                 .when = own,
+                 .excess_ns = excess,
+                 .share = share,
+                 .onset = {},
+                 .turns = {}};
 }
 
 std::optional<Suspect> rotating(const std::vector<std::vector<size_t>>& spikes,
-                                const std::vector<Series>& excess) {
-  const size_t ranks = spikes.size();
+                                const std::vector<Series>& excess, const std::vector<size_t>& among,
+                                double step_ns) {
   const size_t steps = excess.front().size();
-  if (ranks < 3) return std::nullopt;
-  std::vector<double> slowest(ranks, 0);
-  std::vector<size_t> when;
-  Series worst(steps, 0);
-  size_t all = 0;
-  for (const std::vector<size_t>& own : spikes) all += own.size();
-  for (size_t s = 0; s < steps; ++s) {
-    size_t last = 0;
-    for (size_t r = 1; r < ranks; ++r) {
-      if (excess[r][s] > excess[last][s]) last = r;
-    }
-    worst[s] = std::max<int64_t>(0, excess[last][s]);
-    if (std::ranges::binary_search(spikes[last], s)) {
-      slowest[last] += 1;
-      when.push_back(s);
+  if (among.size() < 3) return std::nullopt;
+  std::vector<size_t> counts;
+  std::vector<std::vector<size_t>> late(steps);
+  double lost = 0;
+  for (const size_t r : among) {
+    counts.push_back(spikes[r].size());
+    for (const size_t s : spikes[r]) {
+      late[s].push_back(r);
+      lost += static_cast<double>(excess[r][s]);
     }
   }
-  if (when.size() < 2 * kLeastSpikes) return std::nullopt;
-  const double share = static_cast<double>(when.size()) / static_cast<double>(steps);
-  const double per_step = static_cast<double>(all) / static_cast<double>(steps);
-  const double least = are_alike(worst, when) ? kRotatingShareAlike : kRotatingShare;
-  const bool often = share >= least && per_step >= kRotatingRate * static_cast<double>(ranks);
-  if (!often && (share < kEachStep || per_step > kOnePerStep)) return std::nullopt;
-  const auto sum = static_cast<double>(when.size());
-  const double top = *std::ranges::max_element(slowest) / sum;
-  const double most = std::min(0.6, 3.0 / static_cast<double>(ranks));
-  // Fewer spikes than ranks cannot be spread over all of them.
-  const double possible =
-      std::log(std::min(sum, static_cast<double>(ranks))) / std::log(static_cast<double>(ranks));
-  if (entropy_of(slowest, sum) <= kRotatingEntropy * possible || top >= most) return std::nullopt;
-  return Suspect{std::nullopt, Shape::kRotating, std::move(when), std::move(worst), share, {}};
+  Suspect suspect{.rank = {},
+                  .shape = Shape::kRotating,
+                  .when = {},
+                  .excess_ns = Series(steps, 0),
+                  .onset = {},
+                  .turns = {}};
+  std::vector<double> sizes;
+  size_t alone = 0;
+  for (size_t s = 0; s < steps; ++s) {
+    for (const size_t r : among)
+      suspect.excess_ns[s] = std::max(suspect.excess_ns[s], excess[r][s]);
+    if (late[s].empty()) continue;
+    suspect.when.push_back(s);
+    alone += late[s].size() == 1 ? 1 : 0;
+    for (const size_t r : by_lateness(excess, late[s], s)) {
+      suspect.turns.push_back({r, s});
+      sizes.push_back(static_cast<double>(excess[r][s]));
+    }
+  }
+  if (suspect.when.size() < 2 * limit::kLeastSpikes || !is_spread(counts)) return std::nullopt;
+  const double time = step_ns * static_cast<double>(steps * among.size());
+  const bool of_each =
+      lost >= limit::kOwnLoss * time && mad_n(sizes) <= limit::kAlike * median(sizes);
+  suspect.one_at_a_time = tail_of(alone, steps, limit::kOneInEach) <= limit::kByLuck;
+  if (!of_each && !suspect.one_at_a_time) return std::nullopt;
+  suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(steps);
+  return suspect;
 }
 
-std::optional<Suspect> by_turns(const std::vector<Series>& excess, double threshold) {
-  const size_t ranks = excess.size();
+std::optional<Suspect> by_turns(const std::vector<Series>& excess, const std::vector<size_t>& among,
+                                double threshold) {
+  if (among.size() < 2) return std::nullopt;
   const size_t steps = excess.front().size();
-  std::vector<double> gaps;
-  std::vector<double> turns(ranks, 0);
-  Series worst;
-  std::vector<size_t> when;
+  Suspect suspect{
+      .rank = {}, .shape = Shape::kRotating, .when = {}, .excess_ns = {}, .onset = {}, .turns = {}};
+  suspect.one_at_a_time = true;
+  std::vector<double> leads;
+  std::vector<size_t> counts(excess.size(), 0);
+  size_t changes = 0;
+  std::optional<size_t> former;
   for (size_t s = 0; s < steps; ++s) {
-    size_t last = 0;
-    int64_t second = 0;
-    for (size_t r = 1; r < ranks; ++r) {
-      if (excess[r][s] > excess[last][s]) last = r;
+    size_t last = among.front();
+    int64_t second = INT64_MIN;
+    for (const size_t r : among) {
+      if (r == last) continue;
+      if (excess[r][s] > excess[last][s]) {
+        second = excess[last][s];
+        last = r;
+      } else {
+        second = std::max(second, excess[r][s]);
+      }
     }
-    for (size_t r = 0; r < ranks; ++r) {
-      if (r != last) second = std::max(second, excess[r][s]);
-    }
-    worst.push_back(std::max<int64_t>(0, excess[last][s]));
-    gaps.push_back(static_cast<double>(worst.back() - std::min(second, worst.back())));
-    if (gaps.back() <= threshold) continue;
-    turns[last] += 1;
-    when.push_back(s);
+    suspect.excess_ns.push_back(std::max<int64_t>(0, excess[last][s]));
+    const int64_t usual = std::clamp<int64_t>(second, 0, suspect.excess_ns.back());
+    leads.push_back(static_cast<double>(suspect.excess_ns.back() - usual));
+    changes += former != last ? 1 : 0;
+    former = last;
+    if (leads.back() <= threshold) continue;
+    ++counts[last];
+    suspect.when.push_back(s);
+    suspect.turns.push_back({last, s});
   }
-  const double least = *std::ranges::min_element(turns) / static_cast<double>(steps);
-  if (median(gaps) <= threshold || mad_n(gaps) > kSameSize * median(gaps) ||
-      least * static_cast<double>(ranks) < kOwnTurns)
+  const double typical = median(leads);
+  if (typical <= threshold) return std::nullopt;
+  std::vector<size_t> of_those;
+  for (const size_t r : among) of_those.push_back(counts[r]);
+  if (!is_spread(of_those)) return std::nullopt;
+  const auto alike = static_cast<size_t>(std::ranges::count_if(
+      leads, [&](double lead) { return std::abs(lead - typical) <= limit::kSameSize * typical; }));
+  // Steps in a row in which the same rank is last are one observation.
+  if (tail_of(alike * changes / steps, changes, limit::kSameByChance) > limit::kByLuck)
     return std::nullopt;
-  const double share = static_cast<double>(when.size()) / static_cast<double>(steps);
-  return Suspect{std::nullopt, Shape::kRotating, std::move(when), std::move(worst), share, {}};
+  suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(steps);
+  return suspect;
 }
 
 }  // namespace dprof::analyzer

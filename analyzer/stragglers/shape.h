@@ -30,14 +30,18 @@ namespace dprof::analyzer {
                                                 size_t rank, const std::vector<Series>& excess,
                                                 bool evident, double great_ns);
 
-// A different rank in each step.
+// Spikes of other ranks by turns, none of them more often than chance explains: one in each step,
+// as unrelated pauses would not come; or pauses of one size that take every rank a share of its
+// time. `among`: the entries that are looked at.
 [[nodiscard]] std::optional<Suspect> rotating(const std::vector<std::vector<size_t>>& spikes,
-                                              const std::vector<Series>& excess);
+                                              const std::vector<Series>& excess,
+                                              const std::vector<size_t>& among, double step_ns);
 
 // The same where it is somebody's turn in nearly every step: the last rank is later than the next
 // by about the same each time. Few ranks are each other's measure of what is usual, so that no
 // spike stands out then; what chance makes the last one late by differs from step to step.
-[[nodiscard]] std::optional<Suspect> by_turns(const std::vector<Series>& excess, double threshold);
+[[nodiscard]] std::optional<Suspect> by_turns(const std::vector<Series>& excess,
+                                              const std::vector<size_t>& among, double threshold);
 
 [[nodiscard]] double share_above(const Series& values, double threshold);
 

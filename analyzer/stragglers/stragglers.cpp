@@ -7,26 +7,19 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "analyzer/stragglers/cause.h"
 #include "analyzer/stragglers/evidence.h"
+#include "analyzer/stragglers/mechanisms.h"
 #include "analyzer/stragglers/network.h"
 #include "analyzer/stragglers/price.h"
+#include "analyzer/vocabulary/thresholds.h"
 #include "base/format.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
 namespace {
-
-constexpr double kInfoShare = 0.01;       // of the median step
-constexpr double kRelativeOfTwo = 0.15;   // of the peer's time of that kind of computation
-constexpr double kFluctuationsOfTwo = 2;  // and of how much computation fluctuates
-constexpr double kStill = 0.03;  // fluctuation of computation on a core, or a device, of its own
-constexpr double kRelativeOfStill = 0.06;
-constexpr double kUniformOfTwo = 0.25;  // where all computation is slower
-constexpr double kQuiet = 0.1;          // fluctuation of a machine that ranks do not share
-constexpr double kUnlikeStages = 0.12;  // stages of a pipeline differ by less than that by design
-constexpr double kOfHost = 0.75;        // ranks of a node that share a verdict
 
 // Suspects that share a host or a stage, and their verdict.
 struct RankGroup {
@@ -73,13 +66,13 @@ class Judge {
     result.detection = Detection{
         .floor_ns = std::llround(scale.floor_ns),
         .power = 0.95,
-        .named_ns = std::llround(straggler_floor(ranks()) * static_cast<double>(median_step())),
+        .named_ns = std::llround(least_named(ranks()) * static_cast<double>(median_step())),
         .steps = static_cast<int64_t>(work_.steps.size()),
         .ranks = static_cast<int64_t>(ranks())};
     result.verdicts = verdicts();
     for (Verdict& link : network_verdicts(c_)) result.verdicts.push_back(std::move(link));
     std::erase_if(result.verdicts,
-                  [&](const Verdict& v) { return share(v.straggler.cost_ns) < kInfoShare; });
+                  [&](const Verdict& v) { return share(v.straggler.cost_ns) < limit::kInfoShare; });
     std::ranges::stable_sort(result.verdicts, std::greater{},
                              [](const Verdict& v) { return v.straggler.cost_ns; });
     say_limits(result);
@@ -131,7 +124,7 @@ class Judge {
   // Whether that many of those that could be are suspects: a node, or a stage, is slow as a whole.
   [[nodiscard]] static bool is_shared(size_t suspects, size_t members, size_t all) {
     return suspects >= 2 && members < all &&
-           static_cast<double>(suspects) >= kOfHost * static_cast<double>(members);
+           static_cast<double>(suspects) >= limit::kOfHost * static_cast<double>(members);
   }
 
   std::vector<RankGroup> grouped(std::vector<Suspect> suspects) {
@@ -191,7 +184,7 @@ class Judge {
   [[nodiscard]] bool is_expected(const RankGroup& group) const {
     const Suspect& first = group.suspects.front();
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
-    return group.cause.computes && group.cause.relative < kUnlikeStages;
+    return group.cause.computes && group.cause.relative < limit::kUnlikeStages;
   }
 
   [[nodiscard]] int64_t per_step(int64_t sum) const {
@@ -247,10 +240,10 @@ class Judge {
     const Cause& cause = group.cause;
     if (cause.computes) {
       const double fluctuation = fluctuation_of(work_);
-      const bool still = fluctuation <= kStill;
-      const double least = still ? kRelativeOfStill : kRelativeOfTwo;
-      if (cause.relative < std::max(least, kFluctuationsOfTwo * fluctuation)) return false;
-      const bool loud = fluctuation > kQuiet || cause.relative < kUniformOfTwo;
+      const bool still = fluctuation <= limit::kStill;
+      const double least = still ? limit::kRelativeOfStill : limit::kRelativeOfTwo;
+      if (cause.relative < std::max(least, limit::kFluctuationsOfTwo * fluctuation)) return false;
+      const bool loud = fluctuation > limit::kQuiet || cause.relative < limit::kUniformOfTwo;
       if (cause.uniform && !still && loud) return false;
     }
     return group.suspects.front().shape != Shape::kPersistent || cause.steady;
@@ -260,7 +253,7 @@ class Judge {
     const std::optional<size_t> rank = group.suspects.front().rank;
     const size_t compared = rank ? roles_.sets[*roles_.set_of[*rank]].size() : ranks();
     if (compared == 2 && !is_clear_between_two(group)) return false;
-    return share(s.cost_ns) >= straggler_floor(compared);
+    return share(s.cost_ns) >= least_named(compared);
   }
 
   // Certain when it shows in every step where it is said to, its cost is sharp, and there is a
@@ -300,6 +293,8 @@ class Judge {
         "the same job with this rank's process on another machine: "
         "if the delay stays with the rank number, it is the work; "
         "if it stays with the machine, the machine"};
+    if (const Mechanism* mechanism = mechanism_of(s.cause))
+      verdict.refuted_by.emplace_back(mechanism->contradicted_by);
     if (ranks() == 2)
       verdict.refuted_by.push_back(
           "a third rank: with two, one slow rank and one fast one look the same");
@@ -336,9 +331,24 @@ class Judge {
   const Prices prices_;
 };
 
+JudgingObserver& judging_observer() {
+  static JudgingObserver observer;
+  return observer;
+}
+
 }  // namespace
 
+double least_named(size_t ranks) { return ranks == 2 ? limit::kNamedOfTwo : limit::kNamed; }
+
+void observe_judging(JudgingObserver observer) { judging_observer() = std::move(observer); }
+
 Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
+  if (judging_observer()) {
+    // It may judge as well.
+    JudgingObserver observer = std::exchange(judging_observer(), nullptr);
+    observer(comparison);
+    observe_judging(std::move(observer));
+  }
   return Judge(comparison, notes).run();
 }
 

@@ -3,6 +3,7 @@
 // the rows that show it. What cannot be known is said: see docs/analysis/stragglers.md.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 namespace dprof::analyzer {
 
 class Replayer;
+struct LinkStudy;
 
 // What the comparison of ranks rests on. `pieces`: the lattice of each entry of steps.ranks.
 struct Comparison {
@@ -27,8 +29,9 @@ struct Comparison {
   const Steps& steps;
   const Matching& matching;
   std::span<const std::span<const LatticePiece>> pieces;
-  const Replayer* replayer = nullptr;     // nullptr: costs by the rank that is last in each step
-  const SlowLinks* slow_links = nullptr;  // groups that communicate slower than others
+  const Replayer* replayer = nullptr;  // nullptr: costs by the rank that is last in each step
+  const LinkStudy* links = nullptr;    // groups that communicate slower than others
+  const Overlap* overlap = nullptr;    // what of communication was hidden
 };
 
 struct Judgement {
@@ -43,6 +46,14 @@ struct Judgement {
 // By digest, what each rank worked beyond its peers; of `count` digests.
 [[nodiscard]] std::vector<std::vector<OwnDelay>> own_delays_of(const Judgement& judgement,
                                                                const Steps& steps, size_t count);
+
+// straggler_floor(), as far as thresholds.h has it.
+[[nodiscard]] double least_named(size_t ranks);
+
+// Called with each comparison before it is judged: whoever varies thresholds judges it again. Only
+// for programs that test the analysis, on one thread.
+using JudgingObserver = std::function<void(const Comparison&)>;
+void observe_judging(JudgingObserver observer);
 
 // O(ranks * steps * log(ranks)) and a replay for each suspect.
 Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes);

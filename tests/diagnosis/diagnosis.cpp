@@ -11,6 +11,7 @@
 
 #include "base/exit_code.h"
 #include "tests/diagnosis/run_case.h"
+#include "tests/diagnosis/sensitivity.h"
 
 namespace dprof::diagnosis {
 namespace {
@@ -23,6 +24,8 @@ struct Wish {
   std::string only;
   std::string scratch = "/tmp";
   bool list = false;
+  bool vary = false;
+  bool thresholds = false;
 };
 
 std::vector<Case> chosen(const Wish& wish) {
@@ -47,6 +50,7 @@ void say(const nlohmann::ordered_json& line) {
 }
 
 int run(const Wish& wish) {
+  if (wish.thresholds) return say(thresholds()), 0;
   size_t number = 0;
   for (Case& one : chosen(wish)) {
     if (wish.list) {
@@ -59,7 +63,7 @@ int run(const Wish& wish) {
         fmt::format("dprof-diagnosis-{}-{}", ::getpid(), number++);
     const Status settled = settle(one);
     Result<nlohmann::ordered_json> line =
-        settled.ok() ? run_case(one, scratch) : fail(settled.error());
+        settled.ok() ? run_case(one, scratch, wish.vary) : fail(settled.error());
     if (line.ok()) {
       say(*line);
     } else {
@@ -84,6 +88,9 @@ int main(int argc, char** argv) {
   app.add_option("--only", wish.only, "only runs whose name matches this expression");
   app.add_option("--scratch", wish.scratch, "folder in which a run may lie for a moment");
   app.add_flag("--list", wish.list, "names only");
+  app.add_flag("--vary", wish.vary,
+               "judge each run again with one threshold after the other varied");
+  app.add_flag("--thresholds", wish.thresholds, "only the list of all thresholds, as JSON");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

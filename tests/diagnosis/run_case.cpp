@@ -8,7 +8,9 @@
 
 #include "analyzer/analysis.h"
 #include "analyzer/run/run.h"
+#include "analyzer/stragglers/stragglers.h"
 #include "synth/generate.h"
+#include "tests/diagnosis/sensitivity.h"
 
 namespace dprof::diagnosis {
 namespace {
@@ -104,17 +106,6 @@ ordered_json json_of(const Expected& expected, std::optional<int64_t> cost_ns) {
           {"cost_ns", cost_ns ? ordered_json(*cost_ns) : ordered_json(nullptr)}};
 }
 
-ordered_json json_of(const analyzer::Straggler& s) {
-  return {{"rank", s.rank ? ordered_json(*s.rank) : ordered_json(nullptr)},
-          {"shape", s.shape},
-          {"cause", s.cause},
-          {"own_delay_ns", s.own_delay_ns},
-          {"cost_ns", s.cost_ns},
-          {"bound_ns", s.bound_ns},
-          {"host", s.host},
-          {"host_ranks", s.host_ranks}};
-}
-
 ordered_json json_of(const analyzer::SlowLinks& links) {
   std::vector<int> ranks;
   for (const analyzer::SlowGroupInfo& group : links.groups)
@@ -137,7 +128,7 @@ void add_report(const analyzer::Report& report, ordered_json& line) {
   if (report.stragglers) {
     line["stragglers"] = ordered_json::array();
     for (const analyzer::Straggler& s : *report.stragglers)
-      line["stragglers"].push_back(json_of(s));
+      line["stragglers"].push_back(straggler_json(s));
   }
   if (report.slow_links && !report.slow_links->groups.empty())
     line["slow_links"] = json_of(*report.slow_links);
@@ -194,6 +185,17 @@ class Removed {
 
 }  // namespace
 
+ordered_json straggler_json(const analyzer::Straggler& s) {
+  return {{"rank", s.rank ? ordered_json(*s.rank) : ordered_json(nullptr)},
+          {"shape", s.shape},
+          {"cause", s.cause},
+          {"own_delay_ns", s.own_delay_ns},
+          {"cost_ns", s.cost_ns},
+          {"bound_ns", s.bound_ns},
+          {"host", s.host},
+          {"host_ranks", s.host_ranks}};
+}
+
 Status settle(Case& one) {
   if (one.knob == Knob::kNone) return Done{};
   synth::Spec without = one.spec;
@@ -221,7 +223,7 @@ Status settle(Case& one) {
   return Done{};
 }
 
-Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scratch) {
+Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scratch, bool vary) {
   using Clock = std::chrono::steady_clock;
   const Removed removed(scratch);
   const Clock::time_point begin = Clock::now();
@@ -230,7 +232,11 @@ Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scra
   const Clock::time_point generated = Clock::now();
   const Result<analyzer::Run> run = analyzer::open_run({scratch});
   if (!run.ok()) return fail(run.error());
+  ordered_json varied;
+  if (vary)
+    analyzer::observe_judging([&](const analyzer::Comparison& c) { varied = judge_again(c); });
   const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, {.pieces = false});
+  analyzer::observe_judging(nullptr);
   if (!analysis.ok()) return fail(analysis.error());
   const Clock::time_point end = Clock::now();
 
@@ -242,6 +248,7 @@ Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scra
   const Status judged = add_truth(one, *truth, analysis->report, line);
   if (!judged.ok()) return fail(judged.error());
   add_report(analysis->report, line);
+  if (vary) line["varied"] = std::move(varied);
   line["rows"] = truth->rows;
   const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
   line["seconds"] = {seconds(generated - begin), seconds(end - generated)};

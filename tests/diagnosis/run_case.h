@@ -16,7 +16,8 @@ namespace dprof::diagnosis {
 Status settle(Case& one);
 
 // What is true of the run, what the report says of it, and how long both took. `scratch` must not
-// exist; it is removed again.
-Result<nlohmann::ordered_json> run_case(const Case& one, const std::filesystem::path& scratch);
+// exist; it is removed again. `vary`: also what it would say with other thresholds (sensitivity.h).
+Result<nlohmann::ordered_json> run_case(const Case& one, const std::filesystem::path& scratch,
+                                        bool vary);
 
 }  // namespace dprof::diagnosis

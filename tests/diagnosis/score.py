@@ -122,7 +122,9 @@ def is_culprit(verdict, expected):
         return not verdict.ranks or verdict.shape == ANY_RANK
     if expected.get("host") and verdict.host:
         return verdict.host == expected["host"] or expected["host"] in verdict.host
-    return bool(set(verdict.ranks) & set(expected["ranks"]))
+    if verdict.cost_ns is None and not verdict.host:  # slow links say "within these ranks"
+        return bool(set(verdict.ranks) & set(expected["ranks"]))
+    return bool(verdict.ranks) and set(verdict.ranks) <= set(expected["ranks"])  # every named rank has to be guilty
 
 
 def who(expected):

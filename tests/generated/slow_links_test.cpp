@@ -164,5 +164,37 @@ TEST(GeneratedSlowLinksTest, HealthyRunsHaveNone) {
   }
 }
 
+// Eight replicas of each stage send at once over one interface: messages that meet are long.
+TEST(GeneratedSlowLinksTest, MessagesThatMeetAccuseNobody) {
+  synth::Spec spec = pipeline();
+  spec.ranks = 64;
+  spec.replicas = 8;
+  spec.steps = 50;
+  spec.bytes_per_step = 4e5;
+  spec.noise = 0.02;
+  spec.rank_noise = 0.005;
+  spec.step_noise = 0.02;
+  const analyzer::Report report = report_of(spec);
+  ASSERT_TRUE(report.slow_links);
+  EXPECT_THAT(report.slow_links->suspects, IsEmpty());
+  ASSERT_TRUE(report.stragglers);
+  EXPECT_THAT(*report.stragglers, IsEmpty());
+}
+
+// Each data group reaches over all hosts: there are more groups and buckets than a report lists.
+TEST(GeneratedSlowLinksTest, ALinkThatAllDataGroupsPassIsTheNetwork) {
+  synth::Spec spec = tensor_data();
+  spec.ranks = 64;
+  spec.tensor_ranks = 8;
+  spec.steps = 40;
+  spec.faults = {{.name = "slow-link", .host = 3, .factor = 4, .from = 20}};
+  const analyzer::Report report = report_of(spec);
+  ASSERT_TRUE(report.stragglers);
+  ASSERT_EQ(report.stragglers->size(), 1U);
+  EXPECT_EQ(report.stragglers->front().cause, "network");
+  EXPECT_FALSE(report.stragglers->front().rank);
+  EXPECT_EQ(report.slow_links->onsets.size(), 8U);
+}
+
 }  // namespace
 }  // namespace dprof
