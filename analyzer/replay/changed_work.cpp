@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "analyzer/replay/changed_work_internal.h"
 #include "base/stats.h"
+#include "schema/function.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -153,11 +155,12 @@ void ChangedWork::speed_up_beside(double factor) {
   });
 }
 
-void ChangedWork::drop_updates(std::vector<int64_t>& durations) const {
+void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside) const {
   std::vector<double> factors(factors_.size(), 1);
-  for_kinds(factors, {}, [](const WorkKind& kind) {
-    return kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer ? 0.0
-                                                                                            : 1.0;
+  for_kinds(factors, {}, [beside](const WorkKind& kind) {
+    if (kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer)
+      return 0.0;
+    return kind.category == Category::kOverlapped ? beside : 1.0;
   });
   scale_works(durations, factors);
 }
@@ -187,8 +190,44 @@ std::string ChangedWork::take_launch() {
   return scale(0, "no device was idle for lack of a launch", is_capturable);
 }
 
+bool ChangedWork::any_message() const {
+  return std::ranges::any_of(
+      run_.move_kinds, [](const MoveKind& kind) { return schema::is_message(kind.function); });
+}
+
+// Several ranks are at places where nobody else is: the ends of a pipeline without replicas.
+bool ChangedWork::one_pipeline() const {
+  std::set<uint32_t> alone;
+  for (const Spot& spot : run_.spots) {
+    if (!spot.empty() && spot.front().entry == spot.back().entry) alone.insert(spot.front().entry);
+  }
+  return any_message() && alone.size() > 1;
+}
+
+// Each rank's works take as long, all together, as those of the ranks that do least.
+void ChangedWork::even_totals() {
+  std::vector<double> total(run_.ranks.size(), 0);
+  for (const Work& work : run_.works)
+    total[work.entry] += static_cast<double>(run_.durations[work.task]);
+  const double usual = outer_of(total, true);
+  for (const Work& work : run_.works) {
+    if (total[work.entry] <= usual) continue;
+    int64_t& duration = durations_[work.task];
+    duration = std::llround(static_cast<double>(duration) * usual / total[work.entry]);
+  }
+}
+
 std::string ChangedWork::take_stragglers() {
   if (run_.ranks.size() < 2) return "there is one rank, and nobody to compare it with";
+  if (one_pipeline()) {
+    grounds_.err(
+        "stages of one pipeline are compared where they make the same calls: the answer is in the "
+        "middle between that and all of them working no more than those that work least");
+    if (grounds_.other(Doubt::kFewPeers, true)) {
+      even_totals();
+      return {};
+    }
+  }
   as_others(std::vector<bool>(run_.ranks.size(), true), true);
   grounds_.rests(
       "each rank does what the middle one does, in the order of its own long and short steps; what "
@@ -326,6 +365,12 @@ std::string ChangedWork::take_gc(const Change& change) {
         const WorkPart& part = run_.parts[work.first_part + p];
         if (is_gc(run_.work_kinds[part.kind])) of_rank[work.entry] += part.ns;
       }
+    }
+    if (any_message()) {
+      grounds_.err(
+          "stages of a pipeline that collect in the same step may do so one after the other: then "
+          "nothing is gained");
+      if (grounds_.other(Doubt::kTogether)) return {};
     }
     longer_ns_ +=
         std::ranges::max(of_rank) / static_cast<int64_t>(std::max<size_t>(1, run_.steps.size()));

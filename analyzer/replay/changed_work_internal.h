@@ -29,8 +29,8 @@ class ChangedWork {
   void speed_up_beside(double factor);
   // All that is scaled.
   void apply() { scale_works(durations_, factors_); }
-  // In passes that do not update.
-  void drop_updates(std::vector<int64_t>& durations) const;
+  // In passes that do not update; computation beside transfers, which are gone, takes that share.
+  void drop_updates(std::vector<int64_t>& durations, double beside) const;
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
  private:
@@ -42,6 +42,9 @@ class ChangedWork {
   void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors) const;
   std::string take_ranks(const Change& change);
   std::string take_stragglers();
+  [[nodiscard]] bool any_message() const;
+  [[nodiscard]] bool one_pipeline() const;
+  void even_totals();
   std::string take_sync();
   std::string take_launch();
   std::string take_kernel(const Change& change);

@@ -16,9 +16,9 @@ namespace {
 // Of the spread of transfers of a kind, what must be left, or added, for it to say anything.
 constexpr double kClearlyLess = 0.8;
 constexpr double kClearlyMore = 1.25;
-constexpr size_t kFewestShared = 8;      // transfers that shared a link
-constexpr double kShared = 1.02;         // times as long as alone
-constexpr int kMostRounds = 8;           // until transfers and their shares agree
+constexpr size_t kFewestShared = 8;  // transfers that shared a link
+constexpr double kShared = 1.02;     // times as long as alone
+constexpr int kMostRounds = 64;      // until transfers and their shares agree
 constexpr double kSettledNs = 1'000;
 
 // One transfer while the links are looked at.
@@ -174,9 +174,8 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
   shared.kinds_ = kinds.size();
 
   shared.reckon(shared.recorded_, run.graph.simulate(shared.recorded_, run.graph.lags()));
-  const bool any = std::ranges::any_of(shared.transfers_, [](const Transfer& one) {
-    return one.taken_ns > kShared * one.alone_ns;
-  });
+  const bool any = std::ranges::any_of(
+      shared.transfers_, [](const Transfer& one) { return one.taken_ns > kShared * one.alone_ns; });
   if (!any) return std::nullopt;
   shared.evidence_ = shared.weigh();
   return shared;
@@ -255,8 +254,7 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
     for (size_t i = 0; i < all.size(); ++i) {
       const Transfer& one = transfers_[i];
       if (works[i] <= 0 || one.taken_ns <= 0) continue;
-      const double stretch =
-          (all[i].end - all[i].begin) / works[i] / (one.taken_ns / one.alone_ns);
+      const double stretch = (all[i].end - all[i].begin) / works[i] / (one.taken_ns / one.alone_ns);
       const double carried = static_cast<double>(durations[one.carrier]) * stretch;
       const double moved = std::abs(carried - static_cast<double>(now[one.carrier]));
       if (moved < 1) continue;  // nothing but rounding

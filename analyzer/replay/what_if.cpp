@@ -106,8 +106,12 @@ class WhatIfModel::Trial {
       // Of so many passes all but the last send and update nothing.
       std::vector<int64_t> without = durations_;
       transfers_.drop_gradients(without);
-      work_.drop_updates(without);
-      const std::vector<int64_t> silent = run_.lengths(without, shared_);
+      const double slowed =
+          model_.beside_.contention ? std::max(1.0, model_.beside_.contention->factor) : 1;
+      work_.drop_updates(without, 1 / slowed);
+      const std::vector<int64_t> silent = transfers_.meets_for_gradients_only()
+                                              ? mean_works(without)
+                                              : run_.lengths(without, shared_);
       for (size_t s = 0; s < lengths.size(); ++s) {
         lengths[s] = static_cast<int64_t>(
             (static_cast<double>(lengths[s]) + (passes - 1) * static_cast<double>(silent[s])) /
@@ -116,6 +120,14 @@ class WhatIfModel::Trial {
     }
     for (int64_t& length : lengths) length += work_.longer_ns() + transfers_.longer_ns();
     return lengths;
+  }
+
+  // Where ranks do not meet nobody waits for the last one: what one of them does, of each step.
+  [[nodiscard]] std::vector<int64_t> mean_works(std::span<const int64_t> durations) const {
+    std::vector<int64_t> all(run_.steps.size(), 0);
+    for (const Work& work : run_.works) all[work.step] += durations[work.task];
+    for (int64_t& ns : all) ns /= static_cast<int64_t>(run_.ranks.size());
+    return all;
   }
 
   const WhatIfModel& model_;
