@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -204,16 +205,34 @@ bool ChangedWork::one_pipeline() const {
   return any_message() && alone.size() > 1;
 }
 
-// Each rank's works take as long, all together, as those of the ranks that do least.
+// In each step each rank works no longer than those that work least, its longest works shortened
+// first.
 void ChangedWork::even_totals() {
-  std::vector<double> total(run_.ranks.size(), 0);
-  for (const Work& work : run_.works)
-    total[work.entry] += static_cast<double>(run_.durations[work.task]);
-  const double usual = outer_of(total, true);
-  for (const Work& work : run_.works) {
-    if (total[work.entry] <= usual) continue;
-    int64_t& duration = durations_[work.task];
-    duration = std::llround(static_cast<double>(duration) * usual / total[work.entry]);
+  std::vector<std::vector<std::vector<TaskId>>> works(  // by step and entry
+      run_.steps.size(), std::vector<std::vector<TaskId>>(run_.ranks.size()));
+  for (const Work& work : run_.works) works[work.step][work.entry].push_back(work.task);
+  for (std::vector<std::vector<TaskId>>& of_step : works) {
+    std::vector<double> totals;
+    for (const std::vector<TaskId>& tasks : of_step) {
+      double& total = totals.emplace_back(0);
+      for (const TaskId task : tasks) total += static_cast<double>(run_.durations[task]);
+    }
+    const double usual = outer_of(totals, true);
+    for (size_t r = 0; r < totals.size(); ++r) {
+      std::vector<TaskId>& tasks = of_step[r];
+      std::ranges::sort(tasks, std::greater{}, [&](TaskId task) { return run_.durations[task]; });
+      double longest = 0;  // of those so far
+      for (size_t i = 0; totals[r] > usual && i < tasks.size(); ++i) {
+        longest += static_cast<double>(run_.durations[tasks[i]]);
+        const double level =
+            std::max(0.0, (longest - (totals[r] - usual)) / static_cast<double>(i + 1));
+        const bool enough =
+            i + 1 == tasks.size() || level >= static_cast<double>(run_.durations[tasks[i + 1]]);
+        if (!enough) continue;
+        for (size_t k = 0; k <= i; ++k) durations_[tasks[k]] = std::llround(level);
+        break;
+      }
+    }
   }
 }
 

@@ -159,15 +159,18 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
     if (std::ranges::count(over, host) == 0) over.push_back(host);
   }
   std::map<std::vector<uint32_t>, uint32_t> sets;
-  std::map<std::tuple<schema::Function, int64_t, uint32_t>, size_t> kinds;
+  // Function, bytes, links, members.
+  std::map<std::tuple<schema::Function, int64_t, uint32_t, size_t>, size_t> kinds;
   for (size_t i = 0; i < links.size(); ++i) {
     std::ranges::sort(links[i]);
     if (links[i].size() == 1) links[i].front() += hosts_of_run;
     const auto set = sets.try_emplace(links[i], static_cast<uint32_t>(sets.size())).first;
     shared.transfers_[i].links = set->second;
-    shared.transfers_[i].kind =
-        kinds.try_emplace({whats[i].first, whats[i].second, set->second}, kinds.size())
-            .first->second;
+    shared.transfers_[i].kind = kinds
+                                    .try_emplace({whats[i].first, whats[i].second, set->second,
+                                                  shared.transfers_[i].parts.size()},
+                                                 kinds.size())
+                                    .first->second;
   }
   shared.link_sets_.resize(sets.size());
   for (const auto& [set, number] : sets) shared.link_sets_[number] = set;
