@@ -312,8 +312,14 @@ std::string ChangedTransfers::take_accumulation(const Change& change) {
   if (std::ranges::none_of(run_.move_kinds, &MoveKind::gradients))
     return "no transfer is known to be one of gradients: DDP's buckets tell it";
   passes_ *= change.factor;
+  runs_ahead_ = run_.on_device && grounds_.other(Doubt::kRunsAhead, true);
   grounds_.rests(
       "of so many passes one sends gradients and updates; a step is one pass, with as many samples as now");
+  if (run_.on_device) {
+    grounds_.err(
+        "between updates the host may run ahead of its device, and then hides the wait for data, "
+        "or may not: the answer is the middle of both");
+  }
   grounds_.err("it changes what is computed: the batch of an update is so many times larger");
   return {};
 }

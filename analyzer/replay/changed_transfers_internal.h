@@ -36,6 +36,7 @@ class ChangedTransfers {
   [[nodiscard]] bool meets_for_gradients_only() const {
     return std::ranges::all_of(run_.move_kinds, &MoveKind::gradients);
   }
+  [[nodiscard]] bool runs_ahead() const { return runs_ahead_; }   // in passes without an update
   [[nodiscard]] double passes() const { return passes_; }         // of an update
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
@@ -79,6 +80,7 @@ class ChangedTransfers {
   double latency_ = 1;
   std::vector<double> kept_;  // by step; empty = all
   double passes_ = 1;
+  bool runs_ahead_ = false;
   int64_t longer_ns_ = 0;
 };
 

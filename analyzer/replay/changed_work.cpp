@@ -156,10 +156,12 @@ void ChangedWork::speed_up_beside(double factor) {
   });
 }
 
-void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside) const {
+void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const {
   std::vector<double> factors(factors_.size(), 1);
-  for_kinds(factors, {}, [beside](const WorkKind& kind) {
+  for_kinds(factors, {}, [beside, ahead](const WorkKind& kind) {
     if (kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer)
+      return 0.0;
+    if (ahead && (kind.category == Category::kInputWait || kind.category == Category::kSyncBubble))
       return 0.0;
     return kind.category == Category::kOverlapped ? beside : 1.0;
   });

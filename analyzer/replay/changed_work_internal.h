@@ -30,7 +30,8 @@ class ChangedWork {
   // All that is scaled.
   void apply() { scale_works(durations_, factors_); }
   // In passes that do not update; computation beside transfers, which are gone, takes that share.
-  void drop_updates(std::vector<int64_t>& durations, double beside) const;
+  // `ahead`: the host, which does not wait for the device then, runs ahead of it.
+  void drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const;
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
  private:

@@ -16,9 +16,12 @@ namespace {
 // Of the spread of transfers of a kind, what must be left, or added, for it to say anything.
 constexpr double kClearlyLess = 0.8;
 constexpr double kClearlyMore = 1.25;
-constexpr size_t kFewestShared = 8;  // transfers that shared a link
-constexpr double kShared = 1.02;     // times as long as alone
-constexpr int kMostRounds = 64;      // until transfers and their shares agree
+constexpr size_t kFewestShared = 8;        // transfers that shared a link
+constexpr double kShared = 1.02;           // times as long as alone
+constexpr size_t kMostTransfers = 50'000;  // beyond, an answer would take too long
+// Until transfers and their shares agree; of many transfers fewer.
+constexpr size_t kMostRounds = 64;
+constexpr size_t kMostTransferRounds = 1'000'000;
 constexpr double kSettledNs = 1'000;
 
 // One transfer while the links are looked at.
@@ -158,6 +161,7 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
     std::vector<uint32_t>& over = links[known->second];
     if (std::ranges::count(over, host) == 0) over.push_back(host);
   }
+  if (shared.transfers_.size() > kMostTransfers) return std::nullopt;
   std::map<std::vector<uint32_t>, uint32_t> sets;
   // Function, bytes, links, members.
   std::map<std::tuple<schema::Function, int64_t, uint32_t, size_t>, size_t> kinds;
@@ -240,7 +244,9 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
   std::vector<int64_t> now(durations.begin(), durations.end());
   std::vector<int64_t> ends = graph.simulate(now, lags);
   std::vector<OnLinks> all(transfers_.size());
-  for (int round = 0; round < kMostRounds; ++round) {
+  const size_t rounds =
+      std::clamp<size_t>(kMostTransferRounds / std::max<size_t>(1, all.size()), 1, kMostRounds);
+  for (size_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < all.size(); ++i) {
       const Transfer& one = transfers_[i];
       const auto was = static_cast<double>(recorded_[one.carrier]);
