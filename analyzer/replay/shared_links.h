@@ -26,8 +26,7 @@ class SharedLinks {
   // share of its links is taken into account.
   enum class Evidence : uint8_t { kNone, kFor, kAgainst };
 
-  // nullopt: no two transfers were under way at once, there are too many, or a host is not known.
-  // `hosts`: by entry.
+  // nullopt: no two transfers were under way at once, or a host is not known. `hosts`: by entry.
   [[nodiscard]] static std::optional<SharedLinks> of(const RunGraph& run,
                                                      std::span<const RankDigest> digests,
                                                      std::span<const size_t> ranks,
