@@ -235,8 +235,8 @@ class Analyst {
   Status replay() {
     if (Status good = tell("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
-    replay_ = std::make_shared<RunReplay>(replay_run(digests_, *steps_, matching_, pieces_,
-                                                      {.starved = starved_, .hosts = hosts()}));
+    replay_ = std::make_shared<RunReplay>(
+        replay_run(digests_, *steps_, matching_, pieces_, {.starved = starved_, .hosts = hosts()}));
     report().replay = replay_of(*replay_, digests_, *steps_, notes());
     if (!report().replay) return Done{};
     PlayedRun played = played_run_of(replay_, {.digests = digests_,
@@ -387,7 +387,7 @@ class Analyst {
   std::vector<TraceFile> traces_;  // those analysed; the following are by the same position
   std::vector<RankDigest> digests_;
   std::vector<std::vector<LatticePiece>> pieces_;
-  std::vector<IntervalSet> starved_;  // by digest, until the replay
+  std::vector<IntervalSet> starved_;               // by digest, until the replay
   std::vector<std::vector<OwnDelay>> own_delays_;  // empty where ranks were not compared
   Matching matching_;
   Alignment alignment_;

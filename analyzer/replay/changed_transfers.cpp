@@ -122,18 +122,27 @@ std::string ChangedTransfers::take_overlap() {
   return {};
 }
 
-void ChangedTransfers::send_early(const Buckets& one) const {
+void ChangedTransfers::send_early(Buckets one) {
+  // One that waited for those before it stands where it began: behind backward nothing is filled.
   double bytes = 0;
-  for (const Bucket& bucket : one.of) bytes += bucket.bytes;
+  for (Bucket& bucket : one.of) {
+    bucket.ready_ns = std::min(bucket.ready_ns, one.backward_end_ns);
+    bytes += bucket.bytes;
+  }
   std::vector<double> ready;
   std::vector<double> closes;
   double upto = 0;
-  const double end = one.of.back().ready_ns;
+  const double end = one.backward_end_ns;
+  // Layers of more parameters need not take longer.
+  const bool equal = grounds_.other(Doubt::kEvenly, true);
   ready.push_back(end - one.backward_ns);
   for (const Bucket& bucket : one.of) {
     upto += bucket.bytes;
     closes.push_back(upto);
-    ready.push_back(std::min(bucket.ready_ns, end - one.backward_ns * (1 - upto / bytes)));
+    const double share =
+        equal ? static_cast<double>(closes.size()) / static_cast<double>(one.of.size())
+              : upto / bytes;
+    ready.push_back(std::min(bucket.ready_ns, end - one.backward_ns * (1 - share)));
   }
   send_again(one.of, ready, closes);
 }
@@ -192,8 +201,9 @@ std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
     for (uint32_t p = 0; p < work.parts; ++p) {
       const WorkPart& part = run_.parts[work.first_part + p];
       const WorkKind& kind = run_.work_kinds[part.kind];
-      if (kind.computes() && kind.phase_of() == Category::kBackward)
-        at->second.backward_ns += static_cast<double>(part.ns);
+      if (!kind.computes() || kind.phase_of() != Category::kBackward) continue;
+      at->second.backward_ns += static_cast<double>(part.ns);
+      at->second.backward_end_ns = static_cast<double>(known_.ends[work.task]);
     }
   }
   std::vector<Buckets> result;
@@ -222,8 +232,7 @@ void ChangedTransfers::send_again(const std::vector<Bucket>& old,
     bool any = false;
     while (next < closes.size() && closes[next] <= upto + bucket.bytes + 0.5) {
       const double within = std::min(closes[next] - upto, bucket.bytes);
-      const double ready =
-          ready_ns[b] + (ready_ns[b + 1] - ready_ns[b]) * within / bucket.bytes;
+      const double ready = ready_ns[b] + (ready_ns[b + 1] - ready_ns[b]) * within / bucket.bytes;
       const double moving = carried + bucket.moving_ns * (within - taken) / bucket.bytes;
       free = std::max(free, ready) + bucket.fixed_ns + moving;
       carried = 0;
@@ -258,9 +267,9 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
     // Since when the first one fills is not known: as fast as the others, or all of backward.
     std::vector<double> ready;
     const double rest = bytes - old.front().bytes;
-    const double evenly = rest > 0 ? (old.back().ready_ns - old.front().ready_ns) *
-                                         old.front().bytes / rest
-                                   : one.backward_ns;
+    const double evenly =
+        rest > 0 ? (old.back().ready_ns - old.front().ready_ns) * old.front().bytes / rest
+                 : one.backward_ns;
     const bool other = grounds_.other(Doubt::kFirstBucket);
     const double until_end = old.back().ready_ns - old.front().ready_ns;
     ready.push_back(old.front().ready_ns -
@@ -303,8 +312,14 @@ std::string ChangedTransfers::take_accumulation(const Change& change) {
   if (std::ranges::none_of(run_.move_kinds, &MoveKind::gradients))
     return "no transfer is known to be one of gradients: DDP's buckets tell it";
   passes_ *= change.factor;
+  runs_ahead_ = run_.on_device && grounds_.other(Doubt::kRunsAhead, true);
   grounds_.rests(
       "of so many passes one sends gradients and updates; a step is one pass, with as many samples as now");
+  if (run_.on_device) {
+    grounds_.err(
+        "between updates the host may run ahead of its device, and then hides the wait for data, "
+        "or may not: the answer is the middle of both");
+  }
   grounds_.err("it changes what is computed: the batch of an update is so many times larger");
   return {};
 }

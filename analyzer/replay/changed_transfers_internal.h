@@ -2,6 +2,7 @@
 // Changes of what ranks do with each other: the network, buckets, how often and how many meet.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ class ChangedTransfers {
   double apply();
   // In passes that send no gradients.
   void drop_gradients(std::vector<int64_t>& durations) const;
+  [[nodiscard]] bool meets_for_gradients_only() const {
+    return std::ranges::all_of(run_.move_kinds, &MoveKind::gradients);
+  }
+  [[nodiscard]] bool runs_ahead() const { return runs_ahead_; }   // in passes without an update
   [[nodiscard]] double passes() const { return passes_; }         // of an update
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
@@ -46,6 +51,7 @@ class ChangedTransfers {
   struct Buckets {  // of a rank in a step
     std::vector<Bucket> of;
     double backward_ns = 0;
+    double backward_end_ns = 0;
   };
 
   std::string scale_transfers(double factor, double& of);
@@ -60,7 +66,7 @@ class ChangedTransfers {
   [[nodiscard]] std::vector<Buckets> buckets() const;
   void send_again(const std::vector<Bucket>& old, const std::vector<double>& ready_ns,
                   const std::vector<double>& closes) const;
-  void send_early(const Buckets& one) const;
+  void send_early(Buckets one);
   [[nodiscard]] std::vector<double> closes_of(const std::vector<Bucket>& old, double bytes,
                                               double cap) const;
   [[nodiscard]] int64_t later_of_more(double times) const;
@@ -74,6 +80,7 @@ class ChangedTransfers {
   double latency_ = 1;
   std::vector<double> kept_;  // by step; empty = all
   double passes_ = 1;
+  bool runs_ahead_ = false;
   int64_t longer_ns_ = 0;
 };
 

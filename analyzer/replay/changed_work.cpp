@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "analyzer/replay/changed_work_internal.h"
 #include "base/stats.h"
+#include "schema/function.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -153,11 +156,14 @@ void ChangedWork::speed_up_beside(double factor) {
   });
 }
 
-void ChangedWork::drop_updates(std::vector<int64_t>& durations) const {
+void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const {
   std::vector<double> factors(factors_.size(), 1);
-  for_kinds(factors, {}, [](const WorkKind& kind) {
-    return kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer ? 0.0
-                                                                                            : 1.0;
+  for_kinds(factors, {}, [beside, ahead](const WorkKind& kind) {
+    if (kind.phase_of() == Category::kOptimizer || kind.detail == HostDetail::kOptimizer)
+      return 0.0;
+    if (ahead && (kind.category == Category::kInputWait || kind.category == Category::kSyncBubble))
+      return 0.0;
+    return kind.category == Category::kOverlapped ? beside : 1.0;
   });
   scale_works(durations, factors);
 }
@@ -187,8 +193,62 @@ std::string ChangedWork::take_launch() {
   return scale(0, "no device was idle for lack of a launch", is_capturable);
 }
 
+bool ChangedWork::any_message() const {
+  return std::ranges::any_of(
+      run_.move_kinds, [](const MoveKind& kind) { return schema::is_message(kind.function); });
+}
+
+// Several ranks are at places where nobody else is: the ends of a pipeline without replicas.
+bool ChangedWork::one_pipeline() const {
+  std::set<uint32_t> alone;
+  for (const Spot& spot : run_.spots) {
+    if (!spot.empty() && spot.front().entry == spot.back().entry) alone.insert(spot.front().entry);
+  }
+  return any_message() && alone.size() > 1;
+}
+
+// In each step each rank works no longer than those that work least, its longest works shortened
+// first.
+void ChangedWork::even_totals() {
+  std::vector<std::vector<std::vector<TaskId>>> works(  // by step and entry
+      run_.steps.size(), std::vector<std::vector<TaskId>>(run_.ranks.size()));
+  for (const Work& work : run_.works) works[work.step][work.entry].push_back(work.task);
+  for (std::vector<std::vector<TaskId>>& of_step : works) {
+    std::vector<double> totals;
+    for (const std::vector<TaskId>& tasks : of_step) {
+      double& total = totals.emplace_back(0);
+      for (const TaskId task : tasks) total += static_cast<double>(run_.durations[task]);
+    }
+    const double usual = outer_of(totals, true);
+    for (size_t r = 0; r < totals.size(); ++r) {
+      std::vector<TaskId>& tasks = of_step[r];
+      std::ranges::sort(tasks, std::greater{}, [&](TaskId task) { return run_.durations[task]; });
+      double longest = 0;  // of those so far
+      for (size_t i = 0; totals[r] > usual && i < tasks.size(); ++i) {
+        longest += static_cast<double>(run_.durations[tasks[i]]);
+        const double level =
+            std::max(0.0, (longest - (totals[r] - usual)) / static_cast<double>(i + 1));
+        const bool enough =
+            i + 1 == tasks.size() || level >= static_cast<double>(run_.durations[tasks[i + 1]]);
+        if (!enough) continue;
+        for (size_t k = 0; k <= i; ++k) durations_[tasks[k]] = std::llround(level);
+        break;
+      }
+    }
+  }
+}
+
 std::string ChangedWork::take_stragglers() {
   if (run_.ranks.size() < 2) return "there is one rank, and nobody to compare it with";
+  if (one_pipeline()) {
+    grounds_.err(
+        "stages of one pipeline are compared where they make the same calls: the answer is in the "
+        "middle between that and all of them working no more than those that work least");
+    if (grounds_.other(Doubt::kFewPeers, true)) {
+      even_totals();
+      return {};
+    }
+  }
   as_others(std::vector<bool>(run_.ranks.size(), true), true);
   grounds_.rests(
       "each rank does what the middle one does, in the order of its own long and short steps; what "
@@ -326,6 +386,12 @@ std::string ChangedWork::take_gc(const Change& change) {
         const WorkPart& part = run_.parts[work.first_part + p];
         if (is_gc(run_.work_kinds[part.kind])) of_rank[work.entry] += part.ns;
       }
+    }
+    if (any_message()) {
+      grounds_.err(
+          "stages of a pipeline that collect in the same step may do so one after the other: then "
+          "nothing is gained");
+      if (grounds_.other(Doubt::kTogether)) return {};
     }
     longer_ns_ +=
         std::ranges::max(of_rank) / static_cast<int64_t>(std::max<size_t>(1, run_.steps.size()));

@@ -29,8 +29,9 @@ class ChangedWork {
   void speed_up_beside(double factor);
   // All that is scaled.
   void apply() { scale_works(durations_, factors_); }
-  // In passes that do not update.
-  void drop_updates(std::vector<int64_t>& durations) const;
+  // In passes that do not update; computation beside transfers, which are gone, takes that share.
+  // `ahead`: the host, which does not wait for the device then, runs ahead of it.
+  void drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const;
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
  private:
@@ -42,6 +43,9 @@ class ChangedWork {
   void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors) const;
   std::string take_ranks(const Change& change);
   std::string take_stragglers();
+  [[nodiscard]] bool any_message() const;
+  [[nodiscard]] bool one_pipeline() const;
+  void even_totals();
   std::string take_sync();
   std::string take_launch();
   std::string take_kernel(const Change& change);

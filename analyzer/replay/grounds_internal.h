@@ -16,12 +16,15 @@ enum class Doubt : uint8_t {
   kWhichPeer,    // the middle one of the peers, or the end of their third quarter
   kLatency,      // of transfers that no fit divides: none, or all
   kRunsAhead,    // whether a host that does not wait runs ahead of its device
+  kEvenly,       // whether a bucket's gradients take time by their bytes, or each bucket the same
   kFirstBucket,  // whether it may have filled during all of backward
   kParameters,   // how large those are that a bucket is filled with
   kTrees,        // rings, or trees
+  kTogether,     // whether stages of a pipeline can collect garbage at the same time
+  kFewPeers,     // where two ranks do the same: whether both are late
   kSharedLinks,  // whether transfers that run at once share a link
 };
-inline constexpr size_t kDoubts = 7;
+inline constexpr size_t kDoubts = 10;
 
 struct Grounds {
   std::vector<std::string> rests_on;

@@ -9,8 +9,7 @@ namespace {
 constexpr DurationNs kShortestWait{100'000};  // less lies between operators anyhow
 constexpr DurationNs kWakeUp{200'000};        // from the end of a collective until its thread runs
 constexpr double kMostOfIt = 0.8;             // of the wait, before the collective ended
-constexpr DurationNs kSameStart{1'000};     // a kernel that begins where a gap ends
-constexpr DurationNs kHostAfter{100'000};   // a host that waited for a collective launches by then
+constexpr DurationNs kSameStart{1'000};       // a kernel that begins where a gap ends
 constexpr double kCovered = 0.5;  // of computation with nothing beside it, by its operators
 
 bool is_phase(const LatticePiece& piece) {
@@ -92,10 +91,13 @@ IntervalSet launch_waits_of(const RankDigest& digest, std::span<const LatticePie
   if (digest.gpu.empty() || digest.gpu.launches.empty()) return {};
   std::vector<TraceNs> communication;
   std::vector<TraceNs> ends;
+  std::vector<Interval> calls;
   for (const CollectiveRecord& record : digest.collectives) {
     if (record.start) communication.push_back(*record.start);
     if (record.end) ends.push_back(*record.end);
+    if (record.start && record.end) calls.push_back({*record.start, *record.end});
   }
+  const IntervalSet under_way = union_of(std::move(calls));
   std::ranges::sort(communication);
   std::ranges::sort(ends);
   std::vector<Launch> kernels;
@@ -114,9 +116,10 @@ IntervalSet launch_waits_of(const RankDigest& digest, std::span<const LatticePie
     const auto next = std::ranges::lower_bound(kernels, gap.end - kSameStart, {}, &Launch::start);
     if (next == kernels.end() || next->launch <= gap.begin) continue;
     const auto after = std::ranges::upper_bound(ends, next->launch);
-    const bool host_waited = after != ends.begin() && *std::prev(after) > gap.begin &&
-                             next->launch - *std::prev(after) < kHostAfter;
-    if (!host_waited) waits.push_back({gap.begin, std::min(next->launch, gap.end)});
+    const bool one_ended = after != ends.begin() && *std::prev(after) > gap.begin;
+    const auto call = std::ranges::upper_bound(under_way, next->launch, {}, &Interval::end);
+    const bool beside = call != under_way.end() && call->begin <= next->launch;
+    if (beside && !one_ended) waits.push_back({gap.begin, std::min(next->launch, gap.end)});
   }
   return waits;
 }

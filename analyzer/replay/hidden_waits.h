@@ -19,8 +19,8 @@ namespace dprof::analyzer {
                                                           std::span<const LatticePiece> pieces);
 
 // Where a device computed nothing beside a collective, and not because of it: what it did next had
-// not been launched yet. Not where the host may have waited for a collective itself. Needs the
-// digest's launches. O(pieces log launches).
+// not been launched yet. The host launched it while the collective was under way, and none ended in
+// between: it did not wait for one itself. Needs the digest's launches. O(pieces log launches).
 [[nodiscard]] IntervalSet launch_waits_of(const RankDigest& digest,
                                           std::span<const LatticePiece> pieces);
 

@@ -201,10 +201,9 @@ class PlayedRunBuilder {
 
   void take_works(uint32_t entry, std::span<const OwnTask> tasks) {
     const size_t d = in_.steps.ranks[entry];
-    const std::vector<LatticePiece> marked =
-        d < in_.starved.size() && !in_.starved[d].empty()
-            ? with_launch_waits(in_.pieces[d], in_.starved[d])
-            : std::vector<LatticePiece>();
+    const std::vector<LatticePiece> marked = d < in_.starved.size() && !in_.starved[d].empty()
+                                                 ? with_launch_waits(in_.pieces[d], in_.starved[d])
+                                                 : std::vector<LatticePiece>();
     const std::vector<LatticePiece>& pieces = marked.empty() ? in_.pieces[d] : marked;
     size_t first = 0;
     std::vector<int64_t> ns;

@@ -43,8 +43,7 @@ std::string refusal_of(const Replay& replay) {
 }  // namespace
 
 RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
-                     const Matching& matching,
-                     const std::vector<std::vector<LatticePiece>>& pieces,
+                     const Matching& matching, const std::vector<std::vector<LatticePiece>>& pieces,
                      const ReplayHints& hints) {
   RunReplay run;
   const bool operations =

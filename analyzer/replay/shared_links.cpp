@@ -16,9 +16,12 @@ namespace {
 // Of the spread of transfers of a kind, what must be left, or added, for it to say anything.
 constexpr double kClearlyLess = 0.8;
 constexpr double kClearlyMore = 1.25;
-constexpr size_t kFewestShared = 8;      // transfers that shared a link
-constexpr double kShared = 1.02;         // times as long as alone
-constexpr int kMostRounds = 8;           // until transfers and their shares agree
+constexpr size_t kFewestShared = 8;        // transfers that shared a link
+constexpr double kShared = 1.02;           // times as long as alone
+constexpr size_t kMostTransfers = 50'000;  // beyond, an answer would take too long
+// Until transfers and their shares agree; of many transfers fewer.
+constexpr size_t kMostRounds = 64;
+constexpr size_t kMostTransferRounds = 1'000'000;
 constexpr double kSettledNs = 1'000;
 
 // One transfer while the links are looked at.
@@ -158,25 +161,28 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
     std::vector<uint32_t>& over = links[known->second];
     if (std::ranges::count(over, host) == 0) over.push_back(host);
   }
+  if (shared.transfers_.size() > kMostTransfers) return std::nullopt;
   std::map<std::vector<uint32_t>, uint32_t> sets;
-  std::map<std::tuple<schema::Function, int64_t, uint32_t>, size_t> kinds;
+  // Function, bytes, links, members.
+  std::map<std::tuple<schema::Function, int64_t, uint32_t, size_t>, size_t> kinds;
   for (size_t i = 0; i < links.size(); ++i) {
     std::ranges::sort(links[i]);
     if (links[i].size() == 1) links[i].front() += hosts_of_run;
     const auto set = sets.try_emplace(links[i], static_cast<uint32_t>(sets.size())).first;
     shared.transfers_[i].links = set->second;
-    shared.transfers_[i].kind =
-        kinds.try_emplace({whats[i].first, whats[i].second, set->second}, kinds.size())
-            .first->second;
+    shared.transfers_[i].kind = kinds
+                                    .try_emplace({whats[i].first, whats[i].second, set->second,
+                                                  shared.transfers_[i].parts.size()},
+                                                 kinds.size())
+                                    .first->second;
   }
   shared.link_sets_.resize(sets.size());
   for (const auto& [set, number] : sets) shared.link_sets_[number] = set;
   shared.kinds_ = kinds.size();
 
   shared.reckon(shared.recorded_, run.graph.simulate(shared.recorded_, run.graph.lags()));
-  const bool any = std::ranges::any_of(shared.transfers_, [](const Transfer& one) {
-    return one.taken_ns > kShared * one.alone_ns;
-  });
+  const bool any = std::ranges::any_of(
+      shared.transfers_, [](const Transfer& one) { return one.taken_ns > kShared * one.alone_ns; });
   if (!any) return std::nullopt;
   shared.evidence_ = shared.weigh();
   return shared;
@@ -238,7 +244,9 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
   std::vector<int64_t> now(durations.begin(), durations.end());
   std::vector<int64_t> ends = graph.simulate(now, lags);
   std::vector<OnLinks> all(transfers_.size());
-  for (int round = 0; round < kMostRounds; ++round) {
+  const size_t rounds =
+      std::clamp<size_t>(kMostTransferRounds / std::max<size_t>(1, all.size()), 1, kMostRounds);
+  for (size_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < all.size(); ++i) {
       const Transfer& one = transfers_[i];
       const auto was = static_cast<double>(recorded_[one.carrier]);
@@ -255,8 +263,7 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
     for (size_t i = 0; i < all.size(); ++i) {
       const Transfer& one = transfers_[i];
       if (works[i] <= 0 || one.taken_ns <= 0) continue;
-      const double stretch =
-          (all[i].end - all[i].begin) / works[i] / (one.taken_ns / one.alone_ns);
+      const double stretch = (all[i].end - all[i].begin) / works[i] / (one.taken_ns / one.alone_ns);
       const double carried = static_cast<double>(durations[one.carrier]) * stretch;
       const double moved = std::abs(carried - static_cast<double>(now[one.carrier]));
       if (moved < 1) continue;  // nothing but rounding

@@ -106,8 +106,13 @@ class WhatIfModel::Trial {
       // Of so many passes all but the last send and update nothing.
       std::vector<int64_t> without = durations_;
       transfers_.drop_gradients(without);
-      work_.drop_updates(without);
-      const std::vector<int64_t> silent = run_.lengths(without, shared_);
+      const double slowed =
+          model_.beside_.contention ? std::max(1.0, model_.beside_.contention->factor) : 1;
+      work_.drop_updates(without, 1 / slowed, transfers_.runs_ahead());
+      const std::vector<int64_t> silent =
+          transfers_.meets_for_gradients_only()
+              ? unmet_lengths(without, static_cast<size_t>(passes) - 1)
+              : run_.lengths(without, shared_);
       for (size_t s = 0; s < lengths.size(); ++s) {
         lengths[s] = static_cast<int64_t>(
             (static_cast<double>(lengths[s]) + (passes - 1) * static_cast<double>(silent[s])) /
@@ -115,6 +120,26 @@ class WhatIfModel::Trial {
       }
     }
     for (int64_t& length : lengths) length += work_.longer_ns() + transfers_.longer_ns();
+    return lengths;
+  }
+
+  // Where ranks do not meet they wait for the one that is last after all passes, not after each:
+  // of so many steps from each on, a step of the rank that works most in them.
+  [[nodiscard]] std::vector<int64_t> unmet_lengths(std::span<const int64_t> durations,
+                                                   size_t passes) const {
+    const size_t steps = run_.steps.size();
+    std::vector<std::vector<int64_t>> own(run_.ranks.size(), std::vector<int64_t>(steps, 0));
+    for (const Work& work : run_.works) own[work.entry][work.step] += durations[work.task];
+    const size_t n = std::clamp<size_t>(passes, 1, steps);
+    std::vector<int64_t> lengths(steps, 0);
+    for (size_t s = 0; s < steps; ++s) {
+      const size_t first = std::min(s, steps - n);
+      for (const std::vector<int64_t>& of_rank : own) {
+        int64_t sum = 0;
+        for (size_t i = first; i < first + n; ++i) sum += of_rank[i];
+        lengths[s] = std::max(lengths[s], sum / static_cast<int64_t>(n));
+      }
+    }
     return lengths;
   }
 
