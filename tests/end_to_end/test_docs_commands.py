@@ -14,6 +14,7 @@ INLINE = re.compile(r"`((?:dprof|dprof-\w+|scripts/[a-z-]+) [^`]*)`")
 OPTION = re.compile(r"--[a-z][\w-]*")
 INTERNAL = {"--probe-torch"}  # between our own processes, in no help
 ON_TO_OTHERS = ("scripts/bench", "scripts/hosts")  # hand their options on
+STANDS_FOR_A_RUN = re.compile(r"RUN|run|A|B|BEFORE|AFTER|before|after|BASELINES")
 READS = ("report", "diff", "check", "export")  # verbs that need only a run
 PAGES = ("docs/how_to.md", "docs/user_guide.md", "docs/report.md", "docs/export.md")  # whose commands are run
 
@@ -61,7 +62,7 @@ class DocsCommands(EndToEnd):
             return None if program.parent == DPROF.parent else "no such script"
         verb = []
         if name == "dprof" and own and re.fullmatch(r"[a-z]+", own[0]):
-            verb = own[:2] if own[0] in ("ctl", "baseline") and len(own) > 1 and own[1].isalpha() and own[1].islower() else own[:1]
+            verb = own[:2] if own[0] in ("ctl", "baseline") and re.fullmatch(r"[a-z]+", own[1] if own[1:] else "") else own[:1]
             while verb and self.known(program, *verb) is None:
                 verb = verb[:-1]
             if not verb:
@@ -91,7 +92,7 @@ class DocsCommands(EndToEnd):
             for number, words in commands(ROOT / name):
                 if words[0] != "dprof" or len(words) < 3 or words[1] not in READS or "[" in " ".join(words):
                     continue
-                words = [str(run) if re.fullmatch(r"RUN|run|A|B|BEFORE|AFTER|before|after|BASELINES", word) else word for word in words]
+                words = [str(run) if STANDS_FOR_A_RUN.fullmatch(word) else word for word in words]
                 if str(run) not in words:
                     continue
                 done = subprocess.run([DPROF, *words[1:]], cwd=self.folder, capture_output=True, text=True, timeout=120)
