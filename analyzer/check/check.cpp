@@ -186,13 +186,20 @@ class Checker {
     }
   }
 
-  // With one run a side, on a machine that others use: the ranks had to wait for a core, and that
-  // is half of the change or more. Several runs show by themselves how much the machine differs.
+  // With one run a side, on a machine that others use: the ranks had to wait for a core, a tenth of
+  // a step or half of the change. Several runs show by themselves how much the machine differs.
   [[nodiscard]] std::string why_machine(const StepChange& step) const {
     constexpr double kLeastShare = 0.5;
+    constexpr double kBusy = 0.1;
     const auto& figures = result_.diff->figures;
     const auto waited = std::ranges::find(figures, "waited_for_core_ns", &ChangedFigure::key);
     if (!step.single() || waited == figures.end()) return "";
+    const double busy = std::max(waited->a / step.a_ns, waited->b / step.b_ns);
+    if (busy > kBusy) {
+      return fmt::format(
+          "the machine was busy: for {} of a step the ranks were ready to run and had no core",
+          format_share(busy));
+    }
     const double more = waited->b - waited->a;
     if (more < kLeastShare * (step.b_ns - step.a_ns)) return "";
     return fmt::format(

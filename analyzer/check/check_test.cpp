@@ -52,6 +52,9 @@ TEST(Check, WhatAMachineTookIsNoVerdictOnOneRun) {
   EXPECT_THAT(busy.needed, HasSubstr("a quieter machine"));
   run.waited_for_core_ns = 3e6;
   EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed);
+  base.waited_for_core_ns = 30e6;
+  EXPECT_EQ(checked(run, {base}).code(), ExitCode::kInconclusive);
+  EXPECT_THAT(checked(run, {base}).title, HasSubstr("the machine was busy: for 30 % of a step"));
   run.waited_for_core_ns.reset();
   EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed) << "nothing is known of it";
 }
