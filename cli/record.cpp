@@ -242,8 +242,9 @@ class Record final : public Subcommand {
         std::ranges::any_of(recorded.told_by_traces, [](const recorder::RunDiagnostic& told) {
           return told.code == "torch_version_mismatch" || told.code == "torch_library_missing";
         });
-    return code_of(recorded.lost > 0 || missing || unfit ? ExitCode::kSomethingLost
-                                                         : ExitCode::kGood);
+    return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing || unfit
+                       ? ExitCode::kSomethingLost
+                       : ExitCode::kGood);
   }
 
   Status read_options() {

@@ -66,8 +66,8 @@ class ImportInto(EndToEnd):
         _, good = self.snapshot("rank0.pickle")
         _, late = self.snapshot("late_rank0.pickle", at_us=START_US + 3_600_000_000)
         before = self.state()
-        for files, more, why in (((late,), (), "the recording from"), ((good,), ("--ranks", "7"), "the run has ranks 0, 1"),
-                                 ((good, late), ("--ranks", "0,1"), "the recording from"),
+        for files, more, why in (((late,), (), "the recording covers"), ((good,), ("--ranks", "7"), "the run has ranks 0, 1"),
+                                 ((good, late), ("--ranks", "0,1"), "the recording covers"),
                                  ((self.folder / "rank0.json",), (), "it is kineto")):
             self.assertIn(why, self.add(*files, want=2, more=more))
             self.assertEqual(self.state(), before)

@@ -79,18 +79,20 @@ TEST_P(RefusedPickleTest, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bodies, RefusedPickleTest,
-    ::testing::Values(
-        Refused{"global", "cos\nsystem\n", "opcode 0x63"},
-        Refused{"stack_global", bytes({0x93}), "opcode 0x93"},
-        Refused{"reduce", ")R", "opcode 0x52"}, Refused{"build", "}b", "opcode 0x62"},
-        Refused{"newobj", bytes({0x81}), "opcode 0x81"}, Refused{"persistent", "Q", "opcode 0x51"},
-        Refused{"extension", bytes({0x82, 1}), "opcode 0x82"}, Refused{"nothing", "", "one value"},
-        Refused{"two_values", "NN", "one value"}, Refused{"append_to_none", "NNa", "no container"},
-        Refused{"odd_dict", "}(Nu", "key without a value"},
-        Refused{"unknown_memo", bytes({'h', 9}), "did not remember"},
-        Refused{"text_too_long", bytes({'X', 0xff, 0xff, 0xff, 0x7f, 'a'}), "cut off"},
-        Refused{"pop_beyond_mark", "N(0", "not there"},
-        Refused{"deep_marks", std::string(5000, '('), "too deeply"}),
+    ::testing::Values(Refused{"global", "cos\nsystem\n", "opcode 0x63"},
+                      Refused{"stack_global", bytes({0x93}), "opcode 0x93"},
+                      Refused{"reduce", ")R", "opcode 0x52"}, Refused{"build", "}b", "opcode 0x62"},
+                      Refused{"newobj", bytes({0x81}), "opcode 0x81"},
+                      Refused{"persistent", "Q", "opcode 0x51"},
+                      Refused{"extension", bytes({0x82, 1}), "opcode 0x82"},
+                      Refused{"nothing", "", "one value"}, Refused{"two_values", "NN", "one value"},
+                      Refused{"append_to_none", "NNa", "not a container"},
+                      Refused{"odd_dict", "}(Nu", "key without a value"},
+                      Refused{"unknown_memo", bytes({'h', 9}), "never stored"},
+                      Refused{"text_too_long", bytes({'X', 0xff, 0xff, 0xff, 0x7f, 'a'}),
+                              "cut off"},
+                      Refused{"pop_beyond_mark", "N(0", "not there"},
+                      Refused{"deep_marks", std::string(5000, '('), "too deeply"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(PickleTest, EveryCutIsAnError) {

@@ -868,7 +868,7 @@ TEST_F(NsysTest, OtherFilesAreRefusedWithAHint) {
   const auto other = import_files({file()}, run(), {});
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::kNotATrace);
-  EXPECT_THAT(other.error().what, HasSubstr("no export of Nsight Systems"));
+  EXPECT_THAT(other.error().what, HasSubstr("not an export of Nsight Systems"));
   const fs::path report = folder_.path() / "job.nsys-rep";
   std::ofstream(report) << "\x01\x02 anything";
   const auto raw = import_files({report}, run(), {});

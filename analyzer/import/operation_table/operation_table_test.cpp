@@ -133,7 +133,7 @@ TEST_F(OperationTableTest, WhatCannotBeUsedIsCounted) {
   std::string said;
   for (const Diagnostic& one : summary->diagnostics) said += one.text + "\n";
   EXPECT_THAT(said, HasSubstr("operations of unknown kind"));
-  EXPECT_THAT(said, HasSubstr("name no rank"));
+  EXPECT_THAT(said, HasSubstr("do not name a rank"));
   EXPECT_THAT(said, HasSubstr("without a step"));
 }
 
