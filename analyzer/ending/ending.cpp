@@ -333,6 +333,12 @@ class EndFinder {
         first = &rank;
       }
     }
+    for (const int number : hang.waiting) {
+      const EndedRank* rank = find(number);
+      if (rank != nullptr && signal_of(*rank) == SIGPIPE)
+        return fmt::format("rank {} did not time out: a peer had closed its connection (SIGPIPE)",
+                           number);
+    }
     if (first == nullptr) return {};
     if (timed_out && (*timed_out - *failed).ns < kTimedOutWithinNs) return {};
     for (const std::string_view said : {"closed by peer", "reset by peer"}) {
@@ -499,7 +505,8 @@ class EndFinder {
     };
     if (!std::ranges::all_of(failed, asked)) std::erase_if(failed, asked);
     const auto told = [](const EndedRank* rank) {
-      return !rank->message.empty() || tells_of_a_peer(rank->exception);
+      return !rank->message.empty() || tells_of_a_peer(rank->exception) ||
+             signal_of(*rank) == SIGPIPE;
     };
     if (!std::ranges::all_of(failed, told)) std::erase_if(failed, told);
     std::vector<int> first;

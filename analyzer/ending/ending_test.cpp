@@ -237,6 +237,20 @@ TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {
   EXPECT_LT(ending.verdict.confidence, 0.7);
 }
 
+// Gloo writes to a connection that its peer has closed, in a program that does not ignore SIGPIPE.
+TEST(EndingTest, WhoDiesOfABrokenPipeFollowedItsPeer) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.call(rank, job.world, {}, false);
+    job.ends(rank, "signal:13");
+  }
+  job.ends(1, "signal:15");
+  job.stand_still(kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "early_exit");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+}
+
 TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   Job job;
   job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");

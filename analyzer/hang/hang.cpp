@@ -82,6 +82,9 @@ bool was_killed(const TraceFile& trace) {
 // Killed by the launcher because another rank had failed: a consequence, not a cause.
 bool was_terminated(const TraceFile& trace) { return trace.exit_status == "signal:15"; }
 
+// By writing to a peer that had closed it.
+bool died_of_closed_connection(const TraceFile& trace) { return trace.exit_status == "signal:13"; }
+
 bool has_failed(const TraceFile& trace) {
   return trace.exit_status.starts_with("exit:") && trace.exit_status != "exit:0";
 }
@@ -128,7 +131,7 @@ class HangFinder {
     const RankDigest& rank = in_.digests[digest];
     for (const OpenCall& front : progress_.fronts(digest)) {
       const CollectiveRecord& record = rank.collectives[front.record];
-      failed_ = failed_ || record.failed;
+      failed_ = failed_ || record.failed || died_of_closed_connection(in_.traces[digest]);
       if (record.arrival())
         longest_wait_ns_ = std::max(longest_wait_ns_, (rank.last_sign - *record.arrival()).ns);
     }
