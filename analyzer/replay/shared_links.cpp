@@ -218,7 +218,7 @@ SharedLinks::Evidence SharedLinks::weigh() const {
     lengths.taken.push_back(std::log(one.taken_ns));
     lengths.shared += one.taken_ns > kShared * one.alone_ns ? 1 : 0;
   }
-  const auto spread = [](std::vector<double> values) {
+  const auto spread = [](const std::vector<double>& values) {
     const double middle = median(values);
     double sum = 0;
     for (const double value : values) sum += std::abs(value - middle);

@@ -22,14 +22,14 @@ class AnyThreshold {
         source(source),
         usual(value),
         value_(value),
-        next_(first_) {
-    first_ = this;
+        next_(newest) {
+    newest = this;
   }
   AnyThreshold(const AnyThreshold&) = delete;
   AnyThreshold& operator=(const AnyThreshold&) = delete;
 
   // All of them, those that were written last first.
-  [[nodiscard]] static const AnyThreshold* first() noexcept { return first_; }
+  [[nodiscard]] static const AnyThreshold* first() noexcept { return newest; }
   [[nodiscard]] const AnyThreshold* next() const noexcept { return next_; }
   [[nodiscard]] virtual double varied(double factor) const noexcept { return usual * factor; }
   void set(double value) const noexcept { value_ = value; }
@@ -47,7 +47,7 @@ class AnyThreshold {
  private:
   mutable double value_;
   const AnyThreshold* next_;
-  inline static const AnyThreshold* first_ = nullptr;
+  inline static const AnyThreshold* newest = nullptr;
 };
 
 class Threshold final : public AnyThreshold {
