@@ -32,7 +32,6 @@ using schema::GpuDependencyRow;
 using schema::HostRangeRow;
 using schema::RangeCategory;
 using schema::TraceReader;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -852,8 +851,10 @@ TEST_F(NsysTest, FlippedBitsDoNoHarm) {
   int read = 0;
   for (int round = 0; round < 60; ++round) {
     std::string bytes = sound;
-    for (int hits = 0; hits < 20; ++hits)
-      bytes[random() % bytes.size()] ^= static_cast<char>(1U << random() % 8);
+    for (int hits = 0; hits < 20; ++hits) {
+      char& byte = bytes[random() % bytes.size()];
+      byte = static_cast<char>(byte ^ (1 << random() % 8));
+    }
     std::ofstream(file(), std::ios::binary) << bytes;
     const Result<ImportSummary> summary = import_files({file()}, run(), {.overwrite = true});
     EXPECT_TRUE(summary.ok() || !summary.error().what.empty());
