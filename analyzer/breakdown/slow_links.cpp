@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "analyzer/breakdown/host_numbers.h"
 #include "analyzer/breakdown/interface_load.h"
 #include "analyzer/breakdown/slow_groups.h"
 #include "analyzer/steps/per_step.h"
@@ -53,15 +54,11 @@ class Gatherer {
  public:
   Gatherer(std::span<const RankDigest> digests, std::span<const TraceFile> traces,
            const Matching& matching, const StepsByTime& step_of)
-      : digests_(digests), matching_(matching), step_of_(step_of) {
-    std::map<std::string, int> numbers;
-    for (const TraceFile& trace : traces) {
-      const std::string& host = trace.host.empty() ? trace.clock_id : trace.host;
-      const auto [known, is_new] = numbers.try_emplace(host, static_cast<int>(hosts_.size()));
-      if (is_new) hosts_.push_back(host);
-      host_of_rank_[trace.rank] = known->second;
-    }
-    load_ = InterfaceLoad(hosts_.size());
+      : digests_(digests),
+        matching_(matching),
+        step_of_(step_of),
+        hosts_(traces),
+        load_(hosts_.count()) {
     add_collectives();
     weigh_interfaces();
     add_messages();
@@ -69,25 +66,14 @@ class Gatherer {
 
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
   [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
-  [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
-  [[nodiscard]] std::vector<int> ranks_of(int host) const {
-    std::vector<int> ranks;
-    for (const auto& [rank, number] : host_of_rank_) {
-      if (number == host) ranks.push_back(rank);
-    }
-    return ranks;
-  }
+  [[nodiscard]] const HostNumbers& hosts() const { return hosts_; }
 
  private:
   // nullopt: of one of the ranks the host is not known.
   std::optional<uint32_t> add_unit(const std::string& communicator, std::vector<int> ranks) {
-    std::set<int> hosts;
-    for (const int rank : ranks) {
-      const auto host = host_of_rank_.find(rank);
-      if (host == host_of_rank_.end()) return std::nullopt;
-      hosts.insert(host->second);
-    }
-    units_.push_back({communicator, std::move(ranks), {hosts.begin(), hosts.end()}});
+    if (!hosts_.know(ranks)) return std::nullopt;
+    std::vector<int> hosts = hosts_.of(ranks);
+    units_.push_back({communicator, std::move(ranks), std::move(hosts)});
     return static_cast<uint32_t>(units_.size()) - 1;
   }
 
@@ -113,15 +99,6 @@ class Gatherer {
     return digests_[member.digest].collectives[member.record].end;
   }
 
-  [[nodiscard]] std::vector<int> hosts_of(std::span<const int> ranks) const {
-    std::set<int> hosts;
-    for (const int rank : ranks) {
-      if (const auto host = host_of_rank_.find(rank); host != host_of_rank_.end())
-        hosts.insert(host->second);
-    }
-    return {hosts.begin(), hosts.end()};
-  }
-
   [[nodiscard]] std::optional<Interval> on_the_way(const Message& message) const {
     if (!message.receive || message.transfer_ns.value_or(0) <= 0) return std::nullopt;
     const std::optional<TraceNs> end = end_of(*message.receive);
@@ -132,7 +109,7 @@ class Gatherer {
   // What leaves a host, and when.
   void weigh_interfaces() {
     std::vector<std::vector<int>> hosts_of_group;
-    for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_of(group.members));
+    for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_.of(group.members));
     for (const Instance& instance : matching_.instances) {
       const std::vector<int>& hosts = hosts_of_group[instance.group];
       if (!instance.comparable || instance.transfer_ns <= 0 || hosts.size() < 2) continue;
@@ -142,7 +119,7 @@ class Gatherer {
     }
     for (const Message& message : matching_.messages) {
       if (!message.from || !message.to) continue;
-      const std::vector<int> hosts = hosts_of(std::array{*message.from, *message.to});
+      const std::vector<int> hosts = hosts_.of(std::array{*message.from, *message.to});
       const std::optional<Interval> span = on_the_way(message);
       if (span && hosts.size() > 1) load_.add(hosts, *span);
     }
@@ -181,11 +158,10 @@ class Gatherer {
   std::span<const RankDigest> digests_;
   const Matching& matching_;
   const StepsByTime& step_of_;
-  std::map<int, int> host_of_rank_;
-  std::vector<std::string> hosts_;
+  HostNumbers hosts_;
   std::vector<Unit> units_;
   std::vector<Sample> samples_;
-  InterfaceLoad load_{0};
+  InterfaceLoad load_;
 };
 
 // Transfers of one flow in one window: their lower quartile, and how many there were. A slow link
@@ -263,7 +239,7 @@ class Comparer {
     const Localised localised = localise(nodes, slow);
     found.within_only = localised.certain.empty();
     for (const int host : localised.certain) {
-      found.suspects.push_back(gathered_.hosts()[static_cast<size_t>(host)]);
+      found.suspects.push_back(gathered_.hosts().name(host));
       found.hosts.push_back(describe(host, view));
     }
     if (found.within_only && !slow.empty()) study.somewhere = describe({}, view);
@@ -323,8 +299,8 @@ class Comparer {
 
   // Without a host: all slow groups that reach over several.
   SlowHost describe(std::optional<int> host, const ClusterView& view) const {
-    SlowHost one{.host = host ? gathered_.hosts()[static_cast<size_t>(*host)] : "",
-                 .ranks = host ? gathered_.ranks_of(*host) : std::vector<int>(),
+    SlowHost one{.host = host ? gathered_.hosts().name(*host) : "",
+                 .ranks = host ? gathered_.hosts().ranks_on(*host) : std::vector<int>(),
                  .onset_step = {}};
     std::vector<double> ratios;
     std::map<int, int64_t> excess;  // by rank
@@ -470,7 +446,7 @@ std::optional<LinkStudy> slow_links_of(std::span<const RankDigest> digests,
   };
   LinkStudy study;
   const bool compared = Comparer(gathered, looked_at, exposures_of(overlap)).run(study);
-  if (!compared && gathered.hosts().size() > 1) {
+  if (!compared && gathered.hosts().count() > 1) {
     note(
         "slow links: fewer than three groups of ranks communicate in the same way, so "
         "a slow link cannot be located, only detected if it became slower during the run");

@@ -309,7 +309,7 @@ class Checker {
     keep_to(
         "phase." + name, phase != nullptr, ms <= *budget.ms,
         fmt::format("{} takes {:.4g} ms per step, the budget is {:.4g} ms", name, ms, *budget.ms),
-        fmt::format("the run has no marked phase '{}'{}", name, nearest_text(name, run_.phases)));
+        why_no_phase(name));
   }
 
   [[nodiscard]] std::string why_no_phase(const std::string& name) const {

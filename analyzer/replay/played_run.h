@@ -111,9 +111,7 @@ struct PlayedRun {
   // Transfers share links where the recording shows that they do, or where `shared` says so.
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed,
                                              bool shared = false) const {
-    shared |= links != nullptr && links->evidence() == SharedLinks::Evidence::kFor;
-    return step_lengths(steps, shared && links != nullptr ? links->simulate(*graph, changed, lags)
-                                                          : graph->simulate(changed, lags));
+    return step_lengths(steps, simulate(*graph, links, changed, lags, shared));
   }
   // Whether they do is not known.
   [[nodiscard]] bool may_share_links() const {

@@ -89,9 +89,7 @@ struct Replayer::Impl {
   }
 
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed) const {
-    const bool share = links && links->evidence() == SharedLinks::Evidence::kFor;
-    return step_lengths(run.steps, share ? links->simulate(run.graph, changed, lags)
-                                         : run.graph.simulate(changed, lags));
+    return step_lengths(run.steps, simulate(run.graph, links ? &*links : nullptr, changed, lags));
   }
 };
 

@@ -278,4 +278,12 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
   return ends;
 }
 
+std::vector<int64_t> simulate(const TaskGraph& graph, const SharedLinks* links,
+                              std::span<const int64_t> durations, std::span<const int64_t> lags,
+                              bool shared) {
+  if (links != nullptr && (shared || links->evidence() == SharedLinks::Evidence::kFor))
+    return links->simulate(graph, durations, lags);
+  return graph.simulate(durations, lags);
+}
+
 }  // namespace dprof::analyzer

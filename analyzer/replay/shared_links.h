@@ -60,4 +60,10 @@ class SharedLinks {
   Evidence evidence_ = Evidence::kNone;
 };
 
+// When each task ends. Transfers share links where the recording shows that they do, or where
+// `shared` says so; no `links`: they do not.
+[[nodiscard]] std::vector<int64_t> simulate(const TaskGraph& graph, const SharedLinks* links,
+                                            std::span<const int64_t> durations,
+                                            std::span<const int64_t> lags, bool shared = false);
+
 }  // namespace dprof::analyzer

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/breakdown/host_numbers.h"
 #include "analyzer/breakdown/slow_groups.h"
 #include "analyzer/breakdown/slow_links.h"
 #include "analyzer/steps/per_step.h"
@@ -62,43 +63,6 @@ Verdict verdict_of(const Comparison& c, const SlowHost& host) {
       "the same job on other hosts: if other groups are slow then, it is not the host"};
   return verdict;
 }
-
-// Host of each rank, by numbers.
-class HostNumbers {
- public:
-  explicit HostNumbers(std::span<const TraceFile> traces) {
-    for (const TraceFile& trace : traces) {
-      const std::string& host = trace.host.empty() ? trace.clock_id : trace.host;
-      const auto [known, is_new] = numbers_.try_emplace(host, static_cast<int>(names_.size()));
-      if (is_new) names_.push_back(host);
-      of_rank_[trace.rank] = known->second;
-    }
-  }
-
-  [[nodiscard]] const std::string& name(int host) const {
-    return names_[static_cast<size_t>(host)];
-  }
-  // Sorted.
-  [[nodiscard]] std::vector<int> of(std::span<const int> ranks) const {
-    std::set<int> hosts;
-    for (const int rank : ranks) {
-      if (const auto host = of_rank_.find(rank); host != of_rank_.end()) hosts.insert(host->second);
-    }
-    return {hosts.begin(), hosts.end()};
-  }
-  [[nodiscard]] std::vector<int> ranks_on(int host) const {
-    std::vector<int> ranks;
-    for (const auto& [rank, number] : of_rank_) {
-      if (number == host) ranks.push_back(rank);
-    }
-    return ranks;
-  }
-
- private:
-  std::map<std::string, int> numbers_;
-  std::vector<std::string> names_;
-  std::map<int, int> of_rank_;
-};
 
 // Transfers that became slower at one time, between hosts.
 std::vector<const SlowerGroup*> at_once(const Comparison& c, const HostNumbers& hosts) {
