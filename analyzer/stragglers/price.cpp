@@ -382,7 +382,8 @@ void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdi
     straggler.bound_ns =
         error + std::llround(std::hypot(static_cast<double>(straggler.bound_ns),
                                         kGainError * static_cast<double>(straggler.cost_ns)));
-    if (!replay.accepted) verdict.straggler.confidence /= 2;
+    if (!replay.accepted) straggler.confidence /= 2;
+    if (straggler.bound_ns >= straggler.cost_ns) verdict.named = false;
   }
 }
 

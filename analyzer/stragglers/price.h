@@ -86,7 +86,7 @@ class Prices {
 
 // Costs can be wrong by what the replay of the run itself is, and by what its gains are usually off
 // by: their bound grows by it. Where the replay was refused, so that it could not be told, their
-// confidence is halved as well.
+// confidence is halved as well. A cost that its bound does not tell from nothing accuses nobody.
 void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer
