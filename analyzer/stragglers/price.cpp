@@ -375,15 +375,17 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
   return prices;
 }
 
-void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts) {
+int64_t bound_with_replay(const Replay& replay, int64_t median_step_ns, const Straggler& s) {
   const int64_t error = std::llround(replay.error() * static_cast<double>(median_step_ns));
+  return error + std::llround(std::hypot(static_cast<double>(s.bound_ns),
+                                         kGainError * static_cast<double>(s.cost_ns)));
+}
+
+void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts) {
   for (Verdict& verdict : verdicts) {
     Straggler& straggler = verdict.straggler;
-    straggler.bound_ns =
-        error + std::llround(std::hypot(static_cast<double>(straggler.bound_ns),
-                                        kGainError * static_cast<double>(straggler.cost_ns)));
+    straggler.bound_ns = bound_with_replay(replay, median_step_ns, straggler);
     if (!replay.accepted) straggler.confidence /= 2;
-    if (straggler.bound_ns >= straggler.cost_ns) verdict.named = false;
   }
 }
 

@@ -85,8 +85,12 @@ class Prices {
 };
 
 // Costs can be wrong by what the replay of the run itself is, and by what its gains are usually off
-// by: their bound grows by it. Where the replay was refused, so that it could not be told, their
-// confidence is halved as well. A cost that its bound does not tell from nothing accuses nobody.
+// by: the bound of `s` with both.
+[[nodiscard]] int64_t bound_with_replay(const Replay& replay, int64_t median_step_ns,
+                                        const Straggler& s);
+
+// All bounds with the replay's; where it was refused, so that its error could not be told, the
+// confidence is halved as well.
 void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer

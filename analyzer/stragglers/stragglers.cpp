@@ -249,10 +249,16 @@ class Judge {
     return group.suspects.front().shape != Shape::kPersistent || cause.steady;
   }
 
+  // With the replay's own error the cost is not told from nothing.
+  [[nodiscard]] bool is_within_bound(const Straggler& s) const {
+    return c_.replayer != nullptr &&
+           bound_with_replay(c_.replayer->quality(), median_step(), s) >= s.cost_ns;
+  }
+
   [[nodiscard]] bool is_culprit(const RankGroup& group, const Straggler& s) const {
     const std::optional<size_t> rank = group.suspects.front().rank;
     const size_t compared = rank ? roles_.sets[*roles_.set_of[*rank]].size() : ranks();
-    if (compared == 2 && !is_clear_between_two(group)) return false;
+    if (compared == 2 && (!is_clear_between_two(group) || is_within_bound(s))) return false;
     return share(s.cost_ns) >= least_named(compared);
   }
 
