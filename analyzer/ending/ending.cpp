@@ -96,6 +96,11 @@ bool tells_of_a_peer(std::string_view exception) {
                              [&](auto text) { return exception.find(text) < exception.npos; });
 }
 
+// It failed because a peer was gone: its collective failed, or its connection was closed.
+bool follows_a_peer(const EndedRank& rank) {
+  return !rank.message.empty() || tells_of_a_peer(rank.exception) || signal_of(rank) == SIGPIPE;
+}
+
 // The rank waited for others itself, for a key in c10d's store, until that timed out.
 bool waited_in_store(const EndedRank& rank) {
   const auto tells = [](std::string_view text) {
@@ -379,6 +384,9 @@ class EndFinder {
         continue;  // after the launcher's grace
       gone.push_back(number);
     }
+    // The rank that a crash took its connection from dies before the others time out, too.
+    const auto follows = [&](int number) { return follows_a_peer(*find(number)); };
+    if (!std::ranges::all_of(gone, follows)) std::erase_if(gone, follows);
     return gone;
   }
 
@@ -504,11 +512,8 @@ class EndFinder {
       return signal && asks_to_end(*signal);
     };
     if (!std::ranges::all_of(failed, asked)) std::erase_if(failed, asked);
-    const auto told = [](const EndedRank* rank) {
-      return !rank->message.empty() || tells_of_a_peer(rank->exception) ||
-             signal_of(*rank) == SIGPIPE;
-    };
-    if (!std::ranges::all_of(failed, told)) std::erase_if(failed, told);
+    const auto follows = [](const EndedRank* rank) { return follows_a_peer(*rank); };
+    if (!std::ranges::all_of(failed, follows)) std::erase_if(failed, follows);
     std::vector<int> first;
     if (std::ranges::all_of(failed, [](const EndedRank* r) { return r->time_ns.has_value(); })) {
       const int64_t earliest = (*std::ranges::min_element(failed, {}, [](const EndedRank* r) {

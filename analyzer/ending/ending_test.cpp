@@ -251,6 +251,20 @@ TEST(EndingTest, WhoDiesOfABrokenPipeFollowedItsPeer) {
   EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
 }
 
+TEST(EndingTest, OfThoseThatWereWaitedForWhoDiesOfABrokenPipeFollowedAsWell) {
+  Job job;
+  for (const int rank : {0, 2}) {
+    job.call(rank, job.world, {}, false);
+    job.ends(rank, "signal:15");
+  }
+  job.ends(1, "signal:13");
+  job.ends(3, "signal:11");
+  job.stand_still(30 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "crash");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(3));
+}
+
 TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   Job job;
   job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");
