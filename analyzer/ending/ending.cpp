@@ -390,9 +390,16 @@ class EndFinder {
     return gone;
   }
 
-  // Ctrl-C ends all ranks of a job that hangs, one some milliseconds before the others.
+  // Ctrl-C ends all ranks of a job that hangs, one some milliseconds before the others. What one
+  // rank alone was asked is no end of the job: its own takes a second where the machine is busy.
   [[nodiscard]] bool hung_before_its_end(const EndedRank& rank, const Hang& hang) const {
-    if (!rank.time_ns) return false;
+    const auto asked_as_well = [&](int waiting) {
+      const EndedRank* other = find(waiting);
+      return other != nullptr &&
+             (signal_of(*other) == signal_of(rank) ||
+              (signal_of(rank) == SIGINT && other->exception.starts_with("KeyboardInterrupt")));
+    };
+    if (!rank.time_ns || std::ranges::none_of(hang.waiting, asked_as_well)) return false;
     const TraceNs end{*rank.time_ns};
     const auto waited_long = [&](const CollectiveRecord& record) {
       if (!was_waited_in(record)) return false;

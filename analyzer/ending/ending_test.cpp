@@ -192,6 +192,21 @@ TEST(EndingTest, WhoHungBeforeCtrlCWasNotEndedByIt) {
   EXPECT_EQ(kind_where(20), "killed") << "it ended a little before the others";
 }
 
+// On a busy machine a second passes until its connections are closed.
+TEST(EndingTest, WhoAloneGotCtrlCDidNotHangWhileItsProcessEnded) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    job.fails_in_collective(rank, "Connection closed by peer");
+    job.ends(rank, "signal:15");
+    job.ends_at(rank, 5'500 * kMs);
+    CollectiveRecord& record = job.digests[static_cast<size_t>(rank)].collectives.back();
+    record.failed = TraceNs{5'000 * kMs};
+  }
+  job.ends(1, "signal:2");
+  job.ends_at(1, 5'000 * kMs);
+  EXPECT_EQ(job.ending().verdict.kind, "killed");
+}
+
 // NCCL's collectives have no end without the GPU's rows.
 struct NcclJob : Job {
   void calls_last(int rank) {
