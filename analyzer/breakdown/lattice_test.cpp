@@ -81,15 +81,34 @@ TEST(LatticeTest, BackwardWaitsAfterItsLastNodeAndCall) {
 }
 
 TEST(LatticeTest, SleepInAHookIsTheRanksOwn) {
-  RankDigest digest = rank_until(300);
-  digest.phases = {{{{0}, {280}}, Marker::kBackward, 1}};
-  digest.autograd = {{{10}, {40}}, {{240}, {250}}};  // 200 ns asleep between two nodes
-  call(digest, 45, 46, 60);
-  call(digest, 255, 256, 270);
-  const auto pieces = lattice_of(digest, {{{{46}, {60}}, {50}}, {{{256}, {270}}, {257}}});
-  EXPECT_EQ(category_at(pieces, 55), Category::kOverlapped);
-  EXPECT_EQ(category_at(pieces, 150), Category::kBackward);
-  EXPECT_EQ(category_at(pieces, 265), Category::kExposedTransfer);
+  constexpr int64_t kMs = 1'000'000;
+  RankDigest digest = rank_until(300 * kMs);
+  digest.phases = {{{{0}, {280 * kMs}}, Marker::kBackward, 1}};
+  digest.autograd = {{{10 * kMs}, {40 * kMs}}, {{240 * kMs}, {250 * kMs}}};  // asleep between them
+  call(digest, 45 * kMs, 46 * kMs, 60 * kMs);
+  call(digest, 255 * kMs, 256 * kMs, 270 * kMs);
+  const auto pieces = lattice_of(
+      digest, {{{{46 * kMs}, {60 * kMs}}, {50 * kMs}}, {{{256 * kMs}, {270 * kMs}}, {257 * kMs}}});
+  EXPECT_EQ(category_at(pieces, 55 * kMs), Category::kOverlapped);
+  EXPECT_EQ(category_at(pieces, 150 * kMs), Category::kBackward);
+  EXPECT_EQ(category_at(pieces, 265 * kMs), Category::kExposedTransfer);
+}
+
+TEST(LatticeTest, CollectiveCalledBetweenTwoNodesBlocksWhereTheThreadGoesOnAtItsEnd) {
+  constexpr int64_t kUs = 1000;
+  const auto category_where = [&](int64_t next_node_us) {
+    RankDigest digest = rank_until(9'000 * kUs);
+    digest.phases = {{{{0}, {9'000 * kUs}}, Marker::kBackward, 1}};
+    digest.autograd = {{{0}, {1'000 * kUs}}, {{next_node_us * kUs}, {8'000 * kUs}}};
+    digest.ops = {{{1'010 * kUs}, {1'030 * kUs}}};  // the call
+    call(digest, 1'010 * kUs, 1'040 * kUs, 5'000 * kUs);
+    call(digest, 8'100 * kUs, 8'200 * kUs, 8'300 * kUs);
+    const auto pieces = lattice_of(digest, {{{{1'040 * kUs}, {5'000 * kUs}}, {4'000 * kUs}}});
+    return category_at(pieces, 2'000 * kUs);
+  };
+  EXPECT_EQ(category_where(5'050), Category::kExposedWait);
+  EXPECT_EQ(category_where(4'500), Category::kOverlapped);  // it did not wait for its end
+  EXPECT_EQ(category_where(6'500), Category::kOverlapped);  // it slept for something else
 }
 
 TEST(LatticeTest, CollectiveCalledInForwardBlocksIt) {

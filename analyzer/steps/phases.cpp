@@ -98,6 +98,30 @@ Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
   return {begin, std::min(end, backward.span.end)};
 }
 
+// A thread that waited goes on as soon as the collective has ended: within this, or this share of
+// it. One that slept for reasons of its own beside a collective goes on at any time.
+constexpr int64_t kGoesOnWithinNs = 100'000;
+constexpr double kGoesOnWithin = 0.1;
+
+TraceNs next_begin(const IntervalSet& set, TraceNs at) {
+  const auto next = std::ranges::lower_bound(set, at, {}, &Interval::begin);
+  return next != set.end() ? next->begin : TraceNs{INT64_MAX};
+}
+
+// Calls between two nodes, as FSDP's hooks make them.
+void add_between_nodes(const RankDigest& digest, std::span<const CommCall> calls,
+                       std::vector<Interval>& blocked) {
+  for (const CommCall& call : calls) {
+    const TraceNs node = next_begin(digest.autograd, call.at);
+    if (node == TraceNs{INT64_MAX} || node < call.end) continue;
+    const DurationNs length = call.end - call.at;
+    const auto patience = std::max(
+        kGoesOnWithinNs, static_cast<int64_t>(kGoesOnWithin * static_cast<double>(length.ns)));
+    const TraceNs goes_on = std::min(node, next_begin(digest.ops, call.end));
+    if ((goes_on - call.end).ns <= patience) blocked.push_back({call.at, call.end});
+  }
+}
+
 }  // namespace
 
 std::vector<PhaseRange> with_inferred_phases(const RankDigest& digest) {
@@ -150,6 +174,7 @@ IntervalSet blocked_times(const RankDigest& digest, const std::vector<PhaseRange
     if (called.empty()) continue;
     if (phase.marker == Marker::kBackward) {
       in_phase.push_back(tail_of(phase, digest, called));
+      add_between_nodes(digest, called, in_phase);
       continue;
     }
     for (const CommCall& call : called)

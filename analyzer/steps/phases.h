@@ -26,7 +26,8 @@ std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases);
 
 // When the training thread waited for a collective:
 //   - in backward from its last autograd node or call of a collective, until the last of them ended
-//     (DDP's finalize waits there; before it a collective runs beside the backward);
+//     (DDP's finalize waits there; before it a collective runs beside the backward), and from a
+//     call between two nodes until its end, where the thread did nothing before and goes on then;
 //   - in another phase, and inside an autograd node, from the call of a collective until its end;
 //   - in ranges that say so.
 // Operators recorded within show that it was not waiting then.
