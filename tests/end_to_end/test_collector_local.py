@@ -99,7 +99,9 @@ class Local(Probed):
 
     def test_the_disk_of_another_node(self):
         """It is said where the traces are; what is here is kept."""
-        recorder = self.start_marks(last_ms=1000)
+        recorder = self.start_marks(last_ms=2000)
+        support.wait_until(lambda: any(self.disk.glob("*/*.dprof-wal")), 10, "something is committed")
+        self.wait_committed()
         os.kill(support.recorder_of(recorder), signal.SIGKILL)
         recorder.communicate(timeout=60)
         (folder,) = self.disk.iterdir()
