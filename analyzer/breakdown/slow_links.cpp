@@ -30,7 +30,7 @@ struct Sample {
   uint32_t step = 0;  // position among those looked at
   int64_t bytes = 0;
   int64_t transfer_ns = 0;
-  int64_t alone_ns = 0;  // of messages: less what they met on their way
+  int64_t alone_ns = 0;  // less what it met on its way: of messages, and within a host
   Function function{};
 };
 
@@ -58,9 +58,10 @@ class Gatherer {
         matching_(matching),
         step_of_(step_of),
         hosts_(traces),
-        load_(hosts_.count()) {
-    add_collectives();
+        load_(hosts_.count()),
+        load_inside_(hosts_.count()) {
     weigh_interfaces();
+    add_collectives();
     add_messages();
   }
 
@@ -90,8 +91,12 @@ class Gatherer {
       const auto [known, is_new] = unit_of_group.try_emplace(instance.group);
       if (is_new) known->second = add_unit(group.name, group.members);
       if (!known->second) continue;
-      samples_.push_back({*known->second, static_cast<uint32_t>(*step), *instance.bytes,
-                          instance.transfer_ns, instance.transfer_ns, instance.function});
+      const std::vector<int>& hosts = units_[*known->second].hosts;
+      const std::optional<Interval> span = on_the_way(instance);
+      samples_.push_back(
+          {*known->second, static_cast<uint32_t>(*step), *instance.bytes, instance.transfer_ns,
+           span && hosts.size() == 1 ? load_inside_.alone_ns(hosts, *span) : instance.transfer_ns,
+           instance.function});
     }
   }
 
@@ -106,16 +111,22 @@ class Gatherer {
     return Interval{*end - DurationNs{*message.transfer_ns}, *end};
   }
 
-  // What leaves a host, and when.
+  [[nodiscard]] std::optional<Interval> on_the_way(const Instance& instance) const {
+    std::optional<TraceNs> last;
+    for (const Member& member : instance.members) last = std::max(last, end_of(member));
+    if (!last || instance.transfer_ns <= 0) return std::nullopt;
+    return Interval{*last - DurationNs{instance.transfer_ns}, *last};
+  }
+
+  // What leaves a host, what of collectives stays within one, and when.
   void weigh_interfaces() {
     std::vector<std::vector<int>> hosts_of_group;
     for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_.of(group.members));
     for (const Instance& instance : matching_.instances) {
       const std::vector<int>& hosts = hosts_of_group[instance.group];
-      if (!instance.comparable || instance.transfer_ns <= 0 || hosts.size() < 2) continue;
-      std::optional<TraceNs> last;
-      for (const Member& member : instance.members) last = std::max(last, end_of(member));
-      if (last) load_.add(hosts, {*last - DurationNs{instance.transfer_ns}, *last});
+      const std::optional<Interval> span = on_the_way(instance);
+      if (!instance.comparable || !span || hosts.empty()) continue;
+      (hosts.size() > 1 ? load_ : load_inside_).add(hosts, *span);
     }
     for (const Message& message : matching_.messages) {
       if (!message.from || !message.to) continue;
@@ -124,6 +135,7 @@ class Gatherer {
       if (span && hosts.size() > 1) load_.add(hosts, *span);
     }
     load_.finish();
+    load_inside_.finish();
   }
 
   void add_messages() {
@@ -162,6 +174,7 @@ class Gatherer {
   std::vector<Unit> units_;
   std::vector<Sample> samples_;
   InterfaceLoad load_;
+  InterfaceLoad load_inside_;
 };
 
 // Transfers of one flow in one window: their lower quartile, and how many there were. A slow link
@@ -205,19 +218,9 @@ class Comparer {
   // False: nothing can be compared with anything.
   bool run(LinkStudy& study) {
     SlowLinks& found = study.links;
-    std::vector<GroupTransfer> transfers;
-    for (const Cell& cell : cells_) {
-      const Unit& unit = gathered_.units()[cell.flow.unit];
-      transfers.push_back({.group = cell.flow.unit,
-                           .window = cell.window,
-                           .function = cell.flow.function,
-                           .bytes = cell.flow.bytes,
-                           .ranks = unit.ranks.size(),
-                           .topology = static_cast<int>(unit.hosts.size()),
-                           .transfer_ns = cell.alone_ns});
-    }
-    ClusterView view = compare_groups(transfers);
+    ClusterView view = compare_groups(transfers_by(&Cell::alone_ns));
     if (view.compared.empty()) return false;
+    must_be_slow_as_recorded(view);
     const double least_ns = limit::kLeastLoss * static_cast<double>(median_step());
     std::erase_if(view.slow, [&](const SlowGroup& group) {
       return may_be_chance(group) || static_cast<double>(excess_of(group)) < least_ns;
@@ -247,6 +250,34 @@ class Comparer {
   }
 
  private:
+  [[nodiscard]] std::vector<GroupTransfer> transfers_by(int64_t Cell::*ns) const {
+    std::vector<GroupTransfer> transfers;
+    for (const Cell& cell : cells_) {
+      const Unit& unit = gathered_.units()[cell.flow.unit];
+      transfers.push_back({.group = cell.flow.unit,
+                           .window = cell.window,
+                           .function = cell.flow.function,
+                           .bytes = cell.flow.bytes,
+                           .ranks = unit.ranks.size(),
+                           .topology = static_cast<int>(unit.hosts.size()),
+                           .transfer_ns = cell.*ns});
+    }
+    return transfers;
+  }
+
+  // Whether groups within a host share its paths is not known. One is slow only if it is slow
+  // either way: with what it met, and without.
+  void must_be_slow_as_recorded(ClusterView& view) const {
+    const std::vector<SlowGroup> recorded = slow_groups(transfers_by(&Cell::quick_ns));
+    std::erase_if(view.slow, [&](SlowGroup& group) {
+      const Unit& unit = gathered_.units()[group.group];
+      if (unit.messages || unit.hosts.size() > 1) return false;
+      const auto same = std::ranges::find(recorded, group.group, &SlowGroup::group);
+      if (same != recorded.end()) group = *same;
+      return same == recorded.end();
+    });
+  }
+
   // By flow and window, in that order.
   void fill_cells() {
     std::vector<Sample> sorted = gathered_.samples();
@@ -373,7 +404,8 @@ void find_onsets(const Gatherer& gathered, std::span<const AlignedStep> steps, L
       for (; end < sorted.size() && flow(sorted[end]) == flow(sorted[begin]) &&
              sorted[end].step == step;
            ++end)
-        of_step.push_back(sorted[end].alone_ns);
+        of_step.push_back(gathered.units()[sorted[end].unit].messages ? sorted[end].alone_ns
+                                                                      : sorted[end].transfer_ns);
       series.push_back(static_cast<double>(median_ns(std::move(of_step))));
       at.push_back(step);
     }
