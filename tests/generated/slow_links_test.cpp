@@ -181,6 +181,21 @@ TEST(GeneratedSlowLinksTest, MessagesThatMeetAccuseNobody) {
   EXPECT_THAT(*report.stragglers, IsEmpty());
 }
 
+// Eight tensor groups of each host share its paths: some meet the others more often.
+TEST(GeneratedSlowLinksTest, GroupsThatMeetWithinTheirHostAccuseNobody) {
+  synth::Spec spec = tensor_data();
+  spec.ranks = 64;
+  spec.hosts = 4;
+  spec.tensor_ranks = 2;
+  spec.steps = 50;
+  for (const uint64_t seed : {1, 2}) {
+    spec.seed = seed;
+    const analyzer::Report report = report_of(spec);
+    ASSERT_TRUE(report.slow_links);
+    EXPECT_THAT(report.slow_links->groups, IsEmpty()) << seed;
+  }
+}
+
 // Each data group reaches over all hosts: there are more groups and buckets than a report lists.
 TEST(GeneratedSlowLinksTest, ALinkThatAllDataGroupsPassIsTheNetwork) {
   synth::Spec spec = tensor_data();
