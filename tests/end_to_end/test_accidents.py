@@ -90,7 +90,7 @@ class Accidents(EndToEnd):
         recorder.send_signal(signal.SIGKILL)
         recorder.wait(timeout=10)
         self.assertFalse(truth.exists(), "the job must outlive them for this to be a test")
-        support.wait_until(truth.exists, 60, "the job ends by itself and writes its truth")
+        support.wait_until(truth.exists, 150, "the job ends by itself and writes its truth")
 
     def test_a_reader_does_not_disturb_the_recording(self):
         """A trace may be looked into at any time, also in the moment in which it is finished."""

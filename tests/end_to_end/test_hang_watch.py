@@ -116,7 +116,8 @@ class OfTheTrainer(HangWatch):
         self.said_until(process, "the job continues; the hang lasted")
         _, rest = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, rest)
-        self.assertNotIn(WORDS, rest)
+        # On a busy machine a second may pass without a step again.
+        self.assertEqual(rest.count(WORDS), rest.count("the job continues"), rest)
         report = self.report()
         self.assertEqual(report["ending"]["verdict"]["kind"], "ok", report["ending"])
         self.assertIsNone(report["hang"])

@@ -179,7 +179,7 @@ class Data(TrainerFaults):
 class Endings(TrainerFaults):
     """Faults that end a job: within its --timeout, with an exit code that is not 0 and with a word about it."""
 
-    def break_job(self, fault, seconds=TIMEOUT_S + 10):
+    def break_job(self, fault, seconds=TIMEOUT_S + 60):
         return self.start_ranks("--inject", fault, "--timeout", TIMEOUT_S), seconds
 
     def check_failed(self, ended, words):

@@ -169,7 +169,7 @@ TEST(GeneratedSlowLinksTest, MessagesThatMeetAccuseNobody) {
   synth::Spec spec = pipeline();
   spec.ranks = 64;
   spec.replicas = 8;
-  spec.steps = 50;
+  spec.steps = 30;
   spec.bytes_per_step = 4e5;
   spec.noise = 0.02;
   spec.rank_noise = 0.005;
