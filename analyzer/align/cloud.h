@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the offset between two clocks: moments at which it was at least, at most or
-// about so much. Probes and collectives give the same kind of evidence, so one estimator serves.
+// Evidence about the offset between two clocks: times at which it was at least, at most or about a
+// value. Probes and collectives give the same kind of evidence, so one estimator serves both.
 #pragma once
 
 #include <cstdint>

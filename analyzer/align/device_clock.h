@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the times of a GPU fit to those of its host: pairs of both clocks, and kernels that
-// begin before they were launched.
+// Checks a GPU's times against those of its host: pairs of both clocks, and kernels that begin
+// before they were launched.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What synchronising collectives tell about clocks: on no host can one end before it has begun on
-// all others, and it ends everywhere at about the same moment.
+// Evidence about clocks from synchronising collectives: none can end on a host before it has begun
+// on all others, and it ends everywhere at about the same time.
 #pragma once
 
 #include <cstdint>

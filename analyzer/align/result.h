@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the clocks of the hosts and of their GPUs are known.
+// Offsets of the clocks of hosts and GPUs, and how well they are known.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DDP's buckets cost, by a model: gradients become ready one after the other, are gathered
+// A model of the cost of DDP's buckets: gradients become ready one after the other, are gathered
 // into buckets, and the buckets are reduced in order, one at a time
 // (docs/analysis/communication.md). Pure functions.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What communication costs beyond its totals: contention, DDP's buckets, and the fitted cost of a
+// Costs of communication beyond its totals: contention, DDP's buckets, and the fitted cost of a
 // transfer by its size (docs/analysis/communication.md).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each collective cost its ranks: how much of it computation hid, how much stood exposed, and
-// how much more could have been hidden (docs/analysis/communication.md).
+// The cost of each collective to its ranks: how much of it computation hid, how much was exposed,
+// and how much more could have been hidden (docs/analysis/communication.md).
 #pragma once
 
 #include <optional>

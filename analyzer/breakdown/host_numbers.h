@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which host each rank ran on, by number.
+// Numbers the hosts, and says on which one each rank ran.
 #pragma once
 
 #include <map>

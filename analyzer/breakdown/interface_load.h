@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else was on the way over a host's interface at the same time: a transfer that meets others
-// there is long, and its link is not slow.
+// Concurrent transfers over a host's interface: a transfer that shares it with others takes long
+// although its link is not slow.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of the steps went, and what communication cost.
+// Division of the steps' time, and the costs of communication.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the training thread was ready to run and had no core, as far as the samples tell.
+// Times in which the training thread was ready to run but had no core, as far as samples show.
 #pragma once
 
 #include <span>

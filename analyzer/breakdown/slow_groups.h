@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which groups of ranks communicate slower than comparable ones, for how long, and which nodes they
-// have in common (docs/analysis/communication.md). Pure functions.
+// Finds groups of ranks that communicate more slowly than comparable ones, for how long, and which
+// nodes they have in common (docs/analysis/communication.md). Pure functions.
 #pragma once
 
 #include <cstdint>

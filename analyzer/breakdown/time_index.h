@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a stretch of time a set covers, for many stretches.
+// Answers quickly, for many stretches of time, how much of each a set covers.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a run is as good as it should be (docs/ci.md): against runs that were, against budgets,
-// and by its own findings. A typed result; formats.h shows it.
+// Passes or fails a run (docs/ci.md): against earlier good runs, against budgets, and by its own
+// findings. A typed result; formats.h shows it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dprof check` is asked for: the file dprof-check.toml (docs/ci.md).
+// The settings of `dprof check`: the file dprof-check.toml (docs/ci.md).
 #pragma once
 
 #include <chrono>

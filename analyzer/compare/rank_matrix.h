@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends to whom, and who waits for whom: messages and collectives added up per pair of ranks.
-// What a collective moves between two of its ranks depends on its algorithm and is recorded
-// nowhere, so collectives have waits here, and no bytes.
+// Messages and waits per pair of ranks: who sends to whom, and who waits for whom. What a
+// collective moves between two of its ranks depends on its algorithm and is not recorded, so
+// collectives have waits here, but no bytes.
 #pragma once
 
 #include <compare>

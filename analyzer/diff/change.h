@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much longer steps take in one set of runs than in another, and how sure that is. Steps of a
-// run depend on each other, and runs differ by themselves: both widen the interval.
+// The change of the step's length between two sets of runs, and how certain it is. Steps of a run
+// depend on each other, and runs differ by themselves: both widen the interval.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed from one run, or set of runs, to another (docs/ci.md). A typed result; render.h
-// shows it. Of several runs on a side means are compared; std::nullopt = not known on both sides.
+// The differences between two runs, or sets of runs (docs/ci.md). A typed result; render.h shows
+// it. With several runs on a side means are compared; std::nullopt = not known on both sides.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison asks of a run, read from its report as JSON ("dprof.report/1"): so that a kept
-// report is as good a baseline as the traces that it was made from. std::nullopt = not known.
+// The facts of a run that comparisons need, read from its report as JSON ("dprof.report/1"): so a
+// kept report is as good a baseline as the traces from which it was made. std::nullopt = not known.
 #pragma once
 
 #include <cstdint>

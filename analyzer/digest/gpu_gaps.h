@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a device was idle (docs/analysis/breakdown.md). Private to digest/gpu*.
+// Causes of a device's idle time (docs/analysis/breakdown.md). Private to digest/gpu*.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the work that the host launched began on the device, and the order of what a rank did, in
-// bounded memory: what steps are found from, and where they begin on the device.
+// Start times on the device of work that the host launched, and the order of what a rank did, in
+// bounded memory: used to find steps, and where they begin on the device.
 #pragma once
 
 #include <cstdint>

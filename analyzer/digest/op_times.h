@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long operators of one name take while one of the rank's collectives runs, and while none
-// does: what contention is computed from.
+// Durations of operators by name, while one of the rank's collectives runs and while none does: the
+// input for computing contention.
 #pragma once
 
 #include <string>

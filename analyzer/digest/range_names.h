@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the name and category of a host range say about its thread.
+// Meaning of a host range's name and category for its thread.
 #pragma once
 
 #include <initializer_list>

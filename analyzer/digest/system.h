@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder saw of the machine while a rank ran: GPU clocks, temperature and throttling,
-// the CPU time of its training thread and what it waited for, time in the kernel and pages of the
-// whole process. Its run-queue delay stands in RankDigest::run_queue.
+// Samples of the machine while a rank ran: GPU clocks, temperature and throttling, the CPU time of
+// its training thread and what it waited for, time in the kernel and pages of the whole process.
+// Its run-queue delay is in RankDigest::run_queue.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of one thread's ranges while they stream by, before it is known which thread trains.
+// Keeps one thread's ranges in brief as they stream by, before the training thread is known.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the run stopped, and which rank failed first (docs/analysis/endings.md).
+// Decides why the run stopped, and which rank failed first (docs/analysis/endings.md).
 #pragma once
 
 #include <optional>

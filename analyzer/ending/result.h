@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the run ended: each rank's process, and what failed first (docs/analysis/endings.md).
+// The end of the run: each rank's process, and what failed first (docs/analysis/endings.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank was at when its trace ended, in words.
+// Describes in words what a rank was doing when its trace ended.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far each rank got in each communicator, and what it stood in when its trace ended.
+// Each rank's progress in each communicator, and the calls that it was in when its trace ended.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why nothing went on, and who was waited for.
+// The verdict on a hang: its kind, and for whom the ranks waited.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom, over all communicators: a rank waits in the calls that it stands in, and a
-// call waits for the members that have not come to it.
+// The graph of who waits for whom, over all communicators: a rank waits in the calls that it is in,
+// and a call waits for the members that have not reached it.
 #pragma once
 
 #include <span>

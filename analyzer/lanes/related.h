@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one row of a rank led to, or came from: a call and what it launched, an operator and its
+// Rows of a rank that one row led to, or came from: a call and its launches, an operator and its
 // backward.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which communicators of the ranks' traces are one.
+// Identifies the communicators of the ranks' traces that are one.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which record of which rank belongs to the same collective, and how its time divides into waiting
-// for the last member and transfer.
+// Matches the ranks' records of one collective, and divides its time into waiting for the last
+// member and transfer.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which records of which ranks are the same collective or message.
+// The ranks' records, matched to collectives and messages.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ranks of a communicator ceased to do the same, and from where on their calls can be paired
-// again.
+// Finds where the ranks of a communicator stop doing the same, and from where on their calls can be
+// paired again.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call is, apart from when: what must agree between the members of one collective.
+// A call without its time: the properties that must agree between members of one collective.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks that lay there at the peak hold (docs/analysis/memory.md).
+// Categories of the blocks at the peak (docs/analysis/memory.md).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank held over time, from the best that is known of each device.
+// A rank's memory over time, from the best source of each device.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each rank's memory went: peaks, what was live at them, leaks, fragmentation, imbalance
+// Analyses each rank's memory: peaks, what was live at them, leaks, fragmentation, imbalance
 // (docs/analysis/memory.md).
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each rank's memory went (docs/analysis/memory.md): the part of the report's typed result.
-// Bytes are those of the allocator's blocks, steps are step indices. std::nullopt = not known, and
-// never a guess; an empty list = looked, found none.
+// Each rank's memory (docs/analysis/memory.md): this part of the report's typed result. Bytes are
+// those of the allocator's blocks, steps are step indices. std::nullopt = not known, and never a
+// guess; an empty list = looked, found none.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says, as a tree: sections.h makes it from the typed report, writers.h writes it as
-// text for a terminal, as Markdown or as HTML. Texts stand in it as they are; a writer makes them
-// harmless where it writes them.
+// A report's contents as a tree: sections.h makes it from the typed report, writers.h writes it as
+// text for a terminal, as Markdown or as HTML. Texts are kept unescaped; a writer escapes them when
+// it writes them.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends to whom, in as few lines as it can be said: a pipeline is one chain of ranks, a server
-// one star.
+// Describes who sends to whom in as few lines as possible: a pipeline is one chain of ranks, a
+// server one star.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What could be different in a run, as a user asks for it: "rank:3=peers", "bandwidth*2".
+// A change to a run, as a user asks for it: "rank:3=peers", "bandwidth*2".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides how long each step takes: walked back from its last moment, from rank to rank
+// The critical path of each step: traced back from its end, from rank to rank
 // (docs/analysis/replay.md).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a training thread waits for a collective, and another one that is under way makes it look
-// like computation; and where a device seems to wait for a collective, and waits for its host.
+// Finds a training thread's waits for a collective that look like computation because another one
+// is in progress; and a device's waits for its host that look like waits for a collective.
 #pragma once
 
 #include <span>

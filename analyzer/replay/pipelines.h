@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which stage of which pipeline a rank is, by the messages of a step.
+// Assigns ranks to pipelines and stages, by the messages of a step.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the run can be replayed: what the report says of it.
+// Judges how well the run can be replayed, for the report.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay of the run tells.
+// Results of replaying the run.
 #pragma once
 
 #include <algorithm>

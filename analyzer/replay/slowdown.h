@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What uneven operations cost a run, and which part of it they are in (docs/analysis/replay.md).
+// The cost of uneven operations, and the parts of the run that cause it (docs/analysis/replay.md).
 #pragma once
 
 #include <span>

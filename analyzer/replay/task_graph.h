@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be done before what: the tasks of all ranks, replayed with the recorded durations or
-// with others (docs/analysis/replay.md).
+// The dependencies between the tasks of all ranks, replayed with the recorded durations or with
+// others (docs/analysis/replay.md).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step would take if something were different: changes of a recorded run, answered by
-// replaying it with other durations (docs/analysis/replay.md).
+// Answers how long a step would take if something were different, by replaying the recorded run
+// with other durations (docs/analysis/replay.md).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which times of a trace can be believed at all.
+// Decides which times of a trace can be trusted at all.
 #pragma once
 
 #include <cstdint>

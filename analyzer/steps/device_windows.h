@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the work of host steps lies on the GPU: the host runs ahead of it.
+// Windows of host steps on the GPU: the host runs ahead of it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the steps that were marked can be believed, and gives a step the same number on all
+// Checks whether marked steps can be trusted, and gives a step the same number on all
 // ranks.
 #pragma once
 

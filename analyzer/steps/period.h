@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a sequence of tokens begins anew: the steps of one rank, from what repeats in it.
+// Finds where a sequence of tokens repeats: the steps of one rank.
 #pragma once
 
 #include <optional>

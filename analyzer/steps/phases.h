@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the training thread was about at each moment: its phase, and whether it was held up by a
-// collective. Both are partly inferred: without every operator recorded, a wait leaves no range.
+// The training thread's phase at each moment, and whether a collective held it up. Both are partly
+// inferred: without every operator recorded, a wait leaves no range.
 #pragma once
 
 #include <span>

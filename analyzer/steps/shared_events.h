@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two ranks did together, and how a moment of one is carried over to the other by it: without
-// looking at their clocks.
+// Events that two ranks took part in, which convert a time of one rank to the other without looking
+// at their clocks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank did as a string of small numbers: equal things have equal numbers.
+// A rank's actions as a string of small numbers: equal ones have equal numbers.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a suspect's own delay consists of, and why that is so (docs/analysis/stragglers.md).
+// Finds what a suspect's own delay consists of, and its cause (docs/analysis/stragglers.md).
 #pragma once
 
 #include <optional>

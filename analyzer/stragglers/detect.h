@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks are late of their own doing, and when. By robust statistics only: what a suspect
+// Finds ranks with an own delay, and when they have it. By robust statistics only: what a suspect
 // costs decides later whether it is named.
 #pragma once
 

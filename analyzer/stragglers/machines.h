@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the machine that each rank ran on, of the batches that it was given, and of what
-// its training thread waited for: what tells one cause from another.
+// Facts that distinguish causes: the machine on which each rank ran, the batches that it was given,
+// and what its training thread waited for.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds a run of whole operations up.
+// Finds who holds up a run of whole operations.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each rank did by itself in each steady step: all time in which no other rank held it up, by
-// kind. Host steps count from begin to begin, those of a GPU where their work lay on it.
+// Each rank's own work per steady step: all time in which no other rank held it up, by kind. Host
+// steps last from start to start, those of a GPU where their work ran on it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a delay costs the run: how long the steps would be without it. "Excess over the median"
+// The cost of a delay: how much shorter the steps would be without it. "Excess over the median"
 // would promise too much, for another rank would be last.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks hold the others up.
+// Ranks that hold the others up.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does the same job: only such ranks can be compared without more ado
+// Groups ranks by role: only ranks that do the same job can be compared directly
 // (docs/analysis/stragglers.md).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the rows that are not there were lost.
+// Distinguishes missing rows that were lost from others.
 #pragma once
 
 #include "schema/generated/rows.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a long task tells how far it is, and asks whether to go on.
+// Lets a long task report its progress, and ask whether to continue.
 #pragma once
 
 #include <functional>

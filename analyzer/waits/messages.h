@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which receive of which rank took which send.
+// Pairs receives with sends.
 #pragma once
 
 #include "analyzer/align/result.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the time of a matched collective or message divides into waiting for others and transfer:
-// what needs both the matching and the clocks.
+// Divides the time of a matched collective or message into waiting for others and transfer: this
+// needs both the matching and the clocks.
 #pragma once
 
 #include <span>

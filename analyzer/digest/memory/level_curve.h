@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a device held over the whole run, coarse enough to be kept of every rank: for drawing.
+// A device's memory over the whole run, coarse enough to be kept for every rank: for drawing.
 #pragma once
 
 #include <cstdint>

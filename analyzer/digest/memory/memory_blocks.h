@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks of a device are allocated, and which were at the moment of the highest level.
+// The allocated blocks of a device, now and at the time of the highest level.
 #pragma once
 
 #include <cstdint>

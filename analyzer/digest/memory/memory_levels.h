@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a device had allocated and reserved, cell by cell of time.
+// A device's allocated and reserved memory, by cells of time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator holds of the device, and how much of that is free but cannot be given back.
+// The allocator's segments of a device, and how much of them is free but cannot be given back.
 #pragma once
 
 #include <cstdint>
