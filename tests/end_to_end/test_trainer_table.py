@@ -2,9 +2,11 @@
 """docs/trainer.md against the program: every technique has a test or needs a GPU, every option is described and exists."""
 import pathlib
 import re
+import subprocess
+import sys
 
 import run
-from support import ROOT, TRAINER, EndToEnd
+from support import BIN, DPROF, ROOT, TRAINER, EndToEnd
 
 PAGE = ROOT / "docs/trainer.md"
 REFERENCE = ROOT.parent / "shared/reference/training.md"  # the list that the page answers; beside a developer's checkout only
@@ -20,7 +22,7 @@ def table(text, heading):
 
 
 class Table(EndToEnd):
-    programs = (TRAINER,)
+    programs = (DPROF, TRAINER)
 
     def test_each_technique_has_a_test_or_needs_a_gpu(self):
         cases = {f"{module}.{test.removeprefix('test_')}" for module, _, test in run.case_names()}
@@ -45,3 +47,11 @@ class Table(EndToEnd):
         told = set(re.findall(r"`(--[a-z][\w-]*)", PAGE.read_text()))
         self.assertEqual(sorted(known - told), [], "options that the page does not describe")
         self.assertEqual(sorted(told - known - {"--help", "--no-python"}), [], "options that do not exist")
+
+    def test_what_dprof_shows_is_what_recorded_runs_show(self):
+        """A few rows of scripts/trainer-table, recorded again."""
+        done = subprocess.run([sys.executable, ROOT / "scripts/trainer-table", "--check", "--build", BIN.parent, "--only",
+                               "^(no_sync|Parameter server|Custom all_gather|NCCL backend)$"], capture_output=True, text=True,
+                              timeout=240)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 4, done.stdout)
