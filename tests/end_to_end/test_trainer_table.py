@@ -52,6 +52,6 @@ class Table(EndToEnd):
         """A few rows of scripts/trainer-table, recorded again."""
         done = subprocess.run([sys.executable, ROOT / "scripts/trainer-table", "--check", "--build", BIN.parent, "--only",
                                "^(no_sync|Parameter server|Custom all_gather|NCCL backend)$"], capture_output=True, text=True,
-                              timeout=240)
+                              timeout=170)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 4, done.stdout)
