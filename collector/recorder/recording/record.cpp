@@ -140,6 +140,7 @@ class Loop {
       if (again) command_.wait(TraceOutput::kRetry);
     }
     if (why) {
+      note_left(*folder_.local(), traces.size(), why->what);
       say(fmt::format("{} left in {} of {}: {}\nhint: `dprof recover {}`, on that host, moves {}",
                       traces_text(traces.size()), folder_.work_path().string(), folder_.self().host,
                       why->what, folder_.path().string(), traces.size() == 1 ? "it" : "them"));
@@ -420,8 +421,10 @@ Variables own_variables() {
 
 void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
-    const std::string why =
-        why_silent(options.command.front(), Environment::current().get("PATH"), options.library);
+    std::string why = why_unreached(options.command);
+    if (why.empty())
+      why =
+          why_silent(options.command.front(), Environment::current().get("PATH"), options.library);
     recording.diagnostics().push_back({"no_process", "no process of the command recorded anything" +
                                                          (why.empty() ? why : ": " + why)});
     return;
@@ -473,6 +476,7 @@ Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Comman
                     Loop& loop) {
   Recorded recorded;
   recorded.folder = folder.path();
+  recorded.recorder = folder.self().name;
   recorded.command_code =
       loop.leaving_signal() ? 128 + *loop.leaving_signal() : command.exit_code();
   recorded.traces = static_cast<int64_t>(index.traces.size());
@@ -591,6 +595,10 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   loop.run();
 
   tell_missing_ranks(options, recording);
+  if (const std::optional<Error>& why = folder.not_local()) {
+    recording.diagnostics().push_back(
+        {"not_local", fmt::format("{}: {}", folder.self().name, why->what)});
+  }
   if (network) {
     recording.diagnostics().push_back(
         {"slow_file_system", fmt::format("{} is on {}", folder.work_path().string(), *network)});

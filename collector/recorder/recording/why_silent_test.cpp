@@ -116,5 +116,17 @@ TEST(WhySilentTest, WhatCanBeRecordedIsNoReason) {
   }
 }
 
+TEST(WhyUnreachedTest, NamesWhatDoesNotHandOnTheEnvironment) {
+  EXPECT_THAT(why_unreached({"/usr/bin/sudo", "-E", "python"}), HasSubstr("`sudo dprof record …`"));
+  EXPECT_THAT(why_unreached({"docker", "run", "image"}), HasSubstr("a container of docker"));
+  for (const char* clears : {"-i", "-", "--ignore-environment"}) {
+    EXPECT_THAT(why_unreached({"env", "-v", clears, "python"}), HasSubstr("env -i takes away"));
+  }
+  EXPECT_EQ(why_unreached({"env", "A=b", "python", "-i"}), "");
+  EXPECT_EQ(why_unreached({"env"}), "");
+  EXPECT_EQ(why_unreached({"./sudo.py"}), "");
+  EXPECT_EQ(why_unreached({""}), "");
+}
+
 }  // namespace
 }  // namespace dprof::recorder
