@@ -89,6 +89,15 @@ class Launchers(Probed):
         self.assertIn("sudo starts programs without the environment that dprof gave it: write `sudo dprof record …`",
                       done.stderr)
 
+    def test_a_program_whose_loader_is_missing(self):
+        """As one for musl on a machine without it: the kernel says of the program that it is not there."""
+        program = self.folder / "foreign"
+        program.write_bytes(PROBE.read_bytes().replace(b"/ld-linux-", b"/ld-nobody-"))
+        program.chmod(0o755)
+        done = self.record(program, want=127)
+        self.assertRegex(done.stderr, r"cannot start .*/foreign: No such file or directory: its loader /\S*/ld-nobody-\S+ is not here")
+        self.assertIn("hint: it is a program for another C library", done.stderr)
+
     def test_a_command_without_torch(self):
         """Nothing is recorded, and it is said so; the command is what it was."""
         done = self.record("sh", "-c", "echo its own words; exit 0", want=5)
@@ -116,6 +125,16 @@ class TorchLaunchers(Probed):
             self.assertEqual(trace.meta["rank"], str(rank))
             self.assertGreaterEqual(len(trace.collectives("all_reduce")), 3)
             return dict(trace.meta)
+
+    def test_a_program_that_clears_its_environment(self):
+        """Before it loads torch; in an interpreter that is isolated (-I) besides."""
+        script = ("import os, time; os.environ.clear()\nimport torch\nfor _ in range(40):\n"
+                  "  with torch.profiler.record_function('step'): time.sleep(.05)")
+        self.record(self.python, "-I", "-c", script)
+        trace = self.trace(0)
+        self.check_whole(trace)
+        self.assertEqual(trace.meta["torch_source"], "on")
+        self.assertGreaterEqual(len(trace.ranges_named("step")), 20)
 
     def test_torch_distributed_launch(self):
         self.record(self.python, "-m", "torch.distributed.launch", "--nproc-per-node=2", "--master-port", support.free_port(),

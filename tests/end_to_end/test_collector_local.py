@@ -160,7 +160,7 @@ class Local(Probed):
         self.check_marks()
         told = self.told("not_local")
         self.assertEqual((told["count"], told["severity"]), (1, "info"))
-        self.assertIn(f"{self.disk}: Not a directory", told["text"])
+        self.assertIn(f"did not use --local: {self.disk}: Not a directory", told["text"])
         self.assertIn("give --local a folder", self.unknowns())
 
     def test_each_recorder_without_its_disk_is_counted(self):

@@ -545,6 +545,16 @@ Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, 
   return recorded;
 }
 
+// "No such file or directory" is said of a program's loader, too.
+Error with_reason(Error error, const std::string& command) {
+  const std::string missing = missing_loader(command, Environment::current().get("PATH"));
+  if (!missing.empty()) {
+    error.what += fmt::format(": its loader {} is not here", missing);
+    error.hint = "it is a program for another C library (musl?) or another machine";
+  }
+  return error;
+}
+
 Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   const RaisedFileLimit many_files;
   const Variables variables = own_variables();
@@ -590,14 +600,15 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   remark("no_control", peers.announce());
   if (const Status started = command.start(environment); !started.ok()) {
     folder.discard();
-    return fail(started.error());
+    return fail(with_reason(started.error(), options.command.front()));
   }
   loop.run();
 
   tell_missing_ranks(options, recording);
   if (const std::optional<Error>& why = folder.not_local()) {
     recording.diagnostics().push_back(
-        {"not_local", fmt::format("{}: {}", folder.self().name, why->what)});
+        {"not_local",
+         fmt::format("recorder {} did not use --local: {}", folder.self().name, why->what)});
   }
   if (network) {
     recording.diagnostics().push_back(

@@ -154,6 +154,12 @@ std::string why_unreached(const std::vector<std::string>& command) {
   return {};
 }
 
+std::string missing_loader(const std::string& command, std::string_view path) {
+  const std::string loader = loader_of(file_of(command, path)).value_or("");
+  std::error_code error;
+  return loader.empty() || std::filesystem::exists(loader, error) ? std::string() : loader;
+}
+
 std::string why_silent(const std::string& command, std::string_view path,
                        const std::filesystem::path& library) {
   const std::string file = file_of(command, path);

@@ -116,6 +116,15 @@ TEST(WhySilentTest, WhatCanBeRecordedIsNoReason) {
   }
 }
 
+TEST(MissingLoaderTest, IsNamed) {
+  const test_support::TemporaryFolder folder;
+  const std::string file = program(folder.path() / "other", PT_INTERP, "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader(file, ""), "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader("other", folder.path().string()), "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader("/proc/self/exe", ""), "");
+  EXPECT_EQ(missing_loader("not-there", "/nowhere"), "");
+}
+
 TEST(WhyUnreachedTest, NamesWhatDoesNotHandOnTheEnvironment) {
   EXPECT_THAT(why_unreached({"/usr/bin/sudo", "-E", "python"}), HasSubstr("`sudo dprof record …`"));
   EXPECT_THAT(why_unreached({"docker", "run", "image"}), HasSubstr("a container of docker"));
