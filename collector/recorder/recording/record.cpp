@@ -547,7 +547,9 @@ Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, 
 
 // "No such file or directory" is said of a program's loader, too.
 Error with_reason(Error error, const std::string& command) {
-  const std::string missing = missing_loader(command, Environment::current().get("PATH"));
+  const std::string missing = error.code == Code::kNotFound
+                                  ? missing_loader(command, Environment::current().get("PATH"))
+                                  : std::string();
   if (!missing.empty()) {
     error.what += fmt::format(": its loader {} is not here", missing);
     error.hint = "it is a program for another C library (musl?) or another machine";
