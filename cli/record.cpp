@@ -15,6 +15,7 @@
 #include "cli/option_variables.h"
 #include "cli/subcommand.h"
 #include "cli/why_failed.h"
+#include "collector/recorder/run/spokesman.h"
 #include "schema/diagnostics.h"
 
 namespace dprof::cli {
@@ -70,7 +71,7 @@ void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
 
 void tell(const recorder::Recorded& recorded, Console& console) {
   const auto was_said = [](const std::string& code) {  // when it happened
-    return code == "hang" || code == "hang_killed";
+    return code == "hang" || code == "hang_killed" || code == "not_local";
   };
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
     if (!was_said(diagnostic.code)) tell(diagnostic, console);
@@ -94,8 +95,17 @@ void tell(const recorder::Recorded& recorded, Console& console) {
 
 void tell_why(const recorder::Recorded& recorded, Console& console) {
   if (recorded.traces == 0 || recorded.events > kMostEventsAtOnce) return;
+  if (const auto other = recorder::take_word(recorded.folder, recorded.recorder)) {
+    console.message(fmt::format(
+        "FAILED: {} says why",
+        other->empty() ? "another recorder of this run" : fmt::format("the recorder {}", *other)));
+    return;
+  }
   const std::optional<WhyFailed> why = why_it_failed(recorded.folder);
-  if (!why) return;
+  if (!why) {
+    recorder::give_back_word(recorded.folder);
+    return;
+  }
   console.message("FAILED: " + why->what);
   if (!why->advice.empty()) console.print_error(fmt::format("       → {}\n", why->advice));
 }

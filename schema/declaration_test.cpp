@@ -6,6 +6,7 @@
 #include <set>
 
 #include "schema/diagnostics.h"
+#include "schema/folder_diagnostics.h"
 #include "schema/marker_names.h"
 #include "schema/tables.h"
 
@@ -90,12 +91,14 @@ TEST(DeclarationTest, ContractColumnsStandFirst) {
 
 TEST(DiagnosticsTest, EveryRowIsWhole) {
   std::set<std::string_view> codes;
-  for (const DiagnosticKind& kind : kDiagnostics) {
+  const auto check = [&](const DiagnosticKind& kind) {
     EXPECT_TRUE(codes.insert(kind.code).second) << kind.code;
     EXPECT_TRUE(kind.sentence.ends_with('.')) << kind.code;
     EXPECT_FALSE(kind.hint.empty()) << kind.code;
     EXPECT_EQ(&diagnostic_kind(kind.code), &kind);
-  }
+  };
+  std::ranges::for_each(kDiagnostics, check);
+  std::ranges::for_each(kFolderDiagnostics, check);
 }
 
 TEST(MarkerNamesTest, KnowsWhatPyTorchEmits) {

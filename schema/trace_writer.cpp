@@ -156,7 +156,9 @@ Status refuse_existing(const std::filesystem::path& path) {
 Result<Database> make_file(const std::filesystem::path& path, const std::string& settings) {
   Result<Database> database = Database::open(path, Database::Mode::kCreate);
   if (!database.ok()) return database;
-  for (const std::string& sql : {kPageSize + settings, create_tables()}) {
+  // Of the tables all or none: whoever is killed now leaves no half of them.
+  const std::string tables = fmt::format("BEGIN;\n{}COMMIT;\n", create_tables());
+  for (const std::string& sql : {kPageSize + settings, tables}) {
     const Status done = database->execute(sql);
     if (done.ok()) continue;
     const Error& why = done.error();

@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/run/left_traces.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
@@ -94,6 +95,16 @@ Result<std::vector<fs::path>> traces_in(const fs::path& folder) {
   }
   if (error) return fail(Code::kIo, fmt::format("{}: {}", folder.string(), error.message()));
   if (files.empty()) {
+    if (const std::vector<LeftTraces> left = find_left_traces(folder); !left.empty()) {
+      return fail(
+          Code::kNotFound,
+          fmt::format("{}: no trace (*.dprof) in this folder; they are on {}, in {}{}",
+                      folder.string(), left.front().host, left.front().folder,
+                      left.size() == 1 ? std::string()
+                                       : fmt::format(", and on {} disk{} more", left.size() - 1,
+                                                     left.size() == 2 ? "" : "s")),
+          std::string(schema::diagnostic_kind("traces_left").hint));
+    }
     return fail(Code::kNotFound,
                 fmt::format("{}: no trace (*.dprof) in this folder", folder.string()),
                 "give the folder that `dprof record -o` made");
@@ -102,8 +113,25 @@ Result<std::vector<fs::path>> traces_in(const fs::path& folder) {
   return files;
 }
 
-// run.json is an index that can be rebuilt: nothing is read from it, but that it is missing or
-// damaged is worth saying.
+// What no trace tells of the recorders: one diagnostic of a code, for all of them.
+void note_recorders(const nlohmann::json& index, Run& run) {
+  const auto diagnostics = index.find("diagnostics");
+  if (diagnostics == index.end() || !diagnostics->is_array()) return;
+  std::string first;
+  int64_t count = 0;
+  for (const nlohmann::json& one : *diagnostics) {
+    if (!one.is_object() || one.value("code", nlohmann::json()) != "not_local") continue;
+    const auto text = one.find("text");
+    if (count++ == 0 && text != one.end() && text->is_string()) first = text->get<std::string>();
+  }
+  if (count == 0) return;
+  if (count > 1) first += fmt::format(" (and {} more)", count - 1);
+  first += fmt::format("; hint: {}", schema::diagnostic_kind("not_local").hint);
+  run.diagnostics.push_back(make_diagnostic("not_local", std::move(first), count));
+}
+
+// run.json is an index that can be rebuilt: of the traces nothing is read from it, but that it is
+// missing or damaged is worth saying.
 void check_index(const fs::path& folder, Run& run) {
   const fs::path path = folder / "run.json";
   std::error_code error;
@@ -119,7 +147,9 @@ void check_index(const fs::path& folder, Run& run) {
     run.diagnostics.push_back(make_diagnostic(
         "no_run_json",
         fmt::format("{}: not readable as JSON; the traces' own meta was used", path.string())));
+    return;
   }
+  note_recorders(index, run);
 }
 
 // Expands folders; a path that is not there is an error of its own.
@@ -138,6 +168,8 @@ Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& paths, Run& 
     const Result<std::vector<fs::path>> found = traces_in(path);
     if (!found.ok()) return fail(found.error());
     check_index(path, run);
+    for (const LeftTraces& left : find_left_traces(path))
+      run.diagnostics.push_back(diagnostic_of(left));
     files.insert(files.end(), found->begin(), found->end());
   }
   return files;

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> run_codes(const Run& run) {
   std::vector<std::string> all;
@@ -248,6 +249,71 @@ TEST_F(OpenRunTest, PathsThatAreNotThere) {
   ASSERT_FALSE(empty.ok());
   EXPECT_EQ(empty.error().code, Code::kNotFound);
   EXPECT_EQ(open_run({}).error().code, Code::kUsage);
+}
+
+// Of the run's diagnostics, that of a code; an empty one where there is none.
+Diagnostic of_code(const Run& run, std::string_view code) {
+  const auto found = std::ranges::find(run.diagnostics, code, &Diagnostic::code);
+  return found == run.diagnostics.end() ? Diagnostic() : *found;
+}
+
+TEST_F(OpenRunTest, TracesThatAreOnANodesDiskAreCounted) {
+  write_text(
+      folder() / "node-a-7.local",
+      R"({"schema":"dprof.local/1","host":"node-a","folder":"/not/here","traces":2,"why":"no room"})");
+  auto run = open_run({folder()});
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(of_code(*run, "traces_left").count, 2);
+  EXPECT_THAT(of_code(*run, "traces_left").text,
+              StartsWith("2 traces on node-a, in /not/here: no room; hint: once"));
+  write_text(folder() / "node-a-7.local",
+             R"({"schema":"dprof.local/1","host":"node-a","folder":"/not/here"})");
+  EXPECT_THAT(of_code(*open_run({folder()}), "traces_left").text,
+              StartsWith("traces on node-a, in /not/here; hint: "));
+
+  // On that node the folder itself tells.
+  const fs::path disk = home_.path() / "disk";
+  fs::create_directory(disk);
+  write_text(folder() / "node-a-7.local",
+             R"({"schema":"dprof.local/1","host":"node-a","folder":")" + disk.string() +
+                 R"(","traces":2})");
+  EXPECT_THAT(run_codes(*open_run({folder()})), Not(Contains("traces_left")));
+  write_text(disk / "rank-00007.dprof", "a trace");
+  EXPECT_THAT(of_code(*open_run({folder()}), "traces_left").text,
+              StartsWith("1 trace on node-a, in " + disk.string() + "; hint: "));
+}
+
+TEST_F(OpenRunTest, AFolderWhoseTracesAreAllOnADiskSaysWhere) {
+  for (int rank = 0; rank < 3; ++rank) fs::remove(trace(rank));
+  for (const char* name : {"a-1.local", "b-1.local"}) {
+    write_text(folder() / name,
+               R"({"schema":"dprof.local/1","host":"node-a","folder":"/not/here"})");
+  }
+  const auto run = open_run({folder()});
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().what, HasSubstr("they are on node-a, in /not/here, and on 1 disk more"));
+  EXPECT_THAT(run.error().hint, HasSubstr("dprof recover"));
+}
+
+TEST_F(OpenRunTest, WhatIsNoNoteIsPassedOver) {
+  write_text(folder() / "a.local", "");
+  write_text(folder() / "b.local", R"({"schema":"dprof.local/1","host":7,"folder":{}})");
+  write_text(folder() / "c.local", R"({"schema":"dprof.local/1","folder":"not/absolute"})");
+  write_text(folder() / "d.local", R"({"schema":"another","folder":"/a"})");
+  write_text(folder() / "e.local", std::string(100'000, '['));
+  fs::create_directory(folder() / "f.local");
+  EXPECT_TRUE(open_run({folder()})->diagnostics.empty());
+}
+
+TEST_F(OpenRunTest, RecordersThatDidNotUseTheLocalDiskAreCounted) {
+  write_text(folder() / "run.json",
+             R"({"diagnostics":[{"code":"not_local","text":"node-a-7: /x: no room"},7,)"
+             R"({"code":"signal","text":"SIGINT"},{"code":"not_local","text":{}}]})");
+  const Diagnostic said = of_code(*open_run({folder()}), "not_local");
+  EXPECT_EQ(said.count, 2);
+  EXPECT_THAT(said.text, StartsWith("node-a-7: /x: no room (and 1 more); hint: the text says why"));
+  write_text(folder() / "run.json", R"({"diagnostics":{"code":"not_local"}})");
+  EXPECT_TRUE(open_run({folder()})->diagnostics.empty());
 }
 
 }  // namespace

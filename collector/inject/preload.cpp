@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/inject/environment.h"
 #include "collector/inject/export.h"
 #include "collector/inject/session.h"
 #include "collector/inject/shutdown.h"
@@ -58,9 +59,8 @@ constinit std::atomic<Exit> real_exit = nullptr;
     real_dlopen.store(next<Dlopen>("dlopen"), std::memory_order_release);
   }
   real_exit.store(next<Exit>("_exit"), std::memory_order_release);
-  if (getenv(wire::kSocketVariable) != nullptr && torch_is_mapped()) {
-    start_session();
-  }
+  note_own_environment();
+  if (noted_variable(wire::kSocketVariable) != nullptr && torch_is_mapped()) start_session();
 }
 
 }  // namespace

@@ -130,7 +130,6 @@ bool start(const char* path) noexcept {
   const Connection::Connect connect = runtime.connection.connect(path);
   if (connect == Connection::Connect::kRefused) return false;
   strncpy(runtime.socket_path, path, sizeof runtime.socket_path - 1);
-  note_environment();
   runtime.scale = tick_scale_of(noted_variable(wire::kClockVariable));
   runtime.first_event_ticks = ticks();
   bool armed = false;
@@ -164,7 +163,8 @@ bool start_session() noexcept {
     return state != SessionState::kDisabled;
   }
   const int kept = errno;
-  const char* path = getenv(wire::kSocketVariable);
+  note_environment();
+  const char* path = noted_variable(wire::kSocketVariable);
   const bool active = path != nullptr && start(path);
   if (!active) disable_session();
   if (active) runtime.state.store(SessionState::kActive, std::memory_order_release);

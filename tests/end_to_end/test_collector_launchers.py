@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each way of starting ranks ends in one complete trace per rank. (torchrun and loader workers: test_python.py.)"""
 import shutil
+import signal
 
 import support
 from support import DPROF, HERE
@@ -49,6 +50,54 @@ class Launchers(Probed):
             self.assertEqual(trace.meta["launcher"], "slurm")
             self.assertEqual(trace.meta["local_rank"], str(rank))
 
+    def test_one_recorder_says_why_the_job_failed(self):
+        """Each of them sees a command that fails; the run is analysed and its verdict printed once, the others say who
+        does it."""
+        ranks = 6
+        recorders = [self.start(DPROF, "record", "-o", self.run_folder, "--", PROBE, "--marks", MARKS, "--end", "abort",
+                                MASTER_ADDR="127.0.0.1", MASTER_PORT="29998", WORLD_SIZE=str(ranks), RANK=str(rank))
+                     for rank in range(ranks)]
+        said = []
+        for recorder in recorders:
+            _, messages = recorder.communicate(timeout=60)
+            self.assertEqual(recorder.returncode, 128 + signal.SIGABRT, messages)
+            said += [line for line in messages.splitlines() if "FAILED" in line]
+        self.assertEqual(len(said), ranks, said)
+        others = [line for line in said if line.endswith(" says why")]
+        self.assertEqual(len(others), ranks - 1, said)
+        self.assertEqual(len(set(others)), 1, said)
+        self.assertRegex(others[0], r"^dprof: FAILED: the recorder \S+-\d+ says why$")
+        (verdict,) = set(said) - set(others)
+        self.assertRegex(verdict, r"FAILED: rank \d")
+
+    def test_each_run_says_why_it_failed(self):
+        """A folder that is used again begins anew; a run without a job has one recorder."""
+        for environment in ({}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29997", "WORLD_SIZE": "1", "RANK": "0"}):
+            for _ in range(2):
+                done = self.record(PROBE, "--marks", MARKS, "--end", "abort", options=["--overwrite"], want=134,
+                                   **environment)
+                self.assertRegex(done.stderr, r"FAILED: rank 0")
+
+    def test_commands_that_hand_on_no_environment(self):
+        done = self.record("env", "-i", PROBE, "--marks", MARKS, want=4)  # the probe's own code
+        self.assertIn("env -i takes away the environment that dprof gave it: write `env -i … dprof record …`", done.stderr)
+        sudo = self.folder / "bin/sudo"
+        sudo.parent.mkdir()
+        sudo.write_text('#!/bin/sh\nunset LD_PRELOAD\nexec env -i "$@"\n')
+        sudo.chmod(0o755)
+        done = self.record(sudo, PROBE, "--marks", MARKS, want=4, run=self.folder / "run2")
+        self.assertIn("sudo starts programs without the environment that dprof gave it: write `sudo dprof record …`",
+                      done.stderr)
+
+    def test_a_program_whose_loader_is_missing(self):
+        """As one for musl on a machine without it: the kernel says of the program that it is not there."""
+        program = self.folder / "foreign"
+        program.write_bytes(PROBE.read_bytes().replace(b"/ld-linux-", b"/ld-other-"))
+        program.chmod(0o755)
+        done = self.record(program, want=127)
+        self.assertRegex(done.stderr, r"cannot start .*/foreign: No such file or directory: its loader /\S*/ld-other-\S+ is not")
+        self.assertIn("hint: it is a program for another C library", done.stderr)
+
     def test_a_command_without_torch(self):
         """Nothing is recorded, and it is said so; the command is what it was."""
         done = self.record("sh", "-c", "echo its own words; exit 0", want=5)
@@ -76,6 +125,16 @@ class TorchLaunchers(Probed):
             self.assertEqual(trace.meta["rank"], str(rank))
             self.assertGreaterEqual(len(trace.collectives("all_reduce")), 3)
             return dict(trace.meta)
+
+    def test_a_program_that_clears_its_environment(self):
+        """Before it loads torch; in an interpreter that is isolated (-I) besides."""
+        script = ("import os, time; os.environ.clear()\nimport torch\nfor _ in range(40):\n"
+                  "  with torch.profiler.record_function('step'): time.sleep(.05)")
+        self.record(self.python, "-I", "-c", script)
+        trace = self.trace(0)
+        self.check_whole(trace)
+        self.assertEqual(trace.meta["torch_source"], "on")
+        self.assertGreaterEqual(len(trace.ranges_named("step")), 20)
 
     def test_torch_distributed_launch(self):
         self.record(self.python, "-m", "torch.distributed.launch", "--nproc-per-node=2", "--master-port", support.free_port(),

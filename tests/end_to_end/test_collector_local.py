@@ -2,6 +2,7 @@
 """`dprof record --local`: traces grow on a disk of the node and end in the run folder, whatever comes between."""
 import os
 import signal
+import socket
 import subprocess
 
 import support
@@ -25,6 +26,22 @@ class Local(Probed):
         done = self.command(DPROF, "recover", run or self.run_folder, **environment)
         self.assertEqual(done.returncode, want, done.stderr)
         return done.stderr
+
+    def told(self, code, run=None):
+        """What the report says of it; None = nothing."""
+        return next((one for one in self.report(run)["recording"]["diagnostics"] if one["code"] == code), None)
+
+    def unknowns(self):
+        return " ".join(self.command(DPROF, "report", self.run_folder, "--sections", "unknown").stdout.split())
+
+    def start_rank(self, rank, **environment):
+        """The recorder of one rank of two, as srun starts them."""
+        return self.start(DPROF, "record", "-o", self.run_folder, *self.local, "--", PROBE, "--marks", MARKS, RANK=str(rank),
+                          MASTER_ADDR="127.0.0.1", MASTER_PORT="29999", WORLD_SIZE="2", **environment)
+
+    def finish(self, recorder, want):
+        _, messages = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, want, messages)
 
     def start_marks(self, *options, run=None, last_ms=60_000, **environment):
         """A recording whose marks are written, and whose process lives on."""
@@ -55,12 +72,8 @@ class Local(Probed):
         self.check_moved()
 
     def test_two_recorders_of_one_job(self):
-        job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29999", "WORLD_SIZE": "2"}
-        recorders = [self.start(DPROF, "record", "-o", self.run_folder, *self.local, "--", PROBE, "--marks", MARKS,
-                                RANK=str(rank), **job) for rank in (0, 1)]
-        for recorder in recorders:
-            _, messages = recorder.communicate(timeout=60)
-            self.assertEqual(recorder.returncode, 0, messages)
+        for recorder in [self.start_rank(rank) for rank in (0, 1)]:
+            self.finish(recorder, 0)
         for rank in (0, 1):
             self.check_marks(rank)
         self.assertEqual(list(self.disk.iterdir()), [])
@@ -125,6 +138,10 @@ class Local(Probed):
             self.assertIn(f"a trace left in {self.disk}", done.stderr)
             self.assertIn("No space left on device", done.stderr)
             self.assertEqual(list(run.glob("*.dprof")) + list(run.glob(".*.part")), [])
+            report = self.command(DPROF, "report", run)
+            self.assertEqual(report.returncode, 3)
+            self.assertIn(f"they are on {socket.gethostname()}, in {self.disk}", report.stderr)
+            self.assertIn("hint: once the recording has ended, `dprof recover RUN` on that node moves them", report.stderr)
             self.assertIn("No space left on device", self.recover(3, run))
             subprocess.run(["mount", "-o", "remount,size=64m", target], check=True)
             self.recover(0, run)
@@ -139,4 +156,35 @@ class Local(Probed):
         self.disk.write_text("a file")
         done = self.record(PROBE, "--marks", MARKS, options=self.local)
         self.assertIn(f"--local: {self.disk}: Not a directory; recording into {self.run_folder}", done.stderr)
+        self.assertNotIn("not_local", done.stderr, "it is said once, at the start")
         self.check_marks()
+        told = self.told("not_local")
+        self.assertEqual((told["count"], told["severity"]), (1, "info"))
+        self.assertIn(f"did not use --local: {self.disk}: Not a directory", told["text"])
+        self.assertIn("give --local a folder", self.unknowns())
+
+    def test_each_recorder_without_its_disk_is_counted(self):
+        self.disk.write_text("a file")
+        for rank in (0, 1):
+            self.finish(self.start_rank(rank), 0)
+        self.assertEqual(self.told("not_local")["count"], 2)
+
+    def test_a_trace_that_was_left_is_counted(self):
+        """Whoever reads the run without it is told so, and where it is; after `recover` it is there."""
+        self.finish(self.start_rank(0), 0)
+        slow = self.start_rank(1, DPROF_FAKE_FS_DELAY_US="500000")
+        support.wait_until(lambda: list(self.run_folder.glob(".*.part")), 60, "a trace is being moved")
+        slow.send_signal(signal.SIGINT)
+        slow.communicate(timeout=60)
+        (left,) = self.disk.iterdir()
+        told = self.told("traces_left")
+        self.assertEqual((told["count"], told["severity"]), (1, "data_loss"))
+        self.assertIn(f"1 trace on {socket.gethostname()}, in {left}: ", told["text"])
+        self.assertIn("was not waited for", told["text"])
+        self.assertIn("`dprof recover RUN` on that node moves them", self.unknowns())
+        away = left.rename(self.folder / "away")
+        self.assertEqual(self.told("traces_left")["count"], 1, "on another node the note tells how many")
+        away.rename(left)
+        self.recover(0)
+        self.assertIsNone(self.told("traces_left"))
+        self.check_marks(1)

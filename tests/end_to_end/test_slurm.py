@@ -97,6 +97,13 @@ class Slurm(Probed):
                    RANKS_PER_NODE="2", MASTER_PORT=str(support.free_port()), path=python.parent)
         self.check_training(self.folder / "run-1", 3)
 
+    def test_one_of_the_recorders_says_why(self):
+        done = self.slurm("srun", "-n", 2, DPROF, "record", "-o", self.run_folder, "--", PROBE, "--marks", MARKS, "--end",
+                          "abort", want=134)
+        said = [line for line in done.stderr.splitlines() if "FAILED" in line]
+        self.assertEqual(len(said), 2, done.stderr)
+        self.assertEqual(len([line for line in said if line.endswith(" says why")]), 1, said)
+
     def test_the_code_of_a_task_that_fails(self):
         self.slurm("srun", "-n", 2, "--kill-on-bad-exit=1", DPROF, "record", "-o", self.run_folder, "--", "sh", "-c",
                    f"'{PROBE}' --marks {MARKS}; exit 7", want=7)

@@ -140,6 +140,7 @@ class Loop {
       if (again) command_.wait(TraceOutput::kRetry);
     }
     if (why) {
+      note_left(*folder_.local(), traces.size(), why->what);
       say(fmt::format("{} left in {} of {}: {}\nhint: `dprof recover {}`, on that host, moves {}",
                       traces_text(traces.size()), folder_.work_path().string(), folder_.self().host,
                       why->what, folder_.path().string(), traces.size() == 1 ? "it" : "them"));
@@ -420,8 +421,10 @@ Variables own_variables() {
 
 void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
-    const std::string why =
-        why_silent(options.command.front(), Environment::current().get("PATH"), options.library);
+    std::string why = why_unreached(options.command);
+    if (why.empty())
+      why =
+          why_silent(options.command.front(), Environment::current().get("PATH"), options.library);
     recording.diagnostics().push_back({"no_process", "no process of the command recorded anything" +
                                                          (why.empty() ? why : ": " + why)});
     return;
@@ -473,6 +476,7 @@ Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Comman
                     Loop& loop) {
   Recorded recorded;
   recorded.folder = folder.path();
+  recorded.recorder = folder.self().name;
   recorded.command_code =
       loop.leaving_signal() ? 128 + *loop.leaving_signal() : command.exit_code();
   recorded.traces = static_cast<int64_t>(index.traces.size());
@@ -541,6 +545,18 @@ Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, 
   return recorded;
 }
 
+// "No such file or directory" is said of a program's loader, too.
+Error with_reason(Error error, const std::string& command) {
+  const std::string missing = error.code == Code::kNotFound
+                                  ? missing_loader(command, Environment::current().get("PATH"))
+                                  : std::string();
+  if (!missing.empty()) {
+    error.what += fmt::format(": its loader {} is not here", missing);
+    error.hint = "it is a program for another C library (musl?) or another machine";
+  }
+  return error;
+}
+
 Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   const RaisedFileLimit many_files;
   const Variables variables = own_variables();
@@ -586,11 +602,16 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
   remark("no_control", peers.announce());
   if (const Status started = command.start(environment); !started.ok()) {
     folder.discard();
-    return fail(started.error());
+    return fail(with_reason(started.error(), options.command.front()));
   }
   loop.run();
 
   tell_missing_ranks(options, recording);
+  if (const std::optional<Error>& why = folder.not_local()) {
+    recording.diagnostics().push_back(
+        {"not_local",
+         fmt::format("recorder {} did not use --local: {}", folder.self().name, why->what)});
+  }
   if (network) {
     recording.diagnostics().push_back(
         {"slow_file_system", fmt::format("{} is on {}", folder.work_path().string(), *network)});

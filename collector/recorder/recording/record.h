@@ -55,6 +55,7 @@ struct RecordOptions {
 
 struct Recorded {
   std::filesystem::path folder;
+  std::string recorder;  // its name there: HOST-PID
   int command_code = 0;  // of the command, or of the first rank that failed
   int ranks = 0;
   int64_t traces = 0;

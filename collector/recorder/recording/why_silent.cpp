@@ -123,7 +123,42 @@ bool gains_rights(const std::string& name) {
          (getuid() != 0 && getxattr(name.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
+constexpr std::string_view kOtherUser[] = {"sudo", "doas", "pkexec", "run0"};
+constexpr std::string_view kContainer[] = {"apptainer", "docker", "enroot",
+                                           "nerdctl",   "podman", "singularity"};
+
+bool clears_environment(const std::vector<std::string>& env) {
+  for (size_t i = 1; i < env.size() && env[i].starts_with('-'); ++i) {
+    if (env[i] == "-" || env[i] == "-i" || env[i] == "--ignore-environment") return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string why_unreached(const std::vector<std::string>& command) {
+  const std::string name = std::filesystem::path(command.front()).filename().string();
+  if (std::ranges::count(kOtherUser, name) != 0) {
+    return fmt::format(
+        "{} starts programs without the environment that dprof gave it: write `{} dprof record …`",
+        name, name);
+  }
+  if (name == "env" && clears_environment(command)) {
+    return "env -i takes away the environment that dprof gave it: write `env -i … dprof record …`";
+  }
+  if (std::ranges::count(kContainer, name) != 0) {
+    return fmt::format(
+        "programs in a container of {} do not see dprof's files: record inside (docs/clusters.md)",
+        name);
+  }
+  return {};
+}
+
+std::string missing_loader(const std::string& command, std::string_view path) {
+  const std::string loader = loader_of(file_of(command, path)).value_or("");
+  std::error_code error;
+  return loader.empty() || std::filesystem::exists(loader, error) ? std::string() : loader;
+}
 
 std::string why_silent(const std::string& command, std::string_view path,
                        const std::filesystem::path& library) {

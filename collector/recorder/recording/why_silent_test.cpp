@@ -116,5 +116,26 @@ TEST(WhySilentTest, WhatCanBeRecordedIsNoReason) {
   }
 }
 
+TEST(MissingLoaderTest, IsNamed) {
+  const test_support::TemporaryFolder folder;
+  const std::string file = program(folder.path() / "other", PT_INTERP, "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader(file, ""), "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader("other", folder.path().string()), "/lib/ld-of-nobody.so.1");
+  EXPECT_EQ(missing_loader("/proc/self/exe", ""), "");
+  EXPECT_EQ(missing_loader("not-there", "/nowhere"), "");
+}
+
+TEST(WhyUnreachedTest, NamesWhatDoesNotHandOnTheEnvironment) {
+  EXPECT_THAT(why_unreached({"/usr/bin/sudo", "-E", "python"}), HasSubstr("`sudo dprof record …`"));
+  EXPECT_THAT(why_unreached({"docker", "run", "image"}), HasSubstr("a container of docker"));
+  for (const char* clears : {"-i", "-", "--ignore-environment"}) {
+    EXPECT_THAT(why_unreached({"env", "-v", clears, "python"}), HasSubstr("env -i takes away"));
+  }
+  EXPECT_EQ(why_unreached({"env", "A=b", "python", "-i"}), "");
+  EXPECT_EQ(why_unreached({"env"}), "");
+  EXPECT_EQ(why_unreached({"./sudo.py"}), "");
+  EXPECT_EQ(why_unreached({""}), "");
+}
+
 }  // namespace
 }  // namespace dprof::recorder

@@ -127,6 +127,14 @@ int copy(const fs::path& from, const fs::path& to, const std::function<bool()>& 
   }
 }
 
+nlohmann::ordered_json json_of_note(const LocalFolder& local) {
+  return {{"schema", kNoteSchema}, {"host", local.host}, {"folder", local.path.string()}};
+}
+
+Status write_note(const fs::path& note, const nlohmann::ordered_json& json) {
+  return write_json(note, json, FileAccess::kOwnerOnly, "may the run folder be written?");
+}
+
 bool has_journal(const fs::path& trace) {
   std::error_code error;
   return std::ranges::any_of(
@@ -146,9 +154,7 @@ Result<LocalFolder> make_local_folder(const fs::path& run, const fs::path& disk,
     return fail(Code::kIo, fmt::format("{}: {}", disk.string(), error.message()),
                 "choose a folder that can be written with --local");
   }
-  const Status noted = write_json(
-      local.note, {{"schema", kNoteSchema}, {"host", local.host}, {"folder", local.path.string()}},
-      FileAccess::kOwnerOnly, "may the run folder be written?");
+  const Status noted = write_note(local.note, json_of_note(local));
   if (noted.ok()) return local;
   fs::remove(local.path, error);
   return fail(noted.error());
@@ -207,6 +213,13 @@ Result<fs::path> move_home(const LocalFolder& local, const fs::path& trace,
     unlink(trace.c_str());
     return name;
   }
+}
+
+void note_left(const LocalFolder& local, size_t traces, const std::string& why) {
+  nlohmann::ordered_json json = json_of_note(local);
+  json["traces"] = traces;
+  json["why"] = why;
+  static_cast<void>(write_note(local.note, json));
 }
 
 void remove_local_folder(const LocalFolder& local) {

@@ -37,6 +37,9 @@ std::vector<LocalFolder> find_local_folders(const std::filesystem::path& run);
 Result<std::filesystem::path> move_home(const LocalFolder& local,
                                         const std::filesystem::path& trace,
                                         const std::function<bool()>& goes_on);
+// For whoever reads the run without them: how many finished traces stay there, and why. Where the
+// run folder is full the note stays as it was.
+void note_left(const LocalFolder& local, size_t traces, const std::string& why);
 // Removes the folder and its note where no trace is left in it.
 void remove_local_folder(const LocalFolder& local);
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "collector/recorder/run/json_file.h"
 #include "collector/recorder/run/run_folder.h"
 #include "collector/recorder/test_support/drain_fixture.h"
 
@@ -60,6 +61,14 @@ TEST_F(LocalFolderTest, ANoteThatNamesAnotherFolderIsNotBelieved) {
   put(run_ / "c.local", R"({"schema":"dprof.local/1","host":7,"folder":{}})");
   put(run_ / "d.local", "no JSON");
   EXPECT_EQ(find_local_folders(run_).size(), 1u);
+}
+
+TEST_F(LocalFolderTest, IsFoundByANoteThatTellsWhatIsLeft) {
+  note_left(local_, 2, "no room");
+  EXPECT_EQ(read_json(local_.note).at("traces"), 2);
+  EXPECT_EQ(read_json(local_.note).at("why"), "no room");
+  ASSERT_EQ(find_local_folders(run_).size(), 1u);
+  EXPECT_EQ(find_local_folders(run_)[0].path, local_.path);
 }
 
 TEST_F(LocalFolderTest, MovesATraceToTheNextFreeName) {
