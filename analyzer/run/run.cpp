@@ -277,12 +277,17 @@ void note_unfinished(Run& run) {
   }
 }
 
+// A trace that was made a moment ago does not say yet which run it is of.
+bool has_just_begun(const Candidate& candidate) {
+  return candidate.file.run_id.empty() && candidate.file.ended.empty();
+}
+
 Status check_one_run(const std::vector<Candidate>& candidates) {
+  const auto first = std::ranges::find_if_not(candidates, has_just_begun);
   for (const Candidate& candidate : candidates) {
-    const Candidate& first = candidates.front();
-    if (candidate.file.run_id == first.file.run_id) continue;
+    if (has_just_begun(candidate) || candidate.file.run_id == first->file.run_id) continue;
     return fail(Code::kUsage,
-                fmt::format("{} and {} are of different runs", first.file.path.string(),
+                fmt::format("{} and {} are of different runs", first->file.path.string(),
                             candidate.file.path.string()),
                 "give the folders or traces of one run; `dprof diff A B` compares two runs");
   }

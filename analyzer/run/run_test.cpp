@@ -316,5 +316,14 @@ TEST_F(OpenRunTest, RecordersThatDidNotUseTheLocalDiskAreCounted) {
   EXPECT_TRUE(open_run({folder()})->diagnostics.empty());
 }
 
+TEST_F(OpenRunTest, ATraceThatHasJustBegunIsOfNoOtherRun) {
+  execute(trace(0), "DELETE FROM meta WHERE key IN ('run_id', 'ended')");
+  EXPECT_TRUE(open_run({folder()}).ok());
+  execute(trace(1), "UPDATE meta SET value = 'another' WHERE key = 'run_id'");
+  const auto run = open_run({folder()});
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().what, HasSubstr("are of different runs"));
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

@@ -63,7 +63,7 @@ class Launchers(Probed):
             _, messages = recorder.communicate(timeout=60)
             self.assertEqual(recorder.returncode, 128 + signal.SIGABRT, messages)
             said += [line for line in messages.splitlines() if "FAILED" in line]
-        self.assertEqual(len([line for line in said if re.search(r"FAILED: rank \d", line)]), 1, said)
+        self.assertEqual(len([line for line in said if re.search(r"FAILED: ranks? \d", line)]), 1, said)
         # Whoever looked before there was anything to tell is silent.
         others = [line for line in said if re.fullmatch(r"dprof: FAILED: the recorder \S+-\d+ says why", line)]
         self.assertEqual(len(others), len(said) - 1, said)
