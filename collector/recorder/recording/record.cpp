@@ -379,10 +379,7 @@ class Loop {
 CaptureSettings capture_of(const RecordOptions& options) {
   CaptureSettings capture;
   capture.detail = detail_level(options.detail);
-  capture.steps = options.steps;
-  capture.every = options.every;
-  capture.seconds = options.seconds;
-  capture.armed = options.armed;
+  capture.window = options.window;
   capture.keep_s = options.keep_s;
   capture.max_overhead = options.max_overhead;
   return capture;

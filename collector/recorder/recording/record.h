@@ -33,12 +33,9 @@ struct RecordOptions {
   std::string python = "gc=on";     // or gc=off
   bool yield_nvtx = false;          // leave what another tool has set already
   bool yield_nccl = false;
-  std::optional<Window> steps;         // --steps A:B
-  std::optional<Window> seconds;       // --seconds A:B, since the first rank's first event
-  std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
+  Window window;                       // --steps A:B, --every N, --seconds A:B or --armed
   std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
   std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
-  bool armed = false;                  // record nothing before `dprof ctl RUN start`
   std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
