@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -70,12 +69,12 @@ class Recording {
   void finish(const StartedRanks& started = {});
   // Traces whose end could not be written so far; and the last resort: they are left as they are,
   // each one named.
-  [[nodiscard]] size_t unfinished() const { return unfinished_.size(); }
+  [[nodiscard]] size_t unfinished() const { return count(State::kUnfinished); }
   void give_up_unfinished();
 
   // Descriptors whose readiness may mean that a process ended.
   [[nodiscard]] std::vector<int> descriptors() const;
-  [[nodiscard]] bool busy() const { return !live_.empty(); }
+  [[nodiscard]] bool busy() const;
   // Of the processes that are recorded and have not ended.
   [[nodiscard]] std::vector<int> live_pids() const;
 
@@ -107,35 +106,52 @@ class Recording {
   [[nodiscard]] std::vector<int> missing_local_ranks(std::optional<int> expected) const;
 
  private:
-  struct Live {
+  // A process from its hello on. It is live until its session's thread is done:
+  //
+  //   live       kRunning ──▶ kGone ──▶ kEnding     from each of them: kHeld, or concluded
+  //   held       kHeld     at the end of all: dropped, concluded, kNameless or kSilent
+  //   concluded  kOver     or, until there is room, kUnfinished
+  enum class State {
+    kRunning,     // live
+    kGone,        // live; how the process ended is not known yet
+    kEnding,      // live; the session has been told how
+    kHeld,        // what becomes of the trace depends on the other processes
+    kNameless,    // at the end of all: it did something, and has no rank
+    kSilent,      // nor did it do anything, but fail: a program by itself, or a launcher of ranks
+    kUnfinished,  // the trace has no end for want of room
+    kOver,        // the trace is finished, given up or dropped: no session any more
+  };
+  struct Process {
     std::unique_ptr<Session> session;
     Descriptor socket;
-    Descriptor process;
-    bool hung_up = false;
+    Descriptor pidfd;
     int parent_pid = 0;  // of the process of the same rank that started it, 0 = none
-    bool gone = false;
-    bool ending = false;  // its session knows that it is gone, and how
+    State state = State::kRunning;
+    bool hung_up = false;
+    std::optional<int> rank;  // of the trace, once it is unfinished
+
+    [[nodiscard]] bool is_live() const { return state <= State::kEnding; }
+    [[nodiscard]] bool is_running() const { return state == State::kRunning; }
   };
 
-  // The process has ended, and its trace has no end for want of room.
-  struct Unfinished {
-    std::unique_ptr<Session> session;
-    std::optional<int> rank;
-  };
-
-  [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
-  [[nodiscard]] bool has_more_to_say(const Live& ended) const;
-  void keep_output(Live& ended, const StartedRanks& started) const;
+  [[nodiscard]] size_t count(State state) const;
+  static void end(Process& process);
+  void forget_what_is_over();
+  [[nodiscard]] std::optional<int> rank_of(const Process& ended) const;
+  [[nodiscard]] bool has_more_to_say(const Process& ended) const;
+  void keep_output(Process& ended, const StartedRanks& started) const;
   void write_end_of(const RankEnd& end, const std::string& output);
-  void conclude(std::unique_ptr<Session> session, std::optional<int> rank);
+  // A live one whose thread is done.
+  void conclude_or_hold(Process& process);
+  // A held one, at the end of all.
+  void judge_held(Process& process);
+  void conclude(Process& process, std::optional<int> rank);
   // False: there is no room.
   bool try_to_finish(Session& session, std::optional<int> rank);
   void finish_unfinished();
-  void give_up(const Unfinished& trace);
+  void give_up(Process& unfinished);
+  void drop(Process& process);
   void add_to_totals(const SessionTotals& totals);
-  template <typename Visit>
-  void each_open_session(Visit&& visit) const;  // whose trace is not finished
-  void drop(const Session& session);
   // A process is named with what it did only so often: it may say hello again and again.
   void remark(const std::string& code, const std::string& text);
   void refuse(const Guest& guest, const std::string& code, const std::string& text);
@@ -150,10 +166,8 @@ class Recording {
   RunFacts facts_;
   RunFolder& folder_;
   std::function<void()> wake_;
-  std::vector<Live> live_;
-  std::vector<Live> held_;  // drained; what becomes of them depends on the others
-  std::deque<Unfinished> unfinished_;
-  std::chrono::steady_clock::time_point next_try_{};  // of these
+  std::vector<Process> processes_;
+  std::chrono::steady_clock::time_point next_try_{};  // of those that are unfinished
   std::map<int, int64_t> events_of_pid_;              // of sessions that have ended
   std::vector<schema::ClockProbeRow> probes_;         // for which there was no trace yet
   std::vector<TraceEntry> traces_;
