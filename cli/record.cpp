@@ -69,14 +69,14 @@ void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
                  std::string(schema::diagnostic_kind(diagnostic.code).hint)});
 }
 
-void tell(const recorder::Recorded& recorded, Console& console) {
+void tell(const recorder::RecordOutcome& recorded, Console& console) {
   const auto was_said = [](const std::string& code) {  // when it happened
     return code == "hang" || code == "hang_killed" || code == "not_local";
   };
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
     if (!was_said(diagnostic.code)) tell(diagnostic, console);
   }
-  for (const recorder::RunDiagnostic& diagnostic : recorded.told_by_traces) {
+  for (const recorder::RunDiagnostic& diagnostic : recorded.troubles_of_traces) {
     const bool said = std::ranges::any_of(
         recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });
     if (!said) tell(diagnostic, console);
@@ -93,7 +93,7 @@ void tell(const recorder::Recorded& recorded, Console& console) {
   }
 }
 
-void tell_why(const recorder::Recorded& recorded, Console& console) {
+void tell_why(const recorder::RecordOutcome& recorded, Console& console) {
   if (recorded.traces == 0 || recorded.events > kMostEventsAtOnce) return;
   if (const auto other = recorder::take_word(recorded.folder, recorded.recorder)) {
     console.message(fmt::format(
@@ -224,7 +224,7 @@ class Record final : public Subcommand {
     // Without -n the terminal is the command's alone.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     options_.say = [&](const std::string& text) { console.message(text); };
-    Result<int> code = recorder::record(options_, [&](const recorder::Recorded& recorded) {
+    Result<int> code = recorder::record(options_, [&](const recorder::RecordOutcome& recorded) {
       tell(recorded, console);
       if (recorded.command_code != 0) tell_why(recorded, console);
       return exit_code_of(recorded);
@@ -239,7 +239,7 @@ class Record final : public Subcommand {
   static constexpr char kVariables[] = "DPROF_RECORD_";
   static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
 
-  static int exit_code_of(const recorder::Recorded& recorded) {
+  static int exit_code_of(const recorder::RecordOutcome& recorded) {
     if (recorded.command_code != 0) return recorded.command_code;
     const bool missing =
         std::ranges::any_of(recorded.diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
@@ -248,7 +248,7 @@ class Record final : public Subcommand {
         });
     // No library of dprof fits the process's torch: its operators and collectives are missing.
     const bool unfit =
-        std::ranges::any_of(recorded.told_by_traces, [](const recorder::RunDiagnostic& told) {
+        std::ranges::any_of(recorded.troubles_of_traces, [](const recorder::RunDiagnostic& told) {
           return told.code == "torch_version_mismatch" || told.code == "torch_library_missing";
         });
     return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing || unfit

@@ -50,7 +50,7 @@ struct RecordOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-struct Recorded {
+struct RecordOutcome {
   std::filesystem::path folder;
   std::string recorder;  // its name there: HOST-PID
   int command_code = 0;  // of the command, or of the first rank that failed
@@ -62,7 +62,7 @@ struct Recorded {
   int64_t bytes = 0;        // of the folder
   std::vector<RunDiagnostic> diagnostics;
   // Data loss and errors that the traces tell of, once for each code: no part of run.json.
-  std::vector<RunDiagnostic> told_by_traces;
+  std::vector<RunDiagnostic> troubles_of_traces;
 };
 
 // The command runs in any case, but for a wrong use of the options (kUsage): where recording cannot
@@ -78,6 +78,6 @@ struct Recorded {
 //
 // Threading  call it from the main thread before other threads exist: it blocks signals.
 Result<int> record(const RecordOptions& options,
-                   const std::function<int(const Recorded&)>& account);
+                   const std::function<int(const RecordOutcome&)>& account);
 
 }  // namespace dprof::recorder

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kMaxAncestors = 16;
 constexpr int64_t kMaxRemarks = 16;  // of one code; the rest is counted
 constexpr size_t kMaxMissing = 64;   // ranks that are named
-// Sessions of dead processes that wait for room: some 100 KiB each.
+// Recordings of dead processes that wait for room: some 100 KiB each.
 constexpr size_t kMostUnfinished = 1024;
 
 // Parent of a process, 0 when it cannot be read.
@@ -109,7 +109,7 @@ int Recording::parent_of_same_rank(const Guest& guest, const RankInfo& rank) con
     pid = parent_pid(pid);
     for (const Process& process : processes_) {
       if (!process.is_live() || pid == 0) continue;
-      const ProcessFacts& other = process.session->process();
+      const ProcessFacts& other = process.recording->process();
       if (other.pid == pid && other.rank.rank == rank.rank) return pid;
     }
   }
@@ -144,8 +144,8 @@ void Recording::welcome(Guest guest) {
   }
   // exec: the same process starts anew.
   for (const Process& before : processes_) {
-    if (guest.pid != 0 && before.is_live() && before.session->process().pid == guest.pid) {
-      before.session->end(ProcessEnd::kReplaced, std::nullopt);
+    if (guest.pid != 0 && before.is_live() && before.recording->process().pid == guest.pid) {
+      before.recording->end(ProcessEnd::kReplaced, std::nullopt);
     }
   }
   const RankInfo rank = find_rank(guest.hello.variables);
@@ -153,26 +153,26 @@ void Recording::welcome(Guest guest) {
   const ProcessFacts process{guest.pid, guest.hello.pid, guest.hello.first_event_ticks, rank,
                              guest.hello.command};
   if (rank.rank && !facts_.capture.origin_ns) {
-    facts_.capture.origin_ns = Session::first_event_ns(clock_, process);
+    facts_.capture.origin_ns = ProcessRecording::first_event_ns(clock_, process);
   }
   const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
   const fs::path path = trace_path(guest);
-  Result<std::unique_ptr<Session>> session =
-      Session::start(clock_, facts_, process, *std::move(memory), path, wake_);
-  if (!session.ok()) {
-    refuse(guest, "records_lost", session.error().what);
+  Result<std::unique_ptr<ProcessRecording>> recording =
+      ProcessRecording::start(clock_, facts_, process, *std::move(memory), path, wake_);
+  if (!recording.ok()) {
+    refuse(guest, "records_lost", recording.error().what);
     remove_trace(path);
     ++ended_.lost;  // all of it; nobody knows how many
     return;
   }
   processes_.push_back(
-      {*std::move(session), std::move(guest.socket), std::move(guest.process), parent});
+      {*std::move(recording), std::move(guest.socket), std::move(guest.process), parent});
 }
 
 void Recording::watch(const std::function<std::optional<Command::Ending>(int pid)>& ending_of) {
   for (Process& process : processes_) {
     if (!process.is_live()) continue;
-    const int pid = process.session->process().pid;
+    const int pid = process.recording->process().pid;
     if (!process.hung_up && is_ready(process.socket.get(), POLLIN | POLLRDHUP)) {
       // The program may also have closed a descriptor that it does not know.
       process.hung_up = true;
@@ -183,7 +183,7 @@ void Recording::watch(const std::function<std::optional<Command::Ending>(int pid
           process.pidfd.valid() ? is_ready(process.pidfd.get(), POLLIN) : process.hung_up;
       if (!gone) continue;
       process.state = State::kGone;
-      process.session->add(clock_.read());
+      process.recording->add(clock_.read());
     }
     if (process.state != State::kGone) continue;
     const std::optional<Command::Ending> ending = ending_of(pid);
@@ -191,7 +191,8 @@ void Recording::watch(const std::function<std::optional<Command::Ending>(int pid
     process.state = State::kEnding;
     std::optional<ExitStatus> status = *ending;
     if (!status) status = exit_status_of(process.pidfd.get(), pid);
-    process.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
+    process.recording->end(ProcessEnd::kEnded,
+                           status ? std::optional(status->text()) : std::nullopt);
   }
 }
 
@@ -204,7 +205,7 @@ bool Recording::busy() const { return std::ranges::any_of(processes_, &Process::
 // What it had open is closed at once: hundreds may end at the end of all.
 void Recording::end(Process& process) {
   process.state = State::kOver;
-  process.session.reset();
+  process.recording.reset();
 }
 
 void Recording::forget_what_is_over() {
@@ -212,13 +213,13 @@ void Recording::forget_what_is_over() {
 }
 
 std::optional<int> Recording::rank_of(const Process& ended) const {
-  const std::optional<int> rank = ended.session->totals().rank.rank;
+  const std::optional<int> rank = ended.recording->totals().rank.rank;
   if (ended.parent_pid == 0) return rank;
   // A wrapper that recorded nothing is not the rank; its child is.
   int64_t of_parent = 0;
   for (const Process& process : processes_) {
-    if (!process.is_live() || process.session->process().pid != ended.parent_pid) continue;
-    of_parent = process.session->events();
+    if (!process.is_live() || process.recording->process().pid != ended.parent_pid) continue;
+    of_parent = process.recording->events();
   }
   const auto found = events_of_pid_.find(ended.parent_pid);
   if (found != events_of_pid_.end()) of_parent = std::max(of_parent, found->second);
@@ -228,29 +229,29 @@ std::optional<int> Recording::rank_of(const Process& ended) const {
 void Recording::conclude_done() {
   finish_unfinished();
   for (Process& process : processes_) {
-    if (process.is_live() && process.session->done()) conclude_or_hold(process);
+    if (process.is_live() && process.recording->done()) conclude_or_hold(process);
   }
   forget_what_is_over();
 }
 
 void Recording::conclude_or_hold(Process& process) {
-  Session& session = *process.session;
-  session.close();
-  events_of_pid_[session.process().pid] += session.events();
+  ProcessRecording& recording = *process.recording;
+  recording.close();
+  events_of_pid_[recording.process().pid] += recording.events();
   process.socket = Descriptor();
   process.pidfd = Descriptor();
   const std::optional<int> rank = rank_of(process);
-  if (process.parent_pid == 0 && rank && session.events() > 0 && !has_more_to_say(process)) {
+  if (process.parent_pid == 0 && rank && recording.events() > 0 && !has_more_to_say(process)) {
     conclude(process, rank);
   } else {
     process.state = State::kHeld;
-    session.rest();
+    recording.rest();
   }
 }
 
 void Recording::conclude(Process& process, std::optional<int> rank) {
   const size_t before = count(State::kUnfinished);
-  if (before == 0 && try_to_finish(*process.session, rank)) return end(process);
+  if (before == 0 && try_to_finish(*process.recording, rank)) return end(process);
   if (before >= kMostUnfinished) {
     give_up(*std::ranges::find(processes_, State::kUnfinished, &Process::state));
   }
@@ -264,9 +265,9 @@ void Recording::finish_unfinished() {
   next_try_ = now + TraceOutput::kRetry;
   bool is_room = true;
   for (Process& process : processes_) {
-    if (process.state == State::kHeld && process.session->in_gap()) process.session->rest();
+    if (process.state == State::kHeld && process.recording->in_gap()) process.recording->rest();
     if (process.state != State::kUnfinished) continue;
-    is_room = is_room && try_to_finish(*process.session, process.rank);
+    is_room = is_room && try_to_finish(*process.recording, process.rank);
     if (is_room) end(process);
   }
   forget_what_is_over();
@@ -286,51 +287,51 @@ void Recording::give_up_unfinished() {
 
 // The file keeps its name: `dprof recover` finishes it once there is room.
 void Recording::give_up(Process& unfinished) {
-  const Session& session = *unfinished.session;
-  const SessionTotals totals = session.totals();
+  const ProcessRecording& recording = *unfinished.recording;
+  const ProcessTotals totals = recording.totals();
   add_to_totals(totals);
   std::error_code ignored;
-  const bool is_there = fs::exists(session.path(), ignored);
+  const bool is_there = fs::exists(recording.path(), ignored);
   remark("records_lost",
-         fmt::format("{}: {} ({} records)", session.path().string(),
+         fmt::format("{}: {} ({} records)", recording.path().string(),
                      is_there ? "has no end, since the disk was full to the last"
                               : "could not be made, since the disk was full to the last",
                      totals.drain.lost + totals.unwritten));
   ended_.lost += totals.drain.lost + totals.unwritten == 0 ? 1 : 0;  // nobody knows how many
   if (is_there) {
     traces_.push_back(
-        {session.path().filename().string(), unfinished.rank, facts_.host, totals.ended});
+        {recording.path().filename().string(), unfinished.rank, facts_.host, totals.ended});
   }
   end(unfinished);
 }
 
-void Recording::add_to_totals(const SessionTotals& totals) {
+void Recording::add_to_totals(const ProcessTotals& totals) {
   ended_.processes += 1;
   ended_.events += totals.drain.events;
   ended_.lost += totals.drain.lost + totals.unwritten;
   ended_unwritten_ += totals.unwritten;
 }
 
-bool Recording::try_to_finish(Session& session, std::optional<int> rank) {
-  const Result<bool> finished = session.conclude(rank);
+bool Recording::try_to_finish(ProcessRecording& recording, std::optional<int> rank) {
+  const Result<bool> finished = recording.conclude(rank);
   if (!finished.ok()) return false;
-  const SessionTotals totals = session.totals();
+  const ProcessTotals totals = recording.totals();
   add_to_totals(totals);
   if (rank) local_ranks_seen_.push_back(totals.rank.local_rank.value_or(*rank));
-  if (session.failure()) {
-    remark("write_gap", session.failure()->what);
+  if (recording.failure()) {
+    remark("write_gap", recording.failure()->what);
   }
-  fs::path file = session.path();
+  fs::path file = recording.path();
   if (*finished) {
     const Result<fs::path> named = folder_.name_finished(file, rank);
     if (named.ok()) file = *named;
   }
   traces_.push_back({file.filename().string(), rank, facts_.host, totals.ended});
   const std::string who =
-      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", session.process().pid);
-  for (const auto& [code, text] : session.told()) {
-    Told& told = told_[code];
-    if (told.traces++ == 0) told.text = fmt::format("{}: {}", who, text);
+      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", recording.process().pid);
+  for (const auto& [code, text] : recording.troubles()) {
+    Trouble& trouble = troubles_[code];
+    if (trouble.traces++ == 0) trouble.text = fmt::format("{}: {}", who, text);
   }
   return true;
 }
@@ -343,19 +344,19 @@ std::vector<TraceEntry> Recording::traces() const {
   return all;
 }
 
-std::vector<RunDiagnostic> Recording::told_by_traces() const {
+std::vector<RunDiagnostic> Recording::troubles_of_traces() const {
   std::vector<RunDiagnostic> all;
-  for (const auto& [code, told] : told_) {
-    all.push_back({code, told.traces == 1
-                             ? told.text
-                             : fmt::format("{} (and {} more)", told.text, told.traces - 1)});
+  for (const auto& [code, trouble] : troubles_) {
+    all.push_back({code, trouble.traces == 1
+                             ? trouble.text
+                             : fmt::format("{} (and {} more)", trouble.text, trouble.traces - 1)});
   }
   return all;
 }
 
-// SQLite still has the file open, and lets go of it with the session.
+// SQLite still has the file open, and lets go of it with the recording.
 void Recording::drop(Process& process) {
-  remove_trace(process.session->path());
+  remove_trace(process.recording->path());
   end(process);
 }
 
@@ -369,7 +370,7 @@ bool Recording::has_trace(int rank) const {
 std::vector<int> Recording::live_pids() const {
   std::vector<int> pids;
   for (const Process& process : processes_) {
-    if (process.is_running()) pids.push_back(process.session->process().pid);
+    if (process.is_running()) pids.push_back(process.recording->process().pid);
   }
   return pids;
 }
@@ -378,7 +379,7 @@ void Recording::leave() {
   for (const Process& process : processes_) {
     if (!process.is_live()) continue;
     const ProcessEnd how = process.is_running() ? ProcessEnd::kLeft : ProcessEnd::kEnded;
-    process.session->end(how, std::nullopt);
+    process.recording->end(how, std::nullopt);
   }
 }
 
@@ -396,17 +397,17 @@ void Recording::add_probes(std::vector<schema::ClockProbeRow> rows) {
   constexpr size_t kMostWaiting = 1 << 16;
   if (probes_.size() < kMostWaiting) probes_.insert(probes_.end(), rows.begin(), rows.end());
   const auto keeper = std::ranges::find_if(processes_, [](const Process& process) {
-    return process.is_running() && process.parent_pid == 0 && process.session->events() > 0;
+    return process.is_running() && process.parent_pid == 0 && process.recording->events() > 0;
   });
   if (keeper == processes_.end()) return;
-  for (schema::ClockProbeRow& row : probes_) keeper->session->add(std::move(row));
+  for (schema::ClockProbeRow& row : probes_) keeper->recording->add(std::move(row));
   probes_.clear();
 }
 
 void Recording::sample_clock() {
   const ClockReading reading = clock_.read();
   for (const Process& process : processes_) {
-    if (process.is_live()) process.session->add(reading);
+    if (process.is_live()) process.recording->add(reading);
   }
 }
 
@@ -416,7 +417,7 @@ void Recording::request(const CaptureRequest& request) {
   if (request.kind == Kind::kStop) facts_.capture.requested = false;
   if (request.kind == Kind::kLevel) facts_.capture.detail = request.detail;
   for (const Process& process : processes_) {
-    if (process.is_live()) process.session->request(request);
+    if (process.is_live()) process.recording->request(request);
   }
 }
 
@@ -424,9 +425,9 @@ std::vector<ProcessStatus> Recording::process_status() const {
   std::vector<ProcessStatus> all;
   for (const Process& process : processes_) {
     if (!process.is_live()) continue;
-    const Session& session = *process.session;
-    all.push_back({session.process().pid, session.process().rank.rank, session.events(),
-                   session.lost(), session.capture()});
+    const ProcessRecording& recording = *process.recording;
+    all.push_back({recording.process().pid, recording.process().rank.rank, recording.events(),
+                   recording.lost(), recording.capture()});
   }
   return all;
 }
@@ -434,12 +435,12 @@ std::vector<ProcessStatus> Recording::process_status() const {
 std::vector<WatchedRank> Recording::watched() const {
   std::vector<WatchedRank> ranks;
   for (const Process& process : processes_) {
-    const Session& session = *process.session;
-    if (!process.is_running() || process.parent_pid != 0 || session.events() == 0) continue;
+    const ProcessRecording& recording = *process.recording;
+    if (!process.is_running() || process.parent_pid != 0 || recording.events() == 0) continue;
     // A program without a launcher is rank 0 of one.
-    const ProcessFacts& facts = session.process();
+    const ProcessFacts& facts = recording.process();
     ranks.push_back({facts.rank.rank.value_or(0), facts.pid, facts.own_pid, facts.first_event_ticks,
-                     session.how_far()});
+                     recording.how_far()});
   }
   std::ranges::sort(ranks, {}, &WatchedRank::rank);
   return ranks;
@@ -448,28 +449,28 @@ std::vector<WatchedRank> Recording::watched() const {
 void Recording::tell_traces(std::string_view code, const std::string& text) {
   for (const Process& process : processes_) {
     if (!process.is_running()) continue;
-    process.session->add(RecorderDiagnostic{code, 1, text});
-    process.session->commit_soon();
+    process.recording->add(RecorderDiagnostic{code, 1, text});
+    process.recording->commit_soon();
   }
 }
 
 void Recording::add(int pid, std::vector<Measured> measured) {
   for (const Process& process : processes_) {
-    if (!process.is_live() || process.session->process().pid != pid) continue;
-    for (Measured& one : measured) process.session->add(std::move(one));
-    process.session->commit_soon();
+    if (!process.is_live() || process.recording->process().pid != pid) continue;
+    for (Measured& one : measured) process.recording->add(std::move(one));
+    process.recording->commit_soon();
   }
 }
 
 void Recording::commit_soon() {
   for (const Process& process : processes_) {
-    if (process.is_live()) process.session->commit_soon();
+    if (process.is_live()) process.recording->commit_soon();
   }
 }
 
 void Recording::send_signal(int pid, int signal) const {
   for (const Process& process : processes_) {
-    if (!process.is_running() || process.session->process().pid != pid) continue;
+    if (!process.is_running() || process.recording->process().pid != pid) continue;
     if (!process.pidfd.valid()) continue;
     syscall(SYS_pidfd_send_signal, process.pidfd.get(), signal, nullptr, 0);
   }
@@ -479,25 +480,25 @@ std::vector<Sampled> Recording::sampled() {
   std::vector<Sampled> all;
   for (const Process& process : processes_) {
     if (!process.is_live()) continue;
-    Session* session = process.session.get();
-    const ProcessFacts& facts = session->process();
+    ProcessRecording* recording = process.recording.get();
+    const ProcessFacts& facts = recording->process();
     all.push_back({facts.pid, process.pidfd.get(), facts.first_event_ticks, facts.rank.rank,
-                   process.parent_pid == 0 && session->events() > 0,
-                   [session](Measured measured) { session->add(std::move(measured)); }});
+                   process.parent_pid == 0 && recording->events() > 0,
+                   [recording](Measured measured) { recording->add(std::move(measured)); }});
   }
   return all;
 }
 
 // What a rank of -n said before it failed is whole only when all output has been carried.
 bool Recording::has_more_to_say(const Process& ended) const {
-  return facts_.ranks && ended.session->exit_status().value_or("exit:0") != "exit:0";
+  return facts_.ranks && ended.recording->exit_status().value_or("exit:0") != "exit:0";
 }
 
 void Recording::keep_output(Process& ended, const StartedRanks& started) const {
   const std::optional<int> rank = rank_of(ended);
   if (!rank || !has_more_to_say(ended)) return;
   const std::string lines = started.last_output(*rank);
-  if (!lines.empty()) ended.session->keep_output(lines);
+  if (!lines.empty()) ended.recording->keep_output(lines);
 }
 
 void Recording::write_end_of(const RankEnd& end, const std::string& output) {
@@ -509,7 +510,7 @@ void Recording::write_end_of(const RankEnd& end, const std::string& output) {
   const std::string time_ns = std::to_string(std::max<int64_t>(
       0, clock_.now().ns - std::chrono::duration_cast<std::chrono::nanoseconds>(ago).count()));
   const bool was_killed = WIFSIGNALED(end.status.wait_status);
-  write_recording(out, clock_, facts_);
+  write_recording_meta(out, clock_, facts_);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
            {"pid", std::to_string(end.pid)},
            {"rank", std::to_string(end.rank)},
@@ -535,10 +536,10 @@ void Recording::write_end_of(const RankEnd& end, const std::string& output) {
 
 void Recording::judge_held(Process& process) {
   const std::optional<int> rank = rank_of(process);
-  const bool is_empty = process.session->events() == 0;
+  const bool is_empty = process.recording->events() == 0;
   if (!rank && !is_empty) {
     process.state = State::kNameless;
-  } else if (!rank && process.session->raised()) {
+  } else if (!rank && process.recording->raised()) {
     process.state = State::kSilent;
   } else if (!rank || (is_empty && has_trace(*rank))) {
     drop(process);
@@ -580,7 +581,7 @@ void Recording::finish(const StartedRanks& started) {
 std::vector<int> Recording::descriptors() const {
   std::vector<int> all;
   for (const Process& process : processes_) {
-    // A pidfd stays ready: the session wakes the owner when it is done.
+    // A pidfd stays ready: the recording wakes the owner when it is done.
     if (!process.is_running()) continue;
     if (process.pidfd.valid()) {
       all.push_back(process.pidfd.get());
@@ -594,8 +595,8 @@ std::vector<int> Recording::descriptors() const {
 Recording::WriteGaps Recording::write_gaps() const {
   WriteGaps gaps{0, ended_unwritten_};
   for (const Process& process : processes_) {
-    gaps.traces += process.session->in_gap() ? 1 : 0;
-    gaps.unwritten += process.session->unwritten();
+    gaps.traces += process.recording->in_gap() ? 1 : 0;
+    gaps.unwritten += process.recording->unwritten();
   }
   return gaps;
 }
@@ -604,8 +605,8 @@ Recording::Totals Recording::totals() const {
   Totals totals = ended_;
   for (const Process& process : processes_) {
     totals.processes += 1;
-    totals.events += process.session->events();
-    totals.lost += process.session->lost();
+    totals.events += process.recording->events();
+    totals.lost += process.recording->lost();
   }
   return totals;
 }
