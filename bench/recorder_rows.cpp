@@ -6,7 +6,11 @@
 //   recorder_rows [--rows N]     rows a second, of ranges
 //   recorder_rows --bytes        bytes that a range, a kernel and a collective take in the trace
 //   recorder_rows --read         collectives that the reader makes of a trace, per second of CPU
+//   recorder_rows --synchronous MODE FILE
+//                                one round with that mode of SQLite, whichever the recorder takes
+//                                (bench/synchronous.py compares them)
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -38,8 +42,22 @@ constexpr int kNames = 200;
 constexpr wire::TickScale kNsScale = {
     .tick0 = 0, .multiplier = 1, .shift = 0, .source = wire::ClockSource::kMonotonic};
 
-// Rows per second of one round, the producer's share of the time left out.
-double one_round(const fs::path& file, int64_t rows_wanted) {
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// The producer's share of the time left out.
+struct Round {
+  double rows_per_s = 0;
+  double wall_s = 0;
+  double cpu_s = 0;
+  double longest_s = 0;  // in which the rings were not read
+  double end_s = 0;      // of the trace
+};
+
+Round one_round(const fs::path& file, int64_t rows_wanted) {
   fs::remove(file);
   FakeProcess process(kNsScale);
   const RunClock clock(kNsScale);
@@ -51,7 +69,16 @@ double one_round(const fs::path& file, int64_t rows_wanted) {
 
   uint64_t ticks = 1000;
   int64_t rows = 0;
-  Clock::duration taken{};
+  Round round;
+  const auto timed = [&](auto&& part) {
+    const double cpu_before = cpu_seconds();
+    const Clock::time_point start = Clock::now();
+    part();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    round.cpu_s += cpu_seconds() - cpu_before;
+    round.wall_s += seconds;
+    return seconds;
+  };
   while (rows < rows_wanted) {
     for (uint32_t slots = 0; slots + 4 <= kSlotsPerPass; slots += 4) {
       const uint32_t name = names[static_cast<size_t>(rows) % names.size()];
@@ -61,28 +88,49 @@ double one_round(const fs::path& file, int64_t rows_wanted) {
       ring.push(range_end(ticks += 100, 0));
       rows += 2;
     }
-    const Clock::time_point start = Clock::now();
-    drain.pass();
-    if (drain.pending() > 32768) drain.flush();
-    taken += Clock::now() - start;
+    const double seconds = timed([&] {
+      drain.pass();
+      if (drain.pending() > 32768) drain.flush();
+    });
+    round.longest_s = std::max(round.longest_s, seconds);
   }
-  const Clock::time_point start = Clock::now();
-  drain.finish(false);
-  static_cast<void>(output->finish());
-  taken += Clock::now() - start;
-  const double seconds = std::chrono::duration<double>(taken).count();
+  round.end_s = timed([&] {
+    drain.finish(false);
+    static_cast<void>(output->finish());
+  });
   if (drain.totals().lost != 0 || drain.totals().events != rows) {
     fmt::print(stderr, "recorder_rows: {} of {} rows, {} lost\n", drain.totals().events, rows,
                drain.totals().lost);
     std::exit(1);
   }
-  return static_cast<double>(rows) / seconds;
+  round.rows_per_s = static_cast<double>(rows) / round.wall_s;
+  return round;
 }
 
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+const char* chosen_mode = nullptr;
+
+// For each connection: the mode that was chosen here, and none that comes later.
+int choose_synchronous(sqlite3* database, const char**, const sqlite3_api_routines*) {
+  const std::string sql = fmt::format("PRAGMA synchronous = {}", chosen_mode);
+  sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
+  return sqlite3_set_authorizer(
+      database,
+      [](void*, int action, const char* pragma, const char* value, const char*, const char*) {
+        const bool is_other = action == SQLITE_PRAGMA && value != nullptr &&
+                              std::string_view(pragma) == "synchronous";
+        return is_other ? SQLITE_IGNORE : SQLITE_OK;
+      },
+      nullptr);
+}
+
+void print_synchronous(const char* mode, const fs::path& file) {
+  chosen_mode = mode;
+  sqlite3_auto_extension(reinterpret_cast<void (*)()>(choose_synchronous));
+  const Round round = one_round(file, kRows);
+  fs::remove(file);
+  fmt::print(
+      "{{\"synchronous\": \"{}\", \"cpu_s\": {:.4f}, \"wall_s\": {:.4f}, \"longest_s\": {:.4f}, \"end_s\": {:.4f}}}\n",
+      mode, round.cpu_s, round.wall_s, round.longest_s, round.end_s);
 }
 
 // Pages of some tables, of a file of ours; nullopt where SQLite was built without `dbstat`.
@@ -294,11 +342,15 @@ int main(int argc, char** argv) {
     print_read();
     return 0;
   }
+  if (argc == 4 && std::string_view(argv[1]) == "--synchronous") {
+    print_synchronous(argv[2], argv[3]);
+    return 0;
+  }
   const bool given = argc == 3 && std::string_view(argv[1]) == "--rows";
   const int64_t rows = given ? std::atoll(argv[2]) : kRows;
   const fs::path file = fs::temp_directory_path() / "dprof-bench-recorder-rows.dprof";
   double best = 0;
-  for (int i = 0; i < kRounds; ++i) best = std::max(best, one_round(file, rows));
+  for (int i = 0; i < kRounds; ++i) best = std::max(best, one_round(file, rows).rows_per_s);
   const auto bytes = static_cast<double>(fs::file_size(file));
   fs::remove(file);
   fmt::print("{{\"name\": \"recorder_rows\", \"rows_per_s\": {:.0f}, \"bytes_per_row\": {:.1f}}}\n",

@@ -69,14 +69,14 @@ void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
                  std::string(schema::diagnostic_kind(diagnostic.code).hint)});
 }
 
-void tell(const recorder::Recorded& recorded, Console& console) {
+void tell(const recorder::RecordOutcome& recorded, Console& console) {
   const auto was_said = [](const std::string& code) {  // when it happened
     return code == "hang" || code == "hang_killed" || code == "not_local";
   };
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
     if (!was_said(diagnostic.code)) tell(diagnostic, console);
   }
-  for (const recorder::RunDiagnostic& diagnostic : recorded.told_by_traces) {
+  for (const recorder::RunDiagnostic& diagnostic : recorded.troubles_of_traces) {
     const bool said = std::ranges::any_of(
         recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });
     if (!said) tell(diagnostic, console);
@@ -93,7 +93,7 @@ void tell(const recorder::Recorded& recorded, Console& console) {
   }
 }
 
-void tell_why(const recorder::Recorded& recorded, Console& console) {
+void tell_why(const recorder::RecordOutcome& recorded, Console& console) {
   if (recorded.traces == 0 || recorded.events > kMostEventsAtOnce) return;
   if (const auto other = recorder::take_word(recorded.folder, recorded.recorder)) {
     console.message(fmt::format(
@@ -159,8 +159,7 @@ class Record final : public Subcommand {
     app.add_option("--seconds", seconds_, "record only from second A to second B")
         ->type_name("A:B")
         ->excludes(steps);
-    app.add_flag("--armed", options_.armed, "record nothing until `dprof ctl RUN start`")
-        ->excludes(steps);
+    app.add_flag("--armed", armed_, "record nothing until `dprof ctl RUN start`")->excludes(steps);
     app.add_option(
            "--keep", keep_s_,
            "flight recorder: keep the last S seconds, saved at a hang, a crash or on request")
@@ -225,7 +224,7 @@ class Record final : public Subcommand {
     // Without -n the terminal is the command's alone.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     options_.say = [&](const std::string& text) { console.message(text); };
-    Result<int> code = recorder::record(options_, [&](const recorder::Recorded& recorded) {
+    Result<int> code = recorder::record(options_, [&](const recorder::RecordOutcome& recorded) {
       tell(recorded, console);
       if (recorded.command_code != 0) tell_why(recorded, console);
       return exit_code_of(recorded);
@@ -240,7 +239,7 @@ class Record final : public Subcommand {
   static constexpr char kVariables[] = "DPROF_RECORD_";
   static constexpr int64_t kLongestSeconds = int64_t{366} * 24 * 3600;
 
-  static int exit_code_of(const recorder::Recorded& recorded) {
+  static int exit_code_of(const recorder::RecordOutcome& recorded) {
     if (recorded.command_code != 0) return recorded.command_code;
     const bool missing =
         std::ranges::any_of(recorded.diagnostics, [](const recorder::RunDiagnostic& diagnostic) {
@@ -249,7 +248,7 @@ class Record final : public Subcommand {
         });
     // No library of dprof fits the process's torch: its operators and collectives are missing.
     const bool unfit =
-        std::ranges::any_of(recorded.told_by_traces, [](const recorder::RunDiagnostic& told) {
+        std::ranges::any_of(recorded.troubles_of_traces, [](const recorder::RunDiagnostic& told) {
           return told.code == "torch_version_mismatch" || told.code == "torch_library_missing";
         });
     return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing || unfit
@@ -257,15 +256,29 @@ class Record final : public Subcommand {
                        : ExitCode::kGood);
   }
 
+  Result<recorder::Window> read_window() const {
+    using Kind = recorder::Window::Kind;
+    recorder::Window window;
+    if (armed_) window.kind = Kind::kArmed;
+    if (steps_.empty() && seconds_.empty()) return window;
+    if (armed_) {
+      return fail(Code::kUsage, "--armed and --seconds cannot be combined",
+                  "--armed waits for `dprof ctl RUN start`");
+    }
+    window.kind = steps_.empty() ? Kind::kSeconds : Kind::kSteps;
+    const auto pair = parse_half_open(steps_.empty() ? seconds_ : steps_);
+    if (!pair.ok()) return fail(pair.error());
+    window.begin = pair->first;
+    if (pair->second != INT64_MAX) window.end = pair->second;
+    if (every_ != 0) window.every = every_;
+    if (window.kind == Kind::kSeconds &&
+        std::max(window.begin, window.end.value_or(0)) > kLongestSeconds) {
+      return fail(Code::kUsage, fmt::format("--seconds {}: too late", seconds_));
+    }
+    return window;
+  }
+
   Status read_options() {
-    const auto window = [](const std::string& text) -> Result<std::optional<recorder::Window>> {
-      if (text.empty()) return std::optional<recorder::Window>();
-      const auto pair = parse_half_open(text);
-      if (!pair.ok()) return fail(pair.error());
-      recorder::Window parsed{pair->first, std::nullopt};
-      if (pair->second != INT64_MAX) parsed.end = pair->second;
-      return std::optional(parsed);
-    };
     const PatternFacts facts{recorder::host_name(), getpid(),
                              [](const char* name) { return std::getenv(name); }};
     for (const auto& [pattern, path] :
@@ -274,17 +287,9 @@ class Record final : public Subcommand {
       if (!expanded.ok()) return fail(expanded.error());
       *path = *expanded;
     }
-    const auto steps = window(steps_);
-    if (!steps.ok()) return fail(steps.error());
-    const auto seconds = window(seconds_);
-    if (!seconds.ok()) return fail(seconds.error());
-    if (options_.armed && *seconds) {
-      return fail(Code::kUsage, "--armed and --seconds cannot be combined",
-                  "--armed waits for `dprof ctl RUN start`");
-    }
-    if (*seconds && std::max((*seconds)->begin, (*seconds)->end.value_or(0)) > kLongestSeconds) {
-      return fail(Code::kUsage, fmt::format("--seconds {}: too late", seconds_));
-    }
+    const Result<recorder::Window> window = read_window();
+    if (!window.ok()) return fail(window.error());
+    options_.window = *window;
     if (keep_s_ > kLongestSeconds) return fail(Code::kUsage, "--keep: a year at most");
     if (!on_hang_.empty()) {
       options_.on_hang = on_hang_ == "kill"     ? recorder::OnHang::kKill
@@ -296,9 +301,6 @@ class Record final : public Subcommand {
       if (!after.ok()) return fail(after.error());
       options_.hang_after = *after;
     }
-    options_.steps = *steps;
-    options_.seconds = *seconds;
-    if (every_ != 0) options_.every = every_;
     if (keep_s_ != 0) options_.keep_s = keep_s_;
     if (!max_overhead_.empty()) {
       const Result<double> share = parse_percent(max_overhead_);
@@ -330,6 +332,7 @@ class Record final : public Subcommand {
   CLI::App* app_ = nullptr;
   std::string folder_, local_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
   std::string on_hang_, hang_after_;
+  bool armed_ = false;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;
   int ranks_ = 0;

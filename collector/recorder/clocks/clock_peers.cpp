@@ -105,7 +105,7 @@ void ClockPeers::burst_now() {
   }
 }
 
-std::vector<schema::ClockProbeRow> ClockPeers::take() {
+std::vector<schema::ClockProbeRow> ClockPeers::take_probes() {
   const std::lock_guard lock(mutex_);
   return std::exchange(rows_, {});
 }

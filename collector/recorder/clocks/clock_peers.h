@@ -63,7 +63,7 @@ class ClockPeers {
   void burst_now();
 
   // What has been measured since the last call, on this recorder's trace axis.
-  std::vector<schema::ClockProbeRow> take();
+  std::vector<schema::ClockProbeRow> take_probes();
 
   // Valid packets from other recorders so far, and packets that were not valid.
   [[nodiscard]] int64_t heard() const { return heard_.load(std::memory_order_relaxed); }

@@ -96,7 +96,7 @@ TEST_F(ClockPeersTest, SaysNothingToStrangersAndGarbage) {
   const auto answer = encode(ProbePacket{PacketKind::kAnswer, 1, 2, 3}, probe_key(kToken));
   EXPECT_TRUE(ask(answer, milliseconds(50)).empty());
   EXPECT_TRUE(wait_until([&] { return peers_->refused() == 4; })) << peers_->refused();
-  EXPECT_TRUE(peers_->take().empty());
+  EXPECT_TRUE(peers_->take_probes().empty());
   const auto right = encode(ProbePacket{PacketKind::kProbe, 1, 0, 0}, probe_key(kToken));
   EXPECT_FALSE(ask(right, milliseconds(60'000)).empty()) << "it lives on";
 }
@@ -109,7 +109,7 @@ TEST_F(ClockPeersTest, ProbesBoundTheOffset) {
   peers->probe({loopback(file_.probe_port), probe_key(kToken), "clock a"});
   std::vector<schema::ClockProbeRow> rows;
   ASSERT_TRUE(wait_until([&] {
-    for (const schema::ClockProbeRow& row : peers->take()) rows.push_back(row);
+    for (const schema::ClockProbeRow& row : peers->take_probes()) rows.push_back(row);
     return rows.size() >= 8;
   }));
   EXPECT_FALSE(peers->wants_target());
@@ -146,7 +146,7 @@ TEST_F(ClockPeersTest, AnAnswerCountsOnce) {
   }));
   std::vector<schema::ClockProbeRow> rows;
   ASSERT_TRUE(wait_until([&] {
-    for (const schema::ClockProbeRow& row : peers->take()) rows.push_back(row);
+    for (const schema::ClockProbeRow& row : peers->take_probes()) rows.push_back(row);
     return peers->refused() >= 16;
   }));
   EXPECT_LE(rows.size(), 8u);
@@ -161,7 +161,7 @@ TEST_F(ClockPeersTest, OneThatIsSilentIsGivenUp) {
   peers->probe({loopback(port_of(nobody.get())), probe_key(kToken), "clock a"});
   EXPECT_FALSE(peers->wants_target());
   EXPECT_TRUE(wait_until([&] { return peers->wants_target(); }));
-  EXPECT_TRUE(peers->take().empty());
+  EXPECT_TRUE(peers->take_probes().empty());
   peers->burst_now();  // ends although nobody answers
 }
 
@@ -211,7 +211,7 @@ TEST(MeetingPointTest, WhoComesLaterAsks) {
   RecorderFile own = recorder("b", "clock b");
   const auto guest_peers = *ClockPeers::start(clock, own, std::nullopt);
   guest_peers->probe({guest->address(), guest->probe_key(met->run_id), met->clock_id});
-  EXPECT_TRUE(wait_until([&] { return !guest_peers->take().empty(); }));
+  EXPECT_TRUE(wait_until([&] { return !guest_peers->take_probes().empty(); }));
 }
 
 // Everything that goes over the network can be read and sent again by others.

@@ -96,8 +96,8 @@ void Peers::before_end() {
   next_last_burst_ = steady_clock::now() + kBetweenLastBursts;
 }
 
-std::vector<schema::ClockProbeRow> Peers::take() {
-  return clocks_ ? clocks_->take() : std::vector<schema::ClockProbeRow>();
+std::vector<schema::ClockProbeRow> Peers::take_probes() {
+  return clocks_ ? clocks_->take_probes() : std::vector<schema::ClockProbeRow>();
 }
 
 std::optional<std::string> Peers::complaint(bool others) const {

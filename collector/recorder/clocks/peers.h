@@ -39,7 +39,7 @@ class Peers {
   void tick(RunFolder& folder);
   // A trace is about to end: one burst more. At most once a second, at most 100 ms.
   void before_end();
-  std::vector<schema::ClockProbeRow> take();
+  std::vector<schema::ClockProbeRow> take_probes();
 
   // Why clocks of other hosts are not known although they should be; `others` says that the job has
   // ranks that were not started here.

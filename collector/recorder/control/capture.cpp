@@ -36,62 +36,58 @@ std::string_view word_of(CaptureState state) {
   return schema::word_of(static_cast<schema::CaptureState>(state));
 }
 
-std::string window_text(const CaptureSettings& settings) {
-  const auto text = [](std::string_view what, const Window& window) {
-    return fmt::format("{} {}:{}", what, window.begin,
-                       window.end ? std::to_string(*window.end) : std::string());
-  };
-  std::string all;
-  if (settings.steps) all = text("steps", *settings.steps);
-  if (settings.steps && settings.every) all += fmt::format(" every {}", *settings.every);
-  if (settings.seconds) all = text("seconds", *settings.seconds);
-  return all.empty() && settings.armed ? "armed" : all;
+std::string window_text(const Window& window) {
+  if (window.kind == Window::Kind::kAll) return "";
+  if (window.kind == Window::Kind::kArmed) return "armed";
+  return fmt::format("{} {}:{}{}", window.kind == Window::Kind::kSteps ? "steps" : "seconds",
+                     window.begin, window.end ? std::to_string(*window.end) : std::string(),
+                     window.every ? fmt::format(" every {}", *window.every) : std::string());
 }
 
 CapturePlan::CapturePlan(const CaptureSettings& settings, int64_t first_event_ns)
     : settings_(settings) {
-  if (settings.requested || settings.armed) {
-    mode_ = Mode::kRequested;
-    requested_on_ = settings.requested.value_or(false);
-    next_cause_ = settings.requested ? CaptureCause::kRequest : CaptureCause::kStart;
-  } else if (settings.steps) {
-    mode_ = Mode::kSteps;
-  } else if (settings.seconds) {
-    mode_ = Mode::kSeconds;
+  Window& window = settings_.window;
+  if (settings.requested) {
+    window.kind = Window::Kind::kArmed;
+    requested_on_ = *settings.requested;
+    next_cause_ = CaptureCause::kRequest;
+  } else if (window.kind == Window::Kind::kSeconds) {
     const int64_t origin_ns = settings.origin_ns.value_or(first_event_ns);
     KeptSpan span;
-    span.begin_ns = origin_ns + settings.seconds->begin * kNsPerSecond;
-    if (settings.seconds->end) span.end_ns = origin_ns + *settings.seconds->end * kNsPerSecond;
+    span.begin_ns = origin_ns + window.begin * kNsPerSecond;
+    if (window.end) span.end_ns = origin_ns + *window.end * kNsPerSecond;
     spans_.push_back(span);
   }
-  gated_ = mode_ != Mode::kAlways && !requested_on_;
+  gated_ = window.kind != Window::Kind::kAll && !requested_on_;
   decide(first_event_ns);
 }
 
 bool CapturePlan::wanted(int64_t step) const {
-  const Window& window = *settings_.steps;
+  const Window& window = settings_.window;
   if (step < window.begin) return false;
   if (!window.end) return true;
   const int64_t distance = step - window.begin;
-  return (settings_.every ? distance % *settings_.every : distance) < *window.end - window.begin;
+  return (window.every ? distance % *window.every : distance) < *window.end - window.begin;
 }
 
 bool CapturePlan::wanted_soon() const {
-  const int64_t most = settings_.every.value_or(INT64_MAX);
+  const Window& window = settings_.window;
+  const int64_t most = window.every.value_or(INT64_MAX);
   const int64_t length = std::max<int64_t>(step_length_ns_, 1);
   const int64_t ahead = step_length_ns_ == 0 ? 1 : 1 + kLeadNs / length;
   for (int64_t step = current_step_; step <= current_step_ + std::min(ahead, most); ++step) {
     if (wanted(step)) return true;
-    if (step < settings_.steps->begin) {  // nothing before it
-      return settings_.steps->begin <= current_step_ + ahead;
+    if (step < window.begin) {  // nothing before it
+      return window.begin <= current_step_ + ahead;
     }
-    if (!settings_.every) return false;
+    if (!window.every) return false;
   }
   return false;
 }
 
 bool CapturePlan::no_more_windows() const {
-  return !settings_.every && settings_.steps->end && current_step_ >= *settings_.steps->end;
+  const Window& window = settings_.window;
+  return !window.every && window.end && current_step_ >= *window.end;
 }
 
 void CapturePlan::open_span(int64_t begin_ns, CaptureCause cause) {
@@ -107,7 +103,7 @@ void CapturePlan::close_span(int64_t end_ns, CaptureCause cause) {
 }
 
 void CapturePlan::on_step(const StepEdge& edge) {
-  if (mode_ != Mode::kSteps) return;
+  if (settings_.window.kind != Window::Kind::kSteps) return;
   if (edge.end_ns) {
     current_step_ = edge.index + 1;
     if (!wanted(current_step_)) close_span(*edge.end_ns, CaptureCause::kWindow);
@@ -135,8 +131,8 @@ void CapturePlan::on_step(const StepEdge& edge) {
 void CapturePlan::on_time(int64_t now_ns) { decide(now_ns); }
 
 // From now on only requests count. A window of seconds that is open stays open, without an end.
-void CapturePlan::leave_windows(int64_t now_ns) {
-  if (mode_ == Mode::kSeconds) {
+void CapturePlan::leave_window(int64_t now_ns) {
+  if (settings_.window.kind == Window::Kind::kSeconds) {
     KeptSpan& span = spans_.back();
     if (now_ns < span.begin_ns) {
       spans_.clear();
@@ -144,20 +140,20 @@ void CapturePlan::leave_windows(int64_t now_ns) {
       span.end_ns.reset();
     }
   }
-  mode_ = Mode::kRequested;
+  settings_.window.kind = Window::Kind::kArmed;
 }
 
 void CapturePlan::on_request(const CaptureRequest& request, int64_t now_ns) {
   next_cause_ = CaptureCause::kRequest;
   switch (request.kind) {
     case CaptureRequest::Kind::kStart:
-      leave_windows(now_ns);
+      leave_window(now_ns);
       requested_on_ = true;
       nothing_left_ = false;
       if (gated_) open_span(now_ns, CaptureCause::kRequest);
       break;
     case CaptureRequest::Kind::kStop:
-      leave_windows(now_ns);
+      leave_window(now_ns);
       requested_on_ = false;
       if (gated_) close_span(now_ns, CaptureCause::kRequest);
       break;
@@ -209,18 +205,18 @@ void CapturePlan::decide(int64_t now_ns) {
   next_cause_ = CaptureCause::kWindow;
   const DetailLevel detail = kept_detail();
   if (nothing_left_) return set(CaptureState::kArmed, detail, cause);
-  switch (mode_) {
-    case Mode::kAlways:
+  switch (settings_.window.kind) {
+    case Window::Kind::kAll:
       return set(CaptureState::kRecording, detail, cause);
-    case Mode::kRequested:
+    case Window::Kind::kArmed:
       return set(requested_on_ ? CaptureState::kRecording : CaptureState::kArmed, detail, cause);
-    case Mode::kSeconds: {
+    case Window::Kind::kSeconds: {
       const KeptSpan& span = spans_.back();
       const bool on =
           now_ns >= span.begin_ns - kLeadNs && (!span.end_ns || now_ns < *span.end_ns + kLingerNs);
       return set(on ? CaptureState::kRecording : CaptureState::kArmed, detail, cause);
     }
-    case Mode::kSteps:
+    case Window::Kind::kSteps:
       break;
   }
   if (window_closed_ns_ && now_ns >= *window_closed_ns_ + kLingerNs) {

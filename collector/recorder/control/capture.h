@@ -14,10 +14,18 @@
 
 namespace dprof::recorder {
 
-// Half-open; `end` empty = to the end of the run.
+// The part of a run that is recorded. `dprof ctl` ends it: then its requests count.
 struct Window {
-  int64_t begin = 0;
-  std::optional<int64_t> end;
+  enum class Kind {
+    kAll,
+    kSteps,
+    kSeconds,  // since the first rank's first event
+    kArmed,    // nothing before `dprof ctl RUN start`
+  };
+  Kind kind = Kind::kAll;
+  int64_t begin = 0;             // of steps and seconds: half-open
+  std::optional<int64_t> end;    // empty = to the end of the run
+  std::optional<int64_t> every;  // the steps come again each so many steps
 };
 
 // What a process's control page is to say.
@@ -34,14 +42,11 @@ struct CaptureOrder {
 // `dprof ctl` changed since the start.
 struct CaptureSettings {
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
-  std::optional<Window> steps;
-  std::optional<int64_t> every;        // the window of steps comes again each so many steps
-  std::optional<Window> seconds;       // since the first rank's first event
-  std::optional<int64_t> origin_ns;    // that event
-  bool armed = false;                  // wait for `dprof ctl RUN start`
+  Window window;
+  std::optional<int64_t> origin_ns;    // the first rank's first event
   std::optional<int64_t> keep_s;       // flight recorder
   std::optional<double> max_overhead;  // share of the wall time
-  std::optional<bool> requested;       // what `dprof ctl` asked for last; it ends the windows
+  std::optional<bool> requested;       // what `dprof ctl` asked for last
 };
 
 struct CaptureRequest {
@@ -54,8 +59,9 @@ struct CaptureRequest {
 [[nodiscard]] wire::DetailLevel detail_level(std::string_view word);
 [[nodiscard]] std::string_view word_of(wire::DetailLevel detail);
 [[nodiscard]] std::string_view word_of(wire::CaptureState state);
-// For meta `window`: "steps 10:20 every 100", "seconds 5:", "armed"; "" = everything.
-[[nodiscard]] std::string window_text(const CaptureSettings& settings);
+// For meta `window` and `dprof ctl`: "steps 10:20 every 100", "seconds 5:", "armed"; "" =
+// everything.
+[[nodiscard]] std::string window_text(const Window& window);
 
 // Rows that begin in here are kept; `end_ns` empty = not known yet.
 struct KeptSpan {
@@ -98,19 +104,16 @@ class CapturePlan {
   [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
 
  private:
-  enum class Mode { kAlways, kSteps, kSeconds, kRequested };
-
   [[nodiscard]] bool wanted(int64_t step) const;
   [[nodiscard]] bool wanted_soon() const;
   [[nodiscard]] bool no_more_windows() const;
   void open_span(int64_t begin_ns, wire::CaptureCause cause);
   void close_span(int64_t end_ns, wire::CaptureCause cause);
-  void leave_windows(int64_t now_ns);
+  void leave_window(int64_t now_ns);
   void decide(int64_t now_ns);
   void set(wire::CaptureState state, wire::DetailLevel detail, wire::CaptureCause cause);
 
-  CaptureSettings settings_;
-  Mode mode_ = Mode::kAlways;
+  CaptureSettings settings_;  // its window is armed once requests count
   bool gated_ = false;
   bool requested_on_ = false;
   wire::DetailLevel most_ = wire::DetailLevel::kFull;  // the governor's word

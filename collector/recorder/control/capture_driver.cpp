@@ -95,7 +95,7 @@ CaptureDriver::CaptureDriver(const CaptureSettings& settings, const wire::Mappin
     governor_.emplace(*settings.max_overhead);
     output.set_meta("max_overhead", fmt::format("{}", *settings.max_overhead));
   }
-  if (const std::string window = window_text(settings); !window.empty()) {
+  if (const std::string window = window_text(settings.window); !window.empty()) {
     output.set_meta("window", window);
   }
   if (plan_.gated()) output.hold_rows([this](int64_t begin_ns) { return plan_.keeps(begin_ns); });
@@ -285,9 +285,9 @@ void CaptureDriver::finish(bool killed) {
   if (plan_.gated() || flight_) {
     output_.change(kSortCapture);
     if (output_.left_out() > 0) {
-      append_diagnostic(
-          output_, "capture_window", 1,
-          flight_ ? fmt::format("the last {} seconds", *settings_.keep_s) : window_text(settings_));
+      append_diagnostic(output_, "capture_window", 1,
+                        flight_ ? fmt::format("the last {} seconds", *settings_.keep_s)
+                                : window_text(settings_.window));
     }
   }
   output_.commit();

@@ -33,7 +33,7 @@ struct HookCost {
 // Writes the control page: the fields, then the generation, then a wake-up.
 void give_order(const wire::Mapping& mapping, const CaptureOrder& order);
 
-// Threading  request() and status() from any thread, the rest from the session's writer; the
+// Threading  request() and status() from any thread, the rest from the recording's writer; the
 //            constructor before that thread exists.
 // Cost       some microseconds per pass, tens of them each second.
 class CaptureDriver {

@@ -18,7 +18,7 @@ constexpr int64_t kStep = 100'000'000;  // ns
 CaptureSettings steps(int64_t begin, std::optional<int64_t> end, DetailLevel detail) {
   CaptureSettings settings;
   settings.detail = detail;
-  settings.steps = Window{begin, end};
+  settings.window = {.kind = Window::Kind::kSteps, .begin = begin, .end = end};
   return settings;
 }
 
@@ -99,7 +99,7 @@ TEST(CapturePlanTest, AMarkerMovesTheBeginningThatAnOptimizerGaveTheStep) {
 
 TEST(CapturePlanTest, EveryRepeatsTheWindow) {
   CaptureSettings settings = steps(2, 3, DetailLevel::kFull);
-  settings.every = 5;
+  settings.window.every = 5;
   CapturePlan plan(settings, 0);
   for (int64_t step = 0; step < 14; ++step) run_step(plan, step);
   EXPECT_EQ(plan.spans().size(), 3u);
@@ -121,7 +121,7 @@ TEST(CapturePlanTest, WarmUpIsSkippedAndTheRestKept) {
 
 TEST(CapturePlanTest, AWindowOfSecondsCountsFromTheFirstRank) {
   CaptureSettings settings;
-  settings.seconds = Window{2, 3};
+  settings.window = {.kind = Window::Kind::kSeconds, .begin = 2, .end = 3};
   settings.origin_ns = 500;
   CapturePlan plan(settings, 9'000'000);
   const int64_t begin = 500 + 2 * kNsPerSecond;
@@ -138,7 +138,7 @@ TEST(CapturePlanTest, AWindowOfSecondsCountsFromTheFirstRank) {
 
 TEST(CapturePlanTest, ArmedWaitsForARequest) {
   CaptureSettings settings;
-  settings.armed = true;
+  settings.window.kind = Window::Kind::kArmed;
   CapturePlan plan(settings, 0);
   EXPECT_EQ(plan.order().state, CaptureState::kArmed);
   EXPECT_FALSE(plan.keeps(50));
@@ -155,7 +155,7 @@ TEST(CapturePlanTest, ArmedWaitsForARequest) {
 
 TEST(CapturePlanTest, ARequestEndsTheWindows) {
   CaptureSettings settings;
-  settings.seconds = Window{10, 20};
+  settings.window = {.kind = Window::Kind::kSeconds, .begin = 10, .end = 20};
   CapturePlan early(settings, 0);
   early.on_request({RequestKind::kStart}, kNsPerSecond);
   EXPECT_TRUE(early.keeps(5 * kNsPerSecond));
@@ -211,10 +211,12 @@ TEST(CapturePlanTest, LoweringGoesDownToNothingAndStaysUntilSomebodyAsks) {
 }
 
 TEST(CaptureTest, WindowsAreNamed) {
-  CaptureSettings settings = steps(10, 20, DetailLevel::kLight);
-  settings.every = 100;
-  EXPECT_EQ(window_text(settings), "steps 10:20 every 100");
-  EXPECT_EQ(window_text(steps(3, std::nullopt, DetailLevel::kLight)), "steps 3:");
+  using Kind = Window::Kind;
+  EXPECT_EQ(window_text({.kind = Kind::kSteps, .begin = 10, .end = 20, .every = 100}),
+            "steps 10:20 every 100");
+  EXPECT_EQ(window_text({.kind = Kind::kSteps, .begin = 3}), "steps 3:");
+  EXPECT_EQ(window_text({.kind = Kind::kSeconds, .begin = 5, .end = 7}), "seconds 5:7");
+  EXPECT_EQ(window_text({.kind = Kind::kArmed}), "armed");
   EXPECT_EQ(window_text({}), "");
 }
 

@@ -21,7 +21,8 @@ std::string_view state_of(const RecorderStatus& status) {
   if (!status.processes.empty()) {
     return std::ranges::any_of(status.processes, records) ? "recording" : "armed";
   }
-  return status.capture.requested.value_or(!status.capture.armed) ? "recording" : "armed";
+  const bool armed = status.capture.window.kind == Window::Kind::kArmed;
+  return status.capture.requested.value_or(!armed) ? "recording" : "armed";
 }
 
 json json_of_process(const ProcessStatus& process) {
@@ -46,7 +47,7 @@ std::string render_status(const RecorderStatus& status) {
     overhead = std::max(overhead, process.capture.overhead);
   }
   const CaptureSettings& capture = status.capture;
-  const std::string window = window_text(capture);
+  const std::string window = window_text(capture.window);
   return line_of({{"schema", "dprof.control/1"},
                   {"ok", true},
                   {"recorder", status.id},

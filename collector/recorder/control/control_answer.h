@@ -34,7 +34,7 @@ struct RecorderStatus {
 [[nodiscard]] std::string render_status(const RecorderStatus& status);
 [[nodiscard]] std::string render_refusal(const std::string& why);
 
-// What the sessions are to be told; empty for `status`.
+// What the recordings are to be told; empty for `status`.
 [[nodiscard]] std::optional<CaptureRequest> capture_request_of(const ControlRequest& request);
 
 }  // namespace dprof::recorder

@@ -145,7 +145,7 @@ TEST(AskRecorderTest, NobodyThere) {
 TEST(ControlAnswerTest, AStatusIsOneLine) {
   RecorderStatus status;
   status.host = "a\nb";
-  status.capture.armed = true;
+  status.capture.window.kind = Window::Kind::kArmed;
   const std::string armed = render_status(status);
   EXPECT_EQ(armed.find('\n'), std::string::npos);
   EXPECT_THAT(armed, HasSubstr("\"state\":\"armed\""));

@@ -18,7 +18,7 @@
 #include "collector/recorder/common/file_system.h"
 #include "collector/recorder/doctor/doctor_checks_internal.h"
 #include "collector/recorder/ranks/server.h"
-#include "collector/recorder/recording/session.h"
+#include "collector/recorder/recording/process_recording.h"
 #include "collector/recorder/system/proc_host.h"
 
 #ifndef MADV_POPULATE_WRITE

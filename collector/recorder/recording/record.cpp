@@ -180,7 +180,7 @@ class Loop {
     welcome_all();
     serve_control();
     if (recording_.somebody_goes()) peers_.before_end();
-    recording_.add_probes(peers_.take());
+    recording_.add_probes(peers_.take_probes());
     recording_.watch([this](int pid) { return command_.ending_of(pid); });
     tell_write_gaps();
     recording_.conclude_done();
@@ -201,8 +201,8 @@ class Loop {
     give_back_memory();
   }
 
-  // After a burst (the recorder was stopped, a ring flooded) the allocator keeps what sessions took
-  // for it, each in an arena of its own.
+  // After a burst (the recorder was stopped, a ring flooded) the allocator keeps what recordings
+  // took for it, each in an arena of its own.
   static void give_back_memory() {
     constexpr size_t kMostUnused = size_t{32} << 20;
     if (mallinfo2().fordblks > kMostUnused) malloc_trim(0);
@@ -379,10 +379,7 @@ class Loop {
 CaptureSettings capture_of(const RecordOptions& options) {
   CaptureSettings capture;
   capture.detail = detail_level(options.detail);
-  capture.steps = options.steps;
-  capture.every = options.every;
-  capture.seconds = options.seconds;
-  capture.armed = options.armed;
+  capture.window = options.window;
   capture.keep_s = options.keep_s;
   capture.max_overhead = options.max_overhead;
   return capture;
@@ -472,9 +469,9 @@ void tell_strange_peers(const RecordOptions& options, const Peers& peers, const 
   }
 }
 
-Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Command& command,
-                    Loop& loop) {
-  Recorded recorded;
+RecordOutcome outcome_of(const RunIndex& index, const RunFolder& folder, const Command& command,
+                         Loop& loop) {
+  RecordOutcome recorded;
   recorded.folder = folder.path();
   recorded.recorder = folder.self().name;
   recorded.command_code =
@@ -487,7 +484,7 @@ Recorded outcome_of(const RunIndex& index, const RunFolder& folder, const Comman
   recorded.left_behind = static_cast<int64_t>(loop.left_behind());
   recorded.bytes = folder.bytes();
   recorded.diagnostics = recording.diagnostics();
-  recorded.told_by_traces = recording.told_by_traces();
+  recorded.troubles_of_traces = recording.troubles_of_traces();
   return recorded;
 }
 
@@ -531,7 +528,8 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
 }
 
 // The job must not suffer from its recorder.
-Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, const Error& why) {
+Result<RecordOutcome> run_unrecorded(const RecordOptions& options, Command& command,
+                                     const Error& why) {
   options.say(fmt::format("{}; the command runs unrecorded{}{}", why.what,
                           why.hint.empty() ? "" : "\nhint: ", why.hint));
   if (const Status started = command.start(Environment::current()); !started.ok()) {
@@ -539,7 +537,7 @@ Result<Recorded> run_unrecorded(const RecordOptions& options, Command& command, 
   }
   wait_unrecorded(command);
   command.finish_output();
-  Recorded recorded;
+  RecordOutcome recorded;
   recorded.command_code = command.exit_code();
   recorded.diagnostics.push_back({"not_recorded", why.what});
   return recorded;
@@ -557,7 +555,7 @@ Error with_reason(Error error, const std::string& command) {
   return error;
 }
 
-Result<Recorded> record_job(const RecordOptions& options, Command& command) {
+Result<RecordOutcome> record_job(const RecordOptions& options, Command& command) {
   const RaisedFileLimit many_files;
   const Variables variables = own_variables();
   Result<Ready> ready = get_ready(options, find_job(variables));
@@ -626,7 +624,7 @@ Result<Recorded> record_job(const RecordOptions& options, Command& command) {
 }
 
 // What a library throws (where memory or a descriptor is missing) is an error; the command goes on.
-Result<Recorded> record_guarded(const RecordOptions& options, Command& command) try {
+Result<RecordOutcome> record_guarded(const RecordOptions& options, Command& command) try {
   return record_job(options, command);
 } catch (const std::exception& error) {
   return fail(Code::kInternal, fmt::format("the recorder ended: {}", error.what()),
@@ -636,13 +634,13 @@ Result<Recorded> record_guarded(const RecordOptions& options, Command& command) 
 }  // namespace
 
 Result<int> record(const RecordOptions& options,
-                   const std::function<int(const Recorded&)>& account) {
+                   const std::function<int(const RecordOutcome&)>& account) {
   const Supervision how{{options.command, options.ranks, options.grace},
                         options.show_progress ? kClearLine : "",
                         options.kept_lines,
                         options.say};
   return supervise(how, [&](Command& command) -> Result<int> {
-    const Result<Recorded> recorded = record_guarded(options, command);
+    const Result<RecordOutcome> recorded = record_guarded(options, command);
     if (!recorded.ok()) return fail(recorded.error());
     return account(*recorded);
   });

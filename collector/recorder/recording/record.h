@@ -33,12 +33,9 @@ struct RecordOptions {
   std::string python = "gc=on";     // or gc=off
   bool yield_nvtx = false;          // leave what another tool has set already
   bool yield_nccl = false;
-  std::optional<Window> steps;         // --steps A:B
-  std::optional<Window> seconds;       // --seconds A:B, since the first rank's first event
-  std::optional<int64_t> every;        // --every N: the window of steps comes again each N steps
+  Window window;                       // --steps A:B, --every N, --seconds A:B or --armed
   std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
   std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
-  bool armed = false;                  // record nothing before `dprof ctl RUN start`
   std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
@@ -53,7 +50,7 @@ struct RecordOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-struct Recorded {
+struct RecordOutcome {
   std::filesystem::path folder;
   std::string recorder;  // its name there: HOST-PID
   int command_code = 0;  // of the command, or of the first rank that failed
@@ -65,7 +62,7 @@ struct Recorded {
   int64_t bytes = 0;        // of the folder
   std::vector<RunDiagnostic> diagnostics;
   // Data loss and errors that the traces tell of, once for each code: no part of run.json.
-  std::vector<RunDiagnostic> told_by_traces;
+  std::vector<RunDiagnostic> troubles_of_traces;
 };
 
 // The command runs in any case, but for a wrong use of the options (kUsage): where recording cannot
@@ -81,6 +78,6 @@ struct Recorded {
 //
 // Threading  call it from the main thread before other threads exist: it blocks signals.
 Result<int> record(const RecordOptions& options,
-                   const std::function<int(const Recorded&)>& account);
+                   const std::function<int(const RecordOutcome&)>& account);
 
 }  // namespace dprof::recorder

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kMaxAncestors = 16;
 constexpr int64_t kMaxRemarks = 16;  // of one code; the rest is counted
 constexpr size_t kMaxMissing = 64;   // ranks that are named
-// Sessions of dead processes that wait for room: some 100 KiB each.
+// Recordings of dead processes that wait for room: some 100 KiB each.
 constexpr size_t kMostUnfinished = 1024;
 
 // Parent of a process, 0 when it cannot be read.
@@ -107,9 +107,10 @@ int Recording::parent_of_same_rank(const Guest& guest, const RankInfo& rank) con
   int pid = guest.pid;
   for (int i = 0; i < kMaxAncestors && pid > 1; ++i) {
     pid = parent_pid(pid);
-    for (const Live& live : live_) {
-      const ProcessFacts& other = live.session->process();
-      if (pid != 0 && other.pid == pid && other.rank.rank == rank.rank) return pid;
+    for (const Process& process : processes_) {
+      if (!process.is_live() || pid == 0) continue;
+      const ProcessFacts& other = process.recording->process();
+      if (other.pid == pid && other.rank.rank == rank.rank) return pid;
     }
   }
   return 0;
@@ -142,9 +143,9 @@ void Recording::welcome(Guest guest) {
     return;
   }
   // exec: the same process starts anew.
-  for (Live& live : live_) {
-    if (guest.pid != 0 && live.session->process().pid == guest.pid) {
-      live.session->end(ProcessEnd::kReplaced, std::nullopt);
+  for (const Process& before : processes_) {
+    if (guest.pid != 0 && before.is_live() && before.recording->process().pid == guest.pid) {
+      before.recording->end(ProcessEnd::kReplaced, std::nullopt);
     }
   }
   const RankInfo rank = find_rank(guest.hello.variables);
@@ -152,49 +153,73 @@ void Recording::welcome(Guest guest) {
   const ProcessFacts process{guest.pid, guest.hello.pid, guest.hello.first_event_ticks, rank,
                              guest.hello.command};
   if (rank.rank && !facts_.capture.origin_ns) {
-    facts_.capture.origin_ns = Session::first_event_ns(clock_, process);
+    facts_.capture.origin_ns = ProcessRecording::first_event_ns(clock_, process);
   }
   const int parent = rank.rank ? parent_of_same_rank(guest, rank) : 0;
   const fs::path path = trace_path(guest);
-  Result<std::unique_ptr<Session>> session =
-      Session::start(clock_, facts_, process, *std::move(memory), path, wake_);
-  if (!session.ok()) {
-    refuse(guest, "records_lost", session.error().what);
+  Result<std::unique_ptr<ProcessRecording>> recording =
+      ProcessRecording::start(clock_, facts_, process, *std::move(memory), path, wake_);
+  if (!recording.ok()) {
+    refuse(guest, "records_lost", recording.error().what);
     remove_trace(path);
     ++ended_.lost;  // all of it; nobody knows how many
     return;
   }
-  live_.push_back(
-      {*std::move(session), std::move(guest.socket), std::move(guest.process), false, parent});
+  processes_.push_back(
+      {*std::move(recording), std::move(guest.socket), std::move(guest.process), parent});
 }
 
 void Recording::watch(const std::function<std::optional<Command::Ending>(int pid)>& ending_of) {
-  for (Live& live : live_) {
-    const int pid = live.session->process().pid;
-    if (!live.hung_up && is_ready(live.socket.get(), POLLIN | POLLRDHUP)) {
-      live.hung_up = true;  // the program may also have closed a descriptor that it does not know
-      live.socket = Descriptor();
+  for (Process& process : processes_) {
+    if (!process.is_live()) continue;
+    const int pid = process.recording->process().pid;
+    if (!process.hung_up && is_ready(process.socket.get(), POLLIN | POLLRDHUP)) {
+      // The program may also have closed a descriptor that it does not know.
+      process.hung_up = true;
+      process.socket = Descriptor();
     }
-    const bool gone = live.process.valid() ? is_ready(live.process.get(), POLLIN) : live.hung_up;
-    if (!gone) continue;
-    if (!std::exchange(live.gone, true)) live.session->add(clock_.read());
-    if (live.ending) continue;
+    if (process.is_running()) {
+      const bool gone =
+          process.pidfd.valid() ? is_ready(process.pidfd.get(), POLLIN) : process.hung_up;
+      if (!gone) continue;
+      process.state = State::kGone;
+      process.recording->add(clock_.read());
+    }
+    if (process.state != State::kGone) continue;
     const std::optional<Command::Ending> ending = ending_of(pid);
     if (!ending) continue;
-    live.ending = true;
+    process.state = State::kEnding;
     std::optional<ExitStatus> status = *ending;
-    if (!status) status = exit_status_of(live.process.get(), pid);
-    live.session->end(ProcessEnd::kEnded, status ? std::optional(status->text()) : std::nullopt);
+    if (!status) status = exit_status_of(process.pidfd.get(), pid);
+    process.recording->end(ProcessEnd::kEnded,
+                           status ? std::optional(status->text()) : std::nullopt);
   }
 }
 
-std::optional<int> Recording::rank_of(const Live& ended) const {
-  const std::optional<int> rank = ended.session->totals().rank.rank;
+size_t Recording::count(State state) const {
+  return static_cast<size_t>(std::ranges::count(processes_, state, &Process::state));
+}
+
+bool Recording::busy() const { return std::ranges::any_of(processes_, &Process::is_live); }
+
+// What it had open is closed at once: hundreds may end at the end of all.
+void Recording::end(Process& process) {
+  process.state = State::kOver;
+  process.recording.reset();
+}
+
+void Recording::forget_what_is_over() {
+  std::erase_if(processes_, [](const Process& process) { return process.state == State::kOver; });
+}
+
+std::optional<int> Recording::rank_of(const Process& ended) const {
+  const std::optional<int> rank = ended.recording->totals().rank.rank;
   if (ended.parent_pid == 0) return rank;
   // A wrapper that recorded nothing is not the rank; its child is.
   int64_t of_parent = 0;
-  for (const Live& live : live_) {
-    if (live.session->process().pid == ended.parent_pid) of_parent = live.session->events();
+  for (const Process& process : processes_) {
+    if (!process.is_live() || process.recording->process().pid != ended.parent_pid) continue;
+    of_parent = process.recording->events();
   }
   const auto found = events_of_pid_.find(ended.parent_pid);
   if (found != events_of_pid_.end()) of_parent = std::max(of_parent, found->second);
@@ -203,52 +228,56 @@ std::optional<int> Recording::rank_of(const Live& ended) const {
 
 void Recording::conclude_done() {
   finish_unfinished();
-  std::vector<Live> still;
-  for (Live& live : live_) {
-    if (!live.session->done()) {
-      still.push_back(std::move(live));
-      continue;
-    }
-    live.session->close();
-    events_of_pid_[live.session->process().pid] += live.session->events();
-    if (live.parent_pid == 0 && rank_of(live) && live.session->events() > 0 &&
-        !has_more_to_say(live)) {
-      const std::optional<int> rank = rank_of(live);
-      conclude(std::move(live.session), rank);
-    } else {
-      live.process = Descriptor();
-      live.session->rest();
-      held_.push_back(std::move(live));
-    }
+  for (Process& process : processes_) {
+    if (process.is_live() && process.recording->done()) conclude_or_hold(process);
   }
-  live_ = std::move(still);
+  forget_what_is_over();
 }
 
-void Recording::conclude(std::unique_ptr<Session> session, std::optional<int> rank) {
-  if (unfinished_.empty() && try_to_finish(*session, rank)) return;
-  if (unfinished_.size() >= kMostUnfinished) {
-    give_up(unfinished_.front());
-    unfinished_.pop_front();
+void Recording::conclude_or_hold(Process& process) {
+  ProcessRecording& recording = *process.recording;
+  recording.close();
+  events_of_pid_[recording.process().pid] += recording.events();
+  process.socket = Descriptor();
+  process.pidfd = Descriptor();
+  const std::optional<int> rank = rank_of(process);
+  if (process.parent_pid == 0 && rank && recording.events() > 0 && !has_more_to_say(process)) {
+    conclude(process, rank);
+  } else {
+    process.state = State::kHeld;
+    recording.rest();
   }
-  unfinished_.push_back({std::move(session), rank});
+}
+
+void Recording::conclude(Process& process, std::optional<int> rank) {
+  const size_t before = count(State::kUnfinished);
+  if (before == 0 && try_to_finish(*process.recording, rank)) return end(process);
+  if (before >= kMostUnfinished) {
+    give_up(*std::ranges::find(processes_, State::kUnfinished, &Process::state));
+  }
+  process.state = State::kUnfinished;
+  process.rank = rank;
 }
 
 void Recording::finish_unfinished() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_try_) return;
   next_try_ = now + TraceOutput::kRetry;
-  for (Live& live : held_) {
-    if (live.session->in_gap()) live.session->rest();
+  bool is_room = true;
+  for (Process& process : processes_) {
+    if (process.state == State::kHeld && process.recording->in_gap()) process.recording->rest();
+    if (process.state != State::kUnfinished) continue;
+    is_room = is_room && try_to_finish(*process.recording, process.rank);
+    if (is_room) end(process);
   }
-  while (!unfinished_.empty() &&
-         try_to_finish(*unfinished_.front().session, unfinished_.front().rank)) {
-    unfinished_.pop_front();
-  }
+  forget_what_is_over();
 }
 
 void Recording::give_up_unfinished() {
-  for (const Unfinished& trace : unfinished_) give_up(trace);
-  unfinished_.clear();
+  for (Process& process : processes_) {
+    if (process.state == State::kUnfinished) give_up(process);
+  }
+  forget_what_is_over();
   for (const auto& [code, count] : remarks_) {
     if (count <= kMaxRemarks) continue;
     diagnostics_.push_back({code, fmt::format("and {} more like these", count - kMaxRemarks)});
@@ -257,49 +286,52 @@ void Recording::give_up_unfinished() {
 }
 
 // The file keeps its name: `dprof recover` finishes it once there is room.
-void Recording::give_up(const Unfinished& trace) {
-  const Session& session = *trace.session;
-  const SessionTotals totals = session.totals();
+void Recording::give_up(Process& unfinished) {
+  const ProcessRecording& recording = *unfinished.recording;
+  const ProcessTotals totals = recording.totals();
   add_to_totals(totals);
   std::error_code ignored;
-  const bool is_there = fs::exists(session.path(), ignored);
+  const bool is_there = fs::exists(recording.path(), ignored);
   remark("records_lost",
-         fmt::format("{}: {} ({} records)", session.path().string(),
+         fmt::format("{}: {} ({} records)", recording.path().string(),
                      is_there ? "has no end, since the disk was full to the last"
                               : "could not be made, since the disk was full to the last",
                      totals.drain.lost + totals.unwritten));
   ended_.lost += totals.drain.lost + totals.unwritten == 0 ? 1 : 0;  // nobody knows how many
-  if (!is_there) return;
-  traces_.push_back({session.path().filename().string(), trace.rank, facts_.host, totals.ended});
+  if (is_there) {
+    traces_.push_back(
+        {recording.path().filename().string(), unfinished.rank, facts_.host, totals.ended});
+  }
+  end(unfinished);
 }
 
-void Recording::add_to_totals(const SessionTotals& totals) {
+void Recording::add_to_totals(const ProcessTotals& totals) {
   ended_.processes += 1;
   ended_.events += totals.drain.events;
   ended_.lost += totals.drain.lost + totals.unwritten;
   ended_unwritten_ += totals.unwritten;
 }
 
-bool Recording::try_to_finish(Session& session, std::optional<int> rank) {
-  const Result<bool> finished = session.conclude(rank);
+bool Recording::try_to_finish(ProcessRecording& recording, std::optional<int> rank) {
+  const Result<bool> finished = recording.conclude(rank);
   if (!finished.ok()) return false;
-  const SessionTotals totals = session.totals();
+  const ProcessTotals totals = recording.totals();
   add_to_totals(totals);
   if (rank) local_ranks_seen_.push_back(totals.rank.local_rank.value_or(*rank));
-  if (session.failure()) {
-    remark("write_gap", session.failure()->what);
+  if (recording.failure()) {
+    remark("write_gap", recording.failure()->what);
   }
-  fs::path file = session.path();
+  fs::path file = recording.path();
   if (*finished) {
     const Result<fs::path> named = folder_.name_finished(file, rank);
     if (named.ok()) file = *named;
   }
   traces_.push_back({file.filename().string(), rank, facts_.host, totals.ended});
   const std::string who =
-      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", session.process().pid);
-  for (const auto& [code, text] : session.told()) {
-    Told& told = told_[code];
-    if (told.traces++ == 0) told.text = fmt::format("{}: {}", who, text);
+      rank ? fmt::format("rank {}", *rank) : fmt::format("process {}", recording.process().pid);
+  for (const auto& [code, text] : recording.troubles()) {
+    Trouble& trouble = troubles_[code];
+    if (trouble.traces++ == 0) trouble.text = fmt::format("{}: {}", who, text);
   }
   return true;
 }
@@ -312,42 +344,50 @@ std::vector<TraceEntry> Recording::traces() const {
   return all;
 }
 
-std::vector<RunDiagnostic> Recording::told_by_traces() const {
+std::vector<RunDiagnostic> Recording::troubles_of_traces() const {
   std::vector<RunDiagnostic> all;
-  for (const auto& [code, told] : told_) {
-    all.push_back({code, told.traces == 1
-                             ? told.text
-                             : fmt::format("{} (and {} more)", told.text, told.traces - 1)});
+  for (const auto& [code, trouble] : troubles_) {
+    all.push_back({code, trouble.traces == 1
+                             ? trouble.text
+                             : fmt::format("{} (and {} more)", trouble.text, trouble.traces - 1)});
   }
   return all;
 }
 
-// SQLite still has the file open, and lets go of it with the session.
-void Recording::drop(const Session& session) { remove_trace(session.path()); }
+// SQLite still has the file open, and lets go of it with the recording.
+void Recording::drop(Process& process) {
+  remove_trace(process.recording->path());
+  end(process);
+}
 
 bool Recording::has_trace(int rank) const {
-  const auto is_of_it = [&](const auto& trace) { return trace.rank == rank; };
-  return std::ranges::any_of(traces_, is_of_it) || std::ranges::any_of(unfinished_, is_of_it);
+  return std::ranges::any_of(traces_, [&](const auto& trace) { return trace.rank == rank; }) ||
+         std::ranges::any_of(processes_, [&](const Process& process) {
+           return process.state == State::kUnfinished && process.rank == rank;
+         });
 }
 
 std::vector<int> Recording::live_pids() const {
   std::vector<int> pids;
-  for (const Live& live : live_) {
-    if (!live.gone) pids.push_back(live.session->process().pid);
+  for (const Process& process : processes_) {
+    if (process.is_running()) pids.push_back(process.recording->process().pid);
   }
   return pids;
 }
 
 void Recording::leave() {
-  for (Live& live : live_) {
-    live.session->end(live.gone ? ProcessEnd::kEnded : ProcessEnd::kLeft, std::nullopt);
+  for (const Process& process : processes_) {
+    if (!process.is_live()) continue;
+    const ProcessEnd how = process.is_running() ? ProcessEnd::kLeft : ProcessEnd::kEnded;
+    process.recording->end(how, std::nullopt);
   }
 }
 
 bool Recording::somebody_goes() const {
-  return std::ranges::any_of(live_, [](const Live& live) {
-    const int fd = live.process.valid() ? live.process.get() : live.socket.get();
-    return !live.gone && fd >= 0 && is_ready(fd, live.process.valid() ? POLLIN : POLLRDHUP);
+  return std::ranges::any_of(processes_, [](const Process& process) {
+    const bool has_pidfd = process.pidfd.valid();
+    const int fd = has_pidfd ? process.pidfd.get() : process.socket.get();
+    return process.is_running() && fd >= 0 && is_ready(fd, has_pidfd ? POLLIN : POLLRDHUP);
   });
 }
 
@@ -356,17 +396,19 @@ bool Recording::somebody_goes() const {
 void Recording::add_probes(std::vector<schema::ClockProbeRow> rows) {
   constexpr size_t kMostWaiting = 1 << 16;
   if (probes_.size() < kMostWaiting) probes_.insert(probes_.end(), rows.begin(), rows.end());
-  const auto keeper = std::ranges::find_if(live_, [](const Live& live) {
-    return !live.gone && live.parent_pid == 0 && live.session->events() > 0;
+  const auto keeper = std::ranges::find_if(processes_, [](const Process& process) {
+    return process.is_running() && process.parent_pid == 0 && process.recording->events() > 0;
   });
-  if (keeper == live_.end()) return;
-  for (schema::ClockProbeRow& row : probes_) keeper->session->add(std::move(row));
+  if (keeper == processes_.end()) return;
+  for (schema::ClockProbeRow& row : probes_) keeper->recording->add(std::move(row));
   probes_.clear();
 }
 
 void Recording::sample_clock() {
   const ClockReading reading = clock_.read();
-  for (Live& live : live_) live.session->add(reading);
+  for (const Process& process : processes_) {
+    if (process.is_live()) process.recording->add(reading);
+  }
 }
 
 void Recording::request(const CaptureRequest& request) {
@@ -374,83 +416,89 @@ void Recording::request(const CaptureRequest& request) {
   if (request.kind == Kind::kStart) facts_.capture.requested = true;
   if (request.kind == Kind::kStop) facts_.capture.requested = false;
   if (request.kind == Kind::kLevel) facts_.capture.detail = request.detail;
-  for (Live& live : live_) live.session->request(request);
+  for (const Process& process : processes_) {
+    if (process.is_live()) process.recording->request(request);
+  }
 }
 
 std::vector<ProcessStatus> Recording::process_status() const {
   std::vector<ProcessStatus> all;
-  for (const Live& live : live_) {
-    const Session& session = *live.session;
-    all.push_back({session.process().pid, session.process().rank.rank, session.events(),
-                   session.lost(), session.capture()});
+  for (const Process& process : processes_) {
+    if (!process.is_live()) continue;
+    const ProcessRecording& recording = *process.recording;
+    all.push_back({recording.process().pid, recording.process().rank.rank, recording.events(),
+                   recording.lost(), recording.capture()});
   }
   return all;
 }
 
 std::vector<WatchedRank> Recording::watched() const {
   std::vector<WatchedRank> ranks;
-  for (const Live& live : live_) {
-    const Session& session = *live.session;
-    const std::optional<int> rank = session.process().rank.rank;
-    if (live.gone || live.parent_pid != 0 || session.events() == 0) continue;
+  for (const Process& process : processes_) {
+    const ProcessRecording& recording = *process.recording;
+    if (!process.is_running() || process.parent_pid != 0 || recording.events() == 0) continue;
     // A program without a launcher is rank 0 of one.
-    const ProcessFacts& process = session.process();
-    ranks.push_back({rank.value_or(0), process.pid, process.own_pid, process.first_event_ticks,
-                     session.how_far()});
+    const ProcessFacts& facts = recording.process();
+    ranks.push_back({facts.rank.rank.value_or(0), facts.pid, facts.own_pid, facts.first_event_ticks,
+                     recording.how_far()});
   }
   std::ranges::sort(ranks, {}, &WatchedRank::rank);
   return ranks;
 }
 
 void Recording::tell_traces(std::string_view code, const std::string& text) {
-  for (Live& live : live_) {
-    if (live.gone) continue;
-    live.session->add(RecorderDiagnostic{code, 1, text});
-    live.session->commit_soon();
+  for (const Process& process : processes_) {
+    if (!process.is_running()) continue;
+    process.recording->add(RecorderDiagnostic{code, 1, text});
+    process.recording->commit_soon();
   }
 }
 
 void Recording::add(int pid, std::vector<Measured> measured) {
-  for (Live& live : live_) {
-    if (live.session->process().pid != pid) continue;
-    for (Measured& one : measured) live.session->add(std::move(one));
-    live.session->commit_soon();
+  for (const Process& process : processes_) {
+    if (!process.is_live() || process.recording->process().pid != pid) continue;
+    for (Measured& one : measured) process.recording->add(std::move(one));
+    process.recording->commit_soon();
   }
 }
 
 void Recording::commit_soon() {
-  for (Live& live : live_) live.session->commit_soon();
+  for (const Process& process : processes_) {
+    if (process.is_live()) process.recording->commit_soon();
+  }
 }
 
 void Recording::send_signal(int pid, int signal) const {
-  for (const Live& live : live_) {
-    if (live.session->process().pid != pid || live.gone || !live.process.valid()) continue;
-    syscall(SYS_pidfd_send_signal, live.process.get(), signal, nullptr, 0);
+  for (const Process& process : processes_) {
+    if (!process.is_running() || process.recording->process().pid != pid) continue;
+    if (!process.pidfd.valid()) continue;
+    syscall(SYS_pidfd_send_signal, process.pidfd.get(), signal, nullptr, 0);
   }
 }
 
 std::vector<Sampled> Recording::sampled() {
-  std::vector<Sampled> processes;
-  for (Live& live : live_) {
-    Session* session = live.session.get();
-    const ProcessFacts& process = session->process();
-    processes.push_back({process.pid, live.process.get(), process.first_event_ticks,
-                         process.rank.rank, live.parent_pid == 0 && session->events() > 0,
-                         [session](Measured measured) { session->add(std::move(measured)); }});
+  std::vector<Sampled> all;
+  for (const Process& process : processes_) {
+    if (!process.is_live()) continue;
+    ProcessRecording* recording = process.recording.get();
+    const ProcessFacts& facts = recording->process();
+    all.push_back({facts.pid, process.pidfd.get(), facts.first_event_ticks, facts.rank.rank,
+                   process.parent_pid == 0 && recording->events() > 0,
+                   [recording](Measured measured) { recording->add(std::move(measured)); }});
   }
-  return processes;
+  return all;
 }
 
 // What a rank of -n said before it failed is whole only when all output has been carried.
-bool Recording::has_more_to_say(const Live& ended) const {
-  return facts_.ranks && ended.session->exit_status().value_or("exit:0") != "exit:0";
+bool Recording::has_more_to_say(const Process& ended) const {
+  return facts_.ranks && ended.recording->exit_status().value_or("exit:0") != "exit:0";
 }
 
-void Recording::keep_output(Live& ended, const StartedRanks& started) const {
+void Recording::keep_output(Process& ended, const StartedRanks& started) const {
   const std::optional<int> rank = rank_of(ended);
   if (!rank || !has_more_to_say(ended)) return;
   const std::string lines = started.last_output(*rank);
-  if (!lines.empty()) ended.session->keep_output(lines);
+  if (!lines.empty()) ended.recording->keep_output(lines);
 }
 
 void Recording::write_end_of(const RankEnd& end, const std::string& output) {
@@ -462,7 +510,7 @@ void Recording::write_end_of(const RankEnd& end, const std::string& output) {
   const std::string time_ns = std::to_string(std::max<int64_t>(
       0, clock_.now().ns - std::chrono::duration_cast<std::chrono::nanoseconds>(ago).count()));
   const bool was_killed = WIFSIGNALED(end.status.wait_status);
-  write_recording(out, clock_, facts_);
+  write_recording_meta(out, clock_, facts_);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
            {"pid", std::to_string(end.pid)},
            {"rank", std::to_string(end.rank)},
@@ -486,39 +534,44 @@ void Recording::write_end_of(const RankEnd& end, const std::string& output) {
                      was_killed ? "process_killed" : "complete"});
 }
 
-void Recording::finish(const StartedRanks& started) {
-  while (!live_.empty()) {
-    conclude_done();
-    if (!live_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+void Recording::judge_held(Process& process) {
+  const std::optional<int> rank = rank_of(process);
+  const bool is_empty = process.recording->events() == 0;
+  if (!rank && !is_empty) {
+    process.state = State::kNameless;
+  } else if (!rank && process.recording->raised()) {
+    process.state = State::kSilent;
+  } else if (!rank || (is_empty && has_trace(*rank))) {
+    drop(process);
+  } else {
+    conclude(process, rank);
   }
-  for (Live& live : held_) keep_output(live, started);
-  std::vector<Live> nameless;
-  std::vector<Live> silent;  // a program that failed before it did anything, or its launcher
-  for (Live& live : held_) {
-    const std::optional<int> rank = rank_of(live);
-    const bool empty = live.session->events() == 0;
-    if (!rank && !empty) {
-      nameless.push_back(std::move(live));
-    } else if (!rank && live.session->raised()) {
-      silent.push_back(std::move(live));
-    } else if (!rank || (empty && has_trace(*rank))) {
-      drop(*live.session);
-    } else {
-      conclude(std::move(live.session), rank);
+}
+
+void Recording::finish(const StartedRanks& started) {
+  while (busy()) {
+    conclude_done();
+    if (busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (Process& process : processes_) {
+    if (process.state == State::kHeld) keep_output(process, started);
+  }
+  for (Process& process : processes_) {
+    if (process.state == State::kHeld) judge_held(process);
+  }
+  // A program without a launcher is rank 0 of one, also if it failed before it did anything.
+  const bool are_others = !traces_.empty() || unfinished() != 0;
+  const size_t nameless = count(State::kNameless);
+  const bool is_only_silent = !are_others && nameless == 0 && count(State::kSilent) == 1;
+  const bool is_alone = (!are_others && nameless == 1) || is_only_silent;
+  for (Process& process : processes_) {
+    if (process.state == State::kNameless || (process.state == State::kSilent && is_only_silent)) {
+      conclude(process, is_alone ? std::optional(0) : std::nullopt);
+    } else if (process.state == State::kSilent) {
+      drop(process);
     }
   }
-  held_.clear();
-  const bool others = !traces_.empty() || !unfinished_.empty();
-  if (nameless.empty() && !others && silent.size() == 1) {
-    nameless = std::move(silent);
-  } else {
-    for (const Live& live : silent) drop(*live.session);
-  }
-  // A program without a launcher is rank 0 of one.
-  const bool alone = nameless.size() == 1 && !others;
-  for (Live& live : nameless) {
-    conclude(std::move(live.session), alone ? std::optional(0) : std::nullopt);
-  }
+  forget_what_is_over();
   for (const RankEnd& end : started.ends) {
     if (end.status.code() != 0 && !has_trace(end.rank))
       write_end_of(end, started.last_output(end.rank));
@@ -527,40 +580,34 @@ void Recording::finish(const StartedRanks& started) {
 
 std::vector<int> Recording::descriptors() const {
   std::vector<int> all;
-  for (const Live& live : live_) {
-    if (live.gone) continue;  // a pidfd stays ready: its session wakes the owner when it is done
-    if (live.process.valid()) {
-      all.push_back(live.process.get());
-    } else if (!live.hung_up) {
-      all.push_back(live.socket.get());
+  for (const Process& process : processes_) {
+    // A pidfd stays ready: the recording wakes the owner when it is done.
+    if (!process.is_running()) continue;
+    if (process.pidfd.valid()) {
+      all.push_back(process.pidfd.get());
+    } else if (!process.hung_up) {
+      all.push_back(process.socket.get());
     }
   }
   return all;
 }
 
-template <typename Visit>
-void Recording::each_open_session(Visit&& visit) const {
-  for (const Live& live : live_) visit(*live.session);
-  for (const Live& live : held_) visit(*live.session);
-  for (const Unfinished& trace : unfinished_) visit(*trace.session);
-}
-
 Recording::WriteGaps Recording::write_gaps() const {
   WriteGaps gaps{0, ended_unwritten_};
-  each_open_session([&](const Session& session) {
-    gaps.traces += session.in_gap() ? 1 : 0;
-    gaps.unwritten += session.unwritten();
-  });
+  for (const Process& process : processes_) {
+    gaps.traces += process.recording->in_gap() ? 1 : 0;
+    gaps.unwritten += process.recording->unwritten();
+  }
   return gaps;
 }
 
 Recording::Totals Recording::totals() const {
   Totals totals = ended_;
-  each_open_session([&](const Session& session) {
+  for (const Process& process : processes_) {
     totals.processes += 1;
-    totals.events += session.events();
-    totals.lost += session.lost();
-  });
+    totals.events += process.recording->events();
+    totals.lost += process.recording->lost();
+  }
   return totals;
 }
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,7 +15,7 @@
 #include "collector/recorder/hang/job_watch.h"
 #include "collector/recorder/ranks/server.h"
 #include "collector/recorder/ranks/supervisor.h"
-#include "collector/recorder/recording/session.h"
+#include "collector/recorder/recording/process_recording.h"
 #include "collector/recorder/run/run_folder.h"
 #include "collector/recorder/system/system_sampler.h"
 
@@ -28,10 +27,10 @@ struct StartedRanks {
   std::function<std::string(int rank)> last_output = [](int) { return std::string(); };
 };
 
-// Threading  one thread, apart from the sessions' own.
+// Threading  one thread, apart from the processes' writers.
 class Recording {
  public:
-  // `wake` is called from a session's thread when there is something to look at.
+  // `wake` is called from a writer's thread when there is something to look at.
   Recording(const RunClock& clock, RunFacts facts, RunFolder& folder, std::function<void()> wake);
 
   // A process said hello.
@@ -41,7 +40,7 @@ class Recording {
   // Finishes the traces of those that are drained and have a rank, and, once a second, of those for
   // whose end there was no room.
   void conclude_done();
-  // The recorder leaves: all sessions end now, whether their process has or not.
+  // The recorder leaves: all recordings end now, whether their process has or not.
   void leave();
   void sample_clock();
   // Whether a process has just ended, and watch() has not been told.
@@ -65,17 +64,17 @@ class Recording {
   // The processes that are being recorded, for the sampler.
   [[nodiscard]] std::vector<Sampled> sampled();
 
-  // Waits for all sessions, finishes what is left, names it and drops what is empty. Ranks of -n
+  // Waits for all writers, finishes what is left, names it and drops what is empty. Ranks of -n
   // that failed, and said no hello, get a trace that tells their end.
   void finish(const StartedRanks& started = {});
   // Traces whose end could not be written so far; and the last resort: they are left as they are,
   // each one named.
-  [[nodiscard]] size_t unfinished() const { return unfinished_.size(); }
+  [[nodiscard]] size_t unfinished() const { return count(State::kUnfinished); }
   void give_up_unfinished();
 
   // Descriptors whose readiness may mean that a process ended.
   [[nodiscard]] std::vector<int> descriptors() const;
-  [[nodiscard]] bool busy() const { return !live_.empty(); }
+  [[nodiscard]] bool busy() const;
   // Of the processes that are recorded and have not ended.
   [[nodiscard]] std::vector<int> live_pids() const;
 
@@ -96,7 +95,7 @@ class Recording {
   [[nodiscard]] std::vector<TraceEntry> traces() const;
   [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
   // Data loss and errors that only the traces tell of, once for each code.
-  [[nodiscard]] std::vector<RunDiagnostic> told_by_traces() const;
+  [[nodiscard]] std::vector<RunDiagnostic> troubles_of_traces() const;
   // What most of the processes say.
   [[nodiscard]] std::optional<int> world_size() const { return most_said(world_sizes_); }
   [[nodiscard]] bool has_ranks_elsewhere() const {
@@ -107,35 +106,52 @@ class Recording {
   [[nodiscard]] std::vector<int> missing_local_ranks(std::optional<int> expected) const;
 
  private:
-  struct Live {
-    std::unique_ptr<Session> session;
+  // A process from its hello on. It is live until the thread of its recording is done:
+  //
+  //   live       kRunning ──▶ kGone ──▶ kEnding     from each of them: kHeld, or concluded
+  //   held       kHeld     at the end of all: dropped, concluded, kNameless or kSilent
+  //   concluded  kOver     or, until there is room, kUnfinished
+  enum class State {
+    kRunning,     // live
+    kGone,        // live; how the process ended is not known yet
+    kEnding,      // live; the recording has been told how
+    kHeld,        // what becomes of the trace depends on the other processes
+    kNameless,    // at the end of all: it did something, and has no rank
+    kSilent,      // nor did it do anything, but fail: a program by itself, or a launcher of ranks
+    kUnfinished,  // the trace has no end for want of room
+    kOver,        // the trace is finished, given up or dropped: no recording any more
+  };
+  struct Process {
+    std::unique_ptr<ProcessRecording> recording;
     Descriptor socket;
-    Descriptor process;
-    bool hung_up = false;
+    Descriptor pidfd;
     int parent_pid = 0;  // of the process of the same rank that started it, 0 = none
-    bool gone = false;
-    bool ending = false;  // its session knows that it is gone, and how
+    State state = State::kRunning;
+    bool hung_up = false;
+    std::optional<int> rank;  // of the trace, once it is unfinished
+
+    [[nodiscard]] bool is_live() const { return state <= State::kEnding; }
+    [[nodiscard]] bool is_running() const { return state == State::kRunning; }
   };
 
-  // The process has ended, and its trace has no end for want of room.
-  struct Unfinished {
-    std::unique_ptr<Session> session;
-    std::optional<int> rank;
-  };
-
-  [[nodiscard]] std::optional<int> rank_of(const Live& ended) const;
-  [[nodiscard]] bool has_more_to_say(const Live& ended) const;
-  void keep_output(Live& ended, const StartedRanks& started) const;
+  [[nodiscard]] size_t count(State state) const;
+  static void end(Process& process);
+  void forget_what_is_over();
+  [[nodiscard]] std::optional<int> rank_of(const Process& ended) const;
+  [[nodiscard]] bool has_more_to_say(const Process& ended) const;
+  void keep_output(Process& ended, const StartedRanks& started) const;
   void write_end_of(const RankEnd& end, const std::string& output);
-  void conclude(std::unique_ptr<Session> session, std::optional<int> rank);
+  // A live one whose thread is done.
+  void conclude_or_hold(Process& process);
+  // A held one, at the end of all.
+  void judge_held(Process& process);
+  void conclude(Process& process, std::optional<int> rank);
   // False: there is no room.
-  bool try_to_finish(Session& session, std::optional<int> rank);
+  bool try_to_finish(ProcessRecording& recording, std::optional<int> rank);
   void finish_unfinished();
-  void give_up(const Unfinished& trace);
-  void add_to_totals(const SessionTotals& totals);
-  template <typename Visit>
-  void each_open_session(Visit&& visit) const;  // whose trace is not finished
-  void drop(const Session& session);
+  void give_up(Process& unfinished);
+  void drop(Process& process);
+  void add_to_totals(const ProcessTotals& totals);
   // A process is named with what it did only so often: it may say hello again and again.
   void remark(const std::string& code, const std::string& text);
   void refuse(const Guest& guest, const std::string& code, const std::string& text);
@@ -150,23 +166,21 @@ class Recording {
   RunFacts facts_;
   RunFolder& folder_;
   std::function<void()> wake_;
-  std::vector<Live> live_;
-  std::vector<Live> held_;  // drained; what becomes of them depends on the others
-  std::deque<Unfinished> unfinished_;
-  std::chrono::steady_clock::time_point next_try_{};  // of these
-  std::map<int, int64_t> events_of_pid_;              // of sessions that have ended
+  std::vector<Process> processes_;
+  std::chrono::steady_clock::time_point next_try_{};  // of those that are unfinished
+  std::map<int, int64_t> events_of_pid_;              // of processes that have ended
   std::vector<schema::ClockProbeRow> probes_;         // for which there was no trace yet
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;
   std::map<std::string, int64_t> remarks_;  // by code
-  struct Told {
+  struct Trouble {
     std::string text;  // of the first trace
     int64_t traces = 0;
   };
-  std::map<std::string, Told> told_;  // by code
+  std::map<std::string, Trouble> troubles_;  // by code
   std::vector<int> local_ranks_seen_;
   Votes world_sizes_, local_world_sizes_;
-  Totals ended_;  // of sessions that are concluded
+  Totals ended_;  // of processes that are concluded
   int64_t ended_unwritten_ = 0;
 };
 

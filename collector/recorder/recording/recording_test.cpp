@@ -65,7 +65,7 @@ class RecordingTest : public ::testing::Test {
 };
 
 // A pidfd stays ready once its process has ended: polled on, it costs a whole core until the
-// session has drained, which a full disk can make long.
+// recording has drained, which a full disk can make long.
 TEST_F(RecordingTest, AProcessThatHasEndedIsNotPolled) {
   Recording recording(clock_, {}, *folder_, [] {});
   recording.welcome(short_guest());

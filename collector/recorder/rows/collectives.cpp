@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collector/recorder/common/known.h"
+#include "collector/recorder/common/if_known.h"
 
 namespace dprof::recorder {
 
@@ -108,11 +108,11 @@ int64_t Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRe
   row.function = function;
   number(row);
   row.sequence = next_sequence(*row.communicator_id, function);
-  row.bytes = known(call.bytes);
-  row.count = known(call.count);
+  row.bytes = if_known(call.bytes);
+  row.count = if_known(call.count);
   row.dtype = static_cast<schema::DataType>(call.data_type);
-  row.root = known(call.root);
-  row.peer = known(call.peer);
+  row.root = if_known(call.root);
+  row.peer = if_known(call.peer);
   row.reduction = static_cast<schema::Reduction>(call.reduction);
   row.enqueue_ns = time_ns;
   row.enqueue_thread_id = thread.id;
@@ -257,7 +257,7 @@ std::optional<int64_t> Collectives::oldest_open_ns() const {
   return oldest;
 }
 
-void Collectives::tell(HowFar& far) const {
+void Collectives::fill_in(HowFar& far) const {
   constexpr size_t kMostOpen = 64;
   std::map<int64_t, const CollectiveRow*> last_unobserved;  // by communicator
   const auto add = [&](const CollectiveRow& row, bool observed) {

@@ -68,7 +68,7 @@ class Collectives {
   // When the oldest one that has not ended was enqueued (or began).
   [[nodiscard]] std::optional<int64_t> oldest_open_ns() const;
   // Fills in what is open, how far each communicator has come, and the last progress.
-  void tell(HowFar& far) const;
+  void fill_in(HowFar& far) const;
 
   [[nodiscard]] int64_t rows() const { return next_id_ - 1; }
 

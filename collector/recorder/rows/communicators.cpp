@@ -13,15 +13,15 @@ CommunicatorRow& Communicators::new_row() {
   return row;
 }
 
-void Communicators::announce(const wire::Communicator& said, int64_t name_id, std::string_view name,
+void Communicators::announce(const wire::Communicator& body, int64_t name_id, std::string_view name,
                              TraceOutput& output) {
-  const int64_t id = find(said.group, static_cast<Backend>(said.backend), output);
+  const int64_t id = find(body.group, static_cast<Backend>(body.backend), output);
   if (name_id != 0) names_[id] = name;
   CommunicatorRow row = rows_.at(id);
   if (!has_nccl_.contains(id)) {
-    row.backend = static_cast<Backend>(said.backend);
-    if (said.size >= 0) row.size = said.size;
-    if (said.own_rank >= 0) row.own_rank = said.own_rank;
+    row.backend = static_cast<Backend>(body.backend);
+    if (body.size >= 0) row.size = body.size;
+    if (body.own_rank >= 0) row.own_rank = body.own_rank;
   }
   if (name_id != 0) row.name_id = name_id;
   if (row == rows_.at(id)) return;
@@ -41,44 +41,45 @@ int64_t Communicators::find(uint64_t hash, Backend backend, TraceOutput& output)
   return row.id;
 }
 
-int64_t Communicators::add_nccl(const NcclSaid& said, std::optional<int64_t> carries,
+int64_t Communicators::add_nccl(const NcclCommunicatorFacts& facts, std::optional<int64_t> carries,
                                 TraceOutput& output) {
   const CommunicatorRow* group = nullptr;
   if (carries && rows_.contains(*carries)) group = &rows_.at(*carries);
   const bool same_size =
-      group != nullptr && (!group->size || !said.size || *group->size == *said.size);
+      group != nullptr && (!group->size || !facts.size || *group->size == *facts.size);
   if (same_size && !has_nccl_.contains(group->id)) {
     CommunicatorRow& row = rows_.at(group->id);
     has_nccl_.insert(row.id);
-    row.hash = static_cast<int64_t>(said.hash);
-    row.ordinal = said.ordinal;
+    row.hash = static_cast<int64_t>(facts.hash);
+    row.ordinal = facts.ordinal;
     row.backend = Backend::kNccl;
-    if (said.size) row.size = said.size;
-    if (said.own_rank) row.own_rank = said.own_rank;
-    if (!row.name_id) row.name_id = said.name_id;
+    if (facts.size) row.size = facts.size;
+    if (facts.own_rank) row.own_rank = facts.own_rank;
+    if (!row.name_id) row.name_id = facts.name_id;
     output.set_communicator(row);
     return row.id;
   }
   if (rows_.size() >= kMost) return find(0, Backend::kNccl, output);
-  const std::optional<int64_t> name_id = group != nullptr ? group->name_id : said.name_id;
+  const std::optional<int64_t> name_id = group != nullptr ? group->name_id : facts.name_id;
   CommunicatorRow& row = new_row();
   has_nccl_.insert(row.id);
-  row.hash = static_cast<int64_t>(said.hash);
-  row.ordinal = said.ordinal;
+  row.hash = static_cast<int64_t>(facts.hash);
+  row.ordinal = facts.ordinal;
   row.backend = Backend::kNccl;
-  row.size = said.size;
-  row.own_rank = said.own_rank;
+  row.size = facts.size;
+  row.own_rank = facts.own_rank;
   row.name_id = name_id;
   output.append(row);
   return row.id;
 }
 
-void Communicators::complete_nccl(int64_t id, const NcclSaid& said, TraceOutput& output) {
+void Communicators::complete_nccl(int64_t id, const NcclCommunicatorFacts& facts,
+                                  TraceOutput& output) {
   CommunicatorRow& row = rows_.at(id);
   const CommunicatorRow before = row;
-  if (!row.size) row.size = said.size;
-  if (!row.own_rank) row.own_rank = said.own_rank;
-  if (!row.name_id) row.name_id = said.name_id;
+  if (!row.size) row.size = facts.size;
+  if (!row.own_rank) row.own_rank = facts.own_rank;
+  if (!row.name_id) row.name_id = facts.name_id;
   if (row != before) output.set_communicator(row);
 }
 

@@ -16,7 +16,7 @@
 namespace dprof::recorder {
 
 // What NCCL says of one of its communicators.
-struct NcclSaid {
+struct NcclCommunicatorFacts {
   uint64_t hash = 0;
   int64_t ordinal = 0;
   std::optional<int64_t> size, own_rank;
@@ -35,15 +35,16 @@ class Communicators {
   static constexpr size_t kMost = 16384;
 
   // What LibTorch says about a process group; may be said again, with more.
-  void announce(const wire::Communicator& said, int64_t name_id, std::string_view name,
+  void announce(const wire::Communicator& body, int64_t name_id, std::string_view name,
                 TraceOutput& output);
   // The id of the process group of that hash; makes an entry when it was not announced yet.
   int64_t find(uint64_t hash, schema::Backend backend, TraceOutput& output);
 
   // A row for one of NCCL's communicators, that of the group `carries` where it can be.
-  int64_t add_nccl(const NcclSaid& said, std::optional<int64_t> carries, TraceOutput& output);
+  int64_t add_nccl(const NcclCommunicatorFacts& facts, std::optional<int64_t> carries,
+                   TraceOutput& output);
   // NCCL said more: what was not known is filled in.
-  void complete_nccl(int64_t id, const NcclSaid& said, TraceOutput& output);
+  void complete_nccl(int64_t id, const NcclCommunicatorFacts& facts, TraceOutput& output);
   // Members of a communicator, where they are known.
   [[nodiscard]] std::optional<int64_t> size_of(int64_t id) const;
   // Of all members alike; 0 = there is no such row.

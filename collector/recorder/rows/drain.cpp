@@ -150,13 +150,12 @@ void Drain::on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read) 
   const int64_t time_ns = to_ns(record.ticks);
   totals_.first_ns = std::min(totals_.first_ns.value_or(time_ns), time_ns);
   totals_.last_ns = std::max(totals_.last_ns.value_or(time_ns), time_ns);
-  const bool good = take(thread, read, time_ns);
-  if (good) return;
+  if (handle(thread, read, time_ns)) return;
   thread.used = true;
   lose(LossReason::kBadRecord, thread.row.id, time_ns);
 }
 
-bool Drain::take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
+bool Drain::handle(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
   switch (part_of(read.record.kind)) {
     case Part::kGpu:
       return gpu_.on_record(read, ref_of(thread), time_ns);
@@ -169,10 +168,10 @@ bool Drain::take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) 
     case Part::kHost:
       break;
   }
-  return take_host(thread, read, time_ns);
+  return handle_host(thread, read, time_ns);
 }
 
-bool Drain::take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
+bool Drain::handle_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns) {
   const wire::Record& record = read.record;
   switch (record.kind) {
     case Kind::kRangeBegin:
@@ -219,19 +218,19 @@ std::optional<int64_t> Drain::ready_ns(const wire::CollectiveEnqueue& call) {
 }
 
 bool Drain::on_detail(const wire::Record& record, int64_t time_ns) {
-  const wire::Detail& said = record.detail;
-  if (said.state > static_cast<uint32_t>(schema::CaptureState::kStopped) ||
-      said.detail > static_cast<uint32_t>(schema::DetailLevel::kFull) ||
-      said.cause > static_cast<uint32_t>(schema::CaptureCause::kTrigger)) {
+  const wire::Detail& body = record.detail;
+  if (body.state > static_cast<uint32_t>(schema::CaptureState::kStopped) ||
+      body.detail > static_cast<uint32_t>(schema::DetailLevel::kFull) ||
+      body.cause > static_cast<uint32_t>(schema::CaptureCause::kTrigger)) {
     return false;
   }
-  const auto detail = static_cast<schema::DetailLevel>(said.detail);
+  const auto detail = static_cast<schema::DetailLevel>(body.detail);
   output_.append_numbered(schema::CaptureRow{
       .time_ns = time_ns,
-      .state = static_cast<schema::CaptureState>(said.state),
+      .state = static_cast<schema::CaptureState>(body.state),
       .detail = detail,
-      .sources = said.sources,
-      .cause = static_cast<schema::CaptureCause>(said.cause),
+      .sources = body.sources,
+      .cause = static_cast<schema::CaptureCause>(body.cause),
   });
   return true;
 }
@@ -507,8 +506,8 @@ void Drain::flush() {
 HowFar Drain::how_far() const {
   HowFar far;
   far.last_record_ns = totals_.last_ns.value_or(0);
-  steps_.tell(far);
-  collectives_.tell(far);
+  steps_.fill_in(far);
+  collectives_.fill_in(far);
   return far;
 }
 

@@ -99,8 +99,9 @@ class Drain {
 
   void drain_ring(uint32_t index, uint64_t& records);
   void on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read);
-  bool take(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
-  bool take_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  // Each of these: false where the record makes no sense.
+  bool handle(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
+  bool handle_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_end(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_collective_end(const wire::Record& record, int64_t time_ns);

@@ -10,35 +10,35 @@
 namespace dprof::recorder {
 namespace {
 
-std::optional<std::string> uuid_text(const wire::Device& said) {
-  if (std::ranges::all_of(said.uuid, [](unsigned char byte) { return byte == 0; })) {
+std::optional<std::string> uuid_text(const wire::Device& body) {
+  if (std::ranges::all_of(body.uuid, [](unsigned char byte) { return byte == 0; })) {
     return std::nullopt;
   }
   std::string text = "GPU-";
-  for (size_t i = 0; i < std::size(said.uuid); ++i) {
+  for (size_t i = 0; i < std::size(body.uuid); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", said.uuid[i]);
+    text += fmt::format("{:02x}", body.uuid[i]);
   }
   return text;
 }
 
 }  // namespace
 
-bool GpuPlaces::describe_device(const wire::Device& said, int64_t name_id) {
-  if (said.memory_bytes > uint64_t{1} << 60 || said.compute_capability > 100'000) return false;
-  if (!device(said.device)) return false;
-  schema::DeviceRow& row = devices_.at(said.device);
-  row.uuid = uuid_text(said);
+bool GpuPlaces::describe_device(const wire::Device& body, int64_t name_id) {
+  if (body.memory_bytes > uint64_t{1} << 60 || body.compute_capability > 100'000) return false;
+  if (!device(body.device)) return false;
+  schema::DeviceRow& row = devices_.at(body.device);
+  row.uuid = uuid_text(body);
   if (name_id != 0) row.name_id = name_id;
-  if (said.memory_bytes != 0) row.memory_bytes = static_cast<int64_t>(said.memory_bytes);
-  if (said.compute_capability != 0) row.compute_capability = said.compute_capability;
+  if (body.memory_bytes != 0) row.memory_bytes = static_cast<int64_t>(body.memory_bytes);
+  if (body.compute_capability != 0) row.compute_capability = body.compute_capability;
   output_.set_device(row);
   return true;
 }
 
-bool GpuPlaces::name_stream(const wire::StreamName& said, int64_t name_id) {
-  if (!stream(said.device, said.stream)) return false;
-  schema::StreamRow& row = streams_.at({said.device, said.stream});
+bool GpuPlaces::name_stream(const wire::StreamName& body, int64_t name_id) {
+  if (!stream(body.device, body.stream)) return false;
+  schema::StreamRow& row = streams_.at({body.device, body.stream});
   if (name_id == 0) return true;
   row.name_id = name_id;
   output_.set_stream(row);

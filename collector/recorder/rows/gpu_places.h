@@ -24,8 +24,8 @@ class GpuPlaces {
 
   explicit GpuPlaces(TraceOutput& output) : output_(output) {}
 
-  bool describe_device(const wire::Device& said, int64_t name_id);
-  bool name_stream(const wire::StreamName& said, int64_t name_id);
+  bool describe_device(const wire::Device& body, int64_t name_id);
+  bool name_stream(const wire::StreamName& body, int64_t name_id);
   // False where there can be no such device.
   bool device(uint32_t ordinal);
   // The id of CUPTI's stream on that device.

@@ -97,25 +97,25 @@ bool GpuRows::on_flush(const wire::Record& record, int64_t time_ns) {
 }
 
 bool GpuRows::on_activity(const wire::ReadRecord& read, int64_t time_ns) {
-  const auto said = body_of<wire::GpuActivity>(read.record);
-  if (said.kind > static_cast<uint8_t>(GpuActivityKind::kGraph) || said.bytes > kMostBytes) {
+  const auto body = body_of<wire::GpuActivity>(read.record);
+  if (body.kind > static_cast<uint8_t>(GpuActivityKind::kGraph) || body.bytes > kMostBytes) {
     return false;
   }
-  const std::optional<Times> when = times(said.start_ns, said.end_ns, said.flags, time_ns);
+  const std::optional<Times> when = times(body.start_ns, body.end_ns, body.flags, time_ns);
   if (!when) return false;
-  const std::optional<int64_t> stream_id = places_.stream(said.device, said.stream);
+  const std::optional<int64_t> stream_id = places_.stream(body.device, body.stream);
   if (!stream_id) return false;
   Activity& activity = activities_.emplace_back(Activity{
       .start_ns = when->start_ns,
       .duration_ns = when->duration_ns,
-      .bytes = static_cast<int64_t>(said.bytes),
+      .bytes = static_cast<int64_t>(body.bytes),
       .name_id = context_.names.find(read.record.string).id,
       .stream_id = *stream_id,
-      .graph_node = said.graph_node,
-      .correlation = said.correlation,
-      .graph = said.graph,
-      .device = said.device,
-      .kind = static_cast<GpuActivityKind>(said.kind),
+      .graph_node = body.graph_node,
+      .correlation = body.correlation,
+      .graph = body.graph,
+      .device = body.device,
+      .kind = static_cast<GpuActivityKind>(body.kind),
       .shape = std::nullopt,
   });
   if (read.more_bytes >= sizeof(wire::KernelShape) && activity.kind == GpuActivityKind::kKernel) {
@@ -126,20 +126,20 @@ bool GpuRows::on_activity(const wire::ReadRecord& read, int64_t time_ns) {
 }
 
 bool GpuRows::on_call(const wire::Record& record, int64_t time_ns) {
-  const auto said = body_of<wire::ApiCall>(record);
-  const std::optional<Times> when = times(said.start_ns, said.end_ns, said.flags, time_ns);
-  if (!when || said.os_tid == 0) return false;
+  const auto body = body_of<wire::ApiCall>(record);
+  const std::optional<Times> when = times(body.start_ns, body.end_ns, body.flags, time_ns);
+  if (!when || body.os_tid == 0) return false;
   calls_.push_back({when->start_ns, when->duration_ns, context_.names.find(record.string).id,
-                    context_.thread_id(said.os_tid), said.correlation, RangeCategory::kApi});
+                    context_.thread_id(body.os_tid), body.correlation, RangeCategory::kApi});
   bound();
   return true;
 }
 
 bool GpuRows::on_overhead(const wire::Record& record, const ThreadRef& thread, int64_t time_ns) {
-  const auto said = body_of<wire::CuptiOverhead>(record);
-  const std::optional<Times> when = times(said.start_ns, said.end_ns, said.flags, time_ns);
+  const auto body = body_of<wire::CuptiOverhead>(record);
+  const std::optional<Times> when = times(body.start_ns, body.end_ns, body.flags, time_ns);
   if (!when) return false;
-  const uint32_t os_tid = said.os_tid != 0 ? said.os_tid : thread.os_tid;
+  const uint32_t os_tid = body.os_tid != 0 ? body.os_tid : thread.os_tid;
   calls_.push_back({when->start_ns, when->duration_ns, context_.names.find(record.string).id,
                     context_.thread_id(os_tid), 0, RangeCategory::kOverhead});
   bound();
@@ -147,29 +147,29 @@ bool GpuRows::on_overhead(const wire::Record& record, const ThreadRef& thread, i
 }
 
 bool GpuRows::on_event(const wire::Record& record, int64_t time_ns) {
-  const auto said = body_of<wire::GpuEvent>(record);
-  if (said.kind < wire::GpuEventKind::kRecord || said.kind > wire::GpuEventKind::kSynchronize) {
+  const auto body = body_of<wire::GpuEvent>(record);
+  if (body.kind < wire::GpuEventKind::kRecord || body.kind > wire::GpuEventKind::kSynchronize) {
     return false;
   }
-  const std::optional<Times> when = times(said.time_ns, said.time_ns, said.flags, time_ns);
+  const std::optional<Times> when = times(body.time_ns, body.time_ns, body.flags, time_ns);
   if (!when) return false;
   std::optional<int64_t> stream_id;
-  if (said.stream != kHostStream) {
-    stream_id = places_.stream(said.device, said.stream);
+  if (body.stream != kHostStream) {
+    stream_id = places_.stream(body.device, body.stream);
     if (!stream_id) return false;
-  } else if (said.kind != wire::GpuEventKind::kSynchronize) {
+  } else if (body.kind != wire::GpuEventKind::kSynchronize) {
     return false;  // the host records nothing, and waits by synchronising
   }
-  edges_.add({when->start_ns, said.event, stream_id, said.correlation, said.kind});
+  edges_.add({when->start_ns, body.event, stream_id, body.correlation, body.kind});
   bound();
   return true;
 }
 
 bool GpuRows::on_external(const wire::Record& record) {
-  const auto said = body_of<wire::ExternalCorrelation>(record);
-  if (said.correlation == 0 || said.external == 0) return false;
-  const auto [at, is_new] = external_.insert_or_assign(said.correlation, said.external);
-  if (is_new) external_order_.push_back(said.correlation);
+  const auto body = body_of<wire::ExternalCorrelation>(record);
+  if (body.correlation == 0 || body.external == 0) return false;
+  const auto [at, is_new] = external_.insert_or_assign(body.correlation, body.external);
+  if (is_new) external_order_.push_back(body.correlation);
   if (external_order_.size() <= kMostExternal) return true;
   external_.erase(external_order_.front());
   external_order_.pop_front();

@@ -83,7 +83,7 @@ void append_diagnostic(TraceOutput& output, std::string_view code, int64_t count
   const schema::DiagnosticKind& kind = schema::diagnostic_kind(code);
   output.append(
       schema::DiagnosticRow{std::string(code), kind.severity, count, output.intern(text)});
-  if (kind.severity != schema::Severity::kInfo) output.tell(code, text);
+  if (kind.severity != schema::Severity::kInfo) output.note_trouble(code, text);
 }
 
 }  // namespace dprof::recorder

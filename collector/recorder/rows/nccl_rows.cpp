@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "collector/recorder/common/known.h"
+#include "collector/recorder/common/if_known.h"
 #include "collector/recorder/rows/nccl_calls.h"
 #include "collector/recorder/rows/nccl_sizes.h"
 #include "schema/function.h"
@@ -21,23 +21,23 @@ using wire::Kind;
 
 namespace {
 
-bool good_data(int64_t count, uint8_t function, uint8_t data_type) {
+bool data_makes_sense(int64_t count, uint8_t function, uint8_t data_type) {
   return count >= -1 && function <= static_cast<uint8_t>(Function::kRecv) &&
          data_type <= static_cast<uint8_t>(schema::DataType::kFloat8);
 }
 
-bool good(const wire::NcclCommunicator& said) {
-  return said.hash != 0 && said.ordinal <= std::numeric_limits<int64_t>::max() &&
-         said.ranks >= -1 && said.rank >= -1 && (said.ranks < 0 || said.rank < said.ranks);
+bool makes_sense(const wire::NcclCommunicator& body) {
+  return body.hash != 0 && body.ordinal <= std::numeric_limits<int64_t>::max() &&
+         body.ranks >= -1 && body.rank >= -1 && (body.ranks < 0 || body.rank < body.ranks);
 }
 
-bool good(const wire::NcclKernelChannel& said) {
+bool makes_sense(const wire::NcclKernelChannel& body) {
   constexpr uint64_t kLatest = std::numeric_limits<int64_t>::max();
-  return said.start_device_ns <= kLatest && said.stop_device_ns <= kLatest;
+  return body.start_device_ns <= kLatest && body.stop_device_ns <= kLatest;
 }
 
-bool good(const wire::NcclProxy& said) {
-  return said.bytes >= -1 && said.peer >= -1 && said.is_send <= 1;
+bool makes_sense(const wire::NcclProxy& body) {
+  return body.bytes >= -1 && body.peer >= -1 && body.is_send <= 1;
 }
 
 // 0 is not known.
@@ -65,40 +65,40 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
   const wire::Record& record = read.record;
   switch (record.kind) {
     case Kind::kNcclCommunicator: {
-      const auto said = body_of<wire::NcclCommunicator>(record);
-      return good(said) &&
-             await_turn(thread, time_ns, Announced{said, context_.names.find(record.string).id});
+      const auto body = body_of<wire::NcclCommunicator>(record);
+      return makes_sense(body) &&
+             await_turn(thread, time_ns, Announced{body, context_.names.find(record.string).id});
     }
     case Kind::kNcclCall: {
-      const auto said = body_of<wire::NcclCall>(record);
-      return said.id != 0 && said.hash != 0 && said.root >= -1 &&
-             good_data(said.count, said.function, said.data_type) &&
-             await_turn(thread, time_ns, said);
+      const auto body = body_of<wire::NcclCall>(record);
+      return body.id != 0 && body.hash != 0 && body.root >= -1 &&
+             data_makes_sense(body.count, body.function, body.data_type) &&
+             await_turn(thread, time_ns, body);
     }
     case Kind::kNcclCollective: {
       Collective collective{body_of<wire::NcclCollective>(record), {}};
-      const wire::NcclCollective& said = collective.said;
+      const wire::NcclCollective& body = collective.body;
       if (read.more_bytes >= sizeof collective.tuning) {
         std::memcpy(&collective.tuning, read.more, sizeof collective.tuning);
       }
-      return said.id != 0 && said.hash != 0 && said.root >= -1 &&
-             good_data(said.count, said.function, said.data_type) &&
+      return body.id != 0 && body.hash != 0 && body.root >= -1 &&
+             data_makes_sense(body.count, body.function, body.data_type) &&
              await_turn(thread, time_ns, collective);
     }
     case Kind::kNcclPointToPoint: {
-      const auto said = body_of<wire::NcclPointToPoint>(record);
-      return said.id != 0 && said.hash != 0 && said.peer >= -1 &&
-             is_message(static_cast<Function>(said.function)) &&
-             good_data(said.count, said.function, said.data_type) &&
-             await_turn(thread, time_ns, said);
+      const auto body = body_of<wire::NcclPointToPoint>(record);
+      return body.id != 0 && body.hash != 0 && body.peer >= -1 &&
+             is_message(static_cast<Function>(body.function)) &&
+             data_makes_sense(body.count, body.function, body.data_type) &&
+             await_turn(thread, time_ns, body);
     }
     case Kind::kNcclLaunch: {
-      const auto said = body_of<wire::NcclLaunch>(record);
-      return said.id != 0 && await_turn(thread, time_ns, said);
+      const auto body = body_of<wire::NcclLaunch>(record);
+      return body.id != 0 && await_turn(thread, time_ns, body);
     }
     case Kind::kNcclKernelChannel: {
-      const auto said = body_of<wire::NcclKernelChannel>(record);
-      return good(said) && await_turn(thread, time_ns, said);
+      const auto body = body_of<wire::NcclKernelChannel>(record);
+      return makes_sense(body) && await_turn(thread, time_ns, body);
     }
     case Kind::kNcclProxy:
       return on_proxy(record, thread, time_ns);
@@ -108,14 +108,14 @@ bool NcclRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, 
 }
 
 bool NcclRows::on_proxy(const wire::Record& record, const ThreadRef& thread, int64_t time_ns) {
-  const auto said = body_of<wire::NcclProxy>(record);
+  const auto body = body_of<wire::NcclProxy>(record);
   const auto second = static_cast<uint64_t>(context_.clock.ticks_per_second());
   const uint64_t latest = context_.clock.now_ticks() + second;  // another core may read it later
-  if (!good(said) || record.ticks > latest || said.duration_ticks > latest - record.ticks) {
+  if (!makes_sense(body) || record.ticks > latest || body.duration_ticks > latest - record.ticks) {
     return false;
   }
-  const int64_t end_ns = context_.clock.to_host(record.ticks + said.duration_ticks).ns;
-  return await_turn(thread, time_ns, Proxy{said, end_ns});
+  const int64_t end_ns = context_.clock.to_host(record.ticks + body.duration_ticks).ns;
+  return await_turn(thread, time_ns, Proxy{body, end_ns});
 }
 
 void NcclRows::on_enqueue(const wire::Record& record, const ThreadRef& thread, int64_t time_ns,
@@ -134,12 +134,12 @@ void NcclRows::on_payload(const RangePayload& payload) {
   if (payload.domain == 0 || !is_nccl_domain(payload.domain)) return;
   const PayloadSchemas::Schema* schema = context_.schemas.find(payload.domain, payload.schema_id);
   if (schema == nullptr) return;
-  const NvtxNccl said =
+  const NvtxNccl body =
       read_nccl_payload(*schema, payload.bytes, context_.names.text(payload.name));
   const int64_t time_ns = payload.end_ns.value_or(payload.start_ns);
-  if (const auto* call = std::get_if<NvtxNcclCall>(&said))
+  if (const auto* call = std::get_if<NvtxNcclCall>(&body))
     await_turn(payload.thread, time_ns, *call);
-  if (const auto* one = std::get_if<NvtxNcclCommunicator>(&said)) {
+  if (const auto* one = std::get_if<NvtxNcclCommunicator>(&body)) {
     await_turn(payload.thread, time_ns, *one);
   }
 }
@@ -189,14 +189,14 @@ NcclRows::Communicator* NcclRows::communicator(uint64_t hash) {
   }
   if (communicators_.size() >= kMostCommunicators) return nullptr;
   Communicator& made = communicators_[{hash, 0}];
-  made.said.hash = hash;
+  made.facts.hash = hash;
   return &made;
 }
 
 int64_t NcclRows::row_of(Communicator& communicator, std::optional<int64_t> carries) {
   if (!communicator.row_id) {
     communicator.row_id =
-        context_.communicators.add_nccl(communicator.said, carries, context_.output);
+        context_.communicators.add_nccl(communicator.facts, carries, context_.output);
   }
   return *communicator.row_id;
 }
@@ -228,27 +228,27 @@ void NcclRows::start_torch_row(const Item& item, const Enqueue& enqueue) {
 }
 
 void NcclRows::describe_by_plugin(const Item& item, const Announced& announced) {
-  const wire::NcclCommunicator& said = announced.said;
-  const std::pair key(said.hash, said.ordinal);
+  const wire::NcclCommunicator& body = announced.body;
+  const std::pair key(body.hash, body.ordinal);
   if (communicators_.size() >= kMostCommunicators && !communicators_.contains(key)) {
     return count_refused(item);
   }
   Communicator& one = communicators_[key];
   one.by_plugin = true;
-  one.said.hash = said.hash;
-  one.said.ordinal = static_cast<int64_t>(said.ordinal);
-  if (said.ranks >= 0) one.said.size = said.ranks;
-  if (said.rank >= 0) one.said.own_rank = said.rank;
-  if (announced.name_id != 0) one.said.name_id = announced.name_id;
-  if (one.row_id) context_.communicators.complete_nccl(*one.row_id, one.said, context_.output);
+  one.facts.hash = body.hash;
+  one.facts.ordinal = static_cast<int64_t>(body.ordinal);
+  if (body.ranks >= 0) one.facts.size = body.ranks;
+  if (body.rank >= 0) one.facts.own_rank = body.rank;
+  if (announced.name_id != 0) one.facts.name_id = announced.name_id;
+  if (one.row_id) context_.communicators.complete_nccl(*one.row_id, one.facts, context_.output);
 }
 
-void NcclRows::describe_by_nvtx(const Item& item, const NvtxNcclCommunicator& said) {
-  Communicator* one = communicator(said.hash);
+void NcclRows::describe_by_nvtx(const Item& item, const NvtxNcclCommunicator& range) {
+  Communicator* one = communicator(range.hash);
   if (one == nullptr) return count_refused(item);
-  if (!one->said.size) one->said.size = known(said.ranks);
-  if (!one->said.own_rank) one->said.own_rank = known(said.rank);
-  if (one->row_id) context_.communicators.complete_nccl(*one->row_id, one->said, context_.output);
+  if (!one->facts.size) one->facts.size = if_known(range.ranks);
+  if (!one->facts.own_rank) one->facts.own_rank = if_known(range.rank);
+  if (one->row_id) context_.communicators.complete_nccl(*one->row_id, one->facts, context_.output);
 }
 
 // A group of one rank never gets as far as the plugin.
@@ -303,13 +303,13 @@ std::optional<int64_t> NcclRows::row_for(const Item& item, const wire::NcclCall&
     row.sequence = std::nullopt;  // NCCL has its own
     if (call.count >= 0) {
       set_input(row, function, call.count, static_cast<schema::DataType>(call.data_type),
-                one->said.size);
+                one->facts.size);
     }
     if (call.root >= 0 && !is_message(function)) row.root = call.root;
     const bool ranged =
         from.nvtx && from.nvtx->hash == call.hash && from.nvtx->function == function;
     if (ranged && row.reduction == schema::Reduction::kNone) row.reduction = from.nvtx->reduction;
-    if (ranged && is_message(function) && !row.peer) row.peer = known(from.nvtx->peer);
+    if (ranged && is_message(function) && !row.peer) row.peer = if_known(from.nvtx->peer);
   }
   from.nvtx.reset();
   if (!adopts) return add(std::move(row));
@@ -328,22 +328,22 @@ void NcclRows::join_call(const Item& item, const wire::NcclCall& call) {
 }
 
 void NcclRows::join_collective(const Item& item, const Collective& collective) {
-  const wire::NcclCollective& said = collective.said;
-  const auto function = static_cast<Function>(said.function);
-  const int64_t* of_call = said.call != 0 ? calls_.find(said.call) : nullptr;
+  const wire::NcclCollective& body = collective.body;
+  const auto function = static_cast<Function>(body.function);
+  const int64_t* of_call = body.call != 0 ? calls_.find(body.call) : nullptr;
   std::optional<int64_t> row_id = of_call != nullptr ? std::optional(*of_call) : std::nullopt;
   if (!row_id) {
     wire::NcclCall call{};
-    call.hash = said.hash;
-    call.count = said.count;
-    call.root = said.root;
-    call.function = said.function;
-    call.data_type = said.data_type;
-    call.flags = said.flags;
+    call.hash = body.hash;
+    call.count = body.count;
+    call.root = body.root;
+    call.function = body.function;
+    call.data_type = body.data_type;
+    call.flags = body.flags;
     row_id = row_for(item, call);
   }
   if (!row_id) return count_refused(item);
-  parents_.at(said.id, kMostOpen) = *row_id;
+  parents_.at(body.id, kMostOpen) = *row_id;
   const CollectiveRow* found = context_.collectives.find(*row_id);
   if (found == nullptr) return;
   CollectiveRow row = *found;
@@ -352,16 +352,16 @@ void NcclRows::join_collective(const Item& item, const Collective& collective) {
     row.dtype = schema::DataType::kUnknown;  // NCCL counts these in bytes
     row.count = std::nullopt;
   }
-  const bool numbered = said.sequence <= std::numeric_limits<int64_t>::max();
+  const bool numbered = body.sequence <= std::numeric_limits<int64_t>::max();
   if (row.function == function && !row.sequence && numbered) {
-    row.sequence = static_cast<int64_t>(said.sequence);
+    row.sequence = static_cast<int64_t>(body.sequence);
   }
   const auto text = [&](uint32_t arena_id) -> std::optional<std::string> {
     return arena_id == 0 ? std::nullopt : std::optional(context_.names.text(arena_id));
   };
   if (!row.algorithm) row.algorithm = text(collective.tuning.algorithm);
   if (!row.protocol) row.protocol = text(collective.tuning.protocol);
-  if (!row.channels && said.channels != 0) row.channels = said.channels;
+  if (!row.channels && body.channels != 0) row.channels = body.channels;
   context_.collectives.set(std::move(row));
 }
 
@@ -418,13 +418,13 @@ void NcclRows::add_channel(const Item& item, const wire::NcclKernelChannel& chan
 }
 
 void NcclRows::add_proxy(const Item& item, const Proxy& proxy) {
-  const wire::NcclProxy& said = proxy.said;
-  add_event(said.parent, {.kind = schema::NcclEventKind::kProxy,
-                          .channel = said.channel,
-                          .peer = known(said.peer),
-                          .is_send = said.is_send,
-                          .bytes = known(said.bytes),
-                          .steps = nonzero(said.steps),
+  const wire::NcclProxy& body = proxy.body;
+  add_event(body.parent, {.kind = schema::NcclEventKind::kProxy,
+                          .channel = body.channel,
+                          .peer = if_known(body.peer),
+                          .is_send = body.is_send,
+                          .bytes = if_known(body.bytes),
+                          .steps = nonzero(body.steps),
                           .start_ns = item.time_ns,
                           .duration_ns = nonzero(static_cast<uint64_t>(
                               std::max<int64_t>(0, proxy.end_ns - item.time_ns)))});
@@ -434,12 +434,12 @@ void NcclRows::join_nvtx_call(const Item& item, const NvtxNcclCall& call) {
   Communicator* one = communicator(call.hash);
   if (one == nullptr) return count_refused(item);
   Caller& from = caller(item.thread);
-  if (one->by_plugin && one->said.size != 1) {
+  if (one->by_plugin && one->facts.size != 1) {
     from.nvtx = call;
     return;
   }
   const std::optional<int64_t> bytes =
-      input_elements(call.function, call.message_bytes, one->said.size);
+      input_elements(call.function, call.message_bytes, one->facts.size);
   const bool torch_can = from.torch && can_carry(from.torch->function, call.function);
   const CollectiveRow* torch_row =
       torch_can ? context_.collectives.find(from.torch->row_id) : nullptr;
@@ -463,8 +463,8 @@ void NcclRows::join_nvtx_call(const Item& item, const NvtxNcclCall& call) {
   row.function = call.function;
   row.sequence = context_.collectives.next_sequence(*row.communicator_id, row.function);
   row.bytes = bytes;
-  row.root = known(call.root);
-  row.peer = known(call.peer);
+  row.root = if_known(call.root);
+  row.peer = if_known(call.peer);
   row.reduction = call.reduction;
   row.enqueue_ns = item.time_ns;
   row.enqueue_thread_id = item.thread.id;

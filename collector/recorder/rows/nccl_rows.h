@@ -68,15 +68,15 @@ class NcclRows {
     std::optional<int64_t> ready_ns;
   };
   struct Collective {
-    wire::NcclCollective said;
+    wire::NcclCollective body;
     wire::NcclTuning tuning;
   };
   struct Announced {
-    wire::NcclCommunicator said;
+    wire::NcclCommunicator body;
     int64_t name_id;
   };
   struct Proxy {
-    wire::NcclProxy said;
+    wire::NcclProxy body;
     int64_t end_ns;
   };
   using What = std::variant<Enqueue, Announced, wire::NcclCall, Collective, wire::NcclPointToPoint,
@@ -90,7 +90,7 @@ class NcclRows {
   };
 
   struct Communicator {
-    NcclSaid said;
+    NcclCommunicatorFacts facts;
     bool by_plugin = false;
     std::optional<int64_t> row_id;
   };

@@ -38,7 +38,7 @@ class RowTally {
     add({Row::kTable.name, thread_id, 1, time_ns, time_ns});
   }
   // All of another one, which is empty then.
-  void take(RowTally& other) {
+  void absorb(RowTally& other) {
     for (const auto& [key, entry] : other.entries_) add(entry);
     other.clear();
   }

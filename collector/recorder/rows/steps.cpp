@@ -11,7 +11,7 @@ using schema::StepSource;
 void StepFinder::begin(Marker marker, int64_t range_id, int64_t start_ns) {
   if (marker == Marker::kStep && !marker_) {
     marker_ = {range_id, start_ns};
-    if (source_ != StepSource::kOptimizer) tell(next_index_, start_ns, std::nullopt);
+    if (source_ != StepSource::kOptimizer) notify(next_index_, start_ns, std::nullopt);
   }
   if (marker == Marker::kOptimizer && !optimizer_) optimizer_ = {range_id, start_ns};
 }
@@ -28,7 +28,7 @@ void StepFinder::end(Marker marker, int64_t range_id, int64_t end_ns, TraceOutpu
       write(*last_optimizer_end_ns_, end_ns, StepSource::kOptimizer, output);
     }
     last_optimizer_end_ns_ = end_ns;
-    if (source_ != StepSource::kMarker) tell(next_index_, end_ns, std::nullopt);
+    if (source_ != StepSource::kMarker) notify(next_index_, end_ns, std::nullopt);
   }
 }
 
@@ -48,7 +48,7 @@ void StepFinder::finish(bool killed, TraceOutput& output) {
   last_optimizer_end_ns_.reset();
 }
 
-void StepFinder::tell(HowFar& far) const {
+void StepFinder::fill_in(HowFar& far) const {
   far.steps = next_index_;
   far.last_progress_ns = std::max(far.last_progress_ns, last_end_ns_);
   const size_t known = std::min(kLengths, static_cast<size_t>(next_index_));
@@ -67,7 +67,7 @@ void StepFinder::write(int64_t start_ns, std::optional<int64_t> end_ns, StepSour
     last_end_ns_ = *end_ns;
     lengths_[static_cast<size_t>(next_index_) % kLengths] = *end_ns - start_ns;
   }
-  tell(next_index_++, start_ns, end_ns);
+  notify(next_index_++, start_ns, end_ns);
 }
 
 }  // namespace dprof::recorder

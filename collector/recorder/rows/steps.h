@@ -45,13 +45,13 @@ class StepFinder {
 
   [[nodiscard]] int64_t steps() const { return next_index_; }
   // Fills in how many steps were completed, when the last one was, and how long they take.
-  void tell(HowFar& far) const;
+  void fill_in(HowFar& far) const;
 
  private:
   void write(int64_t start_ns, std::optional<int64_t> end_ns, schema::StepSource source,
              TraceOutput& output);
 
-  void tell(int64_t index, int64_t start_ns, std::optional<int64_t> end_ns) const {
+  void notify(int64_t index, int64_t start_ns, std::optional<int64_t> end_ns) const {
     if (watcher_) watcher_({index, start_ns, end_ns});
   }
 

@@ -90,7 +90,7 @@ void TraceOutput::lose_uncommitted(const Error& why) {
     gap_->why = why;
   }
   unwritten_ += uncommitted_.rows();
-  gap_->lost.take(uncommitted_);
+  gap_->lost.absorb(uncommitted_);
 }
 
 bool TraceOutput::end_gap() {

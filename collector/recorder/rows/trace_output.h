@@ -105,10 +105,10 @@ class TraceOutput {
 
   // What append_diagnostic() wrote of severity data_loss or error, the first of each code: for
   // those who will not look into the trace.
-  void tell(std::string_view code, const std::string& text) {
-    told_.try_emplace(std::string(code), text);
+  void note_trouble(std::string_view code, const std::string& text) {
+    troubles_.try_emplace(std::string(code), text);
   }
-  [[nodiscard]] const std::map<std::string, std::string>& told() const { return told_; }
+  [[nodiscard]] const std::map<std::string, std::string>& troubles() const { return troubles_; }
 
   // Rows that are not in the trace because of a failure, and the first failure.
   [[nodiscard]] int64_t unwritten() const { return unwritten_; }
@@ -137,7 +137,7 @@ class TraceOutput {
   std::unique_ptr<schema::TraceWriter> writer_;
   std::map<std::string_view, int64_t> last_ids_;
   std::optional<RowHold> hold_;
-  std::map<std::string, std::string> told_;
+  std::map<std::string, std::string> troubles_;
   int64_t deleted_events_ = 0;
   RowTally uncommitted_;
   std::unique_ptr<Gap> gap_;

@@ -64,7 +64,7 @@ TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
   ASSERT_TRUE(output_->end_gap());
   append_rows(1000);
   EXPECT_EQ(output_->unwritten(), unwritten);
-  EXPECT_THAT(output_->told().at("write_gap"), ::testing::HasSubstr("host_range"));
+  EXPECT_THAT(output_->troubles().at("write_gap"), ::testing::HasSubstr("host_range"));
   ASSERT_TRUE(output_->finish().ok());
 
   const Result<schema::TraceReader> trace = schema::TraceReader::open(path_);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "collector/recorder/common/known.h"
+#include "collector/recorder/common/if_known.h"
 #include "schema/marker_names.h"
 
 namespace dprof::recorder {
@@ -64,7 +64,7 @@ bool TrainingRows::on_memory_event(const wire::MemoryEvent& event, const ThreadR
   row.kind = static_cast<MemoryEventKind>(event.kind);
   row.address = static_cast<int64_t>(event.address);
   row.bytes = event.bytes;
-  row.requested_bytes = known(event.requested_bytes);
+  row.requested_bytes = if_known(event.requested_bytes);
   if (category != MemoryCategory::kUnknown) row.category = category;
   add(std::move(row));
   return true;
@@ -94,36 +94,36 @@ bool TrainingRows::on_memory_sample(const wire::MemorySample& sample, int64_t ti
   row.time_ns = time_ns;
   row.device_id = sample.device;
   row.step_index = sample.step >= 0 ? sample.step : context_.steps.steps();
-  row.allocated_bytes = known(sample.allocated_bytes);
-  row.reserved_bytes = known(sample.reserved_bytes);
-  row.peak_allocated_bytes = known(sample.peak_allocated_bytes);
-  row.peak_reserved_bytes = known(sample.peak_reserved_bytes);
+  row.allocated_bytes = if_known(sample.allocated_bytes);
+  row.reserved_bytes = if_known(sample.reserved_bytes);
+  row.peak_allocated_bytes = if_known(sample.peak_allocated_bytes);
+  row.peak_reserved_bytes = if_known(sample.peak_reserved_bytes);
   context_.output.append_numbered(row);
   ++rows_;
   return true;
 }
 
-bool TrainingRows::on_bucket(const wire::Bucket& said) {
-  if (said.index < 0 || static_cast<size_t>(said.index) >= kMostBuckets) return false;
-  if (buckets_.size() >= kMostGroups && !buckets_.contains(said.group)) return true;
-  std::vector<Bucket>& buckets = buckets_[said.group];
+bool TrainingRows::on_bucket(const wire::Bucket& body) {
+  if (body.index < 0 || static_cast<size_t>(body.index) >= kMostBuckets) return false;
+  if (buckets_.size() >= kMostGroups && !buckets_.contains(body.group)) return true;
+  std::vector<Bucket>& buckets = buckets_[body.group];
   // The Reducer lays its buckets out anew after the first iteration, from the first one on.
-  if (said.index == 0) buckets.clear();
-  if (buckets.size() <= static_cast<size_t>(said.index)) {
-    buckets.resize(static_cast<size_t>(said.index) + 1);
+  if (body.index == 0) buckets.clear();
+  if (buckets.size() <= static_cast<size_t>(body.index)) {
+    buckets.resize(static_cast<size_t>(body.index) + 1);
   }
-  buckets[static_cast<size_t>(said.index)] = {said.bytes, said.parameters};
+  buckets[static_cast<size_t>(body.index)] = {body.bytes, body.parameters};
   ddp_changed_ = true;
   return true;
 }
 
-bool TrainingRows::on_member(const wire::GroupMember& said) {
-  if (said.group == 0 || said.member < 0 || said.rank < 0) return false;
+bool TrainingRows::on_member(const wire::GroupMember& body) {
+  if (body.group == 0 || body.member < 0 || body.rank < 0) return false;
   const int64_t id =
-      context_.communicators.find(said.group, schema::Backend::kUnknown, context_.output);
-  if (members_.size() >= kMostMembers || !members_.emplace(id, said.member).second) return true;
+      context_.communicators.find(body.group, schema::Backend::kUnknown, context_.output);
+  if (members_.size() >= kMostMembers || !members_.emplace(id, body.member).second) return true;
   context_.output.append(schema::CommunicatorMemberRow{
-      .communicator_id = id, .member = said.member, .rank = said.rank});
+      .communicator_id = id, .member = body.member, .rank = body.rank});
   return true;
 }
 

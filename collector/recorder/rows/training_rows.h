@@ -50,8 +50,8 @@ class TrainingRows {
   bool on_memory_event(const wire::MemoryEvent& event, const ThreadRef& thread, int64_t time_ns);
   bool on_memory_tag(const wire::MemoryTag& tag, const ThreadRef& thread, int64_t time_ns);
   bool on_memory_sample(const wire::MemorySample& sample, int64_t time_ns);
-  bool on_bucket(const wire::Bucket& said);
-  bool on_member(const wire::GroupMember& said);
+  bool on_bucket(const wire::Bucket& body);
+  bool on_member(const wire::GroupMember& body);
   bool on_setting(const wire::Record& record);
   void on_memory_payload(const PayloadSchemas::Schema& schema, const RangePayload& payload);
   void add(schema::MemoryEventRow row);

@@ -219,7 +219,7 @@ NvmlSampler::~NvmlSampler() {
   }
 }
 
-std::vector<Measured> NvmlSampler::take(bool fresh) {
+std::vector<Measured> NvmlSampler::take_measured(bool fresh) {
   if (!started_) start();
   if (!shared_) return {};
   std::vector<Measured> ready;

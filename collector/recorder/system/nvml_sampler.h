@@ -26,7 +26,7 @@ Result<nvml::Table> load_nvml();
 // bus: all of them are made by a thread of this class, which is left behind if it hangs.
 //
 // Threading  one thread calls it.
-// Cost       take() a lock; the thread some milliseconds of each round for each GPU.
+// Cost       take_measured() a lock; the thread some milliseconds of each round for each GPU.
 class NvmlSampler {
  public:
   explicit NvmlSampler(const RunClock& clock) : clock_(clock) {}
@@ -38,7 +38,7 @@ class NvmlSampler {
   // another trace than before, which gets the GPUs' identities again. Kinds live as long as this.
   // The first call loads NVML: by then the ranks are started, and inherit nothing of it. Nothing,
   // without a word, where there seems to be no GPU and no library was named.
-  std::vector<Measured> take(bool fresh);
+  std::vector<Measured> take_measured(bool fresh);
 
  private:
   struct Shared;

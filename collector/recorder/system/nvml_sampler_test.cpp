@@ -41,7 +41,7 @@ class NvmlSamplerTest : public ::testing::Test {
   // Asks until something came, and then once more for what that round left.
   static std::vector<Measured> first_answer(NvmlSampler& sampler) {
     for (int i = 0; i < 3000; ++i) {
-      std::vector<Measured> found = sampler.take(i == 0);
+      std::vector<Measured> found = sampler.take_measured(i == 0);
       if (!found.empty()) return found;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -110,7 +110,7 @@ TEST_F(NvmlSamplerTest, IsSilentWhereThereIsNoGpu) {
   if (nvidia_driver_seems_loaded()) GTEST_SKIP() << "this machine has a GPU";
   unsetenv("DPROF_NVML_LIBRARY");
   NvmlSampler sampler(clock_);
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(sampler.take(i == 0).empty());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(sampler.take_measured(i == 0).empty());
 }
 
 // A GPU that has fallen off the bus: the recorder goes on, says so, and ends.
@@ -120,7 +120,7 @@ TEST_F(NvmlSamplerTest, OutlivesADriverThatHangs) {
   {
     NvmlSampler sampler(clock_);
     for (int i = 0; i < 500 && said.empty(); ++i) {
-      said = diagnostic(sampler.take(i == 0));
+      said = diagnostic(sampler.take_measured(i == 0));
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }

@@ -73,8 +73,9 @@ HostSampler::HostSampler(const RunClock& clock, SystemRoots roots, KindNames& na
   find_ports();
 }
 
-void HostSampler::put(std::string_view kind, std::optional<int64_t> value, const Deliver& deliver,
-                      int64_t scale, std::optional<int64_t> subject) const {
+void HostSampler::deliver_value(std::string_view kind, std::optional<int64_t> value,
+                                const Deliver& deliver, int64_t scale,
+                                std::optional<int64_t> subject) const {
   int64_t scaled = 0;
   if (!value || __builtin_mul_overflow(*value, scale, &scaled)) return;
   deliver(SystemSample{clock_.now().ns, kind, subject, scaled});
@@ -89,23 +90,26 @@ void HostSampler::sample(FileText& file, int pid, bool fresh, const Deliver& del
 
 void HostSampler::sample_load(FileText& file, const Deliver& deliver) {
   if (const auto times = parse_host_times(file.read(roots_.proc / "stat"))) {
-    put("host.cpu_busy_ns", times->busy, deliver, ns_per_tick_);
-    put("host.cpu_steal_ns", times->steal, deliver, ns_per_tick_);
-    put("host.cpu_iowait_ns", times->iowait, deliver, ns_per_tick_);
+    deliver_value("host.cpu_busy_ns", times->busy, deliver, ns_per_tick_);
+    deliver_value("host.cpu_steal_ns", times->steal, deliver, ns_per_tick_);
+    deliver_value("host.cpu_iowait_ns", times->iowait, deliver, ns_per_tick_);
   }
   if (const auto load = parse_load(file.read(roots_.proc / "loadavg"))) {
-    put("host.load_1min_milli", load->one_minute_milli, deliver);
-    put("host.runnable_threads", load->runnable, deliver);
+    deliver_value("host.load_1min_milli", load->one_minute_milli, deliver);
+    deliver_value("host.runnable_threads", load->runnable, deliver);
   }
-  put("host.memory_available_bytes",
-      parse_value(file.read(roots_.proc / "meminfo"), "MemAvailable"), deliver, kKilobyte);
+  deliver_value("host.memory_available_bytes",
+                parse_value(file.read(roots_.proc / "meminfo"), "MemAvailable"), deliver,
+                kKilobyte);
   for (const auto& [name, kind] :
        {std::pair("cpu", "host.cpu_pressure_ns"), std::pair("io", "host.io_pressure_ns"),
         std::pair("memory", "host.memory_pressure_ns")}) {
-    put(kind, parse_pressure_us(file.read(roots_.proc / "pressure" / name)), deliver, kNsPerUs);
+    deliver_value(kind, parse_pressure_us(file.read(roots_.proc / "pressure" / name)), deliver,
+                  kNsPerUs);
   }
-  put("host.tcp_retransmits",
-      parse_protocol_counter(file.read(roots_.proc / "net/snmp"), "Tcp", "RetransSegs"), deliver);
+  deliver_value("host.tcp_retransmits",
+                parse_protocol_counter(file.read(roots_.proc / "net/snmp"), "Tcp", "RetransSegs"),
+                deliver);
 }
 
 void HostSampler::sample_cgroup(FileText& file, int pid, const Deliver& deliver) {
@@ -125,15 +129,16 @@ void HostSampler::sample_cgroup(FileText& file, int pid, const Deliver& deliver)
     const auto count = parse_value(text, "nr_throttled");
     if (count) periods = periods.value_or(0) + *count;
   }
-  put("cgroup.cpu_throttled_ns", throttled_ns, deliver);
-  put("cgroup.cpu_throttled_periods", periods, deliver);
-  put("cgroup.memory_limit_bytes", cgroup_memory_limit(file, memory_folders_), deliver);
+  deliver_value("cgroup.cpu_throttled_ns", throttled_ns, deliver);
+  deliver_value("cgroup.cpu_throttled_periods", periods, deliver);
+  deliver_value("cgroup.memory_limit_bytes", cgroup_memory_limit(file, memory_folders_), deliver);
   if (memory_folders_.empty()) return;
   const fs::path& own = memory_folders_.front();
   std::optional<int64_t> used = parse_number(file.read(own / "memory.current"));
   if (!used) used = parse_number(file.read(own / "memory.usage_in_bytes"));
-  put("cgroup.memory_bytes", used, deliver);
-  put("cgroup.oom_kills", parse_value(file.read(own / "memory.events"), "oom_kill"), deliver);
+  deliver_value("cgroup.memory_bytes", used, deliver);
+  deliver_value("cgroup.oom_kills", parse_value(file.read(own / "memory.events"), "oom_kill"),
+                deliver);
 }
 
 HostSampler::Interface* HostSampler::interface(FileText& file, std::string_view name,
@@ -169,16 +174,16 @@ void HostSampler::sample_interfaces(FileText& file, bool fresh, const Deliver& d
     known->last = now;
     known->last->name = {};
     if (!last || last->rx_bytes != now->rx_bytes) {
-      put(known->rx_bytes, now->rx_bytes, deliver, 1, known->index);
+      deliver_value(known->rx_bytes, now->rx_bytes, deliver, 1, known->index);
     }
     if (!last || last->tx_bytes != now->tx_bytes) {
-      put(known->tx_bytes, now->tx_bytes, deliver, 1, known->index);
+      deliver_value(known->tx_bytes, now->tx_bytes, deliver, 1, known->index);
     }
     if (!last || last->errors != now->errors) {
-      put(known->errors, now->errors, deliver, 1, known->index);
+      deliver_value(known->errors, now->errors, deliver, 1, known->index);
     }
     if (!last || last->dropped != now->dropped) {
-      put(known->dropped, now->dropped, deliver, 1, known->index);
+      deliver_value(known->dropped, now->dropped, deliver, 1, known->index);
     }
   }
 }
@@ -201,11 +206,11 @@ void HostSampler::sample_ports(FileText& file, const Deliver& deliver) {
     const auto counter = [&](const char* name) {
       return parse_number(file.read(port.counters / name));
     };
-    put(port.rx_bytes, counter("port_rcv_data"), deliver, kPortDataUnit, port.number);
-    put(port.tx_bytes, counter("port_xmit_data"), deliver, kPortDataUnit, port.number);
-    put(port.rx_errors, counter("port_rcv_errors"), deliver, 1, port.number);
-    put(port.tx_wait, counter("port_xmit_wait"), deliver, 1, port.number);
-    put(port.link_downed, counter("link_downed"), deliver, 1, port.number);
+    deliver_value(port.rx_bytes, counter("port_rcv_data"), deliver, kPortDataUnit, port.number);
+    deliver_value(port.tx_bytes, counter("port_xmit_data"), deliver, kPortDataUnit, port.number);
+    deliver_value(port.rx_errors, counter("port_rcv_errors"), deliver, 1, port.number);
+    deliver_value(port.tx_wait, counter("port_xmit_wait"), deliver, 1, port.number);
+    deliver_value(port.link_downed, counter("link_downed"), deliver, 1, port.number);
   }
 }
 

@@ -52,8 +52,8 @@ class HostSampler {
   void sample_ports(FileText& file, const Deliver& deliver);
   void find_ports();
   [[nodiscard]] Interface* interface(FileText& file, std::string_view name, const Deliver& deliver);
-  void put(std::string_view kind, std::optional<int64_t> value, const Deliver& deliver,
-           int64_t scale = 1, std::optional<int64_t> subject = std::nullopt) const;
+  void deliver_value(std::string_view kind, std::optional<int64_t> value, const Deliver& deliver,
+                     int64_t scale = 1, std::optional<int64_t> subject = std::nullopt) const;
 
   const RunClock& clock_;
   SystemRoots roots_;

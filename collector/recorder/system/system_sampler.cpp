@@ -78,7 +78,7 @@ void SystemSampler::sample_host(const std::vector<Sampled>& processes) {
   const bool fresh = host_goes_to_ != key;
   host_goes_to_ = key;
   host_.sample(file_, first->pid, fresh, first->deliver);
-  for (Measured& measured : gpus_.take(fresh)) first->deliver(std::move(measured));
+  for (Measured& measured : gpus_.take_measured(fresh)) first->deliver(std::move(measured));
 }
 
 }  // namespace dprof::recorder

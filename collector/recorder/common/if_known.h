@@ -7,7 +7,7 @@
 
 namespace dprof::recorder {
 
-[[nodiscard]] inline std::optional<int64_t> known(int64_t value) {
+[[nodiscard]] inline std::optional<int64_t> if_known(int64_t value) {
   return value < 0 ? std::nullopt : std::optional(value);
 }
 

@@ -51,11 +51,11 @@ struct ProcessFacts {
 };
 
 // The meta of every trace of a recording.
-void write_recording(TraceOutput& out, const RunClock& clock, const RunFacts& run);
+void write_recording_meta(TraceOutput& out, const RunClock& clock, const RunFacts& run);
 
 enum class ProcessEnd { kEnded, kReplaced, kLeft };  // kLeft: it lives on, the recorder leaves
 
-struct SessionTotals {
+struct ProcessTotals {
   DrainTotals drain;
   int64_t unwritten = 0;  // rows lost because the trace could not be written
   std::string ended;
@@ -64,15 +64,16 @@ struct SessionTotals {
 
 // Threading  the writer thread owns drain and output; the owner calls the public functions from one
 //            other thread.
-class Session {
+class ProcessRecording {
  public:
   // Opens the trace, or leaves that to the thread where it cannot be at present; starts the thread,
   // which calls `on_change` from itself when in_gap() or done() becomes another.
-  static Result<std::unique_ptr<Session>> start(const RunClock& clock, const RunFacts& run,
-                                                const ProcessFacts& process, SharedMemory memory,
-                                                const std::filesystem::path& path,
-                                                std::function<void()> on_change);
-  ~Session();
+  static Result<std::unique_ptr<ProcessRecording>> start(const RunClock& clock, const RunFacts& run,
+                                                         const ProcessFacts& process,
+                                                         SharedMemory memory,
+                                                         const std::filesystem::path& path,
+                                                         std::function<void()> on_change);
+  ~ProcessRecording();
 
   // When the process began, in the trace's time: what it says of itself, if it can be true.
   [[nodiscard]] static int64_t first_event_ns(const RunClock& clock, const ProcessFacts& process);
@@ -109,7 +110,6 @@ class Session {
 
   [[nodiscard]] const ProcessFacts& process() const { return process_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] int64_t records() const { return records_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t events() const { return events_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
   // After close(): how the process ended, where that is known.
@@ -119,14 +119,17 @@ class Session {
   // After close(): something was raised in it that nobody caught.
   [[nodiscard]] bool raised() const { return raised_; }
   // After done().
-  [[nodiscard]] SessionTotals totals() const;
+  [[nodiscard]] ProcessTotals totals() const;
   [[nodiscard]] const std::optional<Error>& failure() const { return output_->failure(); }
   // Data loss and errors among the trace's diagnostics: text by code.
-  [[nodiscard]] const std::map<std::string, std::string>& told() const { return output_->told(); }
+  [[nodiscard]] const std::map<std::string, std::string>& troubles() const {
+    return output_->troubles();
+  }
 
  private:
-  Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
-          SharedMemory memory, std::filesystem::path path, std::unique_ptr<TraceOutput> output);
+  ProcessRecording(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
+                   SharedMemory memory, std::filesystem::path path,
+                   std::unique_ptr<TraceOutput> output);
 
   void run();
   void record_process();
@@ -168,7 +171,7 @@ class Session {
   std::atomic<bool> commit_asked_{false};
   std::atomic<bool> done_{false};
   std::atomic<bool> in_gap_{false};
-  std::atomic<int64_t> records_{0}, events_{0}, lost_{0}, unwritten_{0};
+  std::atomic<int64_t> events_{0}, lost_{0}, unwritten_{0};
   std::thread thread_;
 };
 

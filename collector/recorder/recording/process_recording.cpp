@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/recorder/recording/session.h"
+#include "collector/recorder/recording/process_recording.h"
 
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -65,17 +65,16 @@ static_assert(std::size(kRemarks) == static_cast<size_t>(wire::Remark::kCount));
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const RunFacts& run,
-                                                const ProcessFacts& process, SharedMemory memory,
-                                                const std::filesystem::path& path,
-                                                std::function<void()> on_change) {
+Result<std::unique_ptr<ProcessRecording>> ProcessRecording::start(
+    const RunClock& clock, const RunFacts& run, const ProcessFacts& process, SharedMemory memory,
+    const std::filesystem::path& path, std::function<void()> on_change) {
   Result<std::unique_ptr<TraceOutput>> output =
       TraceOutput::create_when_possible(path, run.journal);
   if (!output.ok()) return fail(output.error());
-  std::unique_ptr<Session> session(
-      new Session(clock, run, process, std::move(memory), path, *std::move(output)));
-  session->on_change_ = std::move(on_change);
-  session->write_identity();
+  std::unique_ptr<ProcessRecording> recording(
+      new ProcessRecording(clock, run, process, std::move(memory), path, *std::move(output)));
+  recording->on_change_ = std::move(on_change);
+  recording->write_identity();
   const std::pair<std::string_view, const std::string&> replaced[] = {
       {"nvtx_taken", run.replaced.nvtx},
       {"nccl_plugin_taken", run.replaced.nccl},
@@ -83,23 +82,23 @@ Result<std::unique_ptr<Session>> Session::start(const RunClock& clock, const Run
   };
   for (const auto& [code, before] : replaced) {
     if (before.empty()) continue;
-    session->add(RecorderDiagnostic{code, 1, fmt::format("it was {}", clean_text(before))});
+    recording->add(RecorderDiagnostic{code, 1, fmt::format("it was {}", clean_text(before))});
   }
-  session->add(clock.origin());
-  session->inbox_.write_to(*session->output_);
-  Session* self = session.get();
+  recording->add(clock.origin());
+  recording->inbox_.write_to(*recording->output_);
+  ProcessRecording* self = recording.get();
   try {
-    session->thread_ = std::thread([self] { self->run(); });
+    recording->thread_ = std::thread([self] { self->run(); });
   } catch (const std::system_error& error) {
     return fail(Code::kIo, fmt::format("no thread to record it: {}", error.what()),
                 "raise the limit of processes (ulimit -u, the container's pids limit)");
   }
-  return session;
+  return recording;
 }
 
-Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts& process,
-                 SharedMemory memory, std::filesystem::path path,
-                 std::unique_ptr<TraceOutput> output)
+ProcessRecording::ProcessRecording(const RunClock& clock, const RunFacts& run,
+                                   const ProcessFacts& process, SharedMemory memory,
+                                   std::filesystem::path path, std::unique_ptr<TraceOutput> output)
     : clock_(clock),
       run_(run),
       process_(process),
@@ -111,33 +110,33 @@ Session::Session(const RunClock& clock, const RunFacts& run, const ProcessFacts&
                {process.pid, first_event_ns(clock, process), run.record_cost_ns},
                [this](Measured measured) { add(std::move(measured)); }) {}
 
-Session::~Session() {
+ProcessRecording::~ProcessRecording() {
   if (!thread_.joinable()) return;
   end(ProcessEnd::kLeft, std::nullopt);
   thread_.join();
 }
 
-int64_t Session::first_event_ns(const RunClock& clock, const ProcessFacts& process) {
+int64_t ProcessRecording::first_event_ns(const RunClock& clock, const ProcessFacts& process) {
   return std::clamp<int64_t>(clock.to_host(process.first_event_ticks).ns, 0, clock.now().ns);
 }
 
-void Session::request(const CaptureRequest& request) {
+void ProcessRecording::request(const CaptureRequest& request) {
   capture_.request(request);
   wake();
 }
 
-void Session::commit_soon() {
+void ProcessRecording::commit_soon() {
   commit_asked_.store(true, std::memory_order_release);
   wake();
 }
 
-void Session::wake() {
+void ProcessRecording::wake() {
   wire::ControlPage& control = *memory_->mapping().control();
   control.wake.fetch_add(1, std::memory_order_release);
   wire::futex_wake(control.wake);
 }
 
-void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
+void ProcessRecording::end(ProcessEnd how, std::optional<std::string> exit_status) {
   {
     const std::lock_guard lock(mutex_);
     if (ending_.load(std::memory_order_relaxed)) return;
@@ -149,7 +148,7 @@ void Session::end(ProcessEnd how, std::optional<std::string> exit_status) {
 }
 
 // What a library throws ends this process's recording, and no other's.
-void Session::run() {
+void ProcessRecording::run() {
   try {
     record_process();
   } catch (const std::exception& error) {
@@ -162,7 +161,7 @@ void Session::run() {
   on_change_();
 }
 
-void Session::record_process() {
+void ProcessRecording::record_process() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   write_loop();
   bool killed = false;
@@ -185,7 +184,7 @@ void Session::record_process() {
   publish_totals();
 }
 
-void Session::write_loop() {
+void ProcessRecording::write_loop() {
   steady_clock::time_point next_commit = steady_clock::now() + kCommitInterval;
   milliseconds pause = kShortestSleep;
   bool dirty = true;  // the first meta
@@ -212,7 +211,7 @@ void Session::write_loop() {
 }
 
 // Tells a process that has a LibTorch which is not known whether it can be read.
-void Session::judge_torch() {
+void ProcessRecording::judge_torch() {
   const wire::Mapping& mapping = memory_->mapping();
   const std::string path = fact_text(mapping, wire::Fact::kTorchPath);
   if (path.empty() || !run_.torch) return;
@@ -232,7 +231,7 @@ void Session::judge_torch() {
 
 // A process whose ring is half full ends the sleep. The control page is shared with it: a wrong
 // value there costs wake-ups, never more.
-void Session::sleep(nanoseconds at_most) {
+void ProcessRecording::sleep(nanoseconds at_most) {
   wire::ControlPage& control = *memory_->mapping().control();
   const uint32_t seen = control.wake.load(std::memory_order_acquire);
   control.recorder_asleep.store(1, std::memory_order_seq_cst);
@@ -243,12 +242,12 @@ void Session::sleep(nanoseconds at_most) {
   control.recorder_asleep.store(0, std::memory_order_relaxed);
 }
 
-HowFar Session::how_far() const {
+HowFar ProcessRecording::how_far() const {
   const std::lock_guard lock(mutex_);
   return how_far_;
 }
 
-void Session::publish_totals() {
+void ProcessRecording::publish_totals() {
   if (run_.watch_hangs) {
     HowFar far = drain_.how_far();
     far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
@@ -256,7 +255,6 @@ void Session::publish_totals() {
     how_far_ = std::move(far);
   }
   const DrainTotals totals = drain_.totals();
-  records_.store(totals.records, std::memory_order_relaxed);
   events_.store(totals.events, std::memory_order_relaxed);
   lost_.store(totals.lost + output_->unwritten(), std::memory_order_relaxed);
   unwritten_.store(output_->unwritten(), std::memory_order_relaxed);
@@ -265,7 +263,7 @@ void Session::publish_totals() {
   }
 }
 
-void write_recording(TraceOutput& out, const RunClock& clock, const RunFacts& run) {
+void write_recording_meta(TraceOutput& out, const RunClock& clock, const RunFacts& run) {
   const bool tsc = clock.scale().source == wire::ClockSource::kTsc;
   out.set_meta("dprof_version", DPROF_VERSION);
   out.set_meta("run_id", run.run_id);
@@ -286,22 +284,22 @@ void write_recording(TraceOutput& out, const RunClock& clock, const RunFacts& ru
   out.set_meta("origin_monotonic_raw_ns", std::to_string(clock.origin().monotonic_raw_ns));
 }
 
-void Session::write_identity() {
+void ProcessRecording::write_identity() {
   TraceOutput& out = *output_;
-  write_recording(out, clock_, run_);
+  write_recording_meta(out, clock_, run_);
   out.set_meta("pid", std::to_string(process_.pid));
   out.set_meta("command", process_.command);
   out.set_meta("detail", word_of(capture_.status().kept_detail));
   write_facts();
 }
 
-void Session::keep_output(std::string_view lines) {
+void ProcessRecording::keep_output(std::string_view lines) {
   output_->set_meta("output", mask_secrets(clean_text(lines)));
 }
 
 // What the process says about itself may come, and change, while it runs: a program can choose its
 // rank by itself (mp.spawn).
-void Session::write_facts() {
+void ProcessRecording::write_facts() {
   TraceOutput& out = *output_;
   const wire::Mapping& mapping = memory_->mapping();
   const Variables later = parse_variables(fact_text(mapping, wire::Fact::kRankVariables), '\n');
@@ -327,7 +325,7 @@ void Session::write_facts() {
   if (raised_) out.set_meta("exception", mask_secrets(clean_text(raised)));
 }
 
-void Session::write_rank() {
+void ProcessRecording::write_rank() {
   const RankInfo& rank = process_.rank;
   TraceOutput& out = *output_;
   const auto set_number = [&](std::string_view key, std::optional<int> value) {
@@ -341,7 +339,7 @@ void Session::write_rank() {
   out.set_meta("launcher", run_.ranks && rank.rank ? "dprof" : rank.launcher);
 }
 
-void Session::write_remarks() {
+void ProcessRecording::write_remarks() {
   const wire::Mapping& mapping = memory_->mapping();
   for (const RemarkKind& kind : kRemarks) {
     const auto index = static_cast<uint32_t>(kind.remark);
@@ -354,7 +352,7 @@ void Session::write_remarks() {
   }
 }
 
-void Session::close() {
+void ProcessRecording::close() {
   DPROF_CHECK(done());
   thread_.join();
   write_facts();
@@ -363,13 +361,13 @@ void Session::close() {
   memory_.reset();
 }
 
-void Session::rest() {
+void ProcessRecording::rest() {
   output_->rest();
   in_gap_.store(output_->in_gap(), std::memory_order_relaxed);
   unwritten_.store(output_->unwritten(), std::memory_order_relaxed);
 }
 
-Result<bool> Session::conclude(std::optional<int> rank) {
+Result<bool> ProcessRecording::conclude(std::optional<int> rank) {
   DPROF_CHECK(!memory_);
   // What cannot be written must be counted before the end says how much it was.
   if (!output_->settle()) return fail(output_->gap_cause());
@@ -378,7 +376,7 @@ Result<bool> Session::conclude(std::optional<int> rank) {
   return output_->finish();
 }
 
-void Session::write_end() {
+void ProcessRecording::write_end() {
   TraceOutput& out = *output_;
   write_rank();
   const DrainTotals totals = drain_.totals();
@@ -405,7 +403,7 @@ void Session::write_end() {
   out.set_meta("ended", ended_);
 }
 
-SessionTotals Session::totals() const {
+ProcessTotals ProcessRecording::totals() const {
   return {drain_.totals(), output_->unwritten(), ended_, process_.rank};
 }
 
