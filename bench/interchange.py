@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast other tools' files come in and go out, beside what those tools need for the same files.
 
-  interchange.py --build build/release [--quick] [--only WORD] [--hta-python PYTHON]
+  interchange.py --build build/release [--quick] [--only WORD] [--rounds N] [--hta-python PYTHON]
 
-Nsight's export of 1 M kernels, with their launches and NVTX ranges, becomes a run; Kineto's files do, beside HTA's load of them;
-a run becomes a Perfetto trace, beside Perfetto's own decoding of that file (its Python schema, which parses it and looks at no
-event), and Kineto JSON. PYTHON has HolisticTraceAnalysis, perfetto and protobuf; without it an environment of its own gets them
-from PyPI. What cannot be installed is left out, and that is said. Ratios are those of neighbours in one run; figures and verdicts are as in analyzer.py.
+Nsight's export of 1 M kernels, with their launches and NVTX ranges, becomes a run; Kineto's files do, beside HTA's load of
+them; a run becomes a Perfetto trace, beside Perfetto's own decoding of that file (its Python schema, which parses it and looks
+at no event), and Kineto JSON. PYTHON has HolisticTraceAnalysis, perfetto and protobuf; without it an environment of its own
+gets them from PyPI. What cannot be installed is left out, and that is said. Ratios are those of neighbours in one run; figures
+and verdicts are as in analyzer.py.
 """
 import argparse
 import contextlib
@@ -94,13 +95,18 @@ def make_nsight(path, kernels):
 
 
 def rounds(bench, variants):
-    return paired.rounds(bench.size(7, 2), list(variants), lambda which: variants[which]())
+    return paired.rounds(bench.rounds, list(variants), lambda which: variants[which]())
 
 
 def beside(found, ours, theirs, what):
     """Theirs over ours, as a remark."""
     middle, low, high = paired.ratio(found[theirs], found[ours])
     return f"{what}: {statistics.median(found[theirs]):.2f} s, {middle:.2f} × as long (95 % {low:.2f} … {high:.2f})"
+
+
+def cpu_of(used):
+    """On a busy machine this differs less than the time does."""
+    return f"{statistics.median(usage.cpu_s for usage in used):.2f} s of CPU time"
 
 
 def nsight_import(bench):
@@ -111,12 +117,12 @@ def nsight_import(bench):
     file, out = bench.scratch / "job.sqlite", bench.scratch / "imported"
     try:
         make_nsight(file, kernels)
-        size, peaks = file.stat().st_size, []
+        size, used = file.stat().st_size, []
 
         def ours():
             shutil.rmtree(out, ignore_errors=True)
             usage = bench.dprof("import", file, "-o", out)
-            peaks.append(usage.peak_bytes)
+            used.append(usage)
             return usage.wall_s
 
         def sql():
@@ -126,7 +132,8 @@ def nsight_import(bench):
             if trace.execute("SELECT count(*) FROM gpu_activity").fetchone()[0] != kernels:
                 raise NotMeasured("not all kernels came in")
         bench.judge(name, found["ours"], 6, "s", form="{:.2f}", remark=(
-            f"a file of {size / MB:.0f} MB, {statistics.median(peaks) / MB:.0f} MB of memory; "
+            f"a file of {size / MB:.0f} MB, {cpu_of(used)}, "
+            f"{statistics.median(usage.peak_bytes for usage in used) / MB:.0f} MB of memory; "
             + beside(found, "ours", "sql", "Python's sqlite3 reading those rows")))
     except NotMeasured as reason:
         analyzer.not_measured(bench, [(name, "≤ 6 s")], reason)
@@ -151,22 +158,30 @@ def export(bench):
                 rows += sum(trace.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in
                             ("host_range", "gpu_activity", "collective", "memory_event", "memory_sample", "system_sample"))
 
+        used = {form: [] for form in names}
+
         def write(form):
             shutil.rmtree(places[form], ignore_errors=True)
-            places[form].unlink(missing_ok=True)
-            return bench.dprof("export", run, "--format", form, "-o", places[form]).wall_s
+            if places[form].is_file():
+                places[form].unlink()
+            usage = bench.dprof("export", run, "--format", form, "-o", places[form])
+            used[form].append(usage)
+            return usage.wall_s
 
         def decode():
             return float(bench.run(python, "-c", DECODE_PERFETTO, places["perfetto"]).split()[0])
         variants = {form: lambda form=form: write(form) for form in names}
-        remarks = dict.fromkeys(names, f"{rows / 1e6:.2f} M rows")
+        remarks, missing = dict.fromkeys(names, f"{rows / 1e6:.2f} M rows"), ""
         python = perfetto_python(bench)
         if python:
             write("perfetto")
             variants["decode"] = decode
         else:
-            remarks["perfetto"] += "; Perfetto's Python schema is not installed"
+            missing = "; Perfetto's Python schema is not installed"
         found = rounds(bench, variants)
+        for form in names:
+            remarks[form] += f", {cpu_of(used[form])}"
+        remarks["perfetto"] += missing
         if "decode" in found:
             remarks["perfetto"] += "; " + beside(found, "perfetto", "decode", "Perfetto's decoding")
         for form, target in names.items():
@@ -186,10 +201,12 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes: does it work? Decides nothing")
     parser.add_argument("--only", help="only measures whose name holds this word")
     parser.add_argument("--hta-python", type=pathlib.Path, help="a Python that has HolisticTraceAnalysis and perfetto")
+    parser.add_argument("--rounds", type=int, help="of each comparison but Kineto's; default 7")
     options = parser.parse_args()
     options.build = options.build.resolve()
     with tempfile.TemporaryDirectory(prefix="dprof-bench-") as scratch:
         bench = Bench(options, pathlib.Path(scratch))
+        bench.rounds = options.rounds or bench.size(7, 2)
         for part in (nsight_import, analyzer.kineto_import, export):
             part(bench)
         bench.print()
