@@ -13,8 +13,8 @@
 
 #include "analyzer/check/formats.h"
 #include "analyzer/check/settings.h"
+#include "base/lists.h"
 #include "cli/history.h"
-#include "cli/lists.h"
 #include "cli/run_input.h"
 #include "cli/subcommand.h"
 #include "gui/html/comparison.h"

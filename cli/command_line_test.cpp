@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/lists.h"
+#include "base/lists.h"
 #include "cli/test_support/process.h"
 
 namespace dprof::cli {

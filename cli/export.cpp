@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/export/export.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -7,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis.h"
-#include "analyzer/render/layout.h"
-#include "base/format.h"
-#include "cli/lists.h"
+#include "analyzer/exporting.h"
+#include "base/lists.h"
 #include "cli/progress.h"
 #include "cli/subcommand.h"
 
@@ -24,6 +21,8 @@ constexpr char kExportDetails[] =
     "  chrome      a folder with one JSON file per rank, like PyTorch's profiler: for HTA,\n"
     "              TensorBoard and `dprof import`\n"
     "  csv         a folder with one file per table\n"
+    "  parquet     the same as Parquet: needs a Python with pyarrow (pip install pyarrow), which is\n"
+    "              python3, or the one that DPROF_PYTHON names\n"
     "  speedscope  one file for speedscope.app: each thread and stream over time\n"
     "  folded      one line per stack with its own time in ns: for flame graphs\n\n"
     "A file whose name ends in .gz is compressed. What a format cannot hold is counted and reported;\n"
@@ -34,7 +33,7 @@ constexpr char kExportDetails[] =
     "  dprof export run1 --format csv --ranks 0,4-7 --steps 20:30\n"
     "  dprof export run1 --format folded -o - | flamegraph.pl > run1.svg\n\n"
     "Exit codes: 0 good; 2 usage, or the folder is not empty; 3 a path is missing or cannot be read\n"
-    "(what could be read is written all the same); 125 dprof itself failed.\n";
+    "(what could be read is written all the same); 125 dprof itself failed, or no pyarrow was found.\n";
 
 class Export final : public Subcommand {
  public:
@@ -44,15 +43,15 @@ class Export final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", paths_, "run folders, or traces")->required();
-    app.add_option("--format", format_, "perfetto, chrome, csv, speedscope or folded")
-        ->check(CLI::IsMember({"perfetto", "chrome", "csv", "speedscope", "folded"}))
+    app.add_option("--format", format_, "perfetto, chrome, csv, parquet, speedscope or folded")
+        ->check(CLI::IsMember({"perfetto", "chrome", "csv", "parquet", "speedscope", "folded"}))
         ->required();
     app.add_option("-o", out_, "file or folder to create; default: named after the run")
         ->type_name("OUT");
     app.add_option("--ranks", ranks_, "only these ranks: 0,4-7")->type_name("LIST");
     app.add_option("--steps", steps_, "only what overlaps steps A to B, B excluded")
         ->type_name("A:B");
-    app.add_flag("--raw", options_.raw, "csv: stored numbers instead of words");
+    app.add_flag("--raw", options_.raw, "csv, parquet: stored numbers instead of words");
   }
 
   Result<int> run(Console& console) override {
@@ -65,38 +64,24 @@ class Export final : public Subcommand {
       progress.show(stage, share);
       return true;
     };
-    // All ranks are analysed, whichever are written: they tell each other's clocks and waits.
-    analyzer::Analysis analysis;
-    if (analyzer::needs_analysis(options_.format) || options_.steps) {
-      analyzer::AnalysisOptions all;
-      all.cache = true;
-      Result<analyzer::Analysis> made = analyzer::analyze(*run, all, show);
-      if (!made.ok()) return fail(made.error());
-      analysis = *std::move(made);
-    }
-    analyzer::ExportFindings found{.ranks = analysis.ranks,
-                                   .clocks = &analysis.clocks,
-                                   .collectives = analysis.collectives,
-                                   .messages = analysis.messages,
-                                   .findings = {}};
-    if (analysis.report.findings) found.findings = *analysis.report.findings;
     const std::filesystem::path out =
         out_.empty() ? analyzer::default_export_path(options_.format, run->name)
                      : std::filesystem::path(out_);
-    const Result<analyzer::ExportSummary> summary =
-        analyzer::export_run(*run, found, options_, out, show);
+    const Result<analyzer::Exported> exported =
+        analyzer::export_analysed(*run, options_, out, show);
     progress.clear();
-    if (!summary.ok()) return fail(summary.error());
-    say(*summary, out, console);
-    const bool damaged = run->damaged || analysis.damaged || !summary->unreadable.empty();
-    return code_of(damaged ? ExitCode::kUnreadable : ExitCode::kGood);
+    if (!exported.ok()) return fail(exported.error());
+    for (const std::string& line : analyzer::describe_export(exported->summary, out))
+      console.message(line);
+    return code_of(exported->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
  private:
   Status read_options() {
     options_.format = *analyzer::export_format_of_word(format_);
-    if (options_.raw && options_.format != analyzer::ExportFormat::kCsv)
-      return fail(Code::kUsage, "--raw needs --format csv");
+    if (options_.raw && options_.format != analyzer::ExportFormat::kCsv &&
+        options_.format != analyzer::ExportFormat::kParquet)
+      return fail(Code::kUsage, "--raw needs --format csv or parquet");
     if (!steps_.empty()) {
       const Result<std::pair<int64_t, int64_t>> steps = parse_half_open(steps_);
       if (!steps.ok()) return fail(steps.error());
@@ -108,18 +93,6 @@ class Export final : public Subcommand {
       options_.ranks = *std::move(ranks);
     }
     return Done{};
-  }
-
-  static void say(const analyzer::ExportSummary& summary, const std::filesystem::path& out,
-                  Console& console) {
-    console.message(
-        fmt::format("{}: {}, {}", out.string(),
-                    analyzer::plural(static_cast<int64_t>(summary.files.size()), "file"),
-                    analyzer::plural(summary.events, "row")));
-    for (const analyzer::ExportLeftOut& left : summary.left_out)
-      console.message(fmt::format("not written: {} {}", format_count(left.count), left.what));
-    for (const std::string& what : summary.unreadable)
-      console.message(fmt::format("cannot be read: {}", what));
   }
 
   std::vector<std::string> paths_;

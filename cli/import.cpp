@@ -9,7 +9,7 @@
 
 #include "analyzer/render/layout.h"
 #include "base/format.h"
-#include "cli/lists.h"
+#include "base/lists.h"
 #include "cli/progress.h"
 #include "cli/subcommand.h"
 

@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "base/format.h"
+#include "base/lists.h"
 #include "cli/beside.h"
 #include "cli/folder_pattern.h"
-#include "cli/lists.h"
 #include "cli/option_variables.h"
 #include "cli/subcommand.h"
 #include "cli/why_failed.h"

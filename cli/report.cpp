@@ -14,7 +14,7 @@
 #include "analyzer/replay/change.h"
 #include "analyzer/report/focus.h"
 #include "analyzer/run/run.h"
-#include "cli/lists.h"
+#include "base/lists.h"
 #include "cli/progress.h"
 #include "cli/run_input.h"
 #include "cli/subcommand.h"

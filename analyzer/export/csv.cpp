@@ -28,13 +28,15 @@ std::string_view shown_name(const schema::Column& column, bool raw) {
 }
 
 std::string head_of(const schema::Table& table, bool raw) {
-  std::string head = "rank";
+  const bool has_own = std::ranges::find(table.columns, "rank", &schema::Column::name) !=
+                       std::ranges::end(table.columns);
+  std::string head = has_own ? "trace_rank" : "rank";  // each name once
   for (const schema::Column& column : table.columns)
     head += fmt::format(",{}", shown_name(column, raw));
   return head + "\n";
 }
 
-// Of rows that touch the window; "" = all of them.
+// Of rows that touch the window, as RankSource::wants() has it; "" = all of them.
 std::string condition(const schema::Table& table, const std::optional<Interval>& window) {
   if (!window) return "";
   const auto has = [&](std::string_view name) {
@@ -54,7 +56,8 @@ std::string condition(const schema::Table& table, const std::optional<Interval>&
   } else {
     return "";
   }
-  return fmt::format(" WHERE {} < {} AND {} >= {}", begin, window->end.ns, end, window->begin.ns);
+  return fmt::format(" WHERE {0} < {2} AND ({1} > {3} OR {0} >= {3})", begin, end, window->end.ns,
+                     window->begin.ns);
 }
 
 // A column that the file's version does not have yet is NULL.
@@ -95,13 +98,14 @@ Status write_rows(schema::Statement& rows, int64_t rank, OutFile& out, ExportJob
     out.write(line);
     line.clear();
     job.wrote();
+    if (job.is_stopped()) return job.go_on();
   }
 }
 
 }  // namespace
 
 void append_csv(std::string& line, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
     line += text;
     return;
   }
@@ -113,15 +117,21 @@ void append_csv(std::string& line, std::string_view text) {
   line += '"';
 }
 
+std::vector<const schema::Table*> csv_tables(bool raw) {
+  std::vector<const schema::Table*> tables;
+  for (const schema::Table& table : schema::kTables) {
+    if (raw || table.name != "string") tables.push_back(&table);
+  }
+  return tables;
+}
+
 Result<CsvExport> CsvExport::create(const std::filesystem::path& folder, bool raw, ExportJob& job) {
   CsvExport all(raw, job);
-  for (const schema::Table& table : schema::kTables) {
-    if (!raw && table.name == "string") continue;  // its texts stand where they are used
-    std::filesystem::path path = folder / fmt::format("{}.csv", table.name);
-    Result<OutFile> out = OutFile::create(path);
+  for (const schema::Table* table : csv_tables(raw)) {
+    Result<OutFile> out = OutFile::create(folder / fmt::format("{}.csv", table->name));
     if (!out.ok()) return fail(out.error());
-    out->write(head_of(table, raw));
-    all.files_.push_back({&table, std::move(path), *std::move(out)});
+    out->write(head_of(*table, raw));
+    all.files_.push_back({table, *std::move(out)});
   }
   return all;
 }
@@ -146,7 +156,6 @@ Status CsvExport::rank(const RankSource& source) {
 Status CsvExport::finish() {
   for (File& file : files_) {
     if (Status good = file.out.finish(); !good.ok()) return good;
-    job_->file(file.path);
   }
   return Done{};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a run's traces as CSV: RFC 4180, UTF-8, NULL is empty.
+// The tables of a run's traces as CSV: RFC 4180, UTF-8; NULL is empty, an empty text stands in
+// quotes.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +24,6 @@ class CsvExport {
  private:
   struct File {
     const schema::Table* table;
-    std::filesystem::path path;
     OutFile out;
   };
   CsvExport(bool raw, ExportJob& job) : raw_(raw), job_(&job) {}
@@ -32,6 +32,9 @@ class CsvExport {
   ExportJob* job_;
   std::vector<File> files_;
 };
+
+// The tables that have a file; without `raw` the texts stand where they are used.
+[[nodiscard]] std::vector<const schema::Table*> csv_tables(bool raw);
 
 // As a field: in quotes where it must be.
 void append_csv(std::string& line, std::string_view text);

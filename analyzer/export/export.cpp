@@ -12,6 +12,7 @@
 #include "analyzer/export/csv.h"
 #include "analyzer/export/flame.h"
 #include "analyzer/export/out_file.h"
+#include "analyzer/export/parquet.h"
 #include "analyzer/export/perfetto.h"
 #include "analyzer/export/rank_source.h"
 
@@ -25,20 +26,17 @@ struct FormatEntry {
   std::string_view word;
   std::string_view ending;  // of what is written
 };
-constexpr std::array kExportFormats{
+constexpr std::array<FormatEntry, kExportFormats> kFormatEntries{
     FormatEntry{ExportFormat::kPerfetto, "perfetto", ".perfetto.gz"},
     FormatEntry{ExportFormat::kChrome, "chrome", ".chrome"},
     FormatEntry{ExportFormat::kCsv, "csv", ".csv"},
+    FormatEntry{ExportFormat::kParquet, "parquet", ".parquet"},
     FormatEntry{ExportFormat::kSpeedscope, "speedscope", ".speedscope.json"},
     FormatEntry{ExportFormat::kFolded, "folded", ".folded"},
 };
 
 const FormatEntry& entry_of(ExportFormat format) {
-  return *std::ranges::find(kExportFormats, format, &FormatEntry::format);
-}
-
-bool makes_folder(ExportFormat format) {
-  return format == ExportFormat::kChrome || format == ExportFormat::kCsv;
+  return *std::ranges::find(kFormatEntries, format, &FormatEntry::format);
 }
 
 // Files of an earlier export beside those of this one would be taken for one run.
@@ -96,12 +94,38 @@ class ChromeFolder final : public RankWriter {
 
 class CsvFolder final : public RankWriter {
  public:
-  explicit CsvFolder(CsvExport all) : csv_(std::move(all)) {}
+  CsvFolder(CsvExport all, fs::path folder, bool raw, ExportJob& job)
+      : csv_(std::move(all)), folder_(std::move(folder)), raw_(raw), job_(job) {}
   Status rank(const RankSource& source) override { return csv_.rank(source); }
-  Status finish() override { return csv_.finish(); }
+  Status finish() override {
+    if (Status good = csv_.finish(); !good.ok()) return good;
+    for (const schema::Table* table : csv_tables(raw_))
+      job_.file(folder_ / fmt::format("{}.csv", table->name));
+    return Done{};
+  }
 
  private:
   CsvExport csv_;
+  fs::path folder_;
+  bool raw_;
+  ExportJob& job_;
+};
+
+class ParquetFolder final : public RankWriter {
+ public:
+  ParquetFolder(CsvExport all, fs::path folder, bool raw, ExportJob& job)
+      : csv_(std::move(all)), folder_(std::move(folder)), raw_(raw), job_(job) {}
+  Status rank(const RankSource& source) override { return csv_.rank(source); }
+  Status finish() override {
+    if (Status good = csv_.finish(); !good.ok()) return good;
+    return make_parquet(folder_, raw_, job_);
+  }
+
+ private:
+  CsvExport csv_;
+  fs::path folder_;
+  bool raw_;
+  ExportJob& job_;
 };
 
 class SpeedscopeFile final : public RankWriter {
@@ -140,14 +164,13 @@ Result<std::unique_ptr<RankWriter>> make_writer(std::span<const TraceFile> trace
                                                 const ExportOptions& options, const fs::path& out,
                                                 ExportJob& job) {
   using Made = std::unique_ptr<RankWriter>;
-  if (makes_folder(options.format)) {
-    if (const Status good = make_folder(out); !good.ok()) return fail(good.error());
-  }
   if (options.format == ExportFormat::kChrome) return Made(new ChromeFolder(out, job));
-  if (options.format == ExportFormat::kCsv) {
+  if (makes_folder(options.format)) {
     Result<CsvExport> csv = CsvExport::create(out, options.raw, job);
     if (!csv.ok()) return fail(csv.error());
-    return Made(new CsvFolder(*std::move(csv)));
+    if (options.format == ExportFormat::kCsv)
+      return Made(new CsvFolder(*std::move(csv), out, options.raw, job));
+    return Made(new ParquetFolder(*std::move(csv), out, options.raw, job));
   }
   Result<OutFile> file = OutFile::create(out);
   if (!file.ok()) return fail(file.error());
@@ -186,16 +209,73 @@ Status check_steps(const Run& run, const ExportFindings& found, const ExportOpti
               "`dprof report RUN` says which steps there are");
 }
 
+Status write_all(std::span<const TraceFile> traces, const Run& run, const ExportFindings& found,
+                 const ExportOptions& options, const fs::path& out, const Progress& progress,
+                 ExportSummary& summary) {
+  ExportJob job(progress, summary);
+  const Result<std::unique_ptr<RankWriter>> writer =
+      make_writer(traces, run, found, options, out, job);
+  if (!writer.ok()) return fail(writer.error());
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const TraceFile& trace = traces[i];
+    const double share = static_cast<double>(i) / static_cast<double>(traces.size());
+    if (Status wanted = job.tell(fmt::format("rank {}", trace.rank), share); !wanted.ok())
+      return wanted;
+    const auto analysed = std::ranges::find(found.ranks, trace.rank, &RankAnalysis::rank);
+    const RankAnalysis* rank = analysed == found.ranks.end() ? nullptr : &*analysed;
+    const Result<RankSource> source = RankSource::open(trace, rank, options.steps);
+    if (!source.ok() && source.error().code == Code::kDamaged) {
+      summary.unreadable.push_back(source.error().what);
+      continue;
+    }
+    if (!source.ok()) return fail(source.error());
+    Status written = (*writer)->rank(*source);
+    if (job.is_stopped()) return job.go_on();
+    if (!written.ok() && written.error().code == Code::kDamaged) {
+      summary.unreadable.push_back(written.error().what);
+    } else if (!written.ok()) {
+      return written;
+    }
+  }
+  if (Status good = (*writer)->finish(); !good.ok()) return good;
+  if (!makes_folder(options.format)) job.file(out);
+  return Done{};
+}
+
+// Only what is known to be of this export: the folder was empty.
+void remove_half(const ExportSummary& summary, const ExportOptions& options, const fs::path& out,
+                 bool is_new) {
+  std::error_code ignored;
+  for (const fs::path& file : summary.files) fs::remove(file, ignored);
+  if (!makes_folder(options.format)) return;
+  if (options.format == ExportFormat::kParquet) {
+    for (const schema::Table* table : csv_tables(options.raw)) {
+      for (const char* ending : {"csv", "parquet"})
+        fs::remove(out / fmt::format("{}.{}", table->name, ending), ignored);
+    }
+  }
+  if (is_new) fs::remove(out, ignored);
+}
+
 }  // namespace
 
 std::string_view word_of(ExportFormat format) { return entry_of(format).word; }
 
 std::optional<ExportFormat> export_format_of_word(std::string_view word) {
-  const auto entry = std::ranges::find(kExportFormats, word, &FormatEntry::word);
-  return entry == kExportFormats.end() ? std::nullopt : std::optional(entry->format);
+  const auto entry = std::ranges::find(kFormatEntries, word, &FormatEntry::word);
+  return entry == kFormatEntries.end() ? std::nullopt : std::optional(entry->format);
 }
 
 bool needs_analysis(ExportFormat format) { return format == ExportFormat::kPerfetto; }
+
+Status can_export(ExportFormat format) {
+  return format == ExportFormat::kParquet ? has_parquet() : Status(Done{});
+}
+
+bool makes_folder(ExportFormat format) {
+  return format == ExportFormat::kChrome || format == ExportFormat::kCsv ||
+         format == ExportFormat::kParquet;
+}
 
 fs::path default_export_path(ExportFormat format, const std::string& run) {
   return run + std::string(entry_of(format).ending);
@@ -207,34 +287,16 @@ Result<ExportSummary> export_run(const Run& run, const ExportFindings& found,
   const Result<std::vector<TraceFile>> traces = chosen_traces(run, options.ranks);
   if (!traces.ok()) return fail(traces.error());
   if (const Status good = check_steps(run, found, options); !good.ok()) return fail(good.error());
-  ExportSummary summary;
-  ExportJob job(progress, summary);
-  const Result<std::unique_ptr<RankWriter>> writer =
-      make_writer(*traces, run, found, options, out, job);
-  if (!writer.ok()) return fail(writer.error());
-  for (size_t i = 0; i < traces->size(); ++i) {
-    const TraceFile& trace = (*traces)[i];
-    const double share = static_cast<double>(i) / static_cast<double>(traces->size());
-    if (const Status wanted = job.tell(fmt::format("rank {}", trace.rank), share); !wanted.ok())
-      return fail(wanted.error());
-    const auto analysed = std::ranges::find(found.ranks, trace.rank, &RankAnalysis::rank);
-    const RankAnalysis* rank = analysed == found.ranks.end() ? nullptr : &*analysed;
-    const Result<RankSource> source = RankSource::open(trace, rank, options.steps);
-    if (!source.ok() && source.error().code == Code::kDamaged) {
-      summary.unreadable.push_back(source.error().what);
-      continue;
-    }
-    if (!source.ok()) return fail(source.error());
-    const Status written = (*writer)->rank(*source);
-    if (!written.ok() && written.error().code == Code::kDamaged) {
-      summary.unreadable.push_back(written.error().what);
-    } else if (!written.ok()) {
-      return fail(written.error());
-    }
+  std::error_code ignored;
+  const bool is_new = !fs::exists(out, ignored);
+  if (makes_folder(options.format)) {
+    if (const Status good = make_folder(out); !good.ok()) return fail(good.error());
   }
-  if (const Status good = (*writer)->finish(); !good.ok()) return fail(good.error());
-  if (!makes_folder(options.format)) job.file(out);
-  return summary;
+  ExportSummary summary;
+  const Status written = write_all(*traces, run, found, options, out, progress, summary);
+  if (written.ok()) return summary;
+  remove_half(summary, options, out, is_new);
+  return fail(written.error());
 }
 
 }  // namespace dprof::analyzer

@@ -20,12 +20,17 @@
 
 namespace dprof::analyzer {
 
-enum class ExportFormat : uint8_t { kPerfetto, kChrome, kCsv, kSpeedscope, kFolded };
-// "perfetto", "chrome", "csv", "speedscope", "folded".
+enum class ExportFormat : uint8_t { kPerfetto, kChrome, kCsv, kParquet, kSpeedscope, kFolded };
+inline constexpr size_t kExportFormats = 6;
+// "perfetto", "chrome", "csv", "parquet", "speedscope", "folded".
 [[nodiscard]] std::string_view word_of(ExportFormat format);
 [[nodiscard]] std::optional<ExportFormat> export_format_of_word(std::string_view word);
 // Whether it needs what an analysis found; the others need it only where steps are asked for.
 [[nodiscard]] bool needs_analysis(ExportFormat format);
+// Whether this machine has what it needs: kUnsupported.
+Status can_export(ExportFormat format);
+// A folder of files, not a file.
+[[nodiscard]] bool makes_folder(ExportFormat format);
 // What it is written to where nobody says: "RUN.perfetto.gz", or the folder "RUN.csv".
 [[nodiscard]] std::filesystem::path default_export_path(ExportFormat format,
                                                         const std::string& run);
@@ -34,7 +39,7 @@ struct ExportOptions {
   ExportFormat format = ExportFormat::kPerfetto;
   std::vector<int> ranks;                            // empty = all
   std::optional<std::pair<int64_t, int64_t>> steps;  // half-open; nullopt = all
-  bool raw = false;                                  // csv: numbers and ids as they are stored
+  bool raw = false;  // csv, parquet: numbers and ids as they are stored
 };
 
 // What an analysis of the run found: nothing of it where none was needed.
@@ -59,8 +64,9 @@ struct ExportSummary {
   std::vector<std::string> unreadable;  // traces that could not be read (to their end): exit code 3
 };
 
-// Writes a file, or a folder of them (kChrome, kCsv), which must not be there or be empty. Memory
-// does not grow with the trace, but for collectives, ids of launches and distinct names.
+// Writes a file, or a folder of them, which must not be there or be empty. Nothing is left where it
+// fails or is cancelled. Memory does not grow with the trace, but for collectives, ids of launches
+// and distinct names.
 Result<ExportSummary> export_run(const Run& run, const ExportFindings& found,
                                  const ExportOptions& options, const std::filesystem::path& out,
                                  const Progress& progress = {});

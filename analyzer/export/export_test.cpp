@@ -34,6 +34,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAreArray;
 
 // --- a reader of the wire format that knows nothing of what wrote it ---
@@ -734,6 +735,8 @@ TEST_F(Export, CsvHasEveryRowOfEveryTable) {
   EXPECT_THAT(numbers, HasSubstr(",name_id,category,"));
   EXPECT_EQ(std::ranges::count(numbers, '\n'), 1 + 14);
   EXPECT_TRUE(fs::exists(raw / "string.csv"));
+  EXPECT_THAT(read_all(raw / "string.csv"), HasSubstr("\n1,0,\"\"\n"));  // NULL is bare
+  EXPECT_THAT(read_all(out / "communicator_member.csv"), StartsWith("trace_rank,communicator"));
 }
 
 // --- flame graphs ---
@@ -893,6 +896,7 @@ TEST_F(Export, EndsWhereNobodyWantsItAnyMore) {
                  [](std::string_view, double) { return false; });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().what, "cancelled");
+  EXPECT_FALSE(fs::exists(folder_.path() / "tables"));
 }
 
 }  // namespace

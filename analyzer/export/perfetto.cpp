@@ -491,7 +491,7 @@ class RankTracks {
 
   Status emit(const Item& item) {
     if ((++emitted_ & 0xFFFF) == 0) {
-      if (Status wanted = job_.tell("export", 0); !wanted.ok()) return wanted;
+      if (Status wanted = job_.go_on(); !wanted.ok()) return wanted;
       if (Status good = packets_.status(); !good.ok()) return good;
     }
     Track& track = tracks_[static_cast<size_t>(item.track)];

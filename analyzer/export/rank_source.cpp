@@ -73,8 +73,11 @@ std::filesystem::path spill_folder() {
   return error ? std::filesystem::path("/tmp") : folder;
 }
 
-Status ExportJob::tell(std::string_view stage, double share) const {
-  if (!progress_ || progress_(stage, share)) return Done{};
+Status ExportJob::tell(std::string_view stage, double share) {
+  if (stage_ != stage) stage_ = stage;
+  share_ = share;
+  if (progress_ && !stopped_) stopped_ = !progress_(stage_, share_);
+  if (!stopped_) return Done{};
   return fail(Code::kUsage, "cancelled");
 }
 

@@ -93,14 +93,25 @@ class ExportJob {
       : progress_(progress), summary_(summary) {}
 
   // Share: of the traces.
-  Status tell(std::string_view stage, double share) const;
-  void wrote(int64_t events = 1) { summary_.events += events; }
+  Status tell(std::string_view stage, double share);
+  // Fails once the export is no longer wanted.
+  Status go_on() { return tell(stage_, share_); }
+  // Now and then asks whether it still is. Who does not look at is_stopped() ends with the rank.
+  void wrote(int64_t events = 1) {
+    summary_.events += events;
+    if ((++calls_ & 0x3FFF) == 0) (void)go_on();
+  }
+  [[nodiscard]] bool is_stopped() const { return stopped_; }
   void left_out(std::string_view what, int64_t count = 1);
   void file(std::filesystem::path path) { summary_.files.push_back(std::move(path)); }
 
  private:
   const Progress& progress_;
   ExportSummary& summary_;
+  std::string stage_;
+  double share_ = 0;
+  int64_t calls_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace dprof::analyzer

@@ -1732,6 +1732,7 @@
     </message>
     <message>
         <location filename="../view/pages/what_if_page.cpp"/>
+        <location filename="../widgets/export_dialog.cpp"/>
         <source>Ranks</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2661,6 +2662,11 @@
     </message>
     <message>
         <location filename="../widgets/commands.cpp"/>
+        <source>Export the run…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
         <source>Read the run again</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2823,6 +2829,7 @@
     <message>
         <location filename="../widgets/dock_title.cpp"/>
         <location filename="../widgets/docks.cpp"/>
+        <location filename="../widgets/export_dialog.cpp"/>
         <source>Close</source>
         <translation type="unfinished"></translation>
     </message>
@@ -2847,6 +2854,102 @@
         <location filename="../widgets/event_loader.cpp"/>
         <source>events of {} ranks do not fit into {}: fold others, or raise --memory</source>
         <extracomment>for all but 1, which is: events of {} rank do not fit into {}: fold others, or raise --memory</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Perfetto: one file for ui.perfetto.dev</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Chrome JSON: a file for each rank, as PyTorch's profiler writes it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>CSV: a file for each table</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Parquet: a file for each table (needs Python's pyarrow)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>speedscope: one file for speedscope.app</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Folded stacks: one file for flame graphs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Export the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Format</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>all; or some of them: 0,4-7</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>all; or from 20 up to before 30: 20:30</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Only what is selected</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>To</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Choose another place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Where to? No file is named.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>%1 is there already. Export once more to replace it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Cancelled: nothing was written.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <location filename="../widgets/sql_pane.cpp"/>
+        <source>Cancel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/export_dialog.cpp"/>
+        <source>Export</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -3022,11 +3125,6 @@
     <message>
         <location filename="../widgets/sql_pane.cpp"/>
         <source>SQL statement</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/sql_pane.cpp"/>
-        <source>Cancel</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

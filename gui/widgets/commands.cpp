@@ -299,6 +299,9 @@ void Commands::add_window_actions() {
           &Commands::open_wanted);
   connect(add_action(tr("Recent runs"), {QKeySequence("Ctrl+Shift+O")}, [] {}), &QAction::triggered,
           this, &Commands::recent_wanted);
+  QAction* write_all = add_action(tr("Export the run…"), {QKeySequence("Ctrl+E")}, [] {});
+  connect(write_all, &QAction::triggered, this, &Commands::export_wanted);
+  about_selection_ << write_all;
   connect(add_action(tr("Read the run again"), {Qt::Key_F5}, [] {}), &QAction::triggered, this,
           &Commands::read_again_wanted);
   connect(add_action(

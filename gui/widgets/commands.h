@@ -47,6 +47,7 @@ class Commands : public QObject {
   // What is the window's to do.
   void open_wanted();
   void recent_wanted();
+  void export_wanted();
   void read_again_wanted();
   void layout_reset();
   void tracks_toggled();

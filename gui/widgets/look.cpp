@@ -267,6 +267,13 @@ QString Look::style_sheet() const {
     QToolButton { background: @field; border: 1px solid @border; border-radius: 5px;
                   padding: 4px 9px; }
     QToolButton:hover, QToolButton:focus { border: 1px solid @accent; }
+    QPushButton { background: @field; border: 1px solid @border; border-radius: 5px;
+                  padding: 5px 18px; }
+    QPushButton:hover, QPushButton:focus, QPushButton:default { border: 1px solid @accent; }
+    QPushButton:disabled, QLineEdit:disabled { color: @dim; }
+    QProgressBar { background: @field; border: 1px solid @border; border-radius: 4px;
+                   max-height: 8px; }
+    QProgressBar::chunk { background: @accent; border-radius: 3px; }
     QTabBar { background: @window; border: 0; }
     QTabBar::tab { background: @window; color: @dim; border: 0; padding: 7px 0 5px 0;
                    margin: 0 12px; border-bottom: 2px solid @window; }

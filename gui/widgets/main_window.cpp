@@ -28,6 +28,7 @@
 #include "gui/view/timeline/notable_strip.h"
 #include "gui/view/timeline/overview.h"
 #include "gui/view/timeline/timeline_view.h"
+#include "gui/widgets/export_dialog.h"
 #include "gui/widgets/recent_runs.h"
 #include "gui/widgets/sql_pane.h"
 
@@ -152,6 +153,7 @@ void MainWindow::connect_commands() {
   connect(commands_, &Commands::remarked, this, &MainWindow::set_message);
   connect(commands_, &Commands::open_wanted, this, &MainWindow::choose_run);
   connect(commands_, &Commands::recent_wanted, this, &MainWindow::choose_recent);
+  connect(commands_, &Commands::export_wanted, this, &MainWindow::show_export);
   connect(commands_, &Commands::read_again_wanted, this, &MainWindow::read_again);
   connect(commands_, &Commands::layout_reset, this, &MainWindow::reset_layout);
   connect(commands_, &Commands::tracks_toggled, this, [this] { tracks_closed_ = !tracks_closed_; });
@@ -649,6 +651,19 @@ void MainWindow::choose_run() {
   const QString last = paths_.empty() ? QString() : to_qstring(paths_.front().string());
   const QString folder = QFileDialog::getExistingDirectory(this, tr("The folder of a run"), last);
   if (!folder.isEmpty()) open({folder.toStdString()});
+}
+
+// One at a time: a second one could write to the same place.
+void MainWindow::show_export() {
+  if (!session_.is_open()) return;
+  auto* dialog = findChild<ExportDialog*>();
+  if (dialog == nullptr) {
+    dialog = new ExportDialog(look_, paths_, session_.model(),
+                              part_of(session_.model(), session_.selecting.selection()), this);
+  }
+  dialog->show();
+  dialog->raise();
+  dialog->activateWindow();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -104,6 +104,7 @@ class MainWindow : public QMainWindow {
   void connect_commands();
   void choose_run();
   void choose_recent();
+  void show_export();
   void run_changed();
   void set_renewing(bool renewing);
   void renew_model(std::shared_ptr<const view::Model> model);

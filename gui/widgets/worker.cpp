@@ -12,7 +12,8 @@ namespace dprof::widgets {
 Worker::Worker(QObject* parent)
     : QObject(parent),
       open_generation_(std::make_shared<std::atomic<uint64_t>>(0)),
-      ask_generation_(std::make_shared<std::atomic<uint64_t>>(0)) {
+      ask_generation_(std::make_shared<std::atomic<uint64_t>>(0)),
+      export_cancelled_(std::make_shared<std::atomic<bool>>(false)) {
   pool_.setMaxThreadCount(1);
   counting_.setMaxThreadCount(1);
 }
@@ -20,6 +21,7 @@ Worker::Worker(QObject* parent)
 Worker::~Worker() {
   ++*open_generation_;
   ++*ask_generation_;
+  cancel_export();
   pool_.clear();
   pool_.waitForDone();
   counting_.waitForDone();
@@ -177,6 +179,26 @@ void Worker::ask(std::vector<analyzer::TraceFile> traces, std::string statement)
     return [this, is_unwanted, answer, took] {
       if (!is_unwanted()) emit answered(answer, took);
     };
+  });
+}
+
+void Worker::export_run(std::vector<std::filesystem::path> paths, analyzer::ExportOptions options,
+                        std::filesystem::path out) {
+  *export_cancelled_ = false;
+  start([this, cancelled = export_cancelled_, paths = std::move(paths),
+         options = std::move(options), out = std::move(out)]() -> std::function<void()> {
+    const analyzer::Progress progress = [this, cancelled](std::string_view stage, double share) {
+      const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
+      QMetaObject::invokeMethod(
+          this, [this, text, share] { emit exporting(text, share); }, Qt::QueuedConnection);
+      return !*cancelled;
+    };
+    // Opened anew: the run may have grown since the window read it.
+    const Result<analyzer::Run> run = analyzer::open_run(paths);
+    auto exported = std::make_shared<const Result<analyzer::Exported>>(
+        run.ok() ? analyzer::export_analysed(*run, options, out, progress)
+                 : Result<analyzer::Exported>(fail(run.error())));
+    return [this, exported] { emit this->exported(*exported); };
   });
 }
 

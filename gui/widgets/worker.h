@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work off the user interface's thread: opening a run, describing a row, asking traces.
+// Work off the user interface's thread: opening a run, describing a row, asking traces,
+// writing the run for another tool.
 #pragma once
 
 #include <QObject>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "analyzer/analysis.h"
+#include "analyzer/exporting.h"
 #include "analyzer/sql/sql_query.h"
 #include "gui/view/model/model.h"
 #include "gui/view/panels.h"
@@ -44,6 +46,11 @@ class Worker : public QObject {
   // One statement of these traces; another one that is still running ends.
   void ask(std::vector<analyzer::TraceFile> traces, std::string statement);
   void cancel_ask() { ++*ask_generation_; }
+  // As `dprof export` does it. What it says of its end comes in any case.
+  void export_run(std::vector<std::filesystem::path> paths, analyzer::ExportOptions options,
+                  std::filesystem::path out);
+  void cancel_export() { *export_cancelled_ = true; }
+  [[nodiscard]] bool is_export_cancelled() const { return *export_cancelled_; }
   // Results of describe() and relate() that are still to come are not wanted.
   void forget_description() { ++describe_generation_; }
 
@@ -65,6 +72,8 @@ class Worker : public QObject {
   // Of ask(): which rank is read, and what came of it.
   void asking(const QString& stage, double share);
   void answered(std::shared_ptr<dprof::analyzer::SqlAnswer> answer, dprof::DurationNs took);
+  void exporting(const QString& stage, double share);
+  void exported(const dprof::Result<dprof::analyzer::Exported>& exported);
   void idle();
 
  private:
@@ -77,6 +86,7 @@ class Worker : public QObject {
   QThreadPool counting_;
   std::shared_ptr<std::atomic<uint64_t>> open_generation_;  // read by the job to cancel itself
   std::shared_ptr<std::atomic<uint64_t>> ask_generation_;   // likewise
+  std::shared_ptr<std::atomic<bool>> export_cancelled_;     // likewise
   uint64_t describe_generation_ = 0;
   int pending_ = 0;
 };

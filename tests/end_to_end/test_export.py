@@ -61,6 +61,22 @@ print(json.dumps({"unknown": unknown, "bad": bad, "open": sum(map(len, open_slic
                   "processes": [track.process.process_name for track in tracks.values() if track.HasField("process")]}))
 """
 
+# Each table's columns and rows, as a CSV has them.
+DECODE_PARQUET = r"""
+import json, pathlib, sys
+import pyarrow.parquet
+
+def text(value):
+    return "" if value is None else value.hex().upper() if isinstance(value, bytes) else str(value)
+
+tables = {}
+for path in pathlib.Path(sys.argv[1]).iterdir():
+    table = pyarrow.parquet.read_table(path)
+    assert path.suffix == ".parquet" and not any(str(kind) == "null" for kind in table.schema.types), path
+    tables[path.stem] = [table.column_names, [list(map(text, row.values())) for row in table.to_pylist()]]
+print(json.dumps(tables))
+"""
+
 
 class Export(EndToEnd):
     def make(self, *arguments, ranks=2, steps=8):
@@ -167,6 +183,30 @@ class Export(EndToEnd):
         with open(self.folder / "tables/gpu_activity.csv", newline="") as file:
             told = sum(int(row["duration_ns"]) for row in csv.DictReader(file))
         self.assertEqual(told, sum(self.trace(rank).value("SELECT sum(duration_ns) FROM gpu_activity") for rank in range(2)))
+
+    def test_parquet_holds_what_csv_does(self):
+        """Every value of every table, read by pyarrow, is that of the CSV."""
+        self.make("--shape", "gpu")
+        command = (DPROF, "export", self.run_folder, "--format", "parquet")
+        done = self.command(*command, "-o", "none", DPROF_PYTHON="/bin/false")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("pip install pyarrow", done.stderr)
+        self.assertFalse((self.folder / "none").exists())
+        python = os.environ.get("DPROF_PYARROW_PYTHON", "python3")
+        if subprocess.run([python, "-c", "import pyarrow"], capture_output=True).returncode != 0:
+            self.skipTest("Python's `pyarrow` is not installed: pip install pyarrow, and DPROF_PYARROW_PYTHON")
+        for raw in ([], ["--raw"]):
+            parquet, tables = self.folder / f"parquet{raw}", self.folder / f"csv{raw}"
+            done = self.command(*command, "-o", parquet, *raw, DPROF_PYTHON=python)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.export("csv", "-o", tables, *raw)
+            self.assertEqual(sorted(path.stem for path in parquet.iterdir()), sorted(path.stem for path in tables.iterdir()))
+            decoded = subprocess.run([python, "-c", DECODE_PARQUET, parquet], capture_output=True, text=True, check=True)
+            for name, (head, rows) in json.loads(decoded.stdout).items():
+                with open(tables / f"{name}.csv", newline="") as file:
+                    told = list(csv.reader(file))
+                self.assertEqual(told, [head, *rows], name)
+                self.assertEqual(len(set(head)), len(head), name)
 
     def test_flame_graphs_hold_all_of_the_time(self):
         self.make("--shape", "gpu")

@@ -8,7 +8,7 @@ PROGRAM = pathlib.Path(__file__).parent / "_native" / "bin" / "dprof"
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["demo"]:
+    if sys.argv[1:2] in (["demo"], ["export"]):
         os.environ.setdefault("DPROF_PYTHON", sys.executable)
     try:
         os.execv(PROGRAM, ["dprof", *sys.argv[1:]])

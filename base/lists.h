@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace dprof::cli {
+namespace dprof {
 
 // "A:B", half-open; A defaults to 0, B to no end. kUsage for anything else, or an empty range.
 Result<std::pair<int64_t, int64_t>> parse_half_open(std::string_view text);
@@ -29,4 +29,4 @@ Result<std::chrono::seconds> parse_seconds(std::string_view text);
 // "1.5,-20": two numbers. kUsage for anything else.
 Result<std::pair<double, double>> parse_pair(std::string_view text);
 
-}  // namespace dprof::cli
+}  // namespace dprof

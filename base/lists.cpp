@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/lists.h"
+#include "base/lists.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-namespace dprof::cli {
+namespace dprof {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
@@ -105,4 +105,4 @@ Result<std::pair<double, double>> parse_pair(std::string_view text) {
               "separated by a comma: --fake-clock 0.05,20");
 }
 
-}  // namespace dprof::cli
+}  // namespace dprof
