@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analyzer/rules/rule.h"
 #include "analyzer/rules/support.h"
@@ -12,6 +14,11 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kOthersShare = 0.5;  // of the exposed wait, which a culprit's cost explains
+// Pauses that are told one by one: of the median step at least, so many at most, and together that
+// share of all waiting.
+constexpr double kLongPause = 0.5;
+constexpr size_t kFewPauses = 3;
+constexpr double kMostOfWaiting = 0.5;
 
 struct Advice {
   std::string_view cause;
@@ -216,6 +223,56 @@ constexpr Rule kStraggler = {
     .advice = "compare that rank with another in the timeline",
     .detect = straggler};
 
+// How late the last rank was to a collective of a step: the most of that step.
+struct Lateness {
+  int rank = 0;
+  int64_t ns = 0;
+};
+
+std::map<int64_t, Lateness> longest_pauses(const RuleInput& input) {
+  std::map<int64_t, Lateness> pauses;  // by index of the step
+  if (input.matching == nullptr || input.steps == nullptr) return pauses;
+  const std::span<const AlignedStep> steady = input.steps->steady();
+  for (const Instance& instance : input.matching->instances) {
+    if (!instance.step || !instance.last_arriver || *instance.step < steady.front().index ||
+        *instance.step > steady.back().index)
+      continue;
+    const Member& last = instance.members[*instance.last_arriver];
+    for (const Member& member : instance.members) {
+      Lateness& most = pauses[*instance.step];
+      if (member.wait_ns > most.ns) most = {input.digests[last.digest].rank, member.wait_ns};
+    }
+  }
+  const auto least =
+      static_cast<int64_t>(kLongPause * static_cast<double>(input.steps->info.median_ns));
+  std::erase_if(pauses, [&](const auto& step) { return step.second.ns < least; });
+  return pauses;
+}
+
+// "most of it is in step 37, where rank 0 came 1.20 s late"; "" = it is spread over many steps.
+std::string few_pauses(const RuleInput& input, int64_t waiting_ns) {
+  const std::map<int64_t, Lateness> pauses = longest_pauses(input);
+  if (pauses.empty() || pauses.size() > kFewPauses) return {};
+  std::vector<int64_t> steps;
+  std::vector<int> ranks;
+  int64_t longest = 0;
+  int64_t sum = 0;
+  for (const auto& [step, late] : pauses) {
+    steps.push_back(step);
+    ranks.push_back(late.rank);
+    longest = std::max(longest, late.ns);
+    sum += late.ns;
+  }
+  if (static_cast<double>(sum) / static_cast<double>(steady_steps(input)) <
+      kMostOfWaiting * static_cast<double>(waiting_ns))
+    return {};
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return fmt::format("most of it is in step{} {}, where {} came {}{} late",
+                     steps.size() == 1 ? "" : "s", fmt::join(steps, ", "), list_of(ranks),
+                     steps.size() == 1 ? "" : "up to ", format_duration({longest}));
+}
+
 // Waiting that no culprit explains; where there is one, it hangs below that.
 std::optional<Measured> waiting(const RuleInput& input) {
   const int64_t steps = steady_steps(input);
@@ -234,6 +291,7 @@ std::optional<Measured> waiting(const RuleInput& input) {
   if (explained != 0) culprit = "waiting for the culprit is part of it";
   if (explained != 0 && static_cast<double>(explained) < kOthersShare * static_cast<double>(cost))
     culprit += ", but less than half of it";
+  if (const std::string few = few_pauses(input, cost); !few.empty()) culprit += "; " + few;
   return Measured{.cost_ns = cost,
                   .figures = {{"culprit", culprit}, {"waiting", waits.size()}},
                   .evidence = steps_evidence(input, ranks)};

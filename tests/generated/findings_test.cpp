@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that a healthy generated run must not have.
+// Findings that a healthy generated run must not have, and what they say of a single pause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +49,21 @@ INSTANTIATE_TEST_SUITE_P(
                       HealthyCase{"gpu_tensor_data", Shape::kGpu, Technique::kTensorData},
                       HealthyCase{"gpu_pipeline", Shape::kGpu, Technique::kPipeline}),
     [](const auto& test) { return std::string(test.param.name); });
+
+// It is nobody's lasting fault, and yet most of the time that is lost.
+TEST(WaitingTest, ASinglePauseIsNamedWithItsStepAndRank) {
+  synth::Spec spec;
+  spec.ranks = 3;
+  spec.steps = 40;
+  spec.faults = {{.name = "sleep-forward", .rank = 2, .ms = 900, .from = 25, .to = 26}};
+  const Outcome outcome = analysed(spec);
+  ASSERT_TRUE(outcome.analysis.report.findings);
+  const auto& findings = *outcome.analysis.report.findings;
+  const auto waiting = std::ranges::find(findings, "balance.waiting", &analyzer::Finding::rule);
+  ASSERT_NE(waiting, findings.end());
+  EXPECT_THAT(waiting->detail,
+              ::testing::HasSubstr("most of it is in step 25, where rank 2 came 9"));
+}
 
 }  // namespace
 }  // namespace dprof
