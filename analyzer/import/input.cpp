@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
@@ -175,7 +176,7 @@ struct Input::Impl {
     while (true) {
       {
         std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return stopped || filled - taken < kBlocks - 1; });
+        await(lock, [&] { return stopped || filled - taken < kBlocks - 1; });
         if (stopped) return;
       }
       Block& block = blocks[filled % kBlocks];
@@ -202,7 +203,7 @@ struct Input::Impl {
       holding = false;
       changed.notify_all();
     }
-    changed.wait(lock, [&] { return ended || filled > taken; });
+    await(lock, [&] { return ended || filled > taken; });
     if (filled == taken) {
       failure_met = failure;
       return {};
@@ -210,6 +211,13 @@ struct Input::Impl {
     holding = true;
     const Block& block = blocks[taken % kBlocks];
     return {block.bytes.data(), block.used};
+  }
+
+  // libstdc++ 12's wait() has a version that systems of manylinux_2_34 lack; wait_for() is in its
+  // header.
+  template <typename Predicate>
+  void await(std::unique_lock<std::mutex>& lock, const Predicate& holds) {
+    while (!changed.wait_for(lock, std::chrono::seconds(1), holds)) continue;
   }
 
   std::unique_ptr<Source> source;

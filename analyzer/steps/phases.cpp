@@ -11,6 +11,7 @@ using schema::Marker;
 // A collective that the training thread called.
 struct CommCall {
   TraceNs at;
+  TraceNs begin;  // of the transfer or of the wait for it, where that is known
   TraceNs end;
 };
 
@@ -19,7 +20,7 @@ std::vector<CommCall> calls_of(const RankDigest& digest) {
   for (const CollectiveRecord& record : digest.collectives) {
     const auto at = record.arrival();
     if (at && record.by_training_thread)
-      calls.push_back({*at, record.end.value_or(digest.span.end)});
+      calls.push_back({*at, record.start.value_or(*at), record.end.value_or(digest.span.end)});
   }
   std::ranges::sort(calls, {}, &CommCall::at);
   return calls;
@@ -118,7 +119,7 @@ void add_between_nodes(const RankDigest& digest, std::span<const CommCall> calls
     const auto patience = std::max(
         kGoesOnWithinNs, static_cast<int64_t>(kGoesOnWithin * static_cast<double>(length.ns)));
     const TraceNs goes_on = std::min(node, next_begin(digest.ops, call.end));
-    if ((goes_on - call.end).ns <= patience) blocked.push_back({call.at, call.end});
+    if ((goes_on - call.end).ns <= patience) blocked.push_back({call.begin, call.end});
   }
 }
 
