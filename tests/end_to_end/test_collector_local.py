@@ -62,11 +62,11 @@ class Local(Probed):
 
     def test_nothing_of_a_trace_is_in_the_run_folder_before(self):
         """A network file system there costs nothing while the job runs: no journal, no reader kept out."""
-        recorder = self.start_marks(last_ms=3000, DPROF_FAKE_FS_TYPE="0x6969")
-        self.assertEqual(list(self.run_folder.glob("*.dprof*")), [])
+        recorder = self.start_marks(last_ms=6000, DPROF_FAKE_FS_TYPE="0x6969")
         (folder,) = self.disk.iterdir()
         self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
-        self.assertTrue(list(folder.glob("*.dprof")))
+        support.wait_until(lambda: list(folder.glob("*.dprof")), 5, "a trace is there")
+        self.assertEqual(list(self.run_folder.glob("*.dprof*")), [])
         _, messages = recorder.communicate(timeout=60)
         self.assertEqual(recorder.returncode, 0, messages)
         self.check_moved()
