@@ -92,14 +92,16 @@ class ChromeFolder final : public RankWriter {
   ExportJob& job_;
 };
 
-class CsvFolder final : public RankWriter {
+// CSV, and Parquet, which is made of it.
+class TableFolder final : public RankWriter {
  public:
-  CsvFolder(CsvExport all, fs::path folder, bool raw, ExportJob& job)
-      : csv_(std::move(all)), folder_(std::move(folder)), raw_(raw), job_(job) {}
+  TableFolder(CsvExport all, fs::path folder, const ExportOptions& options, ExportJob& job)
+      : csv_(std::move(all)), folder_(std::move(folder)), options_(options), job_(job) {}
   Status rank(const RankSource& source) override { return csv_.rank(source); }
   Status finish() override {
     if (Status good = csv_.finish(); !good.ok()) return good;
-    for (const schema::Table* table : csv_tables(raw_))
+    if (options_.format == ExportFormat::kParquet) return make_parquet(folder_, options_.raw, job_);
+    for (const schema::Table* table : csv_tables(options_.raw))
       job_.file(folder_ / fmt::format("{}.csv", table->name));
     return Done{};
   }
@@ -107,24 +109,7 @@ class CsvFolder final : public RankWriter {
  private:
   CsvExport csv_;
   fs::path folder_;
-  bool raw_;
-  ExportJob& job_;
-};
-
-class ParquetFolder final : public RankWriter {
- public:
-  ParquetFolder(CsvExport all, fs::path folder, bool raw, ExportJob& job)
-      : csv_(std::move(all)), folder_(std::move(folder)), raw_(raw), job_(job) {}
-  Status rank(const RankSource& source) override { return csv_.rank(source); }
-  Status finish() override {
-    if (Status good = csv_.finish(); !good.ok()) return good;
-    return make_parquet(folder_, raw_, job_);
-  }
-
- private:
-  CsvExport csv_;
-  fs::path folder_;
-  bool raw_;
+  const ExportOptions& options_;
   ExportJob& job_;
 };
 
@@ -168,9 +153,7 @@ Result<std::unique_ptr<RankWriter>> make_writer(std::span<const TraceFile> trace
   if (makes_folder(options.format)) {
     Result<CsvExport> csv = CsvExport::create(out, options.raw, job);
     if (!csv.ok()) return fail(csv.error());
-    if (options.format == ExportFormat::kCsv)
-      return Made(new CsvFolder(*std::move(csv), out, options.raw, job));
-    return Made(new ParquetFolder(*std::move(csv), out, options.raw, job));
+    return Made(new TableFolder(*std::move(csv), out, options, job));
   }
   Result<OutFile> file = OutFile::create(out);
   if (!file.ok()) return fail(file.error());
