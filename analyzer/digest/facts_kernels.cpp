@@ -6,6 +6,7 @@
 
 #include "analyzer/digest/range_names.h"
 #include "analyzer/run/sensible.h"
+#include "base/symbol.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -52,7 +53,8 @@ KernelFact& KernelFacts::fact_of(int64_t name_id) {
   KernelFact& fact = by_name_[index];
   if (fact.count == 0) {
     const std::string_view name = reader_.string(name_id);
-    fact.name = std::string(name.substr(0, KernelFact::kMostNameBytes));
+    fact.name = kernel_title(name);
+    fact.name.resize(std::min(fact.name.size(), KernelFact::kMostNameBytes));
     fact.what = class_of_kernel(name);
     fact.convolution = is_convolution(name);
     fact.first = {std::numeric_limits<int64_t>::max()};

@@ -56,7 +56,8 @@ ApiClass api_class_of(std::string_view name) {
   if (name.find("Synchronize") != std::string_view::npos) return ApiClass::kBlocking;
   if (name.find("Memcpy") != std::string_view::npos) {
     const bool waits = !contains_any(name, {"Async", "Node", "Params", "Batch"});
-    return waits ? ApiClass::kBlocking : ApiClass::kOther;
+    const bool copies = !contains_any(name, {"Node", "Params"});
+    return waits ? ApiClass::kBlocking : copies ? ApiClass::kAsyncCopy : ApiClass::kOther;
   }
   if (contains_any(
           name, {"Malloc", "MemAlloc", "HostAlloc", "MemHostRegister", "HostRegister",
@@ -68,6 +69,8 @@ ApiClass api_class_of(std::string_view name) {
 
 bool names_communication(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
+  if (kernel.starts_with("_Z"))  // not demangled: a name's length is in front of it
+    kernel.remove_prefix(std::min(kernel.find_first_not_of("0123456789", 2), kernel.size()));
   return starts_with_any(kernel, {"nccl", "rccl", "msccl"}) && contains_any(kernel, {"Kernel"});
 }
 

@@ -52,6 +52,7 @@ inline constexpr std::string_view kCallPrefixes[] = {
 enum class ApiClass : uint8_t {
   kOther,
   kBlocking,    // waits for the device
+  kAsyncCopy,   // may wait for it: from or to pageable memory
   kAllocation,  // memory of the device, or pinned memory
 };
 

@@ -3,17 +3,17 @@
 
 #ifdef DPROF_HAVE_DW
 
-#include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
+
+#include "base/symbol.h"
 
 #endif
 
@@ -36,13 +36,6 @@ const Dwfl_Callbacks kCallbacks = {.find_elf = &dwfl_linux_proc_find_elf,
                                    .find_debuginfo = &find_no_debug_info,
                                    .section_address = nullptr,
                                    .debuginfo_path = nullptr};
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : std::string(name);
-}
 
 StackEntry entry_at(Dwfl* process, Dwarf_Addr address) {
   StackEntry entry;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/recorder/rows/names.h"
 
+#include "base/symbol.h"
 #include "collector/recorder/common/text.h"
 #include "collector/wire/arena.h"
 
@@ -31,7 +32,7 @@ std::string Names::text(uint32_t arena_id) const {
 }
 
 const Name& Names::read(uint32_t arena_id) {
-  const std::string text = this->text(arena_id);
+  const std::string text = demangled(this->text(arena_id));  // names of kernels
   if (text.empty()) {
     ++bad_ids_;
     return known_.at(0);  // not remembered: bad ids must not fill the memory
