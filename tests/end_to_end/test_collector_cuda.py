@@ -65,3 +65,19 @@ class Fake(EndToEnd):
                            FAKE_CUPTI_ALL="39", DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), RANK="0",
                            WORLD_SIZE="1", want=5)
         self.assertNotIn("cupti", done.stderr)
+
+
+class FromTheStart(EndToEnd):
+    """On a FAKE driver that calls the collector, as the real one does."""
+    programs = EndToEnd.programs + (TEST_BIN / "launch_probe", TEST_BIN / "fake_cuda/libcuda.so.1")
+
+    def test_kernels_are_joined_to_their_launches(self):
+        self.record(TEST_BIN / "launch_probe", "loop", "--seconds", "3", RANK="0", WORLD_SIZE="1",
+                    DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), LD_LIBRARY_PATH=str(TEST_BIN / "fake_cuda"))
+        trace = Trace(self.run_folder / "rank-00000.dprof")
+        self.traces.append(trace)
+        kernels, joined = trace.rows("SELECT count(*), sum(correlation IN (SELECT correlation FROM host_range)) "
+                                     "FROM gpu_activity WHERE kind = 0")[0]
+        self.assertEqual(trace.meta["cuda_source"], "on")
+        self.assertTrue(kernels == joined > 100, (kernels, joined))
+        self.assertGreater(trace.value("SELECT count(*) FROM gpu_activity WHERE kind = 6"), 0, "graphs as a whole")

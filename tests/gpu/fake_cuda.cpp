@@ -31,6 +31,7 @@ constexpr uint32_t kDeviceMemoryGib = 80;
 struct FakeGpu {
   std::mutex mutex;
   bool initialized = false;
+  bool in_use = false;  // the primary context
   void* cupti = nullptr;
   std::atomic<uint32_t> correlation = 0;
   uint64_t busy_until = 0;  // one engine: what is launched later runs later
@@ -168,7 +169,13 @@ FAKE_EXPORT int cuDeviceGet(int* device, int ordinal) {
 }
 FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   *context = new_handle();
+  gpu.in_use = true;
   tell_of_device();
+  return 0;
+}
+FAKE_EXPORT int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = gpu.in_use ? 1 : 0;
   return 0;
 }
 FAKE_EXPORT int cuCtxSetCurrent(void*) { return 0; }

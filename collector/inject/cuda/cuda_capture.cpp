@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/cuda/cuda_capture.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 
@@ -62,11 +63,8 @@ constexpr uint32_t kDriverCalls[] = {
     cupti::driver::kGraphLaunch,
     cupti::driver::kGraphLaunchPtsz,
 };
-constexpr ActivityKind kBaseKinds[] = {
-    ActivityKind::kExternalCorrelation, ActivityKind::kMemcpy,
-    ActivityKind::kMemcpyPeer,          ActivityKind::kMemset,
-    ActivityKind::kGraphTrace,
-};
+constexpr ActivityKind kBaseKinds[] = {ActivityKind::kExternalCorrelation, ActivityKind::kMemcpy,
+                                       ActivityKind::kMemcpyPeer, ActivityKind::kMemset};
 constexpr ActivityKind kStandardKinds[] = {ActivityKind::kSynchronization, ActivityKind::kOverhead};
 // Contexts before streams: a stream's record names its context, not its device.
 constexpr ActivityKind kMetadataKinds[] = {ActivityKind::kDevice, ActivityKind::kContext,
@@ -81,6 +79,7 @@ uint64_t timestamp() noexcept {
 }
 
 constinit cupti::BufferPool* pool_of_callbacks = nullptr;
+constinit std::atomic<bool> drops_buffers = false;  // nothing is recorded
 
 void give_buffer(uint8_t** buffer, size_t* bytes) noexcept {
   *buffer = pool_of_callbacks->give();
@@ -88,9 +87,16 @@ void give_buffer(uint8_t** buffer, size_t* bytes) noexcept {
 }
 
 void take_buffer(uint8_t* buffer, size_t valid_bytes) noexcept {
+  if (drops_buffers.load(std::memory_order_acquire)) return pool_of_callbacks->drop(buffer);
   if (pool_of_callbacks->take(buffer, valid_bytes)) {
     wire::futex_wake(runtime.mapping.control()->generation);  // the helper sleeps on it
   }
+}
+
+bool is_listed(Domain domain, uint32_t call) noexcept {
+  const auto is_it = [call](uint32_t one) { return one == call; };
+  return domain == Domain::kRuntime ? std::ranges::any_of(kRuntimeCalls, is_it)
+                                    : std::ranges::any_of(kDriverCalls, is_it);
 }
 
 constexpr cupti::Handlers kHandlers = {&on_driver_call, &give_buffer, &take_buffer, &timestamp};
@@ -115,8 +121,7 @@ cupti::Result CudaCapture::subscribe() noexcept {
   return backend_->subscribe(client_, kHandlers);
 }
 
-Attached CudaCapture::attach(uint32_t mask, wire::DetailLevel detail, char* why,
-                             size_t why_bytes) noexcept {
+Attached CudaCapture::attach(const Start& start, char* why, size_t why_bytes) noexcept {
   if (!loaded_ && !(loaded_ = cupti::load_library(library_))) {
     snprintf(why, why_bytes, "off: %s", library_.why);
     return Attached::kMissing;
@@ -143,75 +148,111 @@ Attached CudaCapture::attach(uint32_t mask, wire::DetailLevel detail, char* why,
     snprintf(why, why_bytes, "off: cuptiSubscribe answered %u", result);
     return Attached::kRefused;
   }
-  mask_ = mask;
-  detail_ = detail;
-  if (switch_on(why, why_bytes)) return Attached::kDone;
+  if (prepare(start, why, why_bytes)) {
+    want(start.mask, start.detail);
+    return Attached::kDone;
+  }
+  switch_off();
   backend_->unsubscribe(client_);
   return Attached::kRefused;
 }
 
-bool CudaCapture::switch_on(char* why, size_t why_bytes) noexcept {
+bool CudaCapture::prepare(const Start& start, char* why, size_t why_bytes) noexcept {
   const cupti::Result prepared = backend_->prepare(client_, kHandlers);
   if (prepared != cupti::kSuccess) {
     snprintf(why, why_bytes, "off: cuptiActivityRegisterCallbacks answered %u", prepared);
     return false;
   }
-  decoder_.configure(detail_ == wire::DetailLevel::kFull, client_.own_clock);
+  drops_buffers.store(false, std::memory_order_release);
+  decoder_.record_between(UINT64_MAX, UINT64_MAX);  // metadata alone, until recording begins
+  listed_calls_ = start.first;
+  decoder_.choose_calls(listed_calls_ ? nullptr : &is_listed);
   set_metadata(true);
-  // Tried even while nothing is to be recorded: whether it works should be known from the start.
+  if (start.first)
+    graphs_on_ = backend_->set_kind(client_, ActivityKind::kGraphTrace, true) == cupti::kSuccess;
   const cupti::Result kernels = set_base(true);
-  if (kernels != cupti::kSuccess) {
-    set_base(false);
-    set_metadata(false);
+  if (kernels != cupti::kSuccess)
     snprintf(why, why_bytes, "off: cuptiActivityEnable of kernels answered %u", kernels);
-    return false;
-  }
-  reconcile();
-  next_flush_ns_ = wire::monotonic_ns() + kFlushEveryNs;
-  return true;
+  return kernels == cupti::kSuccess;
 }
 
 void CudaCapture::set_metadata(bool on) noexcept {
   for (const ActivityKind kind : kMetadataKinds) backend_->set_kind(client_, kind, on);
 }
 
-// What a library does not know is left out; only kernels must be there.
-cupti::Result CudaCapture::set_base(bool on) noexcept {
-  if (!on) external_.store(nullptr, std::memory_order_release);
+// Functions that are asked for one by one after a context was made have no records: then all are
+// asked for, and the decoder chooses.
+void CudaCapture::set_calls(bool on) noexcept {
+  if (!listed_calls_) {
+    backend_->set_kind(client_, ActivityKind::kRuntime, on);
+    backend_->set_kind(client_, ActivityKind::kDriver, on);
+    return;
+  }
   for (const uint32_t call : kRuntimeCalls) {
     backend_->set_api(client_, Domain::kRuntime, call, on);
   }
   for (const uint32_t call : kDriverCalls) backend_->set_api(client_, Domain::kDriver, call, on);
+}
+
+// What a library does not know is left out; only kernels must be there.
+cupti::Result CudaCapture::set_base(bool on) noexcept {
+  set_calls(on);
   for (const ActivityKind kind : kBaseKinds) backend_->set_kind(client_, kind, on);
-  const cupti::Result result = backend_->set_kind(client_, ActivityKind::kConcurrentKernel, on);
-  base_on_ = on;
-  if (on && result == cupti::kSuccess) external_.store(backend_, std::memory_order_release);
-  return result;
+  return backend_->set_kind(client_, ActivityKind::kConcurrentKernel, on);
 }
 
 void CudaCapture::set_standard(bool on) noexcept {
   for (const ActivityKind kind : kStandardKinds) backend_->set_kind(client_, kind, on);
-  watch_events(client_, on);
   standard_on_ = on;
 }
 
-void CudaCapture::reconcile() noexcept {
-  const bool base = (mask_ & kMaskCuda) != 0;
-  const bool standard = base && detail_ >= wire::DetailLevel::kStandard;
-  if (standard_on_ != standard) set_standard(standard);
-  if (base_on_ == base) return;
-  set_base(base);
-  if (!base) {
-    next_flush_ns_ = 0;
-    flush_until_ns_ = wire::monotonic_ns() + kFlushAfterNs;
-  }
+void CudaCapture::set_watching(bool on) noexcept {
+  if (watching_ != on) watch_events(client_, on);
+  watching_ = on;
+}
+
+void CudaCapture::switch_off() noexcept {
+  set_watching(false);
+  external_.store(nullptr, std::memory_order_release);
+  if (standard_on_) set_standard(false);
+  set_base(false);
+  if (graphs_on_) backend_->set_kind(client_, ActivityKind::kGraphTrace, false);
+  graphs_on_ = false;
+  set_metadata(false);
+}
+
+// On the clock that CUPTI's records have.
+uint64_t CudaCapture::now() const noexcept {
+  if (client_.own_clock) return timestamp();
+  timespec real{};
+  clock_gettime(CLOCK_REALTIME, &real);
+  return static_cast<uint64_t>(real.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(real.tv_nsec);
 }
 
 void CudaCapture::want(uint32_t mask, wire::DetailLevel detail) noexcept {
-  mask_ = mask;
-  detail_ = detail;
-  decoder_.configure(detail_ == wire::DetailLevel::kFull, client_.own_clock);
-  reconcile();
+  const bool base = (mask & kMaskCuda) != 0;
+  const bool standard = base && detail >= wire::DetailLevel::kStandard;
+  decoder_.configure(detail, client_.own_clock);
+  if (standard && !standard_on_) set_standard(true);
+  set_watching(standard);
+  if (base && !recording_) begin();
+  if (!base && recording_) end();
+}
+
+// What CUPTI still has of before is left out by its times.
+void CudaCapture::begin() noexcept {
+  decoder_.record_between(now(), UINT64_MAX);
+  external_.store(backend_, std::memory_order_release);
+  recording_ = true;
+  next_flush_ns_ = wire::monotonic_ns() + kFlushEveryNs;
+}
+
+void CudaCapture::end() noexcept {
+  external_.store(nullptr, std::memory_order_release);
+  decoder_.record_until(now());
+  recording_ = false;
+  next_flush_ns_ = 0;
+  flush_until_ns_ = wire::monotonic_ns() + kFlushAfterNs;
 }
 
 void CudaCapture::flush(uint32_t flag) noexcept {
@@ -291,7 +332,7 @@ bool CudaCapture::decode_until(uint64_t deadline_ns) noexcept {
 }
 
 void CudaCapture::flush_when_due(uint64_t now_ns) noexcept {
-  const bool wanted = base_on_ || now_ns < flush_until_ns_ || next_flush_ns_ == 0;
+  const bool wanted = recording_ || now_ns < flush_until_ns_;
   if (wanted && now_ns >= next_flush_ns_) flush(0);
 }
 
@@ -322,11 +363,17 @@ void CudaCapture::finish(uint64_t limit_ns) noexcept {
 }
 
 void CudaCapture::detach() noexcept {
-  if (standard_on_) set_standard(false);
-  set_base(false);
-  set_metadata(false);
+  switch_off();
   finish(kFlushEveryNs);
+  recording_ = false;
   backend_->unsubscribe(client_);
+}
+
+void CudaCapture::leave() noexcept {
+  set_watching(false);
+  external_.store(nullptr, std::memory_order_release);
+  drops_buffers.store(true, std::memory_order_release);
+  recording_ = false;
 }
 
 void CudaCapture::push_external(uint64_t id) noexcept {

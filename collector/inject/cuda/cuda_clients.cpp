@@ -81,6 +81,20 @@ bool driver_is_initialized() noexcept {
   return count_devices != nullptr && count_devices(&count) == 0;
 }
 
+bool a_device_is_in_use() noexcept {
+  const auto count_devices = driver_function<int (*)(int*)>("cuDeviceGetCount");
+  const auto state_of =
+      driver_function<int (*)(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  int count = 0;
+  if (state_of == nullptr || count_devices == nullptr || count_devices(&count) != 0) return false;
+  for (int device = 0; device < count; ++device) {
+    unsigned flags = 0;
+    int active = 0;
+    if (state_of(device, &flags, &active) == 0 && active != 0) return true;
+  }
+  return false;
+}
+
 int driver_version() noexcept {
   const auto get_version = driver_function<int (*)(int*)>("cuDriverGetVersion");
   int version = 0;

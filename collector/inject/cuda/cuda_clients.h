@@ -25,6 +25,9 @@ bool find_other_client(char* name, size_t bytes) noexcept;
 // a process that is going to fork must not have CUDA initialised behind its back.
 [[nodiscard]] bool driver_is_initialized() noexcept;
 
+// True when a device has a primary context, the one that the runtime uses: kernels may run.
+[[nodiscard]] bool a_device_is_in_use() noexcept;
+
 // Version of the CUDA driver that is mapped, as 13000 for 13.0; 0 = not known.
 [[nodiscard]] int driver_version() noexcept;
 

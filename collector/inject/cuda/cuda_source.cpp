@@ -82,7 +82,7 @@ bool take_over() noexcept {
 
 // Attaches, if nobody else is about to and the session is not ending. On the thread that called
 // cuInit, or on the helper.
-void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexcept {
+void attach(Mode how, const CudaCapture::Start& start, bool& said) noexcept {
   State idle = State::kIdle;
   if (phase() != Phase::kServing) return;
   if (!state.compare_exchange_strong(idle, State::kAttaching, std::memory_order_acq_rel)) return;
@@ -92,7 +92,7 @@ void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexc
   if (how == Mode::kYield && find_other_client(other, sizeof other)) {
     snprintf(why, sizeof why, "off: left to %s (--cuda=yield)", other);
   } else {
-    result = cuda_capture.attach(mask, detail, why, sizeof why);
+    result = cuda_capture.attach(start, why, sizeof why);
   }
   if (result == Attached::kDone) {
     note_versions();
@@ -100,7 +100,7 @@ void attach(Mode how, uint32_t mask, wire::DetailLevel detail, bool& said) noexc
     state.store(State::kOn, std::memory_order_release);
     // After CUPTI has registered its own, so that ours runs before.
     if (!finish_is_registered.exchange(true)) atexit(&finish_session);
-    if (phase() == Phase::kOver && take_over()) cuda_capture.detach();  // it ended meanwhile
+    if (phase() == Phase::kOver && take_over()) cuda_capture.leave();  // it ended meanwhile
     return;
   }
   if (!said) say(result, why);
@@ -129,6 +129,13 @@ void apply(uint32_t mask, wire::DetailLevel detail) noexcept {
   cuda_capture.want(mask, detail);
 }
 
+// Kernels may run, and switching on what records them may crash CUPTI: only who says yield risks it.
+void refuse_late() noexcept {
+  State idle = State::kIdle;
+  if (!state.compare_exchange_strong(idle, State::kRefused, std::memory_order_acq_rel)) return;
+  say(Attached::kRefused, "off: CUDA was in use before dprof could attach to it");
+}
+
 // Where the driver was initialised before we were there, or its variable leads to another tool.
 void look_for_cuda(uint64_t now_ns) noexcept {
   const Mode how = mode();
@@ -136,7 +143,9 @@ void look_for_cuda(uint64_t now_ns) noexcept {
   if (how == Mode::kYield && (wanted.mask & kMaskCuda) == 0) return;
   wanted.next_look_ns = now_ns + kLookEveryNs;
   if (!cuda_in_use.load(std::memory_order_acquire) && !driver_is_initialized()) return;
-  attach(how, wanted.mask, wanted.detail, wanted.said);
+  const bool first = !a_device_is_in_use();
+  if (!first && how != Mode::kYield) return refuse_late();
+  attach(how, {.mask = wanted.mask, .detail = wanted.detail, .first = first}, wanted.said);
 }
 
 uint64_t serve(uint64_t now_ns) noexcept {
@@ -169,7 +178,7 @@ void finish() noexcept {
 
 void stop() noexcept {
   wait_for_attach();
-  if (take_over()) cuda_capture.detach();
+  if (take_over()) cuda_capture.leave();
 }
 
 }  // namespace
@@ -185,7 +194,7 @@ int on_cuda_start() noexcept {
   // another thread the helper does it as well.
   if (first && how == Mode::kCupti && session_alive()) {
     bool said = false;
-    attach(how, hot_mask(), runtime.default_detail, said);
+    attach(how, {.mask = hot_mask(), .detail = runtime.default_detail, .first = true}, said);
   }
   errno = kept;
   return 1;

@@ -114,6 +114,11 @@ bool BufferPool::take(uint8_t* buffer, size_t valid_bytes) noexcept {
   return before + kBufferBytes == kQueueCapBytes / 2;
 }
 
+void BufferPool::drop(uint8_t* buffer) noexcept {
+  const uint32_t index = index_of(buffer);
+  if (index != kNone) push(dirty_, index);
+}
+
 BufferPool::Finished BufferPool::next() noexcept {
   if (batch_ == kNone) batch_ = take_all(finished_);
   const uint32_t index = batch_;

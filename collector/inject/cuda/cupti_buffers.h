@@ -3,9 +3,9 @@
 // all zero when CUPTI gets them (so that it need not zero them on the launching thread).
 //
 //   free ─ give() ─▶ with CUPTI ─ take() ─▶ finished ─ next() ─▶ being read ─ recycle() ─▶ free
-//                                    └─ over the cap: dirty ─ helper or give() ─▶ free
+//                                    └─ over the cap, or drop(): dirty ─ helper or give() ─▶ free
 //
-// Threading  give() and take() on any thread, lock-free; the rest by the helper.
+// Threading  give(), take() and drop() on any thread, lock-free; the rest by the helper.
 // Cost       give() a compare-and-swap; the first use of a buffer that the helper has not touched
 //            yet costs page faults. take() the same.
 #pragma once
@@ -33,6 +33,9 @@ class BufferPool {
   // buffer goes back unread and its bytes are counted. Ignores what is not ours. True when the
   // queue has just become half full: the helper should not wait any longer.
   bool take(uint8_t* buffer, size_t valid_bytes) noexcept;
+
+  // HOT PATH, likewise: nobody wants what is in it.
+  void drop(uint8_t* buffer) noexcept;
 
   struct Finished {
     uint8_t* data;  // null: nothing there

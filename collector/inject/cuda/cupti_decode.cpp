@@ -254,6 +254,8 @@ void Decoder::on_synchronization(const Synchronization& sync, uint64_t ticks,
 
 void Decoder::on_api(const Api& call, uint64_t ticks, const Sink& sink) noexcept {
   const bool runtime = call.kind == ActivityKind::kRuntime;
+  const Domain domain = runtime ? Domain::kRuntime : Domain::kDriver;
+  if (wants_call_ != nullptr && !wants_call_(domain, call.callback_id)) return;
   wire::ApiCall body{};
   body.start_ns = static_cast<int64_t>(call.start);
   body.end_ns = static_cast<int64_t>(call.end);
@@ -263,7 +265,6 @@ void Decoder::on_api(const Api& call, uint64_t ticks, const Sink& sink) noexcept
   body.runtime = runtime ? 1 : 0;
   body.flags = flags_of(call.start, call.end);
   body.result = static_cast<int32_t>(call.result);
-  const Domain domain = runtime ? Domain::kRuntime : Domain::kDriver;
   write(wire::Kind::kApiCall, body, sink.api_name(sink.user, domain, call.callback_id), ticks,
         sink);
 }
@@ -318,6 +319,7 @@ Decoded Decoder::decode(const uint8_t* data, size_t room, uint64_t ticks,
                                                              const Sink&) noexcept) noexcept {
     Body body;
     if (!read(data, room, body)) return Decoded::kCut;
+    if (is_outside(body)) return Decoded::kForeign;
     (this->*on)(body, ticks, sink);
     return Decoded::kDone;
   };
@@ -333,14 +335,14 @@ Decoded Decoder::decode(const uint8_t* data, size_t room, uint64_t ticks,
     case ActivityKind::kGraphTrace:
       return handle(&Decoder::on_graph);
     case ActivityKind::kSynchronization:
-      return handle(&Decoder::on_synchronization);
+      return standard_ ? handle(&Decoder::on_synchronization) : Decoded::kForeign;
     case ActivityKind::kDriver:
     case ActivityKind::kRuntime:
       return handle(&Decoder::on_api);
     case ActivityKind::kExternalCorrelation:
       return handle(&Decoder::on_external);
     case ActivityKind::kOverhead:
-      return handle(&Decoder::on_overhead);
+      return standard_ ? handle(&Decoder::on_overhead) : Decoded::kForeign;
     case ActivityKind::kDevice:
       return handle(&Decoder::on_device);
     case ActivityKind::kStream:

@@ -11,6 +11,7 @@
 
 #include "collector/inject/cuda/cupti_abi.h"
 #include "collector/wire/gpu_records.h"
+#include "collector/wire/layout.h"
 
 namespace dprof::inject::cupti {
 
@@ -24,16 +25,28 @@ struct Sink {
 
 enum class Decoded : uint8_t {
   kDone,
-  kForeign,  // of a kind that dprof does not ask for: another client's
+  kForeign,  // of a kind that dprof does not ask for, or of a time when it did not
   kCut,      // the buffer ends before the record does
 };
 
 class Decoder {
  public:
-  // Kernel shapes are written when `full`; times are flagged when they are not on our clock.
-  void configure(bool full, bool own_clock) noexcept {
-    full_ = full;
+  // Kernel shapes are written at full detail, synchronisation and overhead not at light; times are
+  // flagged when they are not on our clock.
+  void configure(wire::DetailLevel detail, bool own_clock) noexcept {
+    full_ = detail == wire::DetailLevel::kFull;
+    standard_ = detail >= wire::DetailLevel::kStandard;
     own_clock_ = own_clock;
+  }
+  // Records of what was over before, or began later, are left out. Times of CUPTI's clock, ns.
+  void record_between(uint64_t begin, uint64_t end) noexcept {
+    begin_ = begin;
+    end_ = end;
+  }
+  void record_until(uint64_t end) noexcept { end_ = end; }
+  // Calls that it is true of; null: all.
+  void choose_calls(bool (*wants)(Domain, uint32_t callback_id) noexcept) noexcept {
+    wants_call_ = wants;
   }
 
   // Decodes the record that begins at `data`, of which `room` bytes are in the buffer.
@@ -68,7 +81,20 @@ class Decoder {
   void on_context(const ContextInfo&, uint64_t ticks, const Sink&) noexcept;
   void on_stream(const StreamInfo&, uint64_t ticks, const Sink&) noexcept;
 
+  // Metadata and markers have no times.
+  template <typename Body>
+  [[nodiscard]] bool is_outside(const Body& body) const noexcept {
+    if constexpr (requires { body.start + body.end; }) {
+      return body.start != 0 && body.end != 0 && (body.end < begin_ || body.start >= end_);
+    }
+    return false;
+  }
+
+  bool (*wants_call_)(Domain, uint32_t) noexcept = nullptr;
+  uint64_t begin_ = 0;
+  uint64_t end_ = UINT64_MAX;
   bool full_ = false;
+  bool standard_ = true;
   bool own_clock_ = true;
   ContextDevice contexts_[kMaxContexts] = {};
   uint32_t context_count_ = 0;

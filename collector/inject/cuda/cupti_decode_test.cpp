@@ -63,16 +63,34 @@ TEST(CuptiDecode, ShapesOnlyWhenAskedFor) {
   Decoder decoder;
   Collected seen;
   EXPECT_EQ(decode(decoder, a_kernel(), seen), Decoded::kDone);
-  decoder.configure(true, true);
+  decoder.configure(wire::DetailLevel::kFull, true);
   EXPECT_EQ(decode(decoder, a_kernel(), seen), Decoded::kDone);
   ASSERT_EQ(seen.records.size(), 2u);
   EXPECT_EQ(seen.records[0].more.size(), 0u);
   EXPECT_EQ(seen.records[1].more.size(), sizeof(wire::KernelShape));
 }
 
+TEST(CuptiDecode, OnlyWhatRanWhileItWasRecorded) {
+  Decoder decoder;
+  Collected seen;
+  Kernel kernel = a_kernel();
+  kernel.start = 100;
+  kernel.end = 200;
+  const auto decoded = [&](uint64_t begin, uint64_t end) {
+    decoder.record_between(begin, end);
+    return decode(decoder, kernel, seen);
+  };
+  EXPECT_EQ(decoded(201, 300), Decoded::kForeign);
+  EXPECT_EQ(decoded(50, 100), Decoded::kForeign);
+  EXPECT_EQ(decoded(150, 160), Decoded::kDone);
+  kernel.end = 0;  // not known
+  EXPECT_EQ(decoded(201, 300), Decoded::kDone);
+  EXPECT_EQ(seen.records.size(), 2u);
+}
+
 TEST(CuptiDecode, TimesThatAreMissingOrOnAnotherClockAreFlagged) {
   Decoder decoder;
-  decoder.configure(false, false);
+  decoder.configure(wire::DetailLevel::kStandard, false);
   Collected seen;
   Kernel kernel = a_kernel();
   decode(decoder, kernel, seen);

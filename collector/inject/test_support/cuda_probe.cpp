@@ -289,12 +289,15 @@ int watch() {
   const auto function_on = fake.get<FakeFunctionOn>("fake_cupti_function_on");
   const auto other = fake.get<FakeOther>("fake_cupti_other");
   const auto subscribed = fake.get<FakeSubscribed>("fake_cupti_subscribed");
+  const auto watches = fake.get<FakeWatches>("fake_cupti_watches");
+  const auto switched_off = fake.get<FakeSwitchedOff>("fake_cupti_switched_off");
   char line[64];
   for (;;) {
-    printf("subscribed=%d kernel=%d sync=%d launch=%d\n", subscribed(),
-           kind_on(static_cast<uint32_t>(ActivityKind::kConcurrentKernel)),
+    printf("subscribed=%d kernel=%d graph=%d sync=%d launch=%d events=%d; %d switched off\n",
+           subscribed(), kind_on(static_cast<uint32_t>(ActivityKind::kConcurrentKernel)),
+           kind_on(static_cast<uint32_t>(ActivityKind::kGraphTrace)),
            kind_on(static_cast<uint32_t>(ActivityKind::kSynchronization)),
-           function_on(1, runtime_api::kLaunchKernel));
+           function_on(1, runtime_api::kLaunchKernel), watches(driver::kEventRecord), switched_off());
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == nullptr || strncmp(line, "end", 3) == 0) break;
     if (strncmp(line, "take", 4) == 0) other(1);
@@ -304,6 +307,19 @@ int watch() {
     }
   }
   return fake.violations();
+}
+
+// A device is in use before the door is opened.
+int late() {
+  const char* path = getenv("FAKE_CUDA_LIBRARY");
+  void* cuda = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : nullptr;
+  if (cuda == nullptr) return 4;
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(cuda, "cuInit"));
+  const auto retain =
+      reinterpret_cast<int (*)(void**, int)>(dlsym(cuda, "cuDevicePrimaryCtxRetain"));
+  void* context = nullptr;
+  if (init == nullptr || retain == nullptr || init(0) != 0 || retain(&context, 0) != 0) return 4;
+  return watch();
 }
 
 int taken() {
@@ -378,6 +394,7 @@ int main(int argc, char** argv) {
   if (what == "forks") return forks_beside_decoding();
   if (what == "watch") return watch();
   if (what == "taken") return taken();
+  if (what == "late") return late();
   if (what == "garbage") return garbage();
   if (what == "threads") return from_threads(argc > 2 ? atoi(argv[2]) : 1);
   if (what == "external") return external();

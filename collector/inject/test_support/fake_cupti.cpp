@@ -34,6 +34,7 @@ struct Fake {
   CompleteBuffer2 complete2 = nullptr;
   Timestamp timestamp = nullptr;
   std::set<uint32_t> kinds;
+  int switched_off = 0;  // kinds and functions: the real one may crash then
   std::set<std::pair<bool, uint32_t>> functions;
   std::set<uint32_t> callbacks;
   std::vector<std::vector<uint8_t>> pending;
@@ -205,7 +206,7 @@ Result set_kind(ActivityKind kind, bool on) {
   if (on) {
     fake.kinds.insert(static_cast<uint32_t>(kind));
   } else {
-    fake.kinds.erase(static_cast<uint32_t>(kind));
+    fake.switched_off += static_cast<int>(fake.kinds.erase(static_cast<uint32_t>(kind)));
   }
   return kSuccess;
 }
@@ -217,7 +218,7 @@ Result set_function(bool runtime, uint32_t callback_id, bool on) {
   if (on) {
     fake.functions.insert({runtime, callback_id});
   } else {
-    fake.functions.erase({runtime, callback_id});
+    fake.switched_off += static_cast<int>(fake.functions.erase({runtime, callback_id}));
   }
   return kSuccess;
 }
@@ -427,7 +428,7 @@ FAKE_EXPORT int fake_cupti_add(const void* record, size_t bytes) {
   if (kind == ActivityKind::kDriver || kind == ActivityKind::kRuntime) {
     Api call{};
     memcpy(&call, record, sizeof call);
-    on = fake.functions.count({kind == ActivityKind::kRuntime, call.callback_id}) != 0;
+    on |= fake.functions.count({kind == ActivityKind::kRuntime, call.callback_id}) != 0;
   }
   if (static_cast<uint32_t>(kind) == 12) on = true;  // as if another client had asked for it
   if (!fake.subscribed || !on) return 0;
@@ -480,6 +481,14 @@ FAKE_EXPORT int fake_cupti_kind_on(uint32_t kind) {
 FAKE_EXPORT int fake_cupti_function_on(int runtime, uint32_t callback_id) {
   const std::lock_guard lock(fake.mutex);
   return fake.functions.count({runtime != 0, callback_id}) != 0 ? 1 : 0;
+}
+FAKE_EXPORT int fake_cupti_watches(uint32_t callback_id) {
+  const std::lock_guard lock(fake.mutex);
+  return fake.callbacks.count(callback_id) != 0 ? 1 : 0;
+}
+FAKE_EXPORT int fake_cupti_switched_off() {
+  const std::lock_guard lock(fake.mutex);
+  return fake.switched_off;
 }
 FAKE_EXPORT int fake_cupti_violations() {
   const std::lock_guard lock(fake.mutex);

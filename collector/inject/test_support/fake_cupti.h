@@ -39,6 +39,9 @@ using FakeViolations = int (*)();
 // Takes and gives back the subscription as another client would: what cuptiSubscribe answers.
 using FakeOther = uint32_t (*)(int take);
 using FakeSubscribed = int (*)();
+using FakeWatches = int (*)(uint32_t callback_id);
+// How many kinds and functions were switched off again so far.
+using FakeSwitchedOff = int (*)();
 // The calling thread's external id on top, 0 = none.
 using FakeExternal = uint64_t (*)();
 
