@@ -200,8 +200,8 @@ Check check_cupti(const FoundTorch& torch, const Check& driver) {
 
 Check check_nccl(const FoundTorch& torch) {
   Check check{kGpuArea, "NCCL", Ability::kNo, {}, {}, {}};
-  std::vector<std::string> paths = {"libnccl.so.2"};
-  std::ranges::move(in_wheels(torch, "libnccl.so.2"), std::back_inserter(paths));
+  std::vector<std::string> paths = in_wheels(torch, "libnccl.so.2");  // what torch loads, first
+  paths.emplace_back("libnccl.so.2");
   const Result<std::string> text = ask_child([&] { return ask_nccl(paths); });
   const std::string word = parse_answer(text, 0).word;
   if (word != "ok") {

@@ -67,7 +67,9 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   environment.set(wire::kSocketVariable, settings.socket.string());
   environment.set(wire::kClockVariable, clock_variable(settings.scale));
   environment.set(wire::kDetailVariable, settings.detail);
-  environment.set(wire::kCudaVariable, settings.cuda);
+  const bool leaves_cuda = settings.cuda == "off" || settings.nsight_compute;
+  environment.set(wire::kCudaVariable,
+                  leaves_cuda && settings.cuda != "off" ? "yield" : settings.cuda);
   environment.set(wire::kPythonVariable, settings.python);
   if (!settings.stacks.empty()) environment.set(wire::kStacksVariable, settings.stacks);
   if (settings.library.empty()) return {};
@@ -83,10 +85,16 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   replaced.nvtx = replace("NVTX_INJECTION64_PATH", settings.yield_nvtx);
   replaced.nccl = replace("NCCL_PROFILER_PLUGIN", settings.yield_nccl);
   // With yield dprof then looks for CUDA by itself.
-  if (settings.cuda != "off") {
+  if (!leaves_cuda) {
     replaced.cuda = replace("CUDA_INJECTION64_PATH", settings.cuda == "yield");
   }
   return replaced;
+}
+
+bool meets_nsight_compute(const Environment& environment, const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  return name == "ncu" || name == "nv-nsight-cu-cli" ||
+         !environment.get("NV_COMPUTE_PROFILER_PERFWORKS_DIR").empty();
 }
 
 void add_rank(Environment& environment, int rank, int ranks, int port) {

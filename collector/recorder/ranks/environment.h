@@ -41,6 +41,8 @@ struct CollectorSettings {
   // What another tool has set already is left to it.
   bool yield_nvtx = false;
   bool yield_nccl = false;
+  // Nsight Compute ends a program with CUDA_INJECTION64_PATH: it is not set, and CUDA is left to it.
+  bool nsight_compute = false;
 };
 
 // What other tools had set, and had to go; "" = nothing.
@@ -53,6 +55,9 @@ struct Replaced {
 // Adds the collector: LD_PRELOAD (in front of what is there, but for a sanitizer's runtime, which
 // has to be the first), the injection paths of NVTX, NCCL and CUDA, and the DPROF_* variables.
 Replaced add_collector(Environment& environment, const CollectorSettings& settings);
+
+// The command runs within Nsight Compute, or starts it.
+[[nodiscard]] bool meets_nsight_compute(const Environment& environment, const std::string& program);
 
 // Adds the rendezvous variables of one rank of `ranks`, all on this host.
 void add_rank(Environment& environment, int rank, int ranks, int port);

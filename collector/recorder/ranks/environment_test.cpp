@@ -60,6 +60,20 @@ TEST(EnvironmentTest, RemembersTheToolThatItReplaces) {
   EXPECT_EQ(add_collector(environment, kSettings).nvtx, "/opt/other.so");
 }
 
+TEST(EnvironmentTest, NothingIsInjectedIntoCudaBesideNsightCompute) {
+  Environment inside, outside;
+  inside.set("NV_COMPUTE_PROFILER_PERFWORKS_DIR", "/opt/nvidia/nsight-compute");
+  EXPECT_TRUE(meets_nsight_compute(inside, "python3"));
+  EXPECT_TRUE(meets_nsight_compute(outside, "/usr/local/cuda/bin/ncu"));
+  EXPECT_FALSE(meets_nsight_compute(outside, "python3"));
+  CollectorSettings settings = kSettings;
+  settings.nsight_compute = true;
+  add_collector(inside, settings);
+  EXPECT_EQ(inside.get("CUDA_INJECTION64_PATH"), "");
+  EXPECT_EQ(inside.get("DPROF_CUDA"), "yield");
+  EXPECT_EQ(inside.get("NVTX_INJECTION64_PATH"), "/opt/lib/libdprof.so");
+}
+
 TEST(EnvironmentTest, YieldLeavesAnotherToolsCudaInjection) {
   CollectorSettings settings = kSettings;
   const auto left_after = [&settings](const char* mode, const char* before) {

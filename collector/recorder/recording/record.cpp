@@ -569,12 +569,15 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
   RunFacts facts = facts_of(options, folder, clock);
   const std::optional<std::string> network = network_file_system(folder.work_path());
   if (network) facts.journal = schema::TraceWriter::Journal::kRollback;
+  const bool nsight_compute = meets_nsight_compute(environment, options.command.front());
   facts.replaced = add_collector(
       environment,
       {*library, server.path(), clock.scale(), first_detail(facts.capture), options.cuda,
        options.python,
        wants_stacks(options) ? fmt::format("{} {}", getpid(), server.folder().string()) : "",
-       options.yield_nvtx, options.yield_nccl});
+       options.yield_nvtx, options.yield_nccl, nsight_compute});
+  if (nsight_compute && options.cuda != "off")
+    options.say("Nsight Compute has CUDA to itself: kernels are not recorded");
   tell_replaced(options, facts.replaced);
   if (const std::optional<Error>& why = folder.not_local()) {
     options.say(fmt::format("--local: {}; recording into {}\nhint: {}", why->what,
