@@ -315,12 +315,17 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Some GPU rows have no duration, a negative one or an impossible time; they are left out.",
      "CUDA graphs created before recording began leave rows without times; "
      "in an imported file, the tool that wrote it is at fault"},
+    {"kernels_missing", Severity::kDataLoss, Scope::kAnalysis,
+     "Kernels were launched, and no record says when they ran: that time counts as the host's.",
+     "CUPTI delivers kernels up to a second late: a process that dies takes the last ones with it, "
+     "and after an error on the device none come"},
     {"empty_gpu_rows", Severity::kInfo, Scope::kAnalysis,
      "Some GPU rows have length 0: they end a gap on their device and take no time.",
      "the usual cause: a clock that counts in microseconds"},
     {"overlapping_gpu_rows", Severity::kInfo, Scope::kAnalysis,
-     "Some GPU rows overlap on one stream, which cannot happen; every moment still counts once.",
-     "the usual cause: streams that share a number, or rounded times"},
+     "Some GPU rows overlap on one stream; every moment still counts once.",
+     "on Hopper and later GPUs a kernel may begin before the one ahead of it has ended "
+     "(programmatic dependent launch); else streams share a number, or times are rounded"},
     {"communication_by_name", Severity::kInfo, Scope::kAnalysis,
      "Some kernels count as communication by name alone: no recorded collective has them.",
      "record with NCCL's plugin (NCCL 2.26 or later), or import a trace with NCCL metadata"},

@@ -61,6 +61,7 @@ class Digester {
     if (!any_time_) digest_.span = {};
     if (const Status good = read_memory(); !good.ok()) return fail(good.error());
     digest_.facts = std::move(facts_).finish(digest_);
+    remark_missing_kernels();
     digest_.system = std::move(system_).finish();
     give_back_room();
     digest_.last_sign = std::max(digest_.last_sign, digest_.span.end);
@@ -70,6 +71,21 @@ class Digester {
   }
 
  private:
+  void remark_missing_kernels() {
+    constexpr int64_t kFewest = 100;
+    const Facts& facts = digest_.facts;
+    int64_t kernels = 0;
+    for (const KernelSum& sum : facts.kernels_by_class) kernels += sum.count;
+    if (facts.cuda_source != "on" || facts.kernel_launches < kFewest ||
+        2 * kernels >= facts.kernel_launches)
+      return;
+    digest_.remarks.push_back(make_diagnostic(
+        "kernels_missing",
+        fmt::format("{} of {} launched kernels have no row", facts.kernel_launches - kernels,
+                    facts.kernel_launches),
+        facts.kernel_launches - kernels));
+  }
+
   Status read_memory() {
     const bool lost_memory = std::ranges::any_of(digest_.losses, [](const LossRecord& loss) {
       return loss.count > 0 && loss.source == schema::Source::kTorch && is_lost(loss.reason);
@@ -364,6 +380,7 @@ class Digester {
         digest_gpu(reader_, trace_.shift_ns, *host_side_, *std::move(activities),
                    any_time_ ? std::optional(digest_.span) : std::nullopt, digest_.remarks);
     if (!gpu.ok()) return fail(gpu.error());
+    facts_.see_device_waits(host_side_->take_device_waits());
     host_side_.reset();
     digest_.gpu = *std::move(gpu);
     for (const DeviceDigest& device : digest_.gpu.devices) {

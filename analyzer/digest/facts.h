@@ -184,6 +184,7 @@ struct Facts {
   std::vector<KernelFact> kernels;  // by their time, longest first
   LogHistogram kernel_ns;           // lengths, without communication
   LogHistogram start_lag_ns;        // from the end of the launching call to the kernel's begin
+  int64_t kernel_launches = 0;  // calls; those of graphs are not
   int64_t launches_sampled = 0;
   int64_t launches_until_done = 0;  // of these, calls that returned only after their kernel
   HostCopies host_copies;
@@ -193,9 +194,14 @@ struct Facts {
   int64_t optimizer_launches = 0;
   int64_t scaler_skips = 0;  // updates of the scaler without a write to parameters before the next
 
-  // Of the device, while the host was in backward: idle for want of work, and computing.
-  int64_t backward_starved_ns = 0;
-  int64_t backward_busy_ns = 0;
+  // By step of the digest. Of the device, while the host was in backward: idle for want of work,
+  // and computing.
+  std::vector<int64_t> backward_starved_ns;
+  std::vector<int64_t> backward_busy_ns;
+  // Likewise: the host's threads in calls that may wait for the device, asynchronous copies
+  // included (one from or to pageable memory may return only when it is done). Empty: no such call
+  // was recorded.
+  std::vector<int64_t> device_wait_ns;
   int64_t autograd_nodes = 0;  // without those that only accumulate
   KernelSum recompute;         // autograd nodes that run forward again; host time
   KernelSum bucket_copies;     // what calls of kBucketCopy launched on the device

@@ -42,6 +42,17 @@ std::vector<Interval> spans_of(const RankDigest& digest, schema::Marker marker) 
 }
 
 // Backward as the host ran it: marked or recognised phases, and autograd's own threads.
+// How much of each step's window the set covers.
+void add_by_step(std::vector<int64_t>& sums, const RankDigest& digest, const IntervalSet& set) {
+  sums.resize(digest.steps.size(), 0);
+  for (size_t s = 0; s < digest.steps.size(); ++s) {
+    const Interval& window = digest.steps[s].window;
+    auto at = std::ranges::upper_bound(set, window.begin, {}, &Interval::end);
+    for (; at != set.end() && at->begin < window.end; ++at)
+      sums[s] += (std::min(at->end, window.end) - std::max(at->begin, window.begin)).ns;
+  }
+}
+
 IntervalSet backward_of(const RankDigest& digest) {
   std::vector<Interval> spans = spans_of(digest, schema::Marker::kBackward);
   for (const Interval& nodes : digest.autograd_elsewhere) {
@@ -178,9 +189,10 @@ void FactsGatherer::finish_backward(const RankDigest& digest) {
       if (piece.category == Category::kHost || piece.category == Category::kLaunch)
         starved.push_back(span);
     }
-    facts_.backward_busy_ns += measure(intersection_of(backward, union_of(std::move(busy)))).ns;
-    facts_.backward_starved_ns +=
-        measure(intersection_of(backward, union_of(std::move(starved)))).ns;
+    add_by_step(facts_.backward_busy_ns, digest,
+                intersection_of(backward, union_of(std::move(busy))));
+    add_by_step(facts_.backward_starved_ns, digest,
+                intersection_of(backward, union_of(std::move(starved))));
   }
 }
 
@@ -201,6 +213,7 @@ Facts FactsGatherer::finish(const RankDigest& digest) && {
   calls_.finish(std::move(kernels_).finish(),
                 union_of(spans_of(digest, schema::Marker::kOptimizer)));
   finish_backward(digest);
+  if (!device_waits_.empty()) add_by_step(facts_.device_wait_ns, digest, device_waits_);
   return std::move(facts_);
 }
 

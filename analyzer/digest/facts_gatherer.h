@@ -24,6 +24,8 @@ class FactsGatherer {
   void see(const schema::SystemSampleRow& row, SampleKind kind);
   void see(const schema::HostRangeRow& row) { calls_.see(row); }
   void see(const schema::GpuActivityRow& row) { kernels_.see(row); }
+  // Calls of the host that may wait for the device.
+  void see_device_waits(IntervalSet waits) { device_waits_ = std::move(waits); }
   // Between the last range and the first activity.
   void ranges_end() { kernels_.expect(calls_.bucket_launches()); }
 
@@ -62,6 +64,7 @@ class FactsGatherer {
   std::map<int64_t, Counter> cpu_;
   std::map<int64_t, Counter> queued_;
   std::map<int64_t, Power> power_;  // by GPU
+  IntervalSet device_waits_;
   std::vector<int64_t> load_;
   std::vector<int64_t> runnable_;
 };

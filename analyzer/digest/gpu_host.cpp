@@ -68,6 +68,7 @@ void HostSide::add_call(const schema::HostRangeRow& row, std::string_view name, 
   if (row.correlation) launches_.push_back({span.begin, *row.correlation, number});
   const ApiClass what = api_class(row.name_id, name);
   if (what == ApiClass::kBlocking) walk.blocking.add(span);
+  if (what == ApiClass::kAsyncCopy) walk.copies.add(span);
   if (what == ApiClass::kAllocation) walk.allocations.add(span);
 }
 
@@ -142,6 +143,8 @@ void HostSide::finish() {
   for (Walk& walk : threads_) {
     close(walk, {INT64_MAX});
     walk.done.blocking = walk.blocking.take();
+    std::ranges::copy(walk.done.blocking, std::back_inserter(device_waits_));
+    std::ranges::copy(walk.copies.take(), std::back_inserter(device_waits_));
     walk.done.allocations = walk.allocations.take();
     walk.done.profiler = walk.profiler.take();
     walk.done.input = walk.input.take();

@@ -70,6 +70,8 @@ class HostSide {
   void finish();
 
   [[nodiscard]] std::span<const LaunchCall> launches() const { return launches_; }
+  // Of all threads: calls that wait for the device, or may do so.
+  [[nodiscard]] IntervalSet take_device_waits() { return union_of(std::move(device_waits_)); }
   // Of a launch's own thread; where that says nothing, of the autograd engine or the training
   // thread.
   [[nodiscard]] schema::Marker phase_of(const LaunchCall& launch) const;
@@ -88,7 +90,7 @@ class HostSide {
   struct Walk {
     OpenRanges<Tag> open;
     TraceNs latest{INT64_MIN};
-    IntervalGatherer blocking, allocations, profiler, input;
+    IntervalGatherer blocking, copies, allocations, profiler, input;
     HostThread done;
   };
 
@@ -103,6 +105,7 @@ class HostSide {
   std::vector<Walk> threads_;
   std::vector<LaunchCall> launches_;
   std::vector<std::optional<ApiClass>> api_classes_;  // by name
+  std::vector<Interval> device_waits_;
   int32_t training_ = kNoRange;
 };
 

@@ -176,10 +176,24 @@ std::string ChangedWork::take_sync() {
       "a host that no longer waits may run ahead of its device, and then hides its own work and "
       "the wait for data as well, or may not: the answer is the middle of both");
   const bool ahead = grounds_.other(Doubt::kRunsAhead, true);
-  return scale(0, "no device was idle because the host waited for it", [ahead](const WorkKind& k) {
+  const auto chosen = [ahead](const WorkKind& k) {
     return k.category == Category::kSyncBubble ||
            (ahead && (is_capturable(k) || k.category == Category::kInputWait));
-  });
+  };
+  if (std::ranges::none_of(run_.work_kinds, [](const WorkKind& k) {
+        return k.category == Category::kSyncBubble;
+      }))
+    return "no device was idle because the host waited for it";
+  const std::vector<int64_t> most = own_ns(chosen);
+  for (size_t r = 0; r < most.size(); ++r) {
+    double factor = 0;
+    if (const std::optional<int64_t> waited = run_.device_waits[r]; waited && *waited < most[r]) {
+      grounds_.rests("a host is ahead of its device by no more than it waited for it");
+      factor = 1 - static_cast<double>(*waited) / static_cast<double>(most[r]);
+    }
+    for_kinds(factors_, r, [&](const WorkKind& k) { return chosen(k) ? factor : 1.0; });
+  }
+  return {};
 }
 
 std::string ChangedWork::take_launch() {
@@ -269,6 +283,18 @@ void ChangedWork::for_kinds(std::vector<double>& factors, const std::optional<si
     for (size_t k = 0; k < run_.work_kinds.size(); ++k)
       factors[r * run_.work_kinds.size() + k] *= factor(run_.work_kinds[k]);
   }
+}
+
+template <typename Chosen>
+std::vector<int64_t> ChangedWork::own_ns(const Chosen& chosen) const {
+  std::vector<int64_t> of_entry(run_.ranks.size(), 0);
+  for (const Work& work : run_.works) {
+    for (uint32_t p = 0; p < work.parts; ++p) {
+      const WorkPart& part = run_.parts[work.first_part + p];
+      if (chosen(run_.work_kinds[part.kind])) of_entry[work.entry] += part.ns;
+    }
+  }
+  return of_entry;
 }
 
 template <typename Chosen>
@@ -380,13 +406,7 @@ std::string ChangedWork::take_kernel(const Change& change) {
 std::string ChangedWork::take_gc(const Change& change) {
   const auto is_gc = [](const WorkKind& k) { return k.detail == HostDetail::kGc; };
   if (change.word) {
-    std::vector<int64_t> of_rank(run_.ranks.size(), 0);
-    for (const Work& work : run_.works) {
-      for (uint32_t p = 0; p < work.parts; ++p) {
-        const WorkPart& part = run_.parts[work.first_part + p];
-        if (is_gc(run_.work_kinds[part.kind])) of_rank[work.entry] += part.ns;
-      }
-    }
+    const std::vector<int64_t> of_rank = own_ns(is_gc);
     if (any_message()) {
       grounds_.err(
           "stages of a pipeline that collect in the same step may do so one after the other: then "

@@ -38,6 +38,9 @@ class ChangedWork {
   template <typename Factor>
   void for_kinds(std::vector<double>& factors, const std::optional<size_t>& entry,
                  const Factor& factor) const;
+  // By entry: chosen work in all steps.
+  template <typename Chosen>
+  [[nodiscard]] std::vector<int64_t> own_ns(const Chosen& chosen) const;
   template <typename Chosen>
   std::string scale(double factor, std::string_view nothing, const Chosen& chosen);
   void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors) const;

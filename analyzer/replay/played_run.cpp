@@ -68,6 +68,8 @@ class PlayedRunBuilder {
     }
     for (const ReplayedStep& step : run_.steps)
       run_.step_index.push_back(in_.steps.steps[step.step].index);
+    for (const size_t d : in_.steps.ranks)
+      run_.device_waits.push_back(device_waits_of(in_.digests[d]));
     run_.durations = run_.graph->durations();
     run_.lags = run_.graph->lags();
     for (size_t g = 0; g < run_.gates.size(); ++g)
@@ -93,6 +95,17 @@ class PlayedRunBuilder {
           {kernel.name, static_cast<double>(kernel.total_ns) / static_cast<double>(all)});
     }
     return kernels;
+  }
+
+  // In the replayed steps.
+  [[nodiscard]] std::optional<int64_t> device_waits_of(const RankDigest& digest) const {
+    const std::vector<int64_t>& by_step = digest.facts.device_wait_ns;
+    if (by_step.empty()) return std::nullopt;
+    int64_t sum = 0;
+    for (size_t s = 0; s < std::min(by_step.size(), digest.steps.size()); ++s) {
+      if (std::ranges::count(run_.step_index, digest.steps[s].index) > 0) sum += by_step[s];
+    }
+    return sum;
   }
 
   void role(TaskId task, TaskRole::What what, size_t index) {

@@ -106,7 +106,9 @@ struct PlayedRun {
   std::vector<GateTask> gates;
   std::vector<TaskRole> roles;                    // by task
   std::vector<std::vector<KernelShare>> kernels;  // by entry; longest first
-  bool on_device = false;                         // work is that of GPUs
+  // By entry: the host in calls that may wait for the device, in all steps; none: not recorded.
+  std::vector<std::optional<int64_t>> device_waits;
+  bool on_device = false;  // work is that of GPUs
 
   // Transfers share links where the recording shows that they do, or where `shared` says so.
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed,

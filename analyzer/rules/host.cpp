@@ -21,6 +21,7 @@ constexpr double kChecksPerNode = 0.5;
 constexpr int64_t kFewestChecks = 10;
 constexpr double kManyLaunches = 500;
 constexpr double kLaunchesPerTensor = 5;
+constexpr double kFarMore = 100;  // times as long: by how much says nothing
 
 // The device's idle time for want of work.
 std::vector<TimeOfRank> starved_times(const RuleInput& input) {
@@ -31,12 +32,32 @@ void keep(std::vector<TimeOfRank>& times, std::span<const int> ranks) {
   std::erase_if(times, [&](const TimeOfRank& t) { return std::ranges::count(ranks, t.rank) == 0; });
 }
 
-// The device idles after the host has waited for it: the price of such calls.
+// Mean over steady steps of what facts have by step.
+int64_t per_steady_step(const RuleInput& input, const RankDigest& digest,
+                        std::vector<int64_t> Facts::*which) {
+  const std::vector<int64_t>& by_step = digest.facts.*which;
+  const std::vector<StepRecord> steady = steady_steps_of(input, digest);
+  if (steady.empty()) return 0;
+  int64_t sum = 0;
+  for (size_t s = 0; s < std::min(by_step.size(), digest.steps.size()); ++s) {
+    const int64_t index = digest.steps[s].index;
+    if (index >= steady.front().index && index <= steady.back().index) sum += by_step[s];
+  }
+  return sum / static_cast<int64_t>(steady.size());
+}
+
+// The device idles after the host has waited for it: the price of such calls. A host that did not
+// wait would be ahead by no more than it waited.
 std::optional<Measured> synchronising(const RuleInput& input, CallKind kind,
                                       std::string_view for_what) {
   const CallingRanks callers = callers_of(input, kind, kEachStep);
   std::vector<TimeOfRank> bubbles = times_of(input, Category::kSyncBubble);
   keep(bubbles, callers.ranks);
+  for (TimeOfRank& bubble : bubbles) {
+    const RankDigest* digest = digest_of(input, bubble.rank);
+    if (digest == nullptr || digest->facts.device_wait_ns.empty()) continue;
+    bubble.ns = std::min(bubble.ns, per_steady_step(input, *digest, &Facts::device_wait_ns));
+  }
   std::erase_if(bubbles, [&](const TimeOfRank& t) {
     return t.ns <= 0 || share_of(input, t.ns) < kInfoShare;
   });
@@ -84,7 +105,7 @@ constexpr Rule kSyncPerStep = {
     .ids = "M15",
     .finds =
         "The host waits for the device in every step, which leaves the device idle for at least {at least} of the step",
-    .costs = "the device's idle time after such calls",
+    .costs = "the device's idle time after such calls, and no more than the host waited in them",
     .guard = "no GPU, fewer than one call per step, or no idle time after them",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
     .advice =
@@ -106,7 +127,7 @@ std::optional<Measured> device_synchronize(const RuleInput& input) {
 constexpr Rule kDeviceSynchronize = {
     .name = "host.device-synchronize",
     .finds = "The host waits for the whole device in every step",
-    .costs = "the device's idle time after such calls",
+    .costs = "the device's idle time after such calls, and no more than the host waited in them",
     .guard = "no GPU, fewer than one call per step, or longer waits for streams",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
     .advice = "remove torch.cuda.synchronize() from the loop; use CUDA events for timing",
@@ -301,16 +322,16 @@ std::optional<Measured> backward_overhead(const RuleInput& input) {
   std::vector<TimeOfRank> costs;
   double longer = 0;
   for (const RankDigest& digest : input.digests) {
-    const Facts& facts = digest.facts;
-    const auto steps = static_cast<int64_t>(digest.steps.size());
-    if (!facts.has_gpu || steps == 0 || facts.backward_starved_ns <= facts.backward_busy_ns)
-      continue;
-    costs.push_back({digest.rank, facts.backward_starved_ns / steps});
-    longer = std::max(
-        longer, ratio(facts.backward_starved_ns, std::max<int64_t>(1, facts.backward_busy_ns)));
+    if (!digest.facts.has_gpu) continue;
+    const int64_t starved = per_steady_step(input, digest, &Facts::backward_starved_ns);
+    const int64_t busy = per_steady_step(input, digest, &Facts::backward_busy_ns);
+    if (starved <= busy) continue;
+    costs.push_back({digest.rank, starved});
+    longer = std::max(longer, ratio(starved, std::max<int64_t>(1, busy)));
   }
   Measured measured = measured_of(costs);
-  measured.figures = {{"times", number(longer)}};
+  measured.figures = {{"times", longer > kFarMore ? fmt::format("more than {:.0f}", kFarMore)
+                                                  : number(longer)}};
   measured.evidence = evidence_of(input, measured.ranks, schema::Marker::kBackward);
   return measured;
 }

@@ -174,8 +174,8 @@ TEST(HostZeroGradFills, OneForEachParameter) {
 TEST(HostBackwardOverhead, StarvedForLongerThanBusy) {
   RuleRun run = gpu_host_run();
   for (int r = 0; r < 2; ++r) {
-    run.facts(r).backward_starved_ns = int64_t{12} * 20 * kNsPerMs;
-    run.facts(r).backward_busy_ns = int64_t{12} * 10 * kNsPerMs;
+    run.facts(r).backward_starved_ns.assign(12, 20 * kNsPerMs);
+    run.facts(r).backward_busy_ns.assign(12, 10 * kNsPerMs);
     run.rank(r).phases.push_back(
         {{{3 * RuleRun::kStep}, {3 * RuleRun::kStep + kNsPerMs}}, schema::Marker::kBackward, 9});
   }
@@ -183,7 +183,7 @@ TEST(HostBackwardOverhead, StarvedForLongerThanBusy) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_EQ(findings[0].cost_ns, 20 * kNsPerMs);
-  for (int r = 0; r < 2; ++r) run.facts(r).backward_busy_ns = int64_t{12} * 30 * kNsPerMs;
+  for (int r = 0; r < 2; ++r) run.facts(r).backward_busy_ns.assign(12, 30 * kNsPerMs);
   EXPECT_THAT(found_host(run, "host.backward-overhead"), IsEmpty());
 }
 
