@@ -263,9 +263,9 @@ std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
   const auto count = [&](MatchState state) { return matching.count[static_cast<size_t>(state)]; };
   const int64_t unmatched =
       static_cast<int64_t>(matching.instances.size()) - count(MatchState::kMatched);
-  if (matching.instances.empty() && matching.messages.empty()) {
+  if (matching.instances.empty() && matching.messages.empty() && digests.size() > 1) {
     diagnostics.push_back(make_diagnostic(
-        "no_collectives", fmt::format("0 collectives in {} traces", digests.size())));
+        "no_collectives", fmt::format("no collective in {} traces", digests.size())));
   }
   if (unmatched > 0) {
     diagnostics.push_back(make_diagnostic(

@@ -463,7 +463,7 @@ class EndFinder {
     }
     say("desync", odd, 0.8,
         fmt::format("the ranks called different collectives from #{} of {} on: {}", parted.sequence,
-                    in_.matching.groups[parted.group].name, words));
+                    group_in_text(in_.matching.groups[parted.group].name), words));
     return true;
   }
 

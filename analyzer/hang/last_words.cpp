@@ -17,12 +17,13 @@ constexpr size_t kNamedCalls = 2;
 
 std::string duration(int64_t ns) { return format_duration(DurationNs{std::max<int64_t>(0, ns)}); }
 
-// Without the range of a whole step: its number says more.
+// Without the range of a whole step: its number says more. Garbage is collected anywhere.
 std::string place_of(const RankDigest& digest) {
   std::string place;
   size_t named = 0;
   for (const LastRange& range : digest.last_activity.open) {
     if (range.name == "step" || range.name.starts_with("ProfilerStep#")) continue;
+    if (range.name.starts_with("gc.collect ")) continue;
     if (named++ == kNamedRanges) break;
     place += fmt::format("{}in `{}`", place.empty() ? "" : " ", range.name);
   }
@@ -33,14 +34,13 @@ std::string place_of(const RankDigest& digest) {
   return place;
 }
 
-// Python numbers groups that have no name of their own: "0" says nothing in a sentence.
+}  // namespace
+
 std::string group_in_text(const std::string& name) {
   if (name.empty()) return "an unnamed group";
   const bool is_number = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
   return is_number ? "group " + name : name;
 }
-
-}  // namespace
 
 std::string activity_words(const LastActivity& last) {
   if (last.loading_for_ns)

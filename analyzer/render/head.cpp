@@ -171,13 +171,18 @@ Document output_section(const Report& report, const TextOptions& options) {
   const auto rank = std::ranges::find_if(
       ranks, [](const EndedRank& one) { return one.first && !one.output.empty(); });
   if (rank == ranks.end()) return {};
-  const size_t shown = std::min(rank->output.size(), static_cast<size_t>(options.top));
+  std::vector<std::string_view> lines;  // without the frames of C++: they name addresses
+  for (const std::string& line : rank->output) {
+    if (!line.empty() && line.find("frame #") == std::string::npos) lines.emplace_back(line);
+  }
+  const size_t shown = std::min(lines.size(), static_cast<size_t>(options.top));
+  if (shown == 0) return {};
   Document document;
   document.add(Heading{.title = "STANDARD ERROR",
                        .remark = fmt::format("rank {}, its last {}", rank->rank,
                                              plural(static_cast<int64_t>(shown), "line"))});
-  for (const std::string& line : std::span(rank->output).last(shown))
-    document.add(SingleLine{{{"  " + line}}});
+  for (const std::string_view line : std::span(lines).last(shown))
+    document.add(SingleLine{{{fmt::format("  {}", line)}}});
   return document;
 }
 

@@ -79,7 +79,7 @@ void judge_replay(const HeldOut& held_out, Replay& replay, std::vector<Diagnosti
   } else if (replay.error() > kDoubtfulError) {
     notes.push_back(make_diagnostic(
         "replay_doubtful",
-        fmt::format("{:.1f} % off over {} steps", 100 * replay.error(), replay.steps)));
+        fmt::format("the replay is {:.1f} % off over {} steps", 100 * replay.error(), replay.steps)));
   }
 }
 

@@ -183,15 +183,20 @@ std::string name_of(const fs::path& path) {
   return used.has_filename() ? used.filename().string() : used.parent_path().filename().string();
 }
 
-// A process without a rank (a launcher, a single process) is no rank of a job that has ranks.
+// A process without a rank (a launcher, a single process) is no rank of a job that has ranks; and
+// where none has one, what did no step beside processes that did some is none (torch.compile's
+// workers).
 void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others) {
-  if (std::ranges::any_of(candidates, &Candidate::has_rank)) {
+  const auto keep = [&](auto is_rank) {
     for (Candidate& candidate : candidates) {
-      if (!candidate.has_rank) others.push_back(std::move(candidate));
+      if (!is_rank(candidate)) others.push_back(candidate);
     }
-    std::erase_if(candidates, [](const Candidate& c) { return !c.has_rank; });
-    return;
-  }
+    std::erase_if(candidates, [&](const Candidate& c) { return !is_rank(c); });
+  };
+  const auto has_rank = [](const Candidate& c) { return c.has_rank; };
+  const auto trained = [](const Candidate& c) { return c.has_steps; };
+  if (std::ranges::any_of(candidates, has_rank)) return keep(has_rank);
+  if (std::ranges::any_of(candidates, trained)) keep(trained);
   int next = 0;
   for (Candidate& candidate : candidates) candidate.file.rank = next++;
 }

@@ -207,6 +207,20 @@ TEST_F(OpenRunTest, ProcessWithoutRankIsNoRankAmongOthers) {
   EXPECT_EQ(alone->traces[0].rank, 0);
 }
 
+TEST_F(OpenRunTest, WithoutRanksWhatDidNoStepIsNone) {
+  for (int rank = 0; rank < 3; ++rank)
+    execute(trace(rank), "DELETE FROM meta WHERE key IN ('rank', 'world_size')");
+  EXPECT_EQ(open_run({folder()})->traces.size(), 3U);
+  execute(trace(0), "DELETE FROM step");
+  const auto run = open_run({folder()});
+  ASSERT_EQ(run->traces.size(), 2U);
+  EXPECT_EQ(run->traces[0].rank, 0);
+  EXPECT_EQ(run->traces[0].path, trace(1));
+  EXPECT_EQ(run->others.size(), 1U);
+  for (int rank = 1; rank < 3; ++rank) execute(trace(rank), "DELETE FROM step");
+  EXPECT_EQ(open_run({folder()})->traces.size(), 3U) << "none is told from the others by steps";
+}
+
 TEST_F(OpenRunTest, FoldersOfOneRunAreOneRun) {
   const fs::path other = home_.path() / "run1-node-b";
   fs::create_directory(other);
