@@ -75,7 +75,10 @@ def page(whole, questions):
                  "questions are answered.\n")
     else:
         text += NONE
-    text += HOW + "\n" + table(results) + "\n\n## Machine\n\n"
+    text += HOW + "\n" + table(results) + "\n"
+    if whole.get("notes"):  # what people wrote about it
+        text += "\n## What it showed\n\n" + "".join(f"- {line(note)}\n" for note in whole["notes"])
+    text += "\n## Machine\n\n"
     text += "".join(f"- {name}: {fact(value)}\n" for name, value in about.items())
     text += f"- files kept: {', '.join(whole['files']) or 'none'}\n"
     return text + "".join(details(result) for result in results if result["figures"] or result["commands"] or result["checks"])

@@ -21,6 +21,9 @@ MEASURED, FAILED, NOT_MEASURED, REHEARSED = "measured", "failed", "not measured"
 # How a part is rehearsed where there is no GPU.
 FAKE, CPU = "on the fake driver and CUPTI", "its commands run on the CPU"
 HERE = pathlib.Path(__file__).resolve().parent
+# What `dprof record -n 1` sets for the only rank: the same job without dprof is the same job only with it.
+ONE_RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "29871"}
 MOST_OUTPUT = 6000  # characters of a command's output that the log keeps
 MARGIN_S = 3        # of a part's time, for what it does after its last command
 
@@ -256,9 +259,14 @@ class Part:
 
     def trace(self, run="run", rank=0):
         path = self.folder / run / f"rank-{rank:05}.dprof"
-        if not path.exists():
-            raise Broken(f"rank {rank} left no trace in {run}")
-        return Trace(path)
+        if path.exists():
+            return Trace(path)
+        # A trace that somebody read when the job ended keeps its working name.
+        for other in sorted((self.folder / run).glob("*.dprof")):
+            trace = Trace(other)
+            if trace.meta.get("rank") == str(rank):
+                return trace
+        raise Broken(f"rank {rank} left no trace in {run}")
 
     def shared(self, name, record):
         """The trace of a run that several parts look at: `record(self)` makes it in the folder `run`, for the first of them."""

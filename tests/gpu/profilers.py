@@ -4,13 +4,13 @@ import json
 import shutil
 import time
 
-from part import Missing, Trace, last_json, wait_until
+from part import ONE_RANK, Missing, Trace, last_json, wait_until
 
 
 def torch_profiler(part):
     """dprof before torch.profiler, and in the ways that leave CUPTI to it."""
     profile = ("--steps", 40, "--profile", part.folder / "profile.json")
-    alone = last_json(part.run(*part.python_job(*profile)))["kernels"]
+    alone = last_json(part.run(*part.python_job(*profile), **ONE_RANK))["kernels"]
     first = last_json(part.record_python(*profile, run="first"))["kernels"]
     ours = part.trace("first").kernels()
     off = last_json(part.record_python(*profile, run="off", options=("--cuda", "off")))["kernels"]
@@ -55,7 +55,7 @@ def gpu_figures(part, run):
 def profiler_import(part):
     """The same ten steps by torch.profiler, imported, and by dprof: as many kernels, and as much time in them?"""
     profile = part.folder / "profile.json"
-    part.run(*part.python_job("--steps", 40, "--profile", profile))
+    part.run(*part.python_job("--steps", 40, "--profile", profile), **ONE_RANK)
     part.run(part.dprof, "import", profile, "-o", part.folder / "imported", "--overwrite", want=(0, 5))
     part.record_python("--steps", 40, options=("--detail", "standard", "--steps", "20:30"))
     if part.mode == "cpu":
