@@ -316,9 +316,9 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "CUDA graphs created before recording began leave rows without times; "
      "in an imported file, the tool that wrote it is at fault"},
     {"kernels_missing", Severity::kDataLoss, Scope::kAnalysis,
-     "Kernels were launched, and no record says when they ran: that time counts as the host's.",
-     "CUPTI delivers kernels up to a second late: a process that dies takes the last ones with it, "
-     "and after an error on the device none come"},
+     "CUPTI delivered no kernels of most steps: their time counts as the host's.",
+     "it delivers about once a second, and nothing beside a kernel that does not end: a process that "
+     "dies takes the last ones with it"},
     {"empty_gpu_rows", Severity::kInfo, Scope::kAnalysis,
      "Some GPU rows have length 0: they end a gap on their device and take no time.",
      "the usual cause: a clock that counts in microseconds"},

@@ -71,19 +71,20 @@ class Digester {
   }
 
  private:
+  // Of a process that did not end by itself: steps behind its last kernel, where these are most.
   void remark_missing_kernels() {
-    constexpr int64_t kFewest = 100;
+    constexpr int64_t kFewest = 3;
     const Facts& facts = digest_.facts;
-    int64_t kernels = 0;
-    for (const KernelSum& sum : facts.kernels_by_class) kernels += sum.count;
-    if (facts.cuda_source != "on" || facts.kernel_launches < kFewest ||
-        2 * kernels >= facts.kernel_launches)
-      return;
+    if (facts.cuda_source != "on" || !facts.has_gpu || facts.ended == "complete") return;
+    TraceNs last{INT64_MIN};
+    for (const KernelFact& kernel : facts.kernels) last = std::max(last, kernel.last);
+    const auto all = static_cast<int64_t>(digest_.steps.size());
+    const int64_t without = std::ranges::count_if(
+        digest_.steps, [&](const StepRecord& step) { return step.window.begin > last; });
+    if (without < kFewest || 2 * without < all) return;
     digest_.remarks.push_back(make_diagnostic(
-        "kernels_missing",
-        fmt::format("{} of {} launched kernels have no row", facts.kernel_launches - kernels,
-                    facts.kernel_launches),
-        facts.kernel_launches - kernels));
+        "kernels_missing", fmt::format("no kernel is known of the last {} of {} steps", without, all),
+        without));
   }
 
   Status read_memory() {

@@ -184,7 +184,6 @@ struct Facts {
   std::vector<KernelFact> kernels;  // by their time, longest first
   LogHistogram kernel_ns;           // lengths, without communication
   LogHistogram start_lag_ns;        // from the end of the launching call to the kernel's begin
-  int64_t kernel_launches = 0;  // calls; those of graphs are not
   int64_t launches_sampled = 0;
   int64_t launches_until_done = 0;  // of these, calls that returned only after their kernel
   HostCopies host_copies;

@@ -189,7 +189,6 @@ void CallFacts::compare(ActivitySample sample) {
 void CallFacts::finish(ActivitySample sample, const IntervalSet& optimizer) {
   compare(std::move(sample));
   facts_.optimizer_phases = static_cast<int64_t>(optimizer.size());
-  facts_.kernel_launches = static_cast<int64_t>(launches_.size());
   facts_.optimizer_launches = count_within(std::move(launches_), optimizer);
   if (!has(CallKind::kScalerUpdate)) return;
   std::vector<TraceNs> updates;
