@@ -83,8 +83,8 @@ class Digester {
         digest_.steps, [&](const StepRecord& step) { return step.window.begin > last; });
     if (without < kFewest || 2 * without < all) return;
     digest_.remarks.push_back(make_diagnostic(
-        "kernels_missing", fmt::format("no kernel is known of the last {} of {} steps", without, all),
-        without));
+        "kernels_missing",
+        fmt::format("no kernel is known of the last {} of {} steps", without, all), without));
   }
 
   Status read_memory() {

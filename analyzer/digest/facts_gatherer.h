@@ -11,6 +11,8 @@
 
 namespace dprof::analyzer {
 
+struct RankDigest;
+
 // Cost    0.1 us per row of host_range (only those of names that matter are looked at), 0.3 us per
 //         row of gpu_activity.
 // Memory  24 bytes per kept call, 56 per batch; while it reads 8 bytes per launch and 24 per copy.

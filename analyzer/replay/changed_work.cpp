@@ -180,9 +180,8 @@ std::string ChangedWork::take_sync() {
     return k.category == Category::kSyncBubble ||
            (ahead && (is_capturable(k) || k.category == Category::kInputWait));
   };
-  if (std::ranges::none_of(run_.work_kinds, [](const WorkKind& k) {
-        return k.category == Category::kSyncBubble;
-      }))
+  if (std::ranges::none_of(run_.work_kinds,
+                           [](const WorkKind& k) { return k.category == Category::kSyncBubble; }))
     return "no device was idle because the host waited for it";
   const std::vector<int64_t> most = own_ns(chosen);
   for (size_t r = 0; r < most.size(); ++r) {

@@ -77,9 +77,9 @@ void judge_replay(const HeldOut& held_out, Replay& replay, std::vector<Diagnosti
   if (!replay.accepted) {
     notes.push_back(make_diagnostic("replay_refused", replay.refused));
   } else if (replay.error() > kDoubtfulError) {
-    notes.push_back(make_diagnostic(
-        "replay_doubtful",
-        fmt::format("the replay is {:.1f} % off over {} steps", 100 * replay.error(), replay.steps)));
+    notes.push_back(
+        make_diagnostic("replay_doubtful", fmt::format("the replay is {:.1f} % off over {} steps",
+                                                       100 * replay.error(), replay.steps)));
   }
 }
 

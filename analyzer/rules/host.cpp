@@ -330,8 +330,8 @@ std::optional<Measured> backward_overhead(const RuleInput& input) {
     longer = std::max(longer, ratio(starved, std::max<int64_t>(1, busy)));
   }
   Measured measured = measured_of(costs);
-  measured.figures = {{"times", longer > kFarMore ? fmt::format("more than {:.0f}", kFarMore)
-                                                  : number(longer)}};
+  measured.figures = {
+      {"times", longer > kFarMore ? fmt::format("more than {:.0f}", kFarMore) : number(longer)}};
   measured.evidence = evidence_of(input, measured.ranks, schema::Marker::kBackward);
   return measured;
 }

@@ -16,9 +16,9 @@ LEAST_STEPS = 5     # of a span, for its median
 class Spans:
     """A job that runs on while dprof records for a while at one level, then not, then at the next level, …
 
-    What differs from process to process cancels out: each span is compared with the two beside it. CUPTI's kinds of records stay
-    on while dprof is armed and does not record: what they and the preloaded library cost is in both sides, and `run-cost` has
-    it."""
+    What differs from process to process cancels out: each span is compared with the two beside it. CUPTI's kinds of records
+    stay on while dprof is armed and does not record: what they and the preloaded library cost is in both sides, and
+    `run-cost` has it."""
 
     def __init__(self, part, run, seconds):
         self.part, self.run, self.seconds = part, run, seconds
@@ -155,7 +155,8 @@ def run_cost(part):
         step_ms = last_json(part.run(*python, *more, **ONE_RANK))["step_ms"]
         return statistics.median(step_ms[10:20])  # behind the warm-up: steps 20 to 29, which torch.profiler sees
 
-    variants = {"bare": lambda: trainer(**ONE_RANK), "--cuda=off": lambda: recorded("--cuda", "off"), "armed": lambda: recorded("--armed"),
+    variants = {"bare": lambda: trainer(**ONE_RANK), "--cuda=off": lambda: recorded("--cuda", "off"),
+                "armed": lambda: recorded("--armed"),
                 **{level: lambda level=level: recorded("--detail", level) for level in LEVELS},
                 "Python, bare": steps, "torch.profiler": lambda: steps("--profile", part.folder / "profile.json")}
     if nsys := shutil.which("nsys"):

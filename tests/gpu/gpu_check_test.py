@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPU check itself, where there is no GPU: its time limits, verdicts and pages. Made-up parts stand in for the real ones.
 
-DPROF_TEST_BIN_DIR names the folder of the fake driver, DPROF_GPU_BUNDLE a bundle whose programs are looked at; cases that lack
-theirs are skipped and say so.
+DPROF_TEST_BIN_DIR names the folder of the fake driver; cases that lack theirs are skipped and say so.
 """
 import json
 import os
@@ -276,12 +275,18 @@ class Machine(unittest.TestCase):
 
 
 class Bundle(unittest.TestCase):
-    def test_its_programs_need_glibc_and_torch_alone(self):
-        bundle = os.environ.get("DPROF_GPU_BUNDLE")
-        if not bundle:
-            self.skipTest("DPROF_GPU_BUNDLE does not name a bundle: scripts/gpu-check --bundle DIR makes one")
-        done = subprocess.run([ROOT / "scripts/gpu-check", "--check", bundle], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+    def test_it_is_made_and_its_programs_need_glibc_and_torch_alone(self):
+        if not (ROOT / "build/release/bin/dprof-trainer").exists():
+            self.skipTest("build/release is not built: scripts/build tests")
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = pathlib.Path(folder, "bundle")
+            done = subprocess.run([ROOT / "scripts/gpu-check", "--no-setup", "--bundle", bundle], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(set(json.loads((bundle / "about.json").read_text())), {"commit", "torch"})
+            for program in ("bin/dprof", "bin/dprof-trainer", "test_bin/launch_probe", "run"):
+                self.assertTrue(os.access(bundle / program, os.X_OK), program)
+            done = subprocess.run([ROOT / "scripts/gpu-check", "--check", bundle], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/gpu_results.md, from the list of questions and from what a run answered."""
+import textwrap
+
 from part import MEASURED, Figure
+
+WIDTH = 128
 
 HEAD = """# Results on a GPU
 
@@ -34,6 +38,15 @@ def line(text):
     return " ".join(str(text).split()).replace("<", "\\<")
 
 
+def item(text):
+    """Of a list."""
+    return textwrap.fill(f"- {text}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def prose(text):
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
 def said(result):
     if result["status"] == MEASURED:
         return result["answer"]
@@ -51,12 +64,14 @@ def fact(value):
 
 
 def details(result):
-    text = f"\n## {result['name']}\n\n{line(result['asks'])}\n\n{line(said(result))}. It took {result['seconds']:.0f} s.\n\n"
+    answer = f"{line(said(result))}. It took {result['seconds']:.0f} s."
+    text = f"\n## {result['name']}\n\n{prose(line(result['asks']))}\n{prose(answer)}\n"
     text += "".join(f"    {command}\n" for block in result["commands"] for command in block.splitlines())
     text += "\n" if result["commands"] else ""
-    text += "".join(f"- {line(Figure(**figure).text())}\n" for figure in result["figures"])
-    text += "".join(f"- {'as expected' if check['holds'] else '**not as expected**'}: {line(check['expected'])}; "
-                    f"found {line(check['found'])}\n" for check in result["checks"])
+    text += "".join(item(line(Figure(**figure).text())) for figure in result["figures"])
+    for check in result["checks"]:
+        holds = "as expected" if check["holds"] else "**not as expected**"
+        text += item(f"{holds}: {line(check['expected'])}; found {line(check['found'])}")
     return text
 
 
@@ -71,14 +86,14 @@ def page(whole, questions):
     text = HEAD
     if measured and not whole["rehearsed"]:
         name = (about["GPU, driver, memory, power limit"] or ["a GPU without a name"])[0]
-        text += (f"Measured on {line(name)} (name, driver, memory, power limit), {about['date']}: {measured} of {len(results)} "
-                 "questions are answered.\n")
+        text += prose(f"Measured on {line(name)} (name, driver, memory, power limit), {about['date']}: {measured} of "
+                      f"{len(results)} questions are answered.")
     else:
         text += NONE
     text += HOW + "\n" + table(results) + "\n"
     if whole.get("notes"):  # what people wrote about it
-        text += "\n## What it showed\n\n" + "".join(f"- {line(note)}\n" for note in whole["notes"])
+        text += "\n## What it showed\n\n" + "".join(item(line(note)) for note in whole["notes"])
     text += "\n## Machine\n\n"
-    text += "".join(f"- {name}: {fact(value)}\n" for name, value in about.items())
-    text += f"- files kept: {', '.join(whole['files']) or 'none'}\n"
+    text += "".join(item(f"{name}: {fact(value)}") for name, value in about.items())
+    text += item(f"files kept: {', '.join(whole['files']) or 'none'}")
     return text + "".join(details(result) for result in results if result["figures"] or result["commands"] or result["checks"])

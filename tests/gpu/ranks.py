@@ -39,7 +39,7 @@ def two_ranks(part):
     if part.mode == "cpu":
         return ""
     both = len(calls[0] & calls[1])
-    part.expect("both ranks tell of the same collectives", 0 < both == len(calls[0]) == len(calls[1]),
+    part.expect("both ranks have the same collectives", 0 < both == len(calls[0]) == len(calls[1]),
                 f"{both} in both, of {len(calls[0])} and {len(calls[1])}")
     report = json.loads(part.run(part.dprof, "report", part.folder / "run", "--format", "json"))
     matched = sum(entry["n"] for entry in report["collectives"] or [])

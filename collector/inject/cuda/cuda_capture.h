@@ -3,8 +3,8 @@
 // helper's ring.
 //
 // What was switched on stays on until the process ends, or CUPTI is given back. CUPTI 13.0 (driver
-// 580, H200) crashed on one of its own threads in 4 of about 100 runs of kinds of records being
-// switched off and on while kernels ran, and each time that a graph was launched which is older than
+// 580, H200) crashed on one of its own threads where kinds of records were
+// switched off and on while kernels ran, and where a graph was launched that is older than
 // its kind of record; functions that are asked for after a context was made have no records
 // (docs/design/collector.md). While nothing is recorded, what comes is left out by its times.
 //
@@ -87,7 +87,7 @@ class CudaCapture {
   bool listed_calls_ = true;  // functions are asked for one by one
   bool graphs_on_ = false;    // whole graphs have records
   bool standard_on_ = false;
-  bool watching_ = false;   // events
+  bool watching_ = false;  // events
   bool recording_ = false;
 
   // The buffer that is being read, and where in it.

@@ -129,7 +129,7 @@ void apply(uint32_t mask, wire::DetailLevel detail) noexcept {
   cuda_capture.want(mask, detail);
 }
 
-// Kernels may run, and switching on what records them may crash CUPTI: only who says yield risks it.
+// Kernels may run, and switching on what records them may crash CUPTI: only yield risks it.
 void refuse_late() noexcept {
   State idle = State::kIdle;
   if (!state.compare_exchange_strong(idle, State::kRefused, std::memory_order_acq_rel)) return;

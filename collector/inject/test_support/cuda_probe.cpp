@@ -297,7 +297,8 @@ int watch() {
            subscribed(), kind_on(static_cast<uint32_t>(ActivityKind::kConcurrentKernel)),
            kind_on(static_cast<uint32_t>(ActivityKind::kGraphTrace)),
            kind_on(static_cast<uint32_t>(ActivityKind::kSynchronization)),
-           function_on(1, runtime_api::kLaunchKernel), watches(driver::kEventRecord), switched_off());
+           function_on(1, runtime_api::kLaunchKernel), watches(driver::kEventRecord),
+           switched_off());
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == nullptr || strncmp(line, "end", 3) == 0) break;
     if (strncmp(line, "take", 4) == 0) other(1);

@@ -41,7 +41,7 @@ struct CollectorSettings {
   // What another tool has set already is left to it.
   bool yield_nvtx = false;
   bool yield_nccl = false;
-  // Nsight Compute ends a program with CUDA_INJECTION64_PATH: it is not set, and CUDA is left to it.
+  // Nsight Compute ends a program with CUDA_INJECTION64_PATH: it is not set, CUDA is left to it.
   bool nsight_compute = false;
 };
 

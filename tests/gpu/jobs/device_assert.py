@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """DDP on two ranks; in step 30 rank 1 looks up indices that its table does not have: an assertion on the device."""
-import torch, torch.distributed as dist
+import torch
+import torch.distributed as dist
 from torch import nn
-torch.cuda.set_device(0); dist.init_process_group("nccl"); r=dist.get_rank()
-net=nn.parallel.DistributedDataParallel(nn.Sequential(nn.Embedding(100,64),nn.Linear(64,64)).cuda(),device_ids=[0]); opt=torch.optim.SGD(net.parameters(),lr=.1)
-for i in range(60):
-    x=torch.randint(0,100,(64,),device='cuda')
-    if i==30 and r==1: x=x+1000
-    opt.zero_grad(); net(x).sum().backward(); opt.step(); torch.cuda.synchronize()
+from torch.nn.parallel import DistributedDataParallel
+
+torch.cuda.set_device(0)
+dist.init_process_group("nccl")
+net = nn.Sequential(nn.Embedding(100, 64), nn.Linear(64, 64)).cuda()
+net = DistributedDataParallel(net, device_ids=[0])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(60):
+    indices = torch.randint(0, 100, (64,), device="cuda")
+    if step == 30 and dist.get_rank() == 1:
+        indices = indices + 1000
+    optimizer.zero_grad()
+    net(indices).sum().backward()
+    optimizer.step()
+    torch.cuda.synchronize()
