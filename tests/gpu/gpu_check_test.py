@@ -280,7 +280,8 @@ class Bundle(unittest.TestCase):
             self.skipTest("build/release is not built: scripts/build tests")
         with tempfile.TemporaryDirectory() as folder:
             bundle = pathlib.Path(folder, "bundle")
-            done = subprocess.run([ROOT / "scripts/gpu-check", "--no-setup", "--bundle", bundle], capture_output=True, text=True)
+            done = subprocess.run([ROOT / "scripts/gpu-check", "--no-setup", "--bundle", bundle], capture_output=True,
+                                  text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertEqual(set(json.loads((bundle / "about.json").read_text())), {"commit", "torch"})
             for program in ("bin/dprof", "bin/dprof-trainer", "test_bin/launch_probe", "run"):
