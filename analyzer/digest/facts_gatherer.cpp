@@ -41,7 +41,6 @@ std::vector<Interval> spans_of(const RankDigest& digest, schema::Marker marker) 
   return spans;
 }
 
-// Backward as the host ran it: marked or recognised phases, and autograd's own threads.
 // How much of each step's window the set covers.
 void add_by_step(std::vector<int64_t>& sums, const RankDigest& digest, const IntervalSet& set) {
   sums.resize(digest.steps.size(), 0);
@@ -53,6 +52,7 @@ void add_by_step(std::vector<int64_t>& sums, const RankDigest& digest, const Int
   }
 }
 
+// Backward as the host ran it: marked or recognised phases, and autograd's own threads.
 IntervalSet backward_of(const RankDigest& digest) {
   std::vector<Interval> spans = spans_of(digest, schema::Marker::kBackward);
   for (const Interval& nodes : digest.autograd_elsewhere) {

@@ -68,8 +68,10 @@ class PlayedRunBuilder {
     }
     for (const ReplayedStep& step : run_.steps)
       run_.step_index.push_back(in_.steps.steps[step.step].index);
+    std::vector<int64_t> replayed = run_.step_index;
+    std::ranges::sort(replayed);
     for (const size_t d : in_.steps.ranks)
-      run_.device_waits.push_back(device_waits_of(in_.digests[d]));
+      run_.device_waits.push_back(device_waits_of(in_.digests[d], replayed));
     run_.durations = run_.graph->durations();
     run_.lags = run_.graph->lags();
     for (size_t g = 0; g < run_.gates.size(); ++g)
@@ -97,13 +99,14 @@ class PlayedRunBuilder {
     return kernels;
   }
 
-  // In the replayed steps.
-  [[nodiscard]] std::optional<int64_t> device_waits_of(const RankDigest& digest) const {
+  // In these steps.
+  static std::optional<int64_t> device_waits_of(const RankDigest& digest,
+                                                std::span<const int64_t> replayed) {
     const std::vector<int64_t>& by_step = digest.facts.device_wait_ns;
     if (by_step.empty()) return std::nullopt;
     int64_t sum = 0;
     for (size_t s = 0; s < std::min(by_step.size(), digest.steps.size()); ++s) {
-      if (std::ranges::count(run_.step_index, digest.steps[s].index) > 0) sum += by_step[s];
+      if (std::ranges::binary_search(replayed, digest.steps[s].index)) sum += by_step[s];
     }
     return sum;
   }

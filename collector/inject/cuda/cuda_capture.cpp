@@ -372,6 +372,9 @@ void CudaCapture::detach() noexcept {
 void CudaCapture::leave() noexcept {
   set_watching(false);
   external_.store(nullptr, std::memory_order_release);
+  flush(0);
+  decode_until(wire::monotonic_ns() + kFlushEveryNs);
+  write_flush();
   drops_buffers.store(true, std::memory_order_release);
   recording_ = false;
 }

@@ -3,9 +3,9 @@
 // helper's ring.
 //
 // What was switched on stays on until the process ends, or CUPTI is given back. CUPTI 13.0 (driver
-// 580, H200) crashed on one of its own threads where kinds of records were
-// switched off and on while kernels ran, and where a graph was launched that is older than
-// its kind of record; functions that are asked for after a context was made have no records
+// 580, H200) crashed on one of its own threads where kinds of records were switched off and on
+// while kernels ran, and where a graph was launched that is older than its kind of record;
+// functions that are asked for after a context was made have no records
 // (docs/design/collector.md). While nothing is recorded, what comes is left out by its times.
 //
 // Threading  attach() by one thread at a time (the caller sees to it); then everything else by the
@@ -38,7 +38,7 @@ class CudaCapture {
   // Switches everything off, takes what is there and gives the subscription back.
   void detach() noexcept;
 
-  // Nobody reads any more: CUPTI's records are dropped from now on.
+  // The recorder goes: takes what is finished; CUPTI's records are dropped from now on.
   void leave() noexcept;
 
   // What is to be recorded from now on. When recording ends the rest is flushed.

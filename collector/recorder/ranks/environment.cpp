@@ -67,9 +67,8 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   environment.set(wire::kSocketVariable, settings.socket.string());
   environment.set(wire::kClockVariable, clock_variable(settings.scale));
   environment.set(wire::kDetailVariable, settings.detail);
-  const bool leaves_cuda = settings.cuda == "off" || settings.nsight_compute;
-  environment.set(wire::kCudaVariable,
-                  leaves_cuda && settings.cuda != "off" ? "yield" : settings.cuda);
+  const bool off = settings.cuda == "off";
+  environment.set(wire::kCudaVariable, settings.nsight_compute && !off ? "yield" : settings.cuda);
   environment.set(wire::kPythonVariable, settings.python);
   if (!settings.stacks.empty()) environment.set(wire::kStacksVariable, settings.stacks);
   if (settings.library.empty()) return {};
@@ -85,7 +84,7 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   replaced.nvtx = replace("NVTX_INJECTION64_PATH", settings.yield_nvtx);
   replaced.nccl = replace("NCCL_PROFILER_PLUGIN", settings.yield_nccl);
   // With yield dprof then looks for CUDA by itself.
-  if (!leaves_cuda) {
+  if (!off && !settings.nsight_compute) {
     replaced.cuda = replace("CUDA_INJECTION64_PATH", settings.cuda == "yield");
   }
   return replaced;
