@@ -21,7 +21,7 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-constexpr size_t kMostOnsets = 8;           // of a report, the dearest; verdicts take all of them
+constexpr size_t kMostOnsets = 8;  // of a report, the most expensive; verdicts take all of them
 constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: less is no matter of a link
 
 // One transfer. 40 bytes.

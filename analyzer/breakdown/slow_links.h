@@ -26,8 +26,8 @@ struct SlowerGroup {
 };
 
 struct LinkStudy {
-  SlowLinks links;                          // of the report: only the dearest of those that ...
-  std::vector<SlowerGroup> slower;          // ... became slower, here all of them, dearest first
+  SlowLinks links;                  // of the report: only the most expensive of those that ...
+  std::vector<SlowerGroup> slower;  // ... became slower, here all of them, most expensive first
   std::vector<std::vector<int>> unchanged;  // ranks of groups that were looked at and did not
   std::optional<SlowHost> somewhere;  // what slow groups lose where no host of theirs can be named
 };

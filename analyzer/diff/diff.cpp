@@ -447,7 +447,7 @@ std::string straggler_text(const StragglerFacts& straggler) {
       format_duration({straggler.cost_ns}));
 }
 
-// By rank; of what is left on both sides the dearest are one that moved.
+// By rank; of what is left on both sides the most expensive are one that moved.
 std::vector<ChangedStraggler> stragglers_changed(const RunFacts& a, const RunFacts& b) {
   std::vector<ChangedStraggler> changes;
   if (!a.stragglers || !b.stragglers) return changes;

@@ -138,13 +138,13 @@ void say_more(Document& document, size_t shown, size_t all) {
   if (shown < all) document.add_more(fmt::format("{} more (--top {})", all - shown, all));
 }
 
-std::vector<CollectiveSummary> dearest_collectives(const Report& report) {
-  std::vector<CollectiveSummary> dearest =
+std::vector<CollectiveSummary> most_expensive_collectives(const Report& report) {
+  std::vector<CollectiveSummary> most_expensive =
       report.collectives.value_or(std::vector<CollectiveSummary>());
-  std::ranges::stable_sort(dearest, std::greater(), [](const CollectiveSummary& c) {
+  std::ranges::stable_sort(most_expensive, std::greater(), [](const CollectiveSummary& c) {
     return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
   });
-  return dearest;
+  return most_expensive;
 }
 
 Table collective_table(std::span<const CollectiveSummary> collectives,
@@ -181,29 +181,31 @@ Table collective_table(std::span<const CollectiveSummary> collectives,
 }
 
 Document collective_section(const Report& report, const TextOptions& options) {
-  std::vector<CollectiveSummary> dearest = dearest_collectives(report);
-  if (dearest.empty()) return {};
+  std::vector<CollectiveSummary> most_expensive = most_expensive_collectives(report);
+  if (most_expensive.empty()) return {};
   // What happens once, at the start, costs no step anything.
   const auto in_steps = [](const CollectiveSummary& c) { return c.per_step.value_or(1) > 0; };
   size_t outside = 0;
-  if (!is_asked_for(options, Section::kCollectives) && std::ranges::any_of(dearest, in_steps))
-    outside = std::erase_if(dearest, [&](const CollectiveSummary& c) { return !in_steps(c); });
+  if (!is_asked_for(options, Section::kCollectives) &&
+      std::ranges::any_of(most_expensive, in_steps))
+    outside =
+        std::erase_if(most_expensive, [&](const CollectiveSummary& c) { return !in_steps(c); });
   std::set<std::string> communicators;
-  for (const CollectiveSummary& c : dearest) communicators.insert(c.communicator);
-  const size_t shown = shown_of(dearest.size(), options.top);
+  for (const CollectiveSummary& c : most_expensive) communicators.insert(c.communicator);
+  const size_t shown = shown_of(most_expensive.size(), options.top);
   CollectiveColumns columns{
       .group = communicators.size() > 1,
       .per_step = std::ranges::any_of(
-          dearest, [](const CollectiveSummary& c) { return c.per_step.has_value(); }),
+          most_expensive, [](const CollectiveSummary& c) { return c.per_step.has_value(); }),
       .last_arriver = true};
-  Table table = collective_table(std::span(dearest).first(shown), columns);
+  Table table = collective_table(std::span(most_expensive).first(shown), columns);
   if (text_width(table) > static_cast<size_t>(options.width)) {
     columns.bandwidth = false;
-    table = collective_table(std::span(dearest).first(shown), columns);
+    table = collective_table(std::span(most_expensive).first(shown), columns);
   }
   Document document = titled_table(
       "COLLECTIVES", "medians per call; wait is that of the rank that waited longest", table);
-  say_more(document, shown, dearest.size());
+  say_more(document, shown, most_expensive.size());
   if (outside > 0)
     document.add_more(fmt::format("{} outside steps (--sections collectives)", outside));
   return document;

@@ -130,13 +130,14 @@ Document breakdown(const Report& report) {
 }
 
 Document collectives(const Report& report, size_t top) {
-  const std::vector<CollectiveSummary> dearest = dearest_collectives(report);
-  if (dearest.empty()) return {};
-  const size_t shown = std::min(top, dearest.size());
+  const std::vector<CollectiveSummary> most_expensive = most_expensive_collectives(report);
+  if (most_expensive.empty()) return {};
+  const size_t shown = std::min(top, most_expensive.size());
   Fold fold{"Collectives"};
-  fold.inside.add(collective_table(std::span(dearest).first(shown), {}));
-  if (shown < dearest.size())
-    fold.inside.add(Paragraph{.text = fmt::format("… and {} more.", dearest.size() - shown)});
+  fold.inside.add(collective_table(std::span(most_expensive).first(shown), {}));
+  if (shown < most_expensive.size())
+    fold.inside.add(
+        Paragraph{.text = fmt::format("… and {} more.", most_expensive.size() - shown)});
   return {{std::move(fold)}};
 }
 

@@ -68,7 +68,7 @@ void add_detail(Document& document, const std::string& detail, const std::string
                 size_t indent);
 
 // Those that cost most in all come first.
-[[nodiscard]] std::vector<CollectiveSummary> dearest_collectives(const Report& report);
+[[nodiscard]] std::vector<CollectiveSummary> most_expensive_collectives(const Report& report);
 struct CollectiveColumns {
   bool group = true;
   bool per_step = false;

@@ -233,7 +233,7 @@ std::string ranks_of(const PhaseSummary& phase) {
   return cut_to(rank_list(std::move(ranks)), kLongestRanks);
 }
 
-// The dearest ones, in the order in which they come.
+// The most expensive ones, in the order in which they come.
 void keep_longest(std::vector<PhaseRow>& rows, size_t most) {
   if (rows.size() <= most) return;
   std::vector<double> lengths;

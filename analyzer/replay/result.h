@@ -93,7 +93,7 @@ struct Slowdown {
   int64_t ideal_ns = 0;                     // the same with even operations
   std::vector<PartSlowdown> stages;         // by number; empty = no pipeline
   std::vector<PartSlowdown> replicas;       // data-parallel ones, by number
-  std::vector<PartSlowdown> operations;     // the dearest first
+  std::vector<PartSlowdown> operations;     // the most expensive first
   std::vector<PartSlowdown> per_rank;       // by rank: the lesser of its stage's and its replica's
   std::optional<double> last_stage_share;   // of what is lost, gained back if only it were even
   std::optional<double> worst_ranks_share;  // likewise the worst 3 % of the ranks

@@ -86,10 +86,10 @@ std::vector<Evidence> evidence_of(const EvidenceInput& input, const Suspect& sus
   gatherer.add_phase(entry, {typical});
   gatherer.add_waiting(entry, typical);
   if (suspect.rank) {
-    std::vector<size_t> dearest(by_excess.rbegin(), by_excess.rend());
-    dearest.resize(std::min(dearest.size(), kMostRows));
-    std::ranges::sort(dearest);
-    gatherer.add_phase(entry, dearest);
+    std::vector<size_t> most_expensive(by_excess.rbegin(), by_excess.rend());
+    most_expensive.resize(std::min(most_expensive.size(), kMostRows));
+    std::ranges::sort(most_expensive);
+    gatherer.add_phase(entry, most_expensive);
   }
   return std::move(gatherer.evidence);
 }

@@ -24,7 +24,7 @@ struct Straggler {
   double confidence = 0;     // 0…1
   std::vector<Evidence> evidence;
   // Where most ranks of a node share the verdict: that node and these ranks; `rank` is then the
-  // dearest of them. Else empty.
+  // most expensive of them. Else empty.
   std::string host;
   std::vector<int> host_ranks;
   std::string role;                   // of whom its peers are: "stage 3 of 4"; empty = all ranks

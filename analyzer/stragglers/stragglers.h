@@ -35,7 +35,8 @@ struct Comparison {
 };
 
 struct Judgement {
-  std::vector<Verdict> verdicts;  // dearest first; those below one percent of the step left out
+  std::vector<Verdict>
+      verdicts;  // most expensive first; those below one percent of the step left out
   std::optional<Detection> detection;
   bool compared = false;  // else the notes say why not
   // Own work beyond the median of its peers, in steps that are positions in Steps::steps.

@@ -13,7 +13,7 @@ TEST(Script, LinesCommentsAndBlanks) {
   const auto script = parse_script(
       "# a comment\n\n"
       "view heatmap\n"
-      "  select finding:1   # the dearest\r\n"
+      "  select finding:1   # the most expensive\r\n"
       "select name:a#b\n"
       "key F F\n"
       "sql SELECT 1 -- a comment of its own\n"

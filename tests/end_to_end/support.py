@@ -190,7 +190,7 @@ class EndToEnd(unittest.TestCase):
             self.assertTrue(all(value >= 0 for value in entry["category_ns"].values()), entry)
 
     def check_culprit(self, report, rank, delay_ns, causes):
-        """The dearest straggler is `rank`, for one of `causes`, at a cost within 20 % of the injected delay."""
+        """The most expensive straggler is `rank`, for one of `causes`, at a cost within 20 % of the injected delay."""
         self.assertTrue(report["stragglers"], f"nobody is named: {report['stragglers']}")
         first = report["stragglers"][0]
         self.assertEqual(first["rank"], rank, first)

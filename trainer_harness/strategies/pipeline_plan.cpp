@@ -11,18 +11,18 @@ std::vector<StageBlocks> cut_into_stages(const std::vector<double>& block_costs,
   std::vector<double> before(blocks + 1, 0);  // cost of all blocks before this one
   for (size_t i = 0; i < blocks; ++i) before[i + 1] = before[i] + block_costs[i];
 
-  // dearest[s][b]: of the best cut of the first b blocks into s stages; last_cut: where its last
+  // bottleneck[s][b]: of the best cut of the first b blocks into s stages; last_cut: where its last
   // stage begins.
   constexpr double kImpossible = std::numeric_limits<double>::infinity();
-  std::vector dearest(stages + 1, std::vector<double>(blocks + 1, kImpossible));
+  std::vector bottleneck(stages + 1, std::vector<double>(blocks + 1, kImpossible));
   std::vector last_cut(stages + 1, std::vector<size_t>(blocks + 1, 0));
-  dearest[0][0] = 0;
+  bottleneck[0][0] = 0;
   for (size_t s = 1; s <= stages; ++s) {
     for (size_t b = s; b <= blocks; ++b) {
       for (size_t cut = s - 1; cut < b; ++cut) {
-        const double cost = std::max(dearest[s - 1][cut], before[b] - before[cut]);
-        if (cost >= dearest[s][b]) continue;
-        dearest[s][b] = cost;
+        const double cost = std::max(bottleneck[s - 1][cut], before[b] - before[cut]);
+        if (cost >= bottleneck[s][b]) continue;
+        bottleneck[s][b] = cost;
         last_cut[s][b] = cut;
       }
     }

@@ -17,9 +17,9 @@ struct StageBlocks {
   size_t end = 0;
 };
 
-// Cuts a chain of blocks into `stages` parts without an empty one, so that the dearest part costs
-// as little as can be. There must be at least as many blocks as stages.
-// Cost: O(stages * blocks^2).
+// Cuts a chain of blocks into `stages` parts without an empty one, so that the most expensive part
+// costs as little as can be. There must be at least as many blocks as stages. Cost: O(stages *
+// blocks^2).
 [[nodiscard]] std::vector<StageBlocks> cut_into_stages(const std::vector<double>& block_costs,
                                                        size_t stages);
 

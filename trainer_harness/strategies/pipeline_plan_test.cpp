@@ -15,7 +15,7 @@ std::vector<size_t> ends(const std::vector<StageBlocks>& parts) {
   return ends;
 }
 
-TEST(PipelinePlan, TheDearestStageIsAsCheapAsCanBe) {
+TEST(PipelinePlan, TheMostExpensiveStageIsAsCheapAsCanBe) {
   EXPECT_EQ(ends(cut_into_stages({1, 1, 1, 1}, 2)), (std::vector<size_t>{2, 4}));
   EXPECT_EQ(ends(cut_into_stages({9, 1, 1, 1}, 2)), (std::vector<size_t>{1, 4}));
   EXPECT_EQ(ends(cut_into_stages({1, 1, 1, 9}, 2)), (std::vector<size_t>{3, 4}));

@@ -41,7 +41,7 @@ struct CollectiveGroup {
   int64_t waited_for_ns = 0;  // the longest wait of each collective, added up
 };
 
-// The dearest in all first. O(n log n + members).
+// The most expensive in all first. O(n log n + members).
 [[nodiscard]] std::vector<CollectiveGroup> collective_groups(const Model& model);
 
 }  // namespace dprof::view

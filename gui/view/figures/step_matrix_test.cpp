@@ -113,7 +113,7 @@ TEST(StepMatrixTest, AFoldedHostHasTheHighestOfItsRanks) {
   EXPECT_TRUE(open.hosts[1].empty()) << "a rank by itself";
 }
 
-TEST(StepMatrixTest, DearestFirstIsByTheVerdictsCost) {
+TEST(StepMatrixTest, MostExpensiveFirstIsByTheVerdictsCost) {
   Model model = test::small_model();
   model.report.stragglers = {{.rank = 1, .cost_ns = 5 * kMs}};
   EXPECT_THAT(step_matrix(model, Metric::kOwnDelay, RankOrder::kByCost).ranks,

@@ -302,7 +302,7 @@ class MatrixPainter {
     }
   }
 
-  // Of many ranks who waits for whom as flows, else the dearest pairs, in words.
+  // Of many ranks who waits for whom as flows, else the most expensive pairs, in words.
   void paint_lines() {
     if (choice_.measure == PairMeasure::kWait && has_many_ranks(model_)) {
       paint_flows();

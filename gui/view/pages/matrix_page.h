@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page Matrix: who sends to whom, and who waits for whom, as a map of ranks against ranks with
-// the dearest pairs beside it.
+// the most expensive pairs beside it.
 #pragma once
 
 #include "gui/view/drawing/choice.h"

@@ -37,7 +37,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Shows the run as it opens: about three steady steps, the dearest finding selected.
+  // Shows the run as it opens: about three steady steps, the most expensive finding selected.
   void open(SharedModel model);
   // The open run as it opens; what pages and docks sort by stays.
   void open_again();

@@ -26,7 +26,7 @@ class SessionTest : public ::testing::Test {
   Session session;
 };
 
-TEST_F(SessionTest, OpensOnTheDearestFinding) {
+TEST_F(SessionTest, OpensOnTheMostExpensiveFinding) {
   EXPECT_EQ(session.selecting.selection().finding, 0U);
   EXPECT_EQ(session.selecting.selection().step, 1);
   EXPECT_EQ(session.selecting.selection().ranks, std::vector<int>{2});
