@@ -202,7 +202,8 @@ Status write_all(std::span<const TraceFile> traces, const Run& run, const Export
   for (size_t i = 0; i < traces.size(); ++i) {
     const TraceFile& trace = traces[i];
     const double share = static_cast<double>(i) / static_cast<double>(traces.size());
-    if (Status wanted = job.tell(fmt::format("rank {}", trace.rank), share); !wanted.ok())
+    if (Status wanted = job.report_progress(fmt::format("rank {}", trace.rank), share);
+        !wanted.ok())
       return wanted;
     const auto analysed = std::ranges::find(found.ranks, trace.rank, &RankAnalysis::rank);
     const RankAnalysis* rank = analysed == found.ranks.end() ? nullptr : &*analysed;

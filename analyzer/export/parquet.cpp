@@ -132,7 +132,8 @@ Status make_parquet(const std::filesystem::path& folder, bool raw, ExportJob& jo
     } else if (!line.empty()) {
       said = line;  // the last line of a traceback says what it was
     }
-    return job.tell("Parquet", static_cast<double>(done) / static_cast<double>(tables.size()));
+    return job.report_progress("Parquet",
+                               static_cast<double>(done) / static_cast<double>(tables.size()));
   });
   if (made.ok()) return made;
   if (said.empty()) return made;

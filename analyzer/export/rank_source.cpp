@@ -73,7 +73,7 @@ std::filesystem::path spill_folder() {
   return error ? std::filesystem::path("/tmp") : folder;
 }
 
-Status ExportJob::tell(std::string_view stage, double share) {
+Status ExportJob::report_progress(std::string_view stage, double share) {
   if (stage_ != stage) stage_ = stage;
   share_ = share;
   if (progress_ && !stopped_) stopped_ = !progress_(stage_, share_);

@@ -93,9 +93,9 @@ class ExportJob {
       : progress_(progress), summary_(summary) {}
 
   // Share: of the traces.
-  Status tell(std::string_view stage, double share);
+  Status report_progress(std::string_view stage, double share);
   // Fails once the export is no longer wanted.
-  Status go_on() { return tell(stage_, share_); }
+  Status go_on() { return report_progress(stage_, share_); }
   // Now and then asks whether it still is. Who does not look at is_stopped() ends with the rank.
   void wrote(int64_t events = 1) {
     summary_.events += events;

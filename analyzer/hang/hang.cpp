@@ -263,7 +263,7 @@ class HangFinder {
 
   bool decide_dead(const std::vector<size_t>& dead) {
     std::vector<size_t> culprits = dead;
-    // Who stands still besides can only be told from an ordinary end by how long it took.
+    // Who stands still besides can only be distinguished from an ordinary end by how long it took.
     if (waited_long()) {
       for (const size_t d : single_) {
         if (std::ranges::count(culprits, d) == 0) culprits.push_back(d);
@@ -466,15 +466,15 @@ class HangFinder {
   }
 
   void tell_where_they_stood() {
-    constexpr size_t kMostTold = 2;
-    size_t told = 0;
+    constexpr size_t kMostListed = 2;
+    size_t listed = 0;
     for (const int rank : hang_.culprits) {
       const std::optional<size_t> digest = progress_.digest_of(rank);
-      if (!digest || told == kMostTold) continue;
+      if (!digest || listed == kMostListed) continue;
       const std::string place = stack_words(in_.digests[*digest].last_activity);
       if (place.empty()) continue;
       hang_.reason += fmt::format("; rank {} was in {}", rank, place);
-      ++told;
+      ++listed;
     }
   }
 

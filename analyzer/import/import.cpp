@@ -116,9 +116,9 @@ class Import {
     const Result<std::string> head = read_head(candidate.path, kHeadBytes);
     const Format* format = head.ok() ? format_of(*head) : nullptr;
     if (format == nullptr && !candidate.named) return {};
-    const std::unique_ptr<FileSink> sink =
-        sink_.file(number, candidate.path, format == nullptr ? "" : format->name,
-                   [this](const fs::path& path, double share) { return tell(path, share); });
+    const std::unique_ptr<FileSink> sink = sink_.file(
+        number, candidate.path, format == nullptr ? "" : format->name,
+        [this](const fs::path& path, double share) { return report_progress(path, share); });
     const Status read =
         !head.ok() ? Status(fail(head.error())) : read_as(format, candidate.path, *sink);
     Outcome outcome;
@@ -138,16 +138,16 @@ class Import {
     return outcome;
   }
 
-  bool tell(const fs::path& path, double share) {
+  bool report_progress(const fs::path& path, double share) {
     if (!progress_) return !stopped_;
-    const std::lock_guard lock(telling_);
+    const std::lock_guard lock(reporting_);
     return !stopped_ && progress_(path, share);
   }
 
   const std::vector<Candidate>& candidates_;
   const RunSink& sink_;
   const ImportProgress& progress_;
-  std::mutex telling_;
+  std::mutex reporting_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> stopped_ = false;
   std::vector<Outcome> outcomes_;  // each written by the thread that reads its file

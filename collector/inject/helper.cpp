@@ -43,15 +43,17 @@ void wait_for_control(uint32_t generation_seen, uint64_t ns) noexcept {
           nullptr, 0);
 }
 
-// What is recorded, as the trace was told last. Owned by the helper.
-constinit wire::Detail told = {};
+// What is recorded, as the trace last heard. Owned by the helper.
+constinit wire::Detail published = {};
 
-// Tells the trace what is recorded from now on, if it does not know.
-void tell(const wire::Detail& now) noexcept {
-  if (told.state == now.state && told.detail == now.detail && told.sources == now.sources) return;
+// Writes what is recorded from now on into the trace, if that changed.
+void publish(const wire::Detail& now) noexcept {
+  if (published.state == now.state && published.detail == now.detail &&
+      published.sources == now.sources)
+    return;
   ThreadState* thread = current_thread();
   if (thread == nullptr) return;
-  told = now;
+  published = now;
   wire::Record record{};
   record.kind = wire::Kind::kDetail;
   record.slots = 1;
@@ -72,10 +74,10 @@ bool apply_control() noexcept {
   const bool on = state == static_cast<uint32_t>(wire::CaptureState::kRecording);
   const uint32_t sources = control.sources.load(std::memory_order_relaxed);
   const uint32_t bits = mask_of(detail) & ((sources & kMaskSources) | ~kMaskSources);
-  tell({.state = state,
-        .detail = static_cast<uint32_t>(detail),
-        .sources = sources & kMaskSources,
-        .cause = control.cause.load(std::memory_order_relaxed)});
+  publish({.state = state,
+           .detail = static_cast<uint32_t>(detail),
+           .sources = sources & kMaskSources,
+           .cause = control.cause.load(std::memory_order_relaxed)});
   set_mask(on ? bits : 0);
   // What costs something without being written (callbacks for each op) waits until it is wanted.
   const auto wanted = on ? detail : wire::DetailLevel::kLight;
@@ -99,11 +101,11 @@ void serve_recorder() noexcept {
   if (!finish_connecting()) return;
   // What has held until now; the recorder may have asked for something else meanwhile.
   const bool on = runtime.default_mask != 0;
-  tell({.state =
-            static_cast<uint32_t>(on ? wire::CaptureState::kRecording : wire::CaptureState::kArmed),
-        .detail = static_cast<uint32_t>(runtime.default_detail),
-        .sources = kMaskSources,
-        .cause = static_cast<uint32_t>(wire::CaptureCause::kStart)});
+  publish({.state = static_cast<uint32_t>(on ? wire::CaptureState::kRecording
+                                             : wire::CaptureState::kArmed),
+           .detail = static_cast<uint32_t>(runtime.default_detail),
+           .sources = kMaskSources,
+           .cause = static_cast<uint32_t>(wire::CaptureCause::kStart)});
   uint32_t applied = runtime.mapping.control()->generation.load(std::memory_order_acquire);
   bool go_on = apply_control();
   while (go_on && phase() == Phase::kServing) {

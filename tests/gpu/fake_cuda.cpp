@@ -52,7 +52,7 @@ uint64_t time_now() {
 }
 
 template <typename Record>
-void tell(const Record& record) {
+void deliver(const Record& record) {
   if (const auto add = control<FakeAdd>("fake_cupti_add")) add(&record, sizeof record);
 }
 
@@ -87,7 +87,7 @@ class Call {
     api.end = time_now();
     api.thread = static_cast<uint32_t>(syscall(SYS_gettid));
     api.correlation = correlation_;
-    tell(api);
+    deliver(api);
   }
   [[nodiscard]] uint32_t correlation() const { return correlation_; }
 
@@ -109,10 +109,10 @@ void run_kernel(uint32_t correlation, void* stream, uint32_t graph = 0) {
   kernel.correlation = correlation;
   kernel.name = "nothing";
   kernel.graph = graph;
-  tell(kernel);
+  deliver(kernel);
   const auto external = control<FakeExternal>("fake_cupti_external");
   if (const uint64_t id = external != nullptr ? external() : 0; id != 0) {
-    tell(External{ActivityKind::kExternalCorrelation, kExternalCustom2, id, correlation, 0});
+    deliver(External{ActivityKind::kExternalCorrelation, kExternalCustom2, id, correlation, 0});
   }
 }
 
@@ -129,10 +129,10 @@ void tell_of_device() {
   device.memory_bytes = uint64_t{kDeviceMemoryGib} << 30;
   device.capability_major = 9;
   device.name = "Fake GPU";
-  tell(device);
-  tell(ContextInfo{ActivityKind::kContext, 1, 0, 1, 7});
+  deliver(device);
+  deliver(ContextInfo{ActivityKind::kContext, 1, 0, 1, 7});
   for (const uint32_t stream : {7u, 8u, 9u, 10u}) {
-    tell(StreamInfo{ActivityKind::kStream, 1, stream, 0, 2, 0});
+    deliver(StreamInfo{ActivityKind::kStream, 1, stream, 0, 2, 0});
   }
 }
 
@@ -220,7 +220,7 @@ FAKE_EXPORT int cuMemcpyHtoDAsync_v2(uint64_t, const void*, size_t bytes, void* 
   copy.context = 1;
   copy.stream = stream_number(stream);
   copy.correlation = ++gpu.correlation;
-  tell(copy);
+  deliver(copy);
   return 0;
 }
 FAKE_EXPORT int cuStreamSynchronize(void*) {
@@ -230,8 +230,8 @@ FAKE_EXPORT int cuStreamSynchronize(void*) {
 FAKE_EXPORT int cuCtxSynchronize() {
   const uint64_t begin = time_now();
   wait_until_idle();
-  tell(Synchronization{ActivityKind::kSynchronization, SyncType::kContext, begin, time_now(),
-                       ++gpu.correlation, 1, kInvalidStream, 0});
+  deliver(Synchronization{ActivityKind::kSynchronization, SyncType::kContext, begin, time_now(),
+                          ++gpu.correlation, 1, kInvalidStream, 0});
   return 0;
 }
 FAKE_EXPORT int cuEventRecord(void* event, void* stream) {
@@ -273,7 +273,7 @@ FAKE_EXPORT int cuGraphLaunch(void* executable, void* stream) {
     return 0;
   }
   const auto [start, end] = occupy(kKernelNs * static_cast<uint64_t>(gpu.graph_nodes));
-  tell(GraphTrace{ActivityKind::kGraphTrace, call.correlation(), start, end, 0, number, 1,
-                  stream_number(stream)});
+  deliver(GraphTrace{ActivityKind::kGraphTrace, call.correlation(), start, end, 0, number, 1,
+                     stream_number(stream)});
   return 0;
 }

@@ -71,36 +71,37 @@ bool holds(const Call& call, int64_t thread, int64_t time) {
 
 }  // namespace
 
-CollectiveTold Collectives::told_by(const Event& event, std::string_view name) {
-  CollectiveTold told;
+CollectiveFields Collectives::fields_of(const Event& event, std::string_view name) {
+  CollectiveFields fields;
   if (const Value function = event[Arg::kCollectiveName]; function.there()) {
-    told.function = function_of(function.raw);
+    fields.function = function_of(function.raw);
   } else if (name != kCallName) {
-    told.function = function_of(name);
+    fields.function = function_of(name);
   }
-  if (const Value type = event[Arg::kDtype]; type.there()) told.dtype = data_type_of(type.raw);
-  told.count = number_of(event, Arg::kInElements);
+  if (const Value type = event[Arg::kDtype]; type.there()) fields.dtype = data_type_of(type.raw);
+  fields.count = number_of(event, Arg::kInElements);
   if (!event.has(Arg::kCollectiveName) && event[Arg::kInputDims].kind == Value::Kind::kArray) {
-    told.count = first_elements(event[Arg::kInputDims].raw);
-    told.dtype = data_type_of(first_string(event[Arg::kInputType].raw));
+    fields.count = first_elements(event[Arg::kInputDims].raw);
+    fields.dtype = data_type_of(first_string(event[Arg::kInputType].raw));
   }
-  if (told.function == Function::kBarrier) told.count.reset();
+  if (fields.function == Function::kBarrier) fields.count.reset();
   if (const auto sequence = number_of(event, Arg::kGroupSequence); sequence.value_or(0) > 0) {
-    told.group_sequence = *sequence - 1;  // c10d counts from 1
+    fields.group_sequence = *sequence - 1;  // c10d counts from 1
   }
-  if (told.function == Function::kSend) told.peer_rank = number_of(event, Arg::kDestinationRank);
-  if (told.function == Function::kRecv) told.peer_rank = number_of(event, Arg::kSourceRank);
-  GroupTold group = group_told(event);
-  told.has_group = group != GroupTold{};
-  told.group = groups_.number(std::move(group));
-  return told;
+  if (fields.function == Function::kSend)
+    fields.peer_rank = number_of(event, Arg::kDestinationRank);
+  if (fields.function == Function::kRecv) fields.peer_rank = number_of(event, Arg::kSourceRank);
+  GroupFields group = group_fields_of(event);
+  fields.has_group = group != GroupFields{};
+  fields.group = groups_.number(std::move(group));
+  return fields;
 }
 
 void Collectives::add_kernel(const Event& event, const schema::GpuActivityRow& row,
                              std::string_view name) {
-  Kernel kernel{.row = row, .external = number_of(event, Arg::kExternalId), .told = {}};
-  kernel.told = told_by(event, name);
-  kernel.reduction = reduction_of(kernel.told.function.value_or(Function::kUnknown), name);
+  Kernel kernel{.row = row, .external = number_of(event, Arg::kExternalId), .fields = {}};
+  kernel.fields = fields_of(event, name);
+  kernel.reduction = reduction_of(kernel.fields.function.value_or(Function::kUnknown), name);
   if (row.correlation) launches_.try_emplace(*row.correlation);
   kernels_.push_back(std::move(kernel));
 }
@@ -111,7 +112,7 @@ void Collectives::add_call(const Event& event, const schema::HostRangeRow& row,
             .start = row.start_ns,
             .end = row.start_ns + row.duration_ns.value_or(0),
             .external = number_of(event, Arg::kExternalId),
-            .told = told_by(event, name)};
+            .fields = fields_of(event, name)};
   const bool is_range = name != kCallName;
   call.backend = is_range ? backend_of(name.substr(0, name.find(':'))) : schema::Backend::kUnknown;
   (is_range ? ranges_ : calls_).push_back(std::move(call));
@@ -159,26 +160,26 @@ Collectives::Call* Collectives::find_call(std::vector<Call>& calls, const Kernel
   return known == by_external.end() ? nullptr : &calls[known->second];
 }
 
-schema::CollectiveRow Collectives::row_of(const CollectiveTold& told, const CollectiveTold* more,
-                                          schema::Backend backend) {
+schema::CollectiveRow Collectives::row_of(const CollectiveFields& fields,
+                                          const CollectiveFields* more, schema::Backend backend) {
   const auto either = [&](auto member) {
-    return (told.*member || more == nullptr) ? told.*member : more->*member;
+    return (fields.*member || more == nullptr) ? fields.*member : more->*member;
   };
   schema::CollectiveRow row;
   row.source = schema::Source::kImport;
-  row.function = either(&CollectiveTold::function).value_or(Function::kUnknown);
-  row.count = either(&CollectiveTold::count);
-  row.group_sequence = either(&CollectiveTold::group_sequence);
-  const bool has_type = told.dtype != schema::DataType::kUnknown || more == nullptr;
-  row.dtype = has_type ? told.dtype : more->dtype;
+  row.function = either(&CollectiveFields::function).value_or(Function::kUnknown);
+  row.count = either(&CollectiveFields::count);
+  row.group_sequence = either(&CollectiveFields::group_sequence);
+  const bool has_type = fields.dtype != schema::DataType::kUnknown || more == nullptr;
+  row.dtype = has_type ? fields.dtype : more->dtype;
   const std::optional<int64_t> each = bytes_of(row.dtype);
   constexpr int64_t kMostElements = int64_t{1} << 55;
   if (row.count && each && *row.count >= 0 && *row.count < kMostElements)
     row.bytes = *row.count * *each;
-  const size_t group = told.has_group || more == nullptr ? told.group : more->group;
-  if (groups_.is_untold(group)) ++without_group_;
+  const size_t group = fields.has_group || more == nullptr ? fields.group : more->group;
+  if (groups_.is_unknown(group)) ++without_group_;
   row.communicator_id = groups_.communicator(sink_, group, backend, own_rank_);
-  if (const auto peer = either(&CollectiveTold::peer_rank)) {
+  if (const auto peer = either(&CollectiveFields::peer_rank)) {
     const std::vector<int> members = groups_.members(group);
     const auto known = std::ranges::find(members, *peer);
     if (known != members.end()) row.peer = known - members.begin();
@@ -194,10 +195,10 @@ void Collectives::add_from_kernel(const Kernel& kernel) {
   }
   Call* call = find_call(calls_, kernel, launch, calls_by_external_);
   Call* range = find_call(ranges_, kernel, launch, ranges_by_external_);
-  const bool call_tells = call != nullptr && call->told.function;
-  Call* teller = call_tells ? call : range;
+  const bool call_says = call != nullptr && call->fields.function;
+  Call* source = call_says ? call : range;
   schema::CollectiveRow row =
-      row_of(kernel.told, teller == nullptr ? nullptr : &teller->told, schema::Backend::kNccl);
+      row_of(kernel.fields, source == nullptr ? nullptr : &source->fields, schema::Backend::kNccl);
   row.start_ns = kernel.row.start_ns;
   row.end_ns = kernel.row.start_ns + kernel.row.duration_ns.value_or(0);
   row.state = CollectiveState::kComplete;
@@ -222,23 +223,23 @@ void Collectives::add_executions() {
   std::map<Function, std::deque<Call*>> waiting;
   std::vector<Call*> in_order;
   for (Call& call : calls_) {
-    if (!call.used && call.told.function) in_order.push_back(&call);
+    if (!call.used && call.fields.function) in_order.push_back(&call);
   }
   std::ranges::stable_sort(in_order, {}, &Call::start);
-  for (Call* call : in_order) waiting[*call->told.function].push_back(call);
+  for (Call* call : in_order) waiting[*call->fields.function].push_back(call);
   std::vector<Call*> executions;
   for (Call& range : ranges_) {
     const bool executes =
         range.backend == schema::Backend::kGloo || range.backend == schema::Backend::kMpi;
-    if (executes && !range.used && range.told.function) executions.push_back(&range);
+    if (executes && !range.used && range.fields.function) executions.push_back(&range);
   }
   std::ranges::stable_sort(executions, {}, &Call::start);
   for (Call* range : executions) {
-    std::deque<Call*>& calls = waiting[*range->told.function];
+    std::deque<Call*>& calls = waiting[*range->fields.function];
     Call* call = !calls.empty() && calls.front()->start <= range->start ? calls.front() : nullptr;
     if (call != nullptr) calls.pop_front();
     schema::CollectiveRow row =
-        row_of(range->told, call == nullptr ? nullptr : &call->told, range->backend);
+        row_of(range->fields, call == nullptr ? nullptr : &call->fields, range->backend);
     row.start_ns = range->start;
     row.end_ns = range->end;
     row.thread_id = range->thread;
@@ -256,9 +257,9 @@ void Collectives::add_executions() {
 // Calls whose execution is not in the file. A range within a call says the same as the call.
 void Collectives::add_unobserved() {
   const auto add = [&](Call& call, schema::Backend backend) {
-    if (call.used || !call.told.function) return;
+    if (call.used || !call.fields.function) return;
     call.used = true;
-    schema::CollectiveRow row = row_of(call.told, nullptr, backend);
+    schema::CollectiveRow row = row_of(call.fields, nullptr, backend);
     row.enqueue_ns = call.start;
     row.enqueue_thread_id = call.thread;
     row.state = CollectiveState::kUnobserved;
@@ -269,7 +270,7 @@ void Collectives::add_unobserved() {
         calls_, std::make_tuple(range.thread, range.start), {},
         [](const Call& call) { return std::make_tuple(call.thread, call.start); });
     const bool within = after != calls_.begin() && holds(*(after - 1), range.thread, range.start);
-    if (within && ((after - 1)->told.function || (after - 1)->used)) range.used = true;
+    if (within && ((after - 1)->fields.function || (after - 1)->used)) range.used = true;
   }
   for (Call& call : calls_) add(call, job_backend_);
   for (Call& range : ranges_) add(range, range.backend);

@@ -17,7 +17,7 @@
 namespace dprof::analyzer::kineto {
 
 // What an event says of a collective, whichever event it is.
-struct CollectiveTold {
+struct CollectiveFields {
   std::optional<schema::Function> function;
   schema::DataType dtype{};
   std::optional<int64_t> count;  // elements of this rank's input
@@ -61,7 +61,7 @@ class Collectives {
     schema::GpuActivityRow row;
     std::optional<int64_t> external;
     schema::Reduction reduction{};
-    CollectiveTold told;
+    CollectiveFields fields;
   };
   struct Call {
     int64_t thread = 0;
@@ -69,7 +69,7 @@ class Collectives {
     int64_t end = 0;
     std::optional<int64_t> external;
     schema::Backend backend{};
-    CollectiveTold told;
+    CollectiveFields fields;
     bool used = false;
   };
   struct Dependency {
@@ -77,14 +77,14 @@ class Collectives {
     int64_t record = 0;
   };
 
-  CollectiveTold told_by(const Event& event, std::string_view name);
+  CollectiveFields fields_of(const Event& event, std::string_view name);
   void index_calls();
   Call* find_call(std::vector<Call>& calls, const Kernel& kernel, const Launch& launch,
                   const std::unordered_map<int64_t, size_t>& by_external);
   void add_from_kernel(const Kernel& kernel);
   void add_executions();
   void add_unobserved();
-  schema::CollectiveRow row_of(const CollectiveTold& told, const CollectiveTold* more,
+  schema::CollectiveRow row_of(const CollectiveFields& fields, const CollectiveFields* more,
                                schema::Backend backend);
   void add_dependencies();
 

@@ -26,16 +26,16 @@ int64_t hash_of(std::string_view text) {
 
 }  // namespace
 
-GroupTold group_told(const Event& event) {
-  GroupTold told;
+GroupFields group_fields_of(const Event& event) {
+  GroupFields fields;
   const Value name = event.has(Arg::kGroupName) ? event[Arg::kGroupName] : event[Arg::kGroupId];
-  if (name.scalar()) told.name = text_of(name);
-  if (const Value ranks = event[Arg::kGroupRanks]; ranks.there()) told.ranks = text_of(ranks);
-  if (told.ranks == "[]") told.ranks.clear();
-  told.size = number_of(event, Arg::kGroupSize);
-  told.start = number_of(event, Arg::kGroupStart);
-  told.stride = number_of(event, Arg::kGroupStride);
-  return told;
+  if (name.scalar()) fields.name = text_of(name);
+  if (const Value ranks = event[Arg::kGroupRanks]; ranks.there()) fields.ranks = text_of(ranks);
+  if (fields.ranks == "[]") fields.ranks.clear();
+  fields.size = number_of(event, Arg::kGroupSize);
+  fields.start = number_of(event, Arg::kGroupStart);
+  fields.stride = number_of(event, Arg::kGroupStride);
+  return fields;
 }
 
 std::optional<std::vector<int>> rank_list(std::string_view text) {
@@ -55,25 +55,25 @@ std::optional<std::vector<int>> rank_list(std::string_view text) {
   return ranks;
 }
 
-size_t Groups::number(GroupTold told) {
-  const auto [entry, is_new] = numbers_.try_emplace(std::move(told), told_.size());
-  if (is_new) told_.push_back(entry->first);
+size_t Groups::number(GroupFields fields) {
+  const auto [entry, is_new] = numbers_.try_emplace(std::move(fields), groups_.size());
+  if (is_new) groups_.push_back(entry->first);
   return entry->second;
 }
 
 std::vector<int> Groups::members(size_t number) const {
-  const GroupTold& told = told_[number];
-  if (std::optional<std::vector<int>> ranks = rank_list(told.ranks); ranks && !ranks->empty()) {
+  const GroupFields& fields = groups_[number];
+  if (std::optional<std::vector<int>> ranks = rank_list(fields.ranks); ranks && !ranks->empty()) {
     return *std::move(ranks);
   }
-  if (const auto known = members_.find(told.name); known != members_.end()) return known->second;
+  if (const auto known = members_.find(fields.name); known != members_.end()) return known->second;
   std::vector<int> members;
-  const int64_t size = told.size.value_or(0);
-  const bool counted = told.start.value_or(-1) >= 0 && told.stride.value_or(0) > 0 && size > 0 &&
-                       size <= kMaxMembers && *told.start <= kMaxMembers &&
-                       *told.stride <= kMaxMembers / size;
+  const int64_t size = fields.size.value_or(0);
+  const bool counted = fields.start.value_or(-1) >= 0 && fields.stride.value_or(0) > 0 &&
+                       size > 0 && size <= kMaxMembers && *fields.start <= kMaxMembers &&
+                       *fields.stride <= kMaxMembers / size;
   for (int64_t i = 0; counted && i < size; ++i) {
-    members.push_back(static_cast<int>(*told.start + i * *told.stride));
+    members.push_back(static_cast<int>(*fields.start + i * *fields.stride));
   }
   return members;
 }
@@ -82,16 +82,16 @@ int64_t Groups::communicator(TraceSink& sink, size_t number, schema::Backend bac
                              std::optional<int> own_rank) {
   const auto [entry, is_new] = communicators_.try_emplace({number, backend}, 0);
   if (!is_new) return entry->second;
-  const GroupTold& told = told_[number];
+  const GroupFields& fields = groups_[number];
   const std::vector<int> all = members(number);
-  const int64_t size = all.empty() ? told.size.value_or(0) : static_cast<int64_t>(all.size());
-  std::string identity = fmt::format("{}/{}/{}", told.name, size, static_cast<int>(backend));
+  const int64_t size = all.empty() ? fields.size.value_or(0) : static_cast<int64_t>(all.size());
+  std::string identity = fmt::format("{}/{}/{}", fields.name, size, static_cast<int>(backend));
   for (const int member : all) identity += fmt::format(",{}", member);
   schema::CommunicatorRow row{.hash = hash_of(identity), .ordinal = 0, .backend = backend};
   if (size > 0) row.size = size;
   const auto own = std::ranges::find(all, own_rank.value_or(-1));
   if (own != all.end()) row.own_rank = own - all.begin();
-  row.name_id = sink.text(is_untold(number) ? "group not told" : told.name);
+  row.name_id = sink.text(is_unknown(number) ? "group not told" : fields.name);
   entry->second = sink.add_communicator(row, all);
   return entry->second;
 }

@@ -16,15 +16,15 @@
 namespace dprof::analyzer::kineto {
 
 // What one event says of its group; any part may be missing.
-struct GroupTold {
+struct GroupFields {
   std::string name;
   std::string ranks;  // "[0, 1]", or cut as "[0, 1, 2, ..., 63]"
   std::optional<int64_t> size, start, stride;
 
-  friend auto operator<=>(const GroupTold&, const GroupTold&) = default;
+  friend auto operator<=>(const GroupFields&, const GroupFields&) = default;
 };
 
-GroupTold group_told(const Event& event);
+GroupFields group_fields_of(const Event& event);
 
 // "[0, 1]": {0, 1}; nullopt where it is cut short or something else.
 std::optional<std::vector<int>> rank_list(std::string_view text);
@@ -39,9 +39,9 @@ class Groups {
   }
 
   // Number of a group for communicator(). Few distinct ones; the last is remembered.
-  size_t number(GroupTold told);
+  size_t number(GroupFields fields);
   // True if nothing at all is known of it.
-  [[nodiscard]] bool is_untold(size_t number) const { return told_[number] == GroupTold{}; }
+  [[nodiscard]] bool is_unknown(size_t number) const { return groups_[number] == GroupFields{}; }
 
   // The communicator of a group and a back end, made when it is new.
   int64_t communicator(TraceSink& sink, size_t number, schema::Backend backend,
@@ -50,8 +50,8 @@ class Groups {
   [[nodiscard]] std::vector<int> members(size_t number) const;
 
  private:
-  std::vector<GroupTold> told_;
-  std::map<GroupTold, size_t> numbers_;
+  std::vector<GroupFields> groups_;
+  std::map<GroupFields, size_t> numbers_;
   std::map<std::string, std::vector<int>> members_;
   std::map<std::pair<size_t, schema::Backend>, int64_t> communicators_;
 };

@@ -17,7 +17,7 @@ struct FileSink::Impl {
   Place place;
   fs::path path;
   std::string format;
-  ImportProgress tell;
+  ImportProgress progress;
   bool cut = false;
   std::vector<std::string> damages;
   std::vector<std::unique_ptr<TraceSink>> open;
@@ -32,7 +32,7 @@ FileSink::FileSink(Place place, fs::path path, std::string_view format, ImportPr
   impl_->place = std::move(place);
   impl_->path = std::move(path);
   impl_->format = format;
-  impl_->tell = std::move(progress);
+  impl_->progress = std::move(progress);
 }
 
 FileSink::~FileSink() = default;
@@ -60,7 +60,9 @@ void FileSink::damaged(std::string_view what) {
   impl_->damages.emplace_back(what);
 }
 
-bool FileSink::progress(double share) { return !impl_->tell || impl_->tell(impl_->path, share); }
+bool FileSink::progress(double share) {
+  return !impl_->progress || impl_->progress(impl_->path, share);
+}
 
 Status FileSink::cancelled() { return fail(Code::kUsage, "cancelled"); }
 

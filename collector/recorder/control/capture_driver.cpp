@@ -76,14 +76,14 @@ void give_order(const wire::Mapping& mapping, const CaptureOrder& order) {
 
 CaptureDriver::CaptureDriver(const CaptureSettings& settings, const wire::Mapping& mapping,
                              const RunClock& clock, Drain& drain, TraceOutput& output,
-                             const Subject& subject, std::function<void(Measured)> tell)
+                             const Subject& subject, std::function<void(Measured)> on_measured)
     : settings_(settings),
       mapping_(mapping),
       clock_(clock),
       drain_(drain),
       output_(output),
       subject_(subject),
-      tell_(std::move(tell)),
+      on_measured_(std::move(on_measured)),
       plan_(settings, subject.first_event_ns) {
   if (settings.keep_s) {
     const int64_t keep_ns = *settings.keep_s * kNsPerSecond;
@@ -174,7 +174,7 @@ void CaptureDriver::before_commit(int64_t cpu_ns) {
   if (plan_.gated()) {
     // What was read from a ring late (a thread that was not running between the reading of its
     // clock and the writing of its record) is there after one more commit.
-    tell_spans(known_until_ns_);
+    record_spans(known_until_ns_);
     output_.decide(known_until_ns_);
     known_until_ns_ = pass_began_ns_;
   }
@@ -219,7 +219,7 @@ void CaptureDriver::govern(const CostSample& sample, int64_t now_ns) {
     why = fmt::format("recording cost {:.2f} % of the time, {:.2f} % are allowed",
                       100 * cost_of(sample), 100 * governor_->limit());
   }
-  tell_(
+  on_measured_(
       RecorderDiagnostic{"governor", 1, fmt::format("{} was lowered to {}: {}", level, now, why)});
 }
 
@@ -233,7 +233,7 @@ bool CaptureDriver::cores_are_shared() const {
   return CPU_COUNT(&both) != 0;
 }
 
-void CaptureDriver::tell_spans(int64_t until_ns) {
+void CaptureDriver::record_spans(int64_t until_ns) {
   const std::vector<KeptSpan>& spans = plan_.spans();
   const wire::DetailLevel detail = plan_.kept_detail();
   for (; begun_told_ < spans.size(); ++begun_told_) {
@@ -249,7 +249,7 @@ void CaptureDriver::tell_spans(int64_t until_ns) {
 }
 
 // What the flight recorder has kept, as rows of `capture`.
-void CaptureDriver::tell_flight() {
+void CaptureDriver::record_flight() {
   std::string inside = "0";
   const std::vector<KeptSpan>& spans = flight_->spans();
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -271,7 +271,7 @@ void CaptureDriver::tell_flight() {
 
 void CaptureDriver::finish(bool killed) {
   if (plan_.gated()) {
-    tell_spans(INT64_MAX);
+    record_spans(INT64_MAX);
     output_.decide(INT64_MAX);
   }
   if (flight_) {
@@ -280,7 +280,7 @@ void CaptureDriver::finish(bool killed) {
       output_.append_capture(
           row_of(last_record_ns(), given_.state, plan_.kept_detail(), CaptureCause::kTrigger));
     }
-    tell_flight();
+    record_flight();
   }
   if (plan_.gated() || flight_) {
     output_.change(kSortCapture);

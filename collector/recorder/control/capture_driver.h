@@ -50,10 +50,10 @@ class CaptureDriver {
     int64_t hangs = 0;
   };
 
-  // `tell` takes diagnostics for the trace.
+  // `on_measured` takes diagnostics for the trace.
   CaptureDriver(const CaptureSettings& settings, const wire::Mapping& mapping,
                 const RunClock& clock, Drain& drain, TraceOutput& output, const Subject& subject,
-                std::function<void(Measured)> tell);
+                std::function<void(Measured)> on_measured);
 
   void request(const CaptureRequest& request);
   [[nodiscard]] Status status() const;
@@ -73,8 +73,8 @@ class CaptureDriver {
  private:
   void take_requests(int64_t now_ns);
   void order(int64_t now_ns);
-  void tell_spans(int64_t until_ns);
-  void tell_flight();
+  void record_spans(int64_t until_ns);
+  void record_flight();
   void each_second(int64_t now_ns, int64_t cpu_ns);
   void govern(const CostSample& sample, int64_t now_ns);
   void dump(int64_t now_ns);
@@ -87,7 +87,7 @@ class CaptureDriver {
   Drain& drain_;
   TraceOutput& output_;
   Subject subject_;
-  std::function<void(Measured)> tell_;
+  std::function<void(Measured)> on_measured_;
   CapturePlan plan_;
   CaptureOrder given_;
   std::optional<FlightRecorder> flight_;
