@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's rows that no trace can have: what a run folder tells of traces that are, or were
-// to be, on the nodes' own disks. Apart from the others, which nearly every file includes.
+// The catalogue's rows that no trace can have: what a run folder tells of its traces. Apart from
+// the others, which nearly every file includes.
 #pragma once
 
 #include "schema/diagnostics.h"
@@ -8,6 +8,9 @@
 namespace dprof::schema {
 
 inline constexpr DiagnosticKind kFolderDiagnostics[] = {
+    {"left_out", Severity::kInfo, Scope::kAnalysis,
+     "Processes without a rank trained or used a device beside the ranks; figures do not have them.",
+     "`dprof report FILE` reports on one of them alone"},
     {"not_local", Severity::kInfo, Scope::kRecorder,
      "`--local` was asked for and not used: the traces were written into the run folder at once.",
      "the text says why; give --local a folder on a disk of the node that can be written"},

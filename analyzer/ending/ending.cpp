@@ -12,6 +12,7 @@
 #include "analyzer/hang/last_words.h"
 #include "analyzer/match/resync.h"
 #include "base/format.h"
+#include "schema/function.h"
 #include "schema/marker_names.h"
 
 namespace dprof::analyzer {
@@ -463,7 +464,7 @@ class EndFinder {
     }
     say("desync", odd, 0.8,
         fmt::format("the ranks called different collectives from #{} of {} on: {}", parted.sequence,
-                    group_in_text(in_.matching.groups[parted.group].name), words));
+                    schema::group_in_text(in_.matching.groups[parted.group].name), words));
     return true;
   }
 

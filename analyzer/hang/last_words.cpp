@@ -7,6 +7,7 @@
 
 #include "analyzer/match/tokens.h"
 #include "base/format.h"
+#include "schema/function.h"
 #include "schema/stack_words.h"
 
 namespace dprof::analyzer {
@@ -35,12 +36,6 @@ std::string place_of(const RankDigest& digest) {
 }
 
 }  // namespace
-
-std::string group_in_text(const std::string& name) {
-  if (name.empty()) return "an unnamed group";
-  const bool is_number = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? "group " + name : name;
-}
 
 std::string activity_words(const LastActivity& last) {
   if (last.loading_for_ns)
@@ -76,7 +71,7 @@ bool was_ended_for_hanging(const RankDigest& digest) {
 std::string last_call_words(const RankDigest& digest) {
   if (digest.collectives.empty()) return "called no collective";
   const CollectiveRecord& last = digest.collectives.back();
-  const std::string group = group_in_text(digest.communicators[last.communicator].name);
+  const std::string group = schema::group_in_text(digest.communicators[last.communicator].name);
   if (is_point_to_point(last.function))
     return fmt::format("last called {} of {}", word_of(last.function), group);
   return fmt::format("last called {} #{} of {}", word_of(last.function),
@@ -87,12 +82,12 @@ std::string last_call_words(const RankDigest& digest) {
 std::string words_of_call(const Hang& hang) {
   return fmt::format("{}{} of {}", word_of(hang.function),
                      hang.sequence ? fmt::format(" #{}", *hang.sequence) : "",
-                     group_in_text(hang.communicator));
+                     schema::group_in_text(hang.communicator));
 }
 
 std::string words_of_call(const Instance& instance, const Matching& matching) {
   return fmt::format("{} #{} of {}", word_of(instance.function), instance.sequence,
-                     group_in_text(matching.groups[instance.group].name));
+                     schema::group_in_text(matching.groups[instance.group].name));
 }
 
 std::vector<std::string> doing_of(const RankDigest& digest, const Matching& matching, size_t d) {

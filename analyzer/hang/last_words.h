@@ -10,9 +10,6 @@
 
 namespace dprof::analyzer {
 
-// Python numbers groups that have no name of their own: "0" says nothing in a sentence.
-[[nodiscard]] std::string group_in_text(const std::string& name);
-
 // "has been in `backward` within `step` for 20 ms", "finished `step` 3 ms before its last sign",
 // "has been waiting for a batch for 61 s"; "" = nothing is known.
 [[nodiscard]] std::string activity_words(const LastActivity& last);

@@ -9,6 +9,7 @@
 #include "analyzer/match/order.h"
 #include "analyzer/match/resync.h"
 #include "analyzer/match/tokens.h"
+#include "schema/function.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -132,7 +133,8 @@ class Matcher {
     }
     if (resync.renumbered > 0) {
       matching_.remarks.push_back(make_diagnostic(
-          "collectives_renumbered", fmt::format("{}: {} calls", group.name, resync.renumbered),
+          "collectives_renumbered",
+          fmt::format("{}: {} calls", schema::group_in_text(group.name), resync.renumbered),
           resync.renumbered));
     }
     StateSettler(drafts, group, calls, resync, digests_).run();

@@ -23,11 +23,14 @@ std::string rate_text(double rate) {
   return rate >= 99.95 ? format_count(std::llround(rate)) : fmt::format("{:#.3g}", rate);
 }
 
-// A share that is there is never shown as 0.
-std::string cost_text(const std::optional<Overhead>& overhead) {
+// A share that is there is never shown as 0. What CUPTI costs each launch is not measured while it
+// records (docs/gpu_results.md).
+std::string cost_text(const Report& report) {
+  const std::optional<Overhead>& overhead = report.recording.overhead;
   if (!overhead || !overhead->share) return "cost unknown";
-  if (*overhead->share > 0 && *overhead->share < 0.0005) return "cost <0.1 %";
-  return "cost " + format_share(*overhead->share);
+  const bool tiny = *overhead->share > 0 && *overhead->share < 0.0005;
+  return fmt::format("cost {}{}", tiny ? "<0.1 %" : format_share(*overhead->share),
+                     report.gpu_rows ? ", without that of CUPTI" : "");
 }
 
 std::string capitalised(std::string text) {
@@ -96,7 +99,7 @@ std::vector<Span> recording_text(const Report& report) {
   const int64_t lost = lost_records(report.recording);
   return {{plural(report.recording.events, "event") + ", "},
           {fmt::format("{} lost", format_count(lost)), lost > 0 ? Style::kBad : Style::kPlain},
-          {", " + cost_text(report.recording.overhead)}};
+          {", " + cost_text(report)}};
 }
 
 // Where the trace ended before a reason was found.

@@ -32,6 +32,7 @@ struct Candidate {
   std::string command;
   bool has_rank = true;
   bool has_steps = false;
+  bool has_work = false;  // without a rank: steps, collectives or something on a device
   int64_t restart_count = 0;
   std::optional<int64_t> origin_realtime_ns;
   std::optional<int64_t> origin_monotonic_raw_ns;
@@ -80,9 +81,16 @@ Result<Candidate> read_candidate(const fs::path& path) {
   candidate.origin_realtime_ns = as_time(reader->meta_int("origin_realtime_ns"));
   candidate.origin_monotonic_raw_ns = as_time(reader->meta_int("origin_monotonic_raw_ns"));
   candidate.first_event_ns = as_time(reader->meta_int("first_event_ns")).value_or(0);
-  const Result<int64_t> ranges = reader->count("step");
-  if (!ranges.ok()) return fail(ranges.error());
-  candidate.has_steps = *ranges > 0;
+  const Result<int64_t> steps = reader->count("step");
+  if (!steps.ok()) return fail(steps.error());
+  candidate.has_steps = *steps > 0;
+  candidate.has_work = candidate.has_steps;
+  if (candidate.has_rank) return candidate;
+  for (const std::string_view table : {"collective", "gpu_activity"}) {
+    const Result<int64_t> rows = reader->count(table);
+    if (!rows.ok()) return fail(rows.error());
+    candidate.has_work = candidate.has_work || *rows > 0;
+  }
   return candidate;
 }
 
@@ -113,21 +121,28 @@ Result<std::vector<fs::path>> traces_in(const fs::path& folder) {
   return files;
 }
 
-// What no trace tells of the recorders: one diagnostic of a code, for all of them.
+// What only the recorders know, and no trace: why processes have none, and where the others went.
+constexpr std::string_view kOnlyInIndex[] = {"memory_limit", "missing_rank", "no_descriptors",
+                                             "no_peers",     "not_local",    "other_clock",
+                                             "turned_away",  "wire_version"};
+
+// One diagnostic of a code, for all recorders: the first text, and how many there are.
 void note_recorders(const nlohmann::json& index, Run& run) {
   const auto diagnostics = index.find("diagnostics");
   if (diagnostics == index.end() || !diagnostics->is_array()) return;
-  std::string first;
-  int64_t count = 0;
-  for (const nlohmann::json& one : *diagnostics) {
-    if (!one.is_object() || one.value("code", nlohmann::json()) != "not_local") continue;
-    const auto text = one.find("text");
-    if (count++ == 0 && text != one.end() && text->is_string()) first = text->get<std::string>();
+  for (const std::string_view code : kOnlyInIndex) {
+    std::string first;
+    int64_t count = 0;
+    for (const nlohmann::json& one : *diagnostics) {
+      if (!one.is_object() || one.value("code", nlohmann::json()) != code) continue;
+      const auto text = one.find("text");
+      if (count++ == 0 && text != one.end() && text->is_string()) first = text->get<std::string>();
+    }
+    if (count == 0) continue;
+    if (count > 1) first += fmt::format(" (and {} more)", count - 1);
+    first += fmt::format("; hint: {}", schema::diagnostic_kind(code).hint);
+    run.diagnostics.push_back(make_diagnostic(code, std::move(first), count));
   }
-  if (count == 0) return;
-  if (count > 1) first += fmt::format(" (and {} more)", count - 1);
-  first += fmt::format("; hint: {}", schema::diagnostic_kind("not_local").hint);
-  run.diagnostics.push_back(make_diagnostic("not_local", std::move(first), count));
 }
 
 // run.json is an index that can be rebuilt: of the traces nothing is read from it, but that it is
@@ -183,15 +198,28 @@ std::string name_of(const fs::path& path) {
   return used.has_filename() ? used.filename().string() : used.parent_path().filename().string();
 }
 
+// Launchers and helpers are left out in silence, but not what trained or used a device.
+void note_left_out(const std::vector<Candidate>& left, Run& run) {
+  const auto count = std::ranges::count_if(left, &Candidate::has_work);
+  if (count == 0) return;
+  const fs::path& first = std::ranges::find_if(left, &Candidate::has_work)->file.path;
+  run.diagnostics.push_back(make_diagnostic(
+      "left_out",
+      fmt::format("{}{}: no rank of the job; hint: {}", first.filename().string(),
+                  count == 1 ? std::string() : fmt::format(" and {} more", count - 1),
+                  schema::diagnostic_kind("left_out").hint),
+      count));
+}
+
 // A process without a rank (a launcher, a single process) is no rank of a job that has ranks; and
 // where none has one, what did no step beside processes that did some is none (torch.compile's
 // workers).
-void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others) {
+void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others, Run& run) {
   const auto keep = [&](auto is_rank) {
-    for (Candidate& candidate : candidates) {
-      if (!is_rank(candidate)) others.push_back(candidate);
-    }
-    std::erase_if(candidates, [&](const Candidate& c) { return !is_rank(c); });
+    const auto left = std::ranges::stable_partition(candidates, is_rank);
+    others.assign(std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+    candidates.erase(left.begin(), left.end());
+    note_left_out(others, run);
   };
   const auto has_rank = [](const Candidate& c) { return c.has_rank; };
   const auto trained = [](const Candidate& c) { return c.has_steps; };
@@ -328,7 +356,7 @@ Result<Run> open_run(const std::vector<fs::path>& paths) {
   if (const Status one = check_one_run(candidates); !one.ok()) return fail(one.error());
 
   std::vector<Candidate> others;
-  settle_rankless(candidates, others);
+  settle_rankless(candidates, others, run);
   std::vector<Candidate> chosen = one_per_rank(std::move(candidates), others, run);
   std::map<std::string, Candidate> first_of_clock;
   const Candidate reference = chosen.front();

@@ -330,6 +330,32 @@ TEST_F(OpenRunTest, RecordersThatDidNotUseTheLocalDiskAreCounted) {
   EXPECT_TRUE(open_run({folder()})->diagnostics.empty());
 }
 
+TEST_F(OpenRunTest, WhyProcessesHaveNoTraceIsInTheIndexAlone) {
+  write_text(
+      folder() / "run.json",
+      R"({"diagnostics":[{"code":"wire_version","text":"process 7: its libdprof.so is old"},)"
+      R"({"code":"no_peers","text":"no other recorder"},{"code":"hang","text":"a hang"}]})");
+  const Run run = *open_run({folder()});
+  EXPECT_THAT(run_codes(run), testing::UnorderedElementsAre("wire_version", "no_peers"));
+  EXPECT_THAT(of_code(run, "wire_version").text,
+              StartsWith("process 7: its libdprof.so is old; hint: use dprof and libdprof.so"));
+}
+
+TEST_F(OpenRunTest, AProcessWithoutARankThatTrainedIsLeftOutAndSaid) {
+  execute(trace(2), "DELETE FROM meta WHERE key IN ('rank', 'world_size')");
+  const Run run = *open_run({folder()});
+  EXPECT_EQ(run.traces.size(), 2U);
+  EXPECT_EQ(run.others.size(), 1U);
+  EXPECT_THAT(of_code(run, "left_out").text, StartsWith("rank-00002.dprof: no rank of the job"));
+}
+
+TEST_F(OpenRunTest, ALauncherIsLeftOutInSilence) {
+  execute(trace(2),
+          "DELETE FROM meta WHERE key IN ('rank', 'world_size'); DELETE FROM step;"
+          "DELETE FROM _collective; DELETE FROM gpu_activity");
+  EXPECT_THAT(run_codes(*open_run({folder()})), Not(Contains("left_out")));
+}
+
 TEST_F(OpenRunTest, ATraceThatHasJustBegunIsOfNoOtherRun) {
   execute(trace(0), "DELETE FROM meta WHERE key IN ('run_id', 'ended')");
   EXPECT_TRUE(open_run({folder()}).ok());

@@ -122,7 +122,7 @@ std::string words_of(const OpenCall& call) {
   const std::string number =
       schema::is_message(call.function) ? "" : fmt::format(" #{}", call.position);
   return fmt::format("{}{} of {}", schema::word_of(call.function), number,
-                     call.group.empty() ? "an unnamed group" : call.group);
+                     schema::group_in_text(call.group));
 }
 
 std::string words_of(const JobHang& hang) {
