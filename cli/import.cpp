@@ -102,14 +102,15 @@ class Import final : public Subcommand {
     if (run_.empty() && into_.empty())
       return fail(Code::kUsage, "no run is named", "-o RUN makes one, --into RUN adds to one");
     ProgressLine progress(console);
-    const analyzer::ImportProgress progress = [&](const std::filesystem::path& file, double share) {
+    const analyzer::ImportProgress report_progress = [&](const std::filesystem::path& file,
+                                                         double share) {
       progress.show(file.filename().string(), share);
       return true;
     };
     const std::vector<std::filesystem::path> files(files_.begin(), files_.end());
     const Result<analyzer::ImportSummary> summary =
-        into_.empty() ? analyzer::import_files(files, run_, options_, progress)
-                      : analyzer::add_files(files, into_, options_, progress);
+        into_.empty() ? analyzer::import_files(files, run_, options_, report_progress)
+                      : analyzer::add_files(files, into_, options_, report_progress);
     progress.clear();
     if (!summary.ok()) return fail(summary.error());
     for (const analyzer::ImportedFile& file : summary->files) {

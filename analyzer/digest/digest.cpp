@@ -46,10 +46,13 @@ class Digester {
           &Digester::read_devices}) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
     }
-    // Where a GPU computes, what the host's calls take tells nothing of computation.
-    if (!digest_.gpu.empty()) digest_.op_times.clear();
     close_open_ranges();
     choose_training_thread();
+    // Where a GPU computes, what the host's calls take tells nothing of computation.
+    if (!digest_.gpu.empty()) {
+      digest_.op_times.clear();
+      digest_.op_sums.clear();
+    }
     if (const Status good = read_samples(); !good.ok()) return fail(good.error());
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
     std::move(marks_).settle(digest_);
@@ -214,8 +217,10 @@ class Digester {
         if (what.what == RangeClass::kOp) sketch.add_numbered(*row.sequence, span);
         if (what.what == RangeClass::kAutograd) node_sequences_.push_back(*row.sequence);
       }
-      if (what.what == RangeClass::kOp || what.what == RangeClass::kAutograd)
+      if (what.what == RangeClass::kOp || what.what == RangeClass::kAutograd) {
         op_times.add(sketch.op_times_until, row.name_id, span);
+        sketch.op_sums.add(row.name_id, what.what == RangeClass::kAutograd, span);
+      }
     });
   }
 
@@ -430,6 +435,8 @@ class Digester {
     digest_.autograd_elsewhere = union_of(std::move(elsewhere));
     digest_.autograd = t.autograd.take();
     digest_.ops = t.ops.take();
+    digest_.op_sums =
+        std::move(t.op_sums).take([&](int64_t id) { return std::string_view(reader_.string(id)); });
     digest_.forward_signs = forward_signs_of(t);
     digest_.waits = t.waits.take();
     digest_.named = t.named.take();

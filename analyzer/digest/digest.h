@@ -151,6 +151,7 @@ struct RankDigest {
 
   LastActivity last_activity;
   std::vector<OpTimes> op_times;  // of the operators that ran both beside collectives and alone
+  std::vector<OpSum> op_sums;     // of the training thread, by their time, longest first
 
   GpuDigest gpu;
   ClockEvidence clock;

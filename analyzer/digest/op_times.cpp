@@ -55,4 +55,26 @@ std::vector<OpTimes> OpTimesGatherer::take_unnamed() {
   return kept;
 }
 
+void OpSumsGatherer::add(int64_t name_id, bool is_node, Interval span) {
+  if (name_id < 0 || span.empty()) return;
+  const auto id = static_cast<size_t>(name_id);
+  if (id >= sums_.size()) sums_.resize(id + 1);
+  const bool in_backward = is_node || span.begin < node_until_;
+  if (is_node) node_until_ = std::max(node_until_, span.end);
+  Sum& sum = sums_[id];
+  if (span.begin < sum.until) return;
+  sum.until = span.end;
+  (in_backward ? sum.backward_ns : sum.other_ns) += span.length().ns;
+}
+
+std::vector<size_t> OpSumsGatherer::longest() const {
+  const auto length = [this](size_t id) { return sums_[id].backward_ns + sums_[id].other_ns; };
+  std::vector<size_t> ids(sums_.size());
+  std::iota(ids.begin(), ids.end(), size_t{0});
+  std::erase_if(ids, [&](size_t id) { return length(id) == 0; });
+  std::ranges::stable_sort(ids, std::ranges::greater(), length);
+  if (ids.size() > OpSum::kMostKept) ids.resize(OpSum::kMostKept);
+  return ids;
+}
+
 }  // namespace dprof::analyzer

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations of operators by name, while one of the rank's collectives runs and while none does: the
-// input for computing contention.
+// Operators by name: their durations while one of the rank's collectives runs and while none does,
+// for contention; and their time in all, for what-if.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/interval.h"
 #include "base/log_histogram.h"
 
 namespace dprof::analyzer {
+
+// Operators and autograd nodes of one name on one thread, with what they called.
+struct OpSum {
+  static constexpr size_t kMostKept = 64;        // those that took most time
+  static constexpr size_t kMostNameBytes = 160;  // what is longer is cut
+
+  std::string name;
+  int64_t backward_ns = 0;  // as an autograd node, or within one
+  int64_t other_ns = 0;
+};
 
 struct OpTimes {
   std::string name;
@@ -53,6 +66,36 @@ class OpTimesGatherer {
   std::vector<OpTimes> times_;
   std::vector<int64_t> ids_;  // of times_
   std::vector<int64_t> kept_ids_;
+};
+
+// Sums up a thread's operators and autograd nodes while they stream by, mostly in order of their
+// begin. One within another of its name counts once. Memory: 24 bytes per name of the trace.
+class OpSumsGatherer {
+ public:
+  void add(int64_t name_id, bool is_node, Interval span);
+
+  // The longest ones, longest first.
+  template <typename NameOf>
+  [[nodiscard]] std::vector<OpSum> take(NameOf name_of) && {
+    std::vector<OpSum> kept;
+    for (const size_t id : longest()) {
+      std::string name(name_of(static_cast<int64_t>(id)));
+      name.resize(std::min(name.size(), OpSum::kMostNameBytes));
+      kept.push_back({std::move(name), sums_[id].backward_ns, sums_[id].other_ns});
+    }
+    return kept;
+  }
+
+ private:
+  struct Sum {
+    int64_t backward_ns = 0;
+    int64_t other_ns = 0;
+    TraceNs until{INT64_MIN};
+  };
+  [[nodiscard]] std::vector<size_t> longest() const;
+
+  std::vector<Sum> sums_;  // by name id
+  TraceNs node_until_{INT64_MIN};
 };
 
 }  // namespace dprof::analyzer

@@ -88,5 +88,32 @@ TEST(OpTimesTest, WithoutCollectivesThereIsNothing) {
   EXPECT_TRUE(std::move(gatherer).take(name_of).empty());
 }
 
+TEST(OpSumsTest, BackwardIsWhatLiesWithinANode) {
+  OpSumsGatherer gatherer;
+  gatherer.add(1, false, op_span(0, 100));
+  gatherer.add(2, false, op_span(10, 40));   // within 1: each has its time
+  gatherer.add(3, true, op_span(200, 300));  // a node
+  gatherer.add(2, false, op_span(210, 290));
+  gatherer.add(2, false, op_span(220, 280));  // within another 2: counted
+  gatherer.add(2, false, op_span(310, 320));
+  const std::vector<OpSum> sums = std::move(gatherer).take(name_of);
+  ASSERT_EQ(sums.size(), 3U);
+  EXPECT_EQ(sums[0].name, "op2");
+  EXPECT_EQ(sums[0].backward_ns, 80);
+  EXPECT_EQ(sums[0].other_ns, 40);
+  EXPECT_EQ(sums[1].other_ns, 100);
+  EXPECT_EQ(sums[2].name, "op3");
+  EXPECT_EQ(sums[2].backward_ns, 100);
+}
+
+TEST(OpSumsTest, KeepsTheLongest) {
+  OpSumsGatherer gatherer;
+  for (int64_t id = 0; id < 500; ++id) gatherer.add(id, false, op_span(1000 * id, 1001 * id + 1));
+  gatherer.add(-1, false, op_span(0, 1'000'000));  // of no name
+  const std::vector<OpSum> sums = std::move(gatherer).take(name_of);
+  ASSERT_EQ(sums.size(), OpSum::kMostKept);
+  EXPECT_EQ(sums.front().name, "op499");
+}
+
 }  // namespace
 }  // namespace dprof::analyzer

@@ -7,6 +7,7 @@
 
 #include "analyzer/digest/digest.h"
 #include "analyzer/digest/marks.h"
+#include "analyzer/digest/op_times.h"
 #include "analyzer/digest/range_names.h"
 
 namespace dprof::analyzer {
@@ -55,6 +56,7 @@ struct ThreadSketch {
   int64_t os_tid = -1;
   MarkGatherer marks;
   TokenGatherer tokens;
+  OpSumsGatherer op_sums;
   TraceNs token_until{INT64_MIN};     // end of the outermost operator so far
   TraceNs op_times_until{INT64_MIN};  // likewise, of those that OpTimesGatherer saw
   // The range that ended last; of several the innermost.

@@ -134,10 +134,7 @@ std::string ChangedWork::take(const Change& change) {
         return k.computes() && key_of(k.phase_of()) == change.name;
       });
     case Subject::kOp:
-      return run_.on_device
-                 ? "what an operator takes on a device is its kernels' time: ask for these, as in "
-                   "kernel:NAME*0.5"
-                 : "times of operators by name are not kept in the model of this run";
+      return take_op(change);
     case Subject::kHostWork:
       grounds_.rests("the host's own work during computation is subtracted");
       grounds_.err("a bound: some of it has to be done");
@@ -399,6 +396,29 @@ std::string ChangedWork::take_kernel(const Change& change) {
   grounds_.rests(
       "the kernel's share of all kernels' time is taken off computation, wherever it is");
   grounds_.err("kernels that run at the same time are not moved");
+  return {};
+}
+
+std::string ChangedWork::take_op(const Change& change) {
+  if (run_.on_device) {
+    return "what an operator takes on a device is its kernels' time: ask for these, as in "
+           "kernel:NAME*0.5";
+  }
+  bool any = false;
+  for (size_t r = 0; r < run_.ops.size(); ++r) {
+    const auto op = std::ranges::find(run_.ops[r], change.name, &OpShare::name);
+    if (op == run_.ops[r].end()) continue;
+    any = true;
+    for_kinds(factors_, r, [&](const WorkKind& k) {
+      const double share = k.phase_of() == Category::kBackward ? op->of_backward : op->of_other;
+      return k.computes() ? 1 - share * (1 - change.factor) : 1.0;
+    });
+  }
+  if (!any) return "no operator was recorded";
+  grounds_.rests(
+      "the operator, with what it calls, is taken off computation by its share of backward and of "
+      "the rest");
+  grounds_.err("where within these it runs is not asked");
   return {};
 }
 

@@ -52,6 +52,7 @@ class ChangedWork {
   std::string take_sync();
   std::string take_launch();
   std::string take_kernel(const Change& change);
+  std::string take_op(const Change& change);
   std::string take_gc(const Change& change);
   size_t as_others(const std::vector<bool>& changed, bool with_themselves);
   void replace(const SpotWork& spot, int64_t ns);

@@ -58,6 +58,7 @@ class PlayedRunBuilder {
       run_.ranks.push_back(in_.digests[d].rank);
       run_.hosts.push_back(d < in_.traces.size() ? in_.traces[d].host : std::string());
       run_.kernels.push_back(kernels_of(in_.digests[d].facts));
+      run_.ops.push_back(ops_of(in_.digests[d], in_.pieces[d]));
       run_.on_device |= !in_.digests[d].gpu.empty();
     }
     if (run_.source->operations) {
@@ -97,6 +98,24 @@ class PlayedRunBuilder {
           {kernel.name, static_cast<double>(kernel.total_ns) / static_cast<double>(all)});
     }
     return kernels;
+  }
+
+  static std::vector<OpShare> ops_of(const RankDigest& digest,
+                                     std::span<const LatticePiece> pieces) {
+    int64_t backward_ns = 0;
+    int64_t other_ns = 0;
+    for (const LatticePiece& piece : pieces) {
+      const WorkKind kind{.category = piece.category, .phase = piece.phase};
+      if (!kind.computes()) continue;
+      (kind.phase_of() == Category::kBackward ? backward_ns : other_ns) += piece.span.length().ns;
+    }
+    const auto share = [](int64_t part, int64_t all) {
+      return all <= 0 ? 0.0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(all));
+    };
+    std::vector<OpShare> ops;
+    for (const OpSum& op : digest.op_sums)
+      ops.push_back({op.name, share(op.backward_ns, backward_ns), share(op.other_ns, other_ns)});
+    return ops;
   }
 
   // In these steps.

@@ -74,10 +74,17 @@ struct Move {
   std::optional<int64_t> bucket;
 };
 
-// A share of a rank's computation.
+// A kernel's share of its rank's computation.
 struct KernelShare {
   std::string name;
   double share = 0;
+};
+
+// An operator's shares of its rank's computation in backward, and outside of it.
+struct OpShare {
+  std::string name;
+  double of_backward = 0;
+  double of_other = 0;
 };
 
 // What a task is, for those that walk the graph.
@@ -106,6 +113,7 @@ struct PlayedRun {
   std::vector<GateTask> gates;
   std::vector<TaskRole> roles;                    // by task
   std::vector<std::vector<KernelShare>> kernels;  // by entry; longest first
+  std::vector<std::vector<OpShare>> ops;          // likewise; none where work is that of GPUs
   // By entry: the host in calls that may wait for the device, in all steps; none: not recorded.
   std::vector<std::optional<int64_t>> device_waits;
   bool on_device = false;  // work is that of GPUs

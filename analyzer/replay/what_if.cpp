@@ -164,6 +164,19 @@ Status WhatIfModel::check(const Change& change) const {
     return fail(Code::kNotFound, fmt::format("--what-if '{}': {}", change.text, what),
                 std::move(there));
   };
+  // Where no rank has any, the question cannot be answered: said elsewhere.
+  const auto in_shares = [&](std::string_view kind, const auto& shares) -> Status {
+    std::vector<std::string_view> names;
+    for (const auto& of_rank : shares) {
+      for (const auto& share : of_rank) {
+        if (share.name == change.name) return Done{};
+        if (std::ranges::count(names, share.name) == 0) names.push_back(share.name);
+      }
+    }
+    if (names.empty()) return Done{};
+    return unknown(fmt::format("there is no {} '{}'", kind, change.name),
+                   fmt::format("{}s: {}", kind, listed(names)));
+  };
   switch (change.subject) {
     case Subject::kRank:
       if (std::ranges::count(run_.ranks, change.rank) == 0)
@@ -188,18 +201,11 @@ Status WhatIfModel::check(const Change& change) const {
       }
       return Done{};
     }
-    case Subject::kKernel: {
-      std::vector<std::string_view> kernels;
-      for (const auto& of_rank : run_.kernels) {
-        for (const KernelShare& kernel : of_rank) {
-          if (kernel.name == change.name) return Done{};
-          if (std::ranges::count(kernels, kernel.name) == 0) kernels.push_back(kernel.name);
-        }
-      }
-      if (kernels.empty()) return Done{};  // then it cannot be answered
-      return unknown(fmt::format("there is no kernel '{}'", change.name),
-                     "kernels: " + listed(kernels));
-    }
+    case Subject::kKernel:
+      return in_shares("kernel", run_.kernels);
+    case Subject::kOp:
+      if (run_.on_device) return Done{};  // kernels compute: said elsewhere
+      return in_shares("operator", run_.ops);
     default:
       return Done{};
   }

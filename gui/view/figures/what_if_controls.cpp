@@ -16,7 +16,7 @@ namespace {
 
 using analyzer::Category;
 
-constexpr size_t kKernelsOffered = 4;  // those that take most
+constexpr size_t kNamesOffered = 4;  // those that take most
 constexpr size_t kHostsOffered = 4;
 
 class ControlMaker {
@@ -49,13 +49,15 @@ class ControlMaker {
     begin(WhatIfGroup::kDevice);
     words(say("synchronisation"), {{say("none"), "sync=none"}});
     words(say("launches"), {{say("as graphs"), "launch=graphs"}});
-    kernels();
+    longest(run_.kernels, say("kernels"), "kernel",
+            [](const analyzer::KernelShare& kernel) { return kernel.share; });
     begin(WhatIfGroup::kComputation);
     for (const Category phase : {Category::kForward, Category::kBackward, Category::kOptimizer}) {
       if (has_phase(phase))
         less(std::string(title_of(phase)), fmt::format("phase:{}", key_of(phase)), {});
     }
-    less(say("operators"), "op:aten::mm", {});
+    longest(run_.ops, say("operators"), "op",
+            [](const analyzer::OpShare& op) { return std::max(op.of_backward, op.of_other); });
     begin(WhatIfGroup::kScale);
     counts(say("passes per update"), "accumulate={}", {2, 4, 8, 16}, 1);
     counts(say("ranks"), "world={}x", {2, 4, 8}, 0);
@@ -112,17 +114,19 @@ class ControlMaker {
     control.tried = 4;  // DDP's default: what is known of buckets is known of all caps
   }
 
-  void kernels() {
+  // Those with the largest shares of all ranks; where there are none, the question as it is asked.
+  void longest(const auto& of_ranks, std::string label, std::string_view subject, auto share_of) {
     std::map<std::string, double> shares;
-    for (const auto& of_rank : run_.kernels) {
-      for (const analyzer::KernelShare& kernel : of_rank) shares[kernel.name] += kernel.share;
+    for (const auto& of_rank : of_ranks) {
+      for (const auto& one : of_rank) shares[one.name] += share_of(one);
     }
-    std::vector<std::pair<double, std::string>> longest;
-    for (const auto& [name, share] : shares) longest.emplace_back(share, name);
-    std::ranges::sort(longest, std::greater{});
-    longest.resize(std::min(longest.size(), kKernelsOffered));
-    if (longest.empty()) less(say("kernels"), "kernel:NAME", {});
-    for (const auto& [share, name] : longest) less(analyzer::printable(name), "kernel:" + name, {});
+    std::vector<std::pair<double, std::string>> ordered;
+    for (const auto& [name, share] : shares) ordered.emplace_back(share, name);
+    std::ranges::sort(ordered, std::greater{});
+    ordered.resize(std::min(ordered.size(), kNamesOffered));
+    if (ordered.empty()) less(std::move(label), fmt::format("{}:NAME", subject), {});
+    for (const auto& [share, name] : ordered)
+      less(analyzer::printable(name), fmt::format("{}:{}", subject, name), {});
   }
 
   void counts(std::string label, fmt::string_view form, const std::vector<int>& numbers,
