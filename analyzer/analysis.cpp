@@ -8,6 +8,7 @@
 #include "analyzer/align/align.h"
 #include "analyzer/breakdown/breakdown.h"
 #include "analyzer/breakdown/communication.h"
+#include "analyzer/breakdown/energy.h"
 #include "analyzer/breakdown/gpu_rows.h"
 #include "analyzer/breakdown/marked_phases.h"
 #include "analyzer/breakdown/slow_links.h"
@@ -66,7 +67,7 @@ class Analyst {
              &Analyst::find_ending,
              &Analyst::sum_up_steps,
              &Analyst::find_slow_links,
-             &Analyst::sum_up_memory,
+             &Analyst::sum_up_memory_and_energy,
              &Analyst::replay,
              &Analyst::compare_ranks,
              &Analyst::apply_rules,
@@ -221,8 +222,9 @@ class Analyst {
     return Done{};
   }
 
-  Status sum_up_memory() {
+  Status sum_up_memory_and_energy() {
     report().memory = memory_of(digests_, steps_ ? &*steps_ : nullptr, notes());
+    if (steps_) report().energy = energy_of(digests_, traces_, *steps_, *report().breakdown);
     return Done{};
   }
 

@@ -38,6 +38,37 @@ struct Breakdown {
   std::vector<RankBreakdown> per_rank;
 };
 
+// What a rank's GPU drew in a steady step, in the mean. A GPU that several ranks share is divided
+// evenly among them.
+struct RankEnergy {
+  int rank = 0;
+  std::string gpu;  // UUID; "" = not known
+  int64_t shared_by = 1;
+  double step_j = 0;
+  double bound_j = 0;  // of step_j: what was drawn between the samples around the steps' borders
+  // While the rank's device did not compute, copy or transfer, at its mean power: at most, since an
+  // idle device draws less.
+  double waiting_j = 0;
+  double throttled_share = 0;  // of the whole recording's energy, drawn while throttled
+  bool from_power = false;     // the integral of power samples: the GPU has no counter
+  DPROF_FIELDS(rank, gpu, shared_by, step_j, bound_j, waiting_j, throttled_share, from_power);
+};
+
+// Processors and memory of a host.
+struct HostEnergy {
+  std::string host;
+  double step_j = 0;
+  double bound_j = 0;
+  DPROF_FIELDS(host, step_j, bound_j);
+};
+
+struct Energy {
+  std::vector<RankEnergy> per_rank;
+  std::vector<HostEnergy> per_host;
+  std::string missing;  // why there is none of GPUs, or none of hosts; "" = there is
+  DPROF_FIELDS(per_rank, per_host, missing);
+};
+
 struct RankOverlap {
   int rank = 0;
   int64_t communication_ns = 0;

@@ -43,15 +43,16 @@ class FactsTest : public ::testing::Test {
     put(schema::SystemSampleRow{++sample_, at_us * kUs, writer_->intern(kind), subject, value});
   }
 
-  Facts facts(int64_t shift_ns = 0) {
+  RankDigest digest(int64_t shift_ns = 0) {
     EXPECT_TRUE(writer_->finish().ok());
     TraceFile trace;
     trace.path = home_.path() / "rank-00000.dprof";
     trace.shift_ns = shift_ns;
     Result<RankDigest> digest = digest_rank(trace);
     EXPECT_TRUE(digest.ok()) << digest.error().what;
-    return digest->facts;
+    return *std::move(digest);
   }
+  Facts facts(int64_t shift_ns = 0) { return digest(shift_ns).facts; }
 
   test_support::TemporaryFolder home_;
   std::unique_ptr<schema::TraceWriter> writer_;
@@ -217,6 +218,29 @@ TEST_F(FactsTest, BusyThreadsAndTheHost) {
   EXPECT_EQ(read.power[0].uuid, "GPU-7");
   EXPECT_EQ(read.power[0].power_mw, 200'000);
   EXPECT_EQ(read.power[0].limit_mw, 700'000);
+}
+
+TEST_F(FactsTest, EnergyOfGpusAndOfTheHost) {
+  put(schema::ThreadRow{0, 100, {}, schema::ThreadRole::kMain});
+  range(0, 1'000, "step");
+  for (int64_t s = 0; s < 3; ++s) {
+    const int64_t at = s * 1'000'000;
+    sample(at, "gpu.energy_mj", 0, 70'000 + 300'000 * s);
+    sample(at, "gpu.power_mw", 0, 300'000);
+    sample(at, "gpu.power_mw", 1, 100'000 * (s + 1));  // it has no counter
+    sample(at, "gpu.throttle_reasons_mask", 1, s == 2 ? 0x40 : 0);
+    sample(at, "host.package_energy_uj", 0, 5'000 * s);
+    sample(at, "host.package_energy_uj", 1, 900 + 1'000 * s);
+  }
+  const SystemDigest read = digest().system;
+  ASSERT_THAT(read.gpus, SizeIs(2));
+  EXPECT_EQ(read.gpus[0].energy_mj.back().value, 600'000);
+  EXPECT_FALSE(read.gpus[0].energy_from_power);
+  EXPECT_EQ(read.gpus[1].energy_mj.back().value, 150'000 + 250'000);
+  EXPECT_TRUE(read.gpus[1].energy_from_power);
+  EXPECT_EQ(read.gpus[1].throttled_mj, 250'000);
+  EXPECT_EQ(read.host_energy_uj.back().value, 12'000);
+  EXPECT_DOUBLE_EQ(value_at(read.gpus[0].energy_mj, {1'500'000'000}), 450'000);
 }
 
 TEST(FactsOfGpus, KernelsByClassAndWhatTheirLaunchesShow) {

@@ -29,6 +29,7 @@ enum class SampleKind : uint8_t {
   kTemperature,
   kPower,
   kPowerLimit,
+  kGpuEnergy,
   kReasons,
   kEcc,
   kMemoryUsed,
@@ -40,6 +41,7 @@ enum class SampleKind : uint8_t {
   kCgroupMemory,
   kCgroupLimit,
   kOomKills,
+  kHostEnergy,  // subject: a processor, or its memory
 };
 
 // By id of the kind's name.
@@ -71,6 +73,9 @@ struct GpuReadings {
   int64_t throttled = 0;                    // samples with a reason that slows computation down
   int64_t throttle_reasons = 0;             // all reasons of these samples together
   int64_t new_ecc_errors = 0;               // uncorrected, while it was recorded
+  std::vector<CounterSample> energy_mj;     // drawn since the first sample
+  bool energy_from_power = false;           // the GPU has no counter: the integral of its power
+  int64_t throttled_mj = 0;                 // of it, up to samples that `throttled` counts
 };
 
 struct SystemDigest {
@@ -83,7 +88,13 @@ struct SystemDigest {
   // Processes of the job's cgroup that the kernel killed for want of memory while it was recorded.
   // The trace of the lowest rank of a host has it for all of them.
   int64_t oom_kills = 0;
+  // Drawn by the host's processors and their memory since the first sample. In the same trace.
+  std::vector<CounterSample> host_energy_uj;
 };
+
+// Of a counter between its samples, by a straight line; before the first one and behind the last
+// one these. `samples` are not empty.
+[[nodiscard]] double value_at(const std::vector<CounterSample>& samples, TraceNs at);
 
 // How much a counter rose per step; nullopt = never seen. One that stays the same has no samples.
 [[nodiscard]] std::optional<double> rise_per_step(const std::vector<CounterSample>& samples,
@@ -92,8 +103,11 @@ struct SystemDigest {
 // Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
 template <typename F>
 void for_each_time(SystemDigest& system, F&& f) {
-  for (auto* counter : {&system.cpu, &system.kernel_cpu, &system.faults}) {
+  for (auto* counter : {&system.cpu, &system.kernel_cpu, &system.faults, &system.host_energy_uj}) {
     for (CounterSample& sample : *counter) f(sample.at);
+  }
+  for (GpuReadings& gpu : system.gpus) {
+    for (CounterSample& sample : gpu.energy_mj) f(sample.at);
   }
   for (WaitSample& sample : system.waits) f(sample.at);
 }
@@ -114,16 +128,20 @@ class SystemGatherer {
     GpuReadings readings;
     std::vector<int64_t> sm_clock;
     std::vector<int64_t> memory_clock;
-    std::vector<int64_t> power;
+    std::vector<CounterSample> power;
+    std::vector<CounterSample> energy;
+    std::vector<TraceNs> throttled;  // when it was
     std::optional<int64_t> first_ecc;
   };
-  static void see_gpu(Gpu& gpu, SampleKind kind, int64_t value);
+  static void see_gpu(Gpu& gpu, SampleKind kind, CounterSample sample);
+  static void finish_energy(Gpu& gpu);
 
   const schema::TraceReader& reader_;
   const int64_t shift_ns_;
   std::optional<int64_t> main_thread_;  // its number in the kernel
   std::map<int64_t, Gpu> gpus_;
   std::optional<int64_t> first_oom_kills_;
+  std::map<std::pair<int64_t, int64_t>, int64_t> zones_uj_;  // by kind and number: the last value
   SystemDigest result_;
 };
 

@@ -31,6 +31,7 @@ SectionMaker phase_section;  // where the breakdown does not say it all
 // fragmentation, and what dividing or recomputing would free.
 SectionMaker memory_section;
 SectionMaker gpu_rows_section;
+SectionMaker energy_section;
 SectionMaker overlap_section;
 SectionMaker collective_section;
 SectionMaker bucket_section;

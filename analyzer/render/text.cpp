@@ -30,6 +30,7 @@ constexpr std::array<SectionKind, kSections> kKinds = {{
     {"phases", phase_section, always},
     {"memory", memory_section, has_memory_trouble},
     {"gpu", gpu_rows_section, on_request},
+    {"energy", energy_section, on_request},
     {"overlap", overlap_section, on_request},
     {"collectives", collective_section, always},
     {"buckets", bucket_section, on_request},

@@ -21,6 +21,7 @@ enum class Section : uint8_t {
   kPhases,
   kMemory,
   kGpu,
+  kEnergy,
   kOverlap,
   kCollectives,
   kBuckets,
@@ -32,7 +33,7 @@ enum class Section : uint8_t {
   kClocks,
   kUnknown,
 };
-inline constexpr size_t kSections = 14;
+inline constexpr size_t kSections = 15;
 [[nodiscard]] std::string_view word_of(Section section);            // "ranks"
 [[nodiscard]] std::string section_words(std::string_view between);  // all of them
 

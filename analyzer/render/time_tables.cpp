@@ -364,4 +364,43 @@ Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) 
   return document;
 }
 
+// Joules of a steady step: the devices of ranks, then the hosts' processors.
+Document energy_section(const Report& report, const TextOptions& options) {
+  if (!report.energy) return {};
+  const Energy& energy = *report.energy;
+  Document document;
+  const auto joules = [](double j) { return fmt::format("{:.3g} J", j); };
+  if (!energy.per_rank.empty()) {
+    Table table{"rank", "per step", "±", "waiting, at most", "throttled", "shared by"};
+    const size_t shown = std::min(kMostRanks, energy.per_rank.size());
+    bool from_power = false;
+    for (const RankEnergy& rank : std::span(energy.per_rank).first(shown)) {
+      table.add_row({fmt::to_string(rank.rank), joules(rank.step_j), joules(rank.bound_j),
+                     joules(rank.waiting_j), format_share(rank.throttled_share),
+                     plural(rank.shared_by, "rank")});
+      from_power = from_power || rank.from_power;
+    }
+    document = titled_table("ENERGY",
+                            fmt::format("of each rank's GPU in a steady step{}",
+                                        from_power ? "; the integral of its power" : ""),
+                            table);
+    if (shown < energy.per_rank.size())
+      document.add_more(
+          fmt::format("{} more ranks (--format json)", energy.per_rank.size() - shown));
+  }
+  if (!energy.per_host.empty()) {
+    Table table{"host", "per step", "±"};
+    const size_t shown = std::min(kMostRanks, energy.per_host.size());
+    for (const HostEnergy& host : std::span(energy.per_host).first(shown))
+      table.add_row({printable(host.host), joules(host.step_j), joules(host.bound_j)});
+    document.add(titled_table("ENERGY OF HOSTS", "processors and memory, in a steady step", table));
+    if (shown < energy.per_host.size())
+      document.add_more(
+          fmt::format("{} more hosts (--format json)", energy.per_host.size() - shown));
+  }
+  if (!energy.missing.empty() && is_asked_for(options, Section::kEnergy))
+    document.add(SingleLine{{{fmt::format("ENERGY   not known: {}", energy.missing)}}});
+  return document;
+}
+
 }  // namespace dprof::analyzer

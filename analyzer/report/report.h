@@ -104,13 +104,14 @@ struct Report {
   std::optional<Hang> hang;
   std::optional<Ending> ending;
   std::optional<Memory> memory;
+  std::optional<Energy> energy;
   std::optional<Replay> replay;
   std::optional<CriticalPath> critical_path;
   std::optional<std::vector<Finding>> findings;
   std::optional<Names> names;
   DPROF_FIELDS(run, recording, clock, breakdown, gpu_rows, overlap, contention, buckets, link_fits,
                collectives, point_to_point, phases, stragglers, detection, slow_links, hang, ending,
-               memory, replay, critical_path, findings, names);
+               memory, energy, replay, critical_path, findings, names);
 };
 
 // Whether the job did not end well, as far as is known.

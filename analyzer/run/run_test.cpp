@@ -335,7 +335,7 @@ TEST_F(OpenRunTest, WhyProcessesHaveNoTraceIsInTheIndexAlone) {
       folder() / "run.json",
       R"({"diagnostics":[{"code":"wire_version","text":"process 7: its libdprof.so is old"},)"
       R"({"code":"no_peers","text":"no other recorder"},{"code":"hang","text":"a hang"}]})");
-  const Run run = *open_run({folder()});
+  const auto run = *open_run({folder()});
   EXPECT_THAT(run_codes(run), testing::UnorderedElementsAre("wire_version", "no_peers"));
   EXPECT_THAT(of_code(run, "wire_version").text,
               StartsWith("process 7: its libdprof.so is old; hint: use dprof and libdprof.so"));
@@ -343,7 +343,7 @@ TEST_F(OpenRunTest, WhyProcessesHaveNoTraceIsInTheIndexAlone) {
 
 TEST_F(OpenRunTest, AProcessWithoutARankThatTrainedIsLeftOutAndSaid) {
   execute(trace(2), "DELETE FROM meta WHERE key IN ('rank', 'world_size')");
-  const Run run = *open_run({folder()});
+  const auto run = *open_run({folder()});
   EXPECT_EQ(run.traces.size(), 2U);
   EXPECT_EQ(run.others.size(), 1U);
   EXPECT_THAT(of_code(run, "left_out").text, StartsWith("rank-00002.dprof: no rank of the job"));

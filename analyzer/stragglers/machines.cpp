@@ -3,43 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <numeric>
 #include <string_view>
 
+#include "analyzer/digest/gpu_readings.h"
 #include "analyzer/stragglers/own_work.h"
 
 namespace dprof::analyzer {
 namespace {
-
-const DeviceFact* busiest_device(const RankDigest& digest) {
-  const auto most = std::ranges::max_element(digest.facts.devices, {}, &DeviceFact::kernels);
-  return most == digest.facts.devices.end() ? nullptr : &*most;
-}
-
-// A host's GPUs are sampled in one of its traces, which names them by UUID; a trace that knows of
-// no UUID tells of its own device.
-using ReadingsByUuid = std::map<std::string_view, const GpuReadings*>;
-ReadingsByUuid readings_by_uuid(std::span<const RankDigest> digests) {
-  ReadingsByUuid by_uuid;
-  for (const RankDigest& digest : digests) {
-    for (const GpuReadings& gpu : digest.system.gpus) {
-      if (!gpu.uuid.empty()) by_uuid.try_emplace(gpu.uuid, &gpu);
-    }
-  }
-  return by_uuid;
-}
-
-const GpuReadings* readings_of(const RankDigest& digest, const DeviceFact* device,
-                               const ReadingsByUuid& by_uuid) {
-  if (device != nullptr && !device->uuid.empty()) {
-    if (const auto known = by_uuid.find(device->uuid); known != by_uuid.end()) return known->second;
-  }
-  for (const GpuReadings& gpu : digest.system.gpus) {
-    if (gpu.uuid.empty() && (device == nullptr || gpu.index == device->id)) return &gpu;
-  }
-  return nullptr;
-}
 
 void add_readings(const GpuReadings& gpu, Machine& machine) {
   if (gpu.sm_clock_mhz) machine.sm_clock_mhz = static_cast<double>(*gpu.sm_clock_mhz);
@@ -154,7 +125,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
                                  std::span<const TraceFile> traces, const Steps& steps,
                                  std::span<const std::span<const LatticePiece>> pieces) {
   std::vector<Machine> machines;
-  const ReadingsByUuid by_uuid = readings_by_uuid(digests);
+  const ReadingsOfGpus readings(digests);
   const auto count = static_cast<double>(steps.steady().size());
   for (size_t r = 0; r < steps.ranks.size(); ++r) {
     const RankDigest& digest = digests[steps.ranks[r]];
@@ -164,7 +135,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
     if (steps.ranks[r] < traces.size()) machine.host = traces[steps.ranks[r]].clock_id;
     const DeviceFact* device = busiest_device(digest);
     if (device != nullptr) machine.model = device->model;
-    if (const GpuReadings* gpu = readings_of(digest, device, by_uuid)) add_readings(*gpu, machine);
+    if (const GpuReadings* gpu = readings.of(digest, device)) add_readings(*gpu, machine);
     machine.memory_kernel_ns = mean_length(digest.facts, {KernelClass::kElementwise});
     machine.matrix_kernel_ns = mean_length(
         digest.facts,

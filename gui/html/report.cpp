@@ -238,7 +238,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
   head += analyzer::write_html(facts);
   std::string findings = findings_html(told, text, {.traces = run.traces, .ranks = ranks});
   const std::string legend = legend_html(told);
-  std::array<Part, 18> parts = {{
+  std::array<Part, 19> parts = {{
       {"hang", "Hang", section("hang", analyzer::hang_section)},
       {"output", "Standard error", section("output", analyzer::output_section)},
       {"step", "Where a step goes", section("step", analyzer::step_section)},
@@ -255,6 +255,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
       {"messages", "Messages", section("messages", analyzer::point_to_point_section)},
       {"memory", "Memory", section("memory", analyzer::memory_section)},
       {"gpu", "GPU", section("gpu", analyzer::gpu_rows_section)},
+      {"energy", "Energy", section("energy", analyzer::energy_section)},
       {"replay", "What if",
        section("replay", analyzer::replay_section) + section("whatif", analyzer::what_if_section) +
            section("path", analyzer::critical_path_section)},

@@ -55,6 +55,7 @@ class Reading {
     read<unsigned>("gpu.memory_clock_mhz", nvml_.clock, nvml::kClockMemory);
     read<unsigned>("gpu.power_mw", nvml_.power);
     read<unsigned>("gpu.power_limit_mw", nvml_.power_limit);
+    read<unsigned long long>("gpu.energy_mj", nvml_.energy);  // NOLINT
     read<unsigned>("gpu.temperature_c", nvml_.temperature, nvml::kTemperatureGpu);
     read<unsigned long long>("gpu.throttle_reasons_mask", nvml_.throttle_reasons);  // NOLINT
     read<unsigned long long>("gpu.ecc_uncorrected", nvml_.ecc_errors,               // NOLINT

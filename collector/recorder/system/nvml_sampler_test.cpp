@@ -77,6 +77,8 @@ TEST_F(NvmlSamplerTest, SamplesEachGpu) {
   EXPECT_EQ((found[{"gpu.sm_clock_mhz", 1}]), 1380);
   EXPECT_EQ((found[{"gpu.memory_clock_mhz", 0}]), 2619);
   EXPECT_EQ((found[{"gpu.power_mw", 0}]), 412345);
+  EXPECT_EQ((found[{"gpu.energy_mj", 0}]), 7'000'000'000);
+  EXPECT_FALSE(found.contains({"gpu.energy_mj", 1})) << "an old GPU has no such counter";
   EXPECT_EQ((found[{"gpu.temperature_c", 1}]), 85);
   EXPECT_EQ((found[{"gpu.throttle_reasons_mask", 1}]), 0x40);
   EXPECT_EQ((found[{"gpu.memory_used_bytes", 0}]), 30LL << 30);

@@ -41,6 +41,7 @@ struct Table {
   Return (*clock)(Device, unsigned, unsigned*) = nullptr;             // …GetClockInfo, MHz
   Return (*power)(Device, unsigned*) = nullptr;                       // …, mW
   Return (*power_limit)(Device, unsigned*) = nullptr;                 // …Enforced…, mW
+  Return (*energy)(Device, unsigned long long*) = nullptr;            // …, mJ
   Return (*temperature)(Device, unsigned, unsigned*) = nullptr;       // …, C
   Return (*throttle_reasons)(Device, unsigned long long*) = nullptr;  // …, bit mask
   Return (*memory)(Device, MemoryInfo*) = nullptr;                    // …GetMemoryInfo
@@ -61,6 +62,7 @@ void for_each_function(Table& table, Visit&& visit) {
   visit("nvmlDeviceGetClockInfo", false, table.clock);
   visit("nvmlDeviceGetPowerUsage", false, table.power);
   visit("nvmlDeviceGetEnforcedPowerLimit", false, table.power_limit);
+  visit("nvmlDeviceGetTotalEnergyConsumption", false, table.energy);
   visit("nvmlDeviceGetTemperature", false, table.temperature);
   visit("nvmlDeviceGetCurrentClocksThrottleReasons", false, table.throttle_reasons);
   visit("nvmlDeviceGetMemoryInfo", false, table.memory);

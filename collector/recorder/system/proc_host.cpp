@@ -71,6 +71,7 @@ HostSampler::HostSampler(const RunClock& clock, SystemRoots roots, KindNames& na
       names_(names),
       ns_per_tick_(kNsPerSecond / std::max<int64_t>(1, sysconf(_SC_CLK_TCK))) {
   find_ports();
+  find_energy_zones();
 }
 
 void HostSampler::deliver_value(std::string_view kind, std::optional<int64_t> value,
@@ -86,6 +87,7 @@ void HostSampler::sample(FileText& file, int pid, bool fresh, const Deliver& del
   sample_cgroup(file, pid, deliver);
   sample_interfaces(file, fresh, deliver);
   sample_ports(file, deliver);
+  sample_energy(file, deliver);
 }
 
 void HostSampler::sample_load(FileText& file, const Deliver& deliver) {
@@ -211,6 +213,37 @@ void HostSampler::sample_ports(FileText& file, const Deliver& deliver) {
     deliver_value(port.rx_errors, counter("port_rcv_errors"), deliver, 1, port.number);
     deliver_value(port.tx_wait, counter("port_xmit_wait"), deliver, 1, port.number);
     deliver_value(port.link_downed, counter("link_downed"), deliver, 1, port.number);
+  }
+}
+
+// Zones of the whole platform hold these: they are left out.
+void HostSampler::find_energy_zones() {
+  FileText file;
+  int64_t packages = 0;
+  int64_t memories = 0;
+  for (const fs::path& zone : children(roots_.sys / "class/powercap")) {
+    const std::string name(file.read(zone / "name"));
+    const bool package = name.starts_with("package");
+    if (!package && !name.starts_with("dram")) continue;
+    const std::optional<int64_t> range = parse_number(file.read(zone / "max_energy_range_uj"));
+    energy_zones_.push_back({.counter = zone / "energy_uj",
+                             .range_uj = range.value_or(0),
+                             .kind = package ? "host.package_energy_uj" : "host.dram_energy_uj",
+                             .number = package ? packages++ : memories++,
+                             .last = {}});
+  }
+}
+
+// Since Linux 5.10 the counters are for root alone: then there are no samples.
+void HostSampler::sample_energy(FileText& file, const Deliver& deliver) {
+  for (EnergyZone& zone : energy_zones_) {
+    const std::optional<int64_t> now = parse_number(file.read(zone.counter));
+    if (!now) continue;
+    int64_t grown = *now - zone.last.value_or(*now);
+    if (grown < 0) grown += zone.range_uj;
+    zone.last = now;
+    zone.sum_uj += std::max<int64_t>(0, grown);
+    deliver_value(zone.kind, zone.sum_uj, deliver, 1, zone.number);
   }
 }
 

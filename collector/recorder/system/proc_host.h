@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host as a whole: load, memory, the cgroup of the first rank, network interfaces.
+// The host as a whole: load, memory, the cgroup of the first rank, network interfaces, energy.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,14 @@ class HostSampler {
     int64_t number = 0;
     std::string_view rx_bytes, tx_bytes, rx_errors, tx_wait, link_downed;
   };
+  struct EnergyZone {  // of powercap (RAPL): a processor, or its memory
+    std::filesystem::path counter;
+    int64_t range_uj = 0;  // where the counter begins at 0 again
+    std::string_view kind;
+    int64_t number = 0;
+    std::optional<int64_t> last;
+    int64_t sum_uj = 0;
+  };
   struct Interface {
     int64_t index = 0;
     std::string_view rx_bytes, tx_bytes, errors, dropped;  // kinds
@@ -50,7 +58,9 @@ class HostSampler {
   void sample_cgroup(FileText& file, int pid, const Deliver& deliver);
   void sample_interfaces(FileText& file, bool fresh, const Deliver& deliver);
   void sample_ports(FileText& file, const Deliver& deliver);
+  void sample_energy(FileText& file, const Deliver& deliver);
   void find_ports();
+  void find_energy_zones();
   [[nodiscard]] Interface* interface(FileText& file, std::string_view name, const Deliver& deliver);
   void deliver_value(std::string_view kind, std::optional<int64_t> value, const Deliver& deliver,
                      int64_t scale = 1, std::optional<int64_t> subject = std::nullopt) const;
@@ -63,6 +73,7 @@ class HostSampler {
   std::vector<std::filesystem::path> cpu_folders_, memory_folders_;
   std::map<std::string, Interface, std::less<>> interfaces_;
   std::vector<Port> ports_;
+  std::vector<EnergyZone> energy_zones_;
   bool interfaces_told_ = false;
 };
 

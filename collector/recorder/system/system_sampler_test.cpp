@@ -380,6 +380,29 @@ TEST_F(SystemSamplerTest, InfinibandPorts) {
   EXPECT_EQ(trace_.last("nic.mlx5_0.link_downed", 1), 1);
 }
 
+TEST_F(SystemSamplerTest, EnergyOfProcessorsAndMemory) {
+  system_.process(40);
+  const auto zone = [&](const std::string& folder, const std::string& name, int64_t uj) {
+    const std::string path = "sys/class/powercap/" + folder + "/";
+    system_.write(path + "name", name + "\n");
+    system_.write(path + "max_energy_range_uj", "1000000\n");
+    system_.write(path + "energy_uj", std::to_string(uj) + "\n");
+  };
+  zone("intel-rapl:0", "package-0", 999'000);
+  zone("intel-rapl:0:1", "dram", 5'000);
+  zone("intel-rapl:1", "psys", 7'000);
+  system_.write("sys/class/powercap/intel-rapl:2/name", "package-1\n");  // for root alone
+  SystemSampler sampler(clock_, system_.roots());
+  sampler.sample({sampled(40, trace_)});
+  EXPECT_EQ(trace_.last("host.package_energy_uj", 0), 0) << "counted from the first sample on";
+  zone("intel-rapl:0", "package-0", 1'500);
+  zone("intel-rapl:0:1", "dram", 5'300);
+  sampler.sample({sampled(40, trace_)});
+  EXPECT_EQ(trace_.last("host.package_energy_uj", 0), 2'500) << "it began at 0 again";
+  EXPECT_EQ(trace_.last("host.dram_energy_uj", 0), 300);
+  EXPECT_EQ(trace_.last("host.package_energy_uj", 1), std::nullopt);
+}
+
 // This process, by the real /proc: a thread with an awkward name that burns CPU.
 TEST_F(SystemSamplerTest, ARealThread) {
   std::atomic<bool> stop{false};

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joules per step, from the counters of GPUs (NVML) and processors (RAPL) or from GPUs' power.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "analyzer/breakdown/result.h"
+#include "analyzer/digest/digest.h"
+#include "analyzer/run/run.h"
+#include "analyzer/steps/result.h"
+
+namespace dprof::analyzer {
+
+// Over the steady steps; `traces` by the same position as `digests`, `breakdown` of the same run.
+// Samples are about a second apart: where a span's borders leave more than a quarter of its energy
+// open, that energy is missing, with the reason.
+[[nodiscard]] Energy energy_of(std::span<const RankDigest> digests,
+                               std::span<const TraceFile> traces, const Steps& steps,
+                               const Breakdown& breakdown);
+
+}  // namespace dprof::analyzer
