@@ -28,8 +28,8 @@ TEST(RenderJson, HasEveryTopLevelKeyAlways) {
         keys_of(rendered(report)),
         ElementsAre("schema", "run", "recording", "clock", "breakdown", "gpu_rows", "overlap",
                     "contention", "buckets", "link_fits", "collectives", "point_to_point", "phases",
-                    "stragglers", "detection", "slow_links", "hang", "ending", "memory", "replay",
-                    "critical_path", "findings", "names"));
+                    "stragglers", "detection", "slow_links", "hang", "ending", "memory", "energy",
+                    "replay", "critical_path", "findings", "names"));
   }
 }
 
@@ -37,10 +37,10 @@ TEST(RenderJson, WhatWasNotComputedIsNullAndWhatWasNotFoundIsEmpty) {
   Report report;
   const Json nothing = rendered(report);
   for (const char* key :
-       {"clock",      "breakdown", "gpu_rows",      "overlap",        "contention",
-        "buckets",    "link_fits", "collectives",   "point_to_point", "phases",
-        "stragglers", "detection", "slow_links",    "hang",           "ending",
-        "memory",     "replay",    "critical_path", "findings",       "names"}) {
+       {"clock",         "breakdown",   "gpu_rows",       "overlap", "contention", "buckets",
+        "link_fits",     "collectives", "point_to_point", "phases",  "stragglers", "detection",
+        "slow_links",    "hang",        "ending",         "memory",  "energy",     "replay",
+        "critical_path", "findings",    "names"}) {
     EXPECT_TRUE(nothing[key].is_null()) << key;
   }
   EXPECT_TRUE(nothing["run"]["steps"].is_null());

@@ -52,7 +52,10 @@ Document more_section(const Report& report, const TextOptions& options) {
     if (kKinds[s].by_itself(report) || is_asked_for(options, section)) continue;
     TextOptions asked = options;
     asked.sections = {section};
-    if (!kKinds[s].make(report, asked).empty()) names.push_back(kKinds[s].word);
+    // A line alone says why there is nothing.
+    const Document made = kKinds[s].make(report, asked);
+    const auto is_heading = [](const Block& b) { return std::holds_alternative<Heading>(b); };
+    if (std::ranges::any_of(made.blocks, is_heading)) names.push_back(kKinds[s].word);
   }
   std::vector<std::string> offers;
   if (report.findings && !report.findings->empty())

@@ -418,7 +418,7 @@ std::string ChangedWork::take_op(const Change& change) {
   grounds_.rests(
       "the operator, with what it calls, is taken off computation by its share of backward and of "
       "the rest");
-  grounds_.err("where within these it runs is not asked");
+  grounds_.err("it may not be spread evenly within these");
   return {};
 }
 
