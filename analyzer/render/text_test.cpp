@@ -193,6 +193,26 @@ TEST(RenderText, DetailsAreShownWhereTheyAreAskedFor) {
   EXPECT_THAT(render_text(report, {.besides = {Section::kGpu}}), HasSubstr("GPU   rows: linked"));
 }
 
+TEST(RenderText, EnergyHasItsBoundOrSaysWhyThereIsNone) {
+  Report report = sample_report();
+  report.energy = Energy{.per_rank = {{.rank = 1,
+                                       .shared_by = 2,
+                                       .step_j = 2.345,
+                                       .bound_j = 0.4,
+                                       .waiting_j = 1.2,
+                                       .throttled_share = 0.1}},
+                         .per_host = {{.host = "node-a", .step_j = 31, .bound_j = 2}},
+                         .missing = {}};
+  const std::string text = render_text(report, {.sections = {{Section::kEnergy}}});
+  EXPECT_THAT(text, HasSubstr("1    2.35 J  0.4 J             1.2 J       10 %    2 ranks"));
+  EXPECT_THAT(text, HasSubstr("node-a      31 J  2 J"));
+  EXPECT_THAT(render_text(report), HasSubstr("gpu,energy,overlap"));
+  report.energy = Energy{.per_rank = {}, .per_host = {}, .missing = "the GPUs were not sampled"};
+  EXPECT_THAT(render_text(report, {.sections = {{Section::kEnergy}}}),
+              HasSubstr("ENERGY   not known: the GPUs were not sampled"));
+  EXPECT_THAT(render_text(report), Not(HasSubstr("energy")));
+}
+
 TEST(RenderText, RanksThatAreAlikeAreOneLine) {
   Report report = healthy_report();
   report.breakdown = Breakdown{{sample_breakdown(0, 82, 1), sample_breakdown(1, 82, 2)}};
