@@ -292,7 +292,8 @@ class Analyst {
                                                   ? replay.segments.get()
                                                   : nullptr,
                                   .links = links_ ? &*links_ : nullptr,
-                                  .overlap = report().overlap ? &*report().overlap : nullptr};
+                                  .overlap = report().overlap ? &*report().overlap : nullptr,
+                                  .model = model_.get()};
       Judgement judgement = judge(comparison, notes());
       report().detection = judgement.detection;
       if (!judgement.compared) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/stragglers/price.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -373,6 +375,18 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
     prices.push_back(price_of(shares[g], error));
   }
   return prices;
+}
+
+Price confirmed(const Price& price, int rank, const WhatIfModel& model) {
+  const Result<Change> change = parse_change(fmt::format("rank:{}=peers", rank));
+  if (!change.ok()) return price;
+  const Result<WhatIf> answer = model.answer(std::span(&*change, 1));
+  if (!answer.ok() || !answer->gain_ns) return price;
+  const int64_t bound_ns = answer->bound_ns.value_or(0);
+  if (price.cost_ns - *answer->gain_ns <= price.bound_ns + bound_ns) return price;
+  return {.cost_ns = std::max<int64_t>(0, *answer->gain_ns),
+          .bound_ns = bound_ns,
+          .unconfirmed_ns = price.cost_ns};
 }
 
 int64_t bound_with_replay(const Replay& replay, int64_t median_step_ns, const Straggler& s) {

@@ -10,6 +10,7 @@
 
 #include "analyzer/replay/replayer.h"
 #include "analyzer/replay/result.h"
+#include "analyzer/replay/what_if.h"
 #include "analyzer/stragglers/detect.h"
 #include "analyzer/stragglers/own_work.h"
 #include "analyzer/stragglers/result.h"
@@ -21,7 +22,16 @@ namespace dprof::analyzer {
 struct Price {
   int64_t cost_ns = 0;   // per step, mean over all of them
   int64_t bound_ns = 0;  // half-width of the 95 % interval
+  // What it was before rank:R=peers confirmed no more than this; nullopt = it did, or was not
+  // asked.
+  std::optional<int64_t> unconfirmed_ns = {};
 };
+
+// The price of a lasting delay of this rank, where the other way of asking, with its peers' own
+// work in its place (--what-if rank:R=peers), gains less by more than both bounds: then that. Where
+// messages wait for each other a shorter stage may only move the waiting, and which order of events
+// it leaves depends on where the time is taken off.
+[[nodiscard]] Price confirmed(const Price& price, int rank, const WhatIfModel& model);
 
 // A rank keeps its own fluctuation; what goes is its delay. That of a lasting one is the mean of
 // what it does beyond its peers' median, in each step from its onset on; that of any other what it

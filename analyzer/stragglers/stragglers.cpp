@@ -100,10 +100,23 @@ class Judge {
     std::erase_if(groups, [&](const RankGroup& group) { return is_expected(group); });
     std::vector<std::vector<Suspect>> members;
     for (const RankGroup& group : groups) members.push_back(group.suspects);
-    const std::vector<Price> prices = prices_.of(members);
+    std::vector<Price> prices = prices_.of(members);
+    confirm(groups, prices);
     std::vector<Verdict> verdicts;
     for (size_t g = 0; g < groups.size(); ++g) verdicts.push_back(verdict_of(groups[g], prices[g]));
     return verdicts;
+  }
+
+  // Several at once share what they cost: then no single one's removal says what is its part.
+  void confirm(const std::vector<RankGroup>& groups, std::vector<Price>& prices) const {
+    if (c_.model == nullptr) return;
+    const auto costs = [&](const Price& price) { return share(price.cost_ns) >= limit::kNamed; };
+    if (std::ranges::count_if(prices, costs) != 1) return;
+    const auto price = std::ranges::find_if(prices, costs);
+    const RankGroup& group = groups[static_cast<size_t>(price - prices.begin())];
+    const Suspect& first = group.suspects.front();
+    if (group.suspects.size() != 1 || !first.rank || first.shape != Shape::kPersistent) return;
+    *price = confirmed(*price, rank_of(*first.rank), *c_.model);
   }
 
   [[nodiscard]] Cause cause(const Suspect& suspect) const {
@@ -218,6 +231,12 @@ class Judge {
     verdict.peers_kind_ns = group.cause.peers_ns;
     verdict.named = is_culprit(group, s);
     explain(group, verdict);
+    if (price.unconfirmed_ns) {
+      verdict.decided_by.push_back(fmt::format(
+          "with its excess taken off where it is, a step would gain {}; with its peers' own work in "
+          "its place only {}: the smaller one is the cost",
+          format_ms({*price.unconfirmed_ns}), format_ms({s.cost_ns})));
+    }
     return verdict;
   }
 

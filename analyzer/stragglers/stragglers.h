@@ -20,6 +20,7 @@
 namespace dprof::analyzer {
 
 class Replayer;
+class WhatIfModel;
 struct LinkStudy;
 
 // What the comparison of ranks rests on. `pieces`: the lattice of each entry of steps.ranks.
@@ -32,6 +33,7 @@ struct Comparison {
   const Replayer* replayer = nullptr;  // nullptr: costs by the rank that is last in each step
   const LinkStudy* links = nullptr;    // groups that communicate slower than others
   const Overlap* overlap = nullptr;    // what of communication was hidden
+  const WhatIfModel* model = nullptr;  // confirms what a lasting delay costs
 };
 
 struct Judgement {
