@@ -35,6 +35,7 @@
 #include "analyzer/stragglers/price.h"
 #include "analyzer/stragglers/stragglers.h"
 #include "analyzer/waits/waits.h"
+#include "base/free_memory.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -151,13 +152,14 @@ class Analyst {
     for (size_t d = 0; d < digests_.size(); ++d) {
       find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
-      gpu.compute = {};
-      gpu.communication = {};
-      gpu.tokens = {};
+      free_memory(gpu.compute);
+      free_memory(gpu.communication);
+      free_memory(gpu.tokens);
       pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
+      pieces_.back().shrink_to_fit();
       starved_.push_back(launch_waits_of(digests_[d], pieces_.back()));
-      gpu.launches = {};
-      for (DeviceDigest& device : gpu.devices) device.pieces = {};
+      free_memory(gpu.launches);
+      for (DeviceDigest& device : gpu.devices) free_memory(device.pieces);
     }
     return Done{};
   }
@@ -234,16 +236,27 @@ class Analyst {
     return hosts;
   }
 
+  [[nodiscard]] const Steps& replayed_steps() const { return last_steps_ ? *last_steps_ : *steps_; }
+
   Status replay() {
     if (Status good = tell("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
+    last_steps_ = last_steps(digests_, *steps_);
+    const Steps& steps = replayed_steps();
     replay_ = std::make_shared<RunReplay>(
-        replay_run(digests_, *steps_, matching_, pieces_, {.starved = starved_, .hosts = hosts()}));
-    report().replay = replay_of(*replay_, digests_, *steps_, notes());
+        replay_run(digests_, steps, matching_, pieces_, {.starved = starved_, .hosts = hosts()}));
+    report().replay = replay_of(*replay_, digests_, steps, notes());
     if (!report().replay) return Done{};
+    if (last_steps_) {
+      note(
+          "not_computed",
+          fmt::format("replay: only the last {} of {} steady steps are replayed, for there are too "
+                      "many calls; stragglers are priced by the rank that is last in each step",
+                      steps.steady().size(), steps_->steady().size()));
+    }
     PlayedRun played = played_run_of(replay_, {.digests = digests_,
                                                .traces = traces_,
-                                               .steps = *steps_,
+                                               .steps = steps,
                                                .matching = matching_,
                                                .pieces = pieces_,
                                                .starved = starved_});
@@ -279,7 +292,7 @@ class Analyst {
       return;
     }
     if (replay.operations) {
-      verdicts_ = operation_verdicts(*replay.operations, digests_, *steps_);
+      verdicts_ = operation_verdicts(*replay.operations, digests_, replayed_steps());
     } else {
       std::vector<std::span<const LatticePiece>> pieces;
       for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
@@ -335,7 +348,7 @@ class Analyst {
           rank.pieces.push_back({piece.span, piece.category, piece.phase});
         rank.memory = memory_curves(digests_[d].memory);
       }
-      pieces_[d] = {};
+      free_memory(pieces_[d]);
       analysis_.ranks.push_back(std::move(rank));
     }
     analysis_.clocks = std::move(static_cast<RankClocks&>(alignment_));
@@ -395,6 +408,7 @@ class Analyst {
   Matching matching_;
   Alignment alignment_;
   std::optional<Steps> steps_;
+  std::optional<Steps> last_steps_;           // that are replayed; nullopt = all steady ones
   std::shared_ptr<const RunReplay> replay_;   // where there are steps
   std::shared_ptr<const WhatIfModel> model_;  // where there is something to replay
   std::vector<Verdict> verdicts_;

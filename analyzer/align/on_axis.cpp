@@ -16,7 +16,7 @@ void make_canonical(IntervalSet& set) {
 
 void map_digest(const ClockMap& map, RankDigest& digest) {
   const auto move = [&](TraceNs& time) { time = map.to_axis(time); };
-  const auto move_known = [&](std::optional<TraceNs>& time) {
+  const auto move_known = [&](auto& time) {
     if (time) time = map.to_axis(*time);
   };
   const auto move_interval = [&](Interval& interval) {
@@ -33,7 +33,7 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
     make_canonical(*set);
   }
   for (CollectiveRecord& record : digest.collectives) {
-    for (std::optional<TraceNs>* time :
+    for (CollectiveRecord::Time* time :
          {&record.enqueue, &record.start, &record.end, &record.failed, &record.ready})
       move_known(*time);
   }

@@ -47,7 +47,7 @@ TEST(BandwidthOfUnevenTest, TotalOfAGatherAndMostOfAnAllToAll) {
     CollectiveRecord record;
     record.bytes = static_cast<int64_t>(100 * (d + 1));
     digests[d].collectives.push_back(record);
-    instance.members.push_back({d, 0, 0});
+    instance.members.push_back({static_cast<uint32_t>(d), 0, 0});
   }
   EXPECT_EQ(size_of(instance, digests, 3), 600);
   EXPECT_EQ(size_of(instance, digests, 6), 1200) << "three ranks have no trace";

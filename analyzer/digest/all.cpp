@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "analyzer/digest/cache.h"
+#include "base/shared_list.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -42,6 +43,7 @@ class Digesters {
 
   std::vector<Result<RankDigest>> take() {
     std::vector<Result<RankDigest>> all;
+    all.reserve(digests_.size());
     for (std::optional<Result<RankDigest>>& digest : digests_) all.push_back(*std::move(digest));
     return all;
   }
@@ -55,6 +57,10 @@ class Digesters {
       Result<RankDigest> digest =
           cache_ ? cached_digest(traces_[mine]) : digest_rank(traces_[mine]);
       lock.lock();
+      // Each rank knows the members of its communicators: together as many as ranks, squared.
+      if (digest.ok()) {
+        for (CommunicatorInfo& one : digest->communicators) members_.share(one.members);
+      }
       digests_[mine] = std::move(digest);
       ++done_;
       finished_.notify_one();
@@ -68,6 +74,7 @@ class Digesters {
   size_t next_ = 0;
   size_t done_ = 0;
   std::vector<std::optional<Result<RankDigest>>> digests_;
+  ListPool<int> members_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "analyzer/digest/thread_sketch.h"
 #include "analyzer/run/sensible.h"
 #include "analyzer/vocabulary/loss.h"
+#include "base/free_memory.h"
 #include "schema/function.h"
 #include "schema/trace_reader.h"
 
@@ -247,21 +248,25 @@ class Digester {
               {row.hash, row.ordinal, std::move(name), row.size, {}, row.own_rank, row.backend});
         });
     if (!read.ok()) return fail(read.error());
-    return reader_.for_each<schema::CommunicatorMemberRow>(
+    std::vector<std::vector<int>> members(digest_.communicators.size());
+    const Status members_read = reader_.for_each<schema::CommunicatorMemberRow>(
         [&](const schema::CommunicatorMemberRow& row) {
           const auto known = communicator_of_.find(row.communicator_id);
           if (known == communicator_of_.end() || row.rank < 0 || row.rank > INT32_MAX) return;
-          digest_.communicators[known->second].members.push_back(static_cast<int>(row.rank));
+          members[known->second].push_back(static_cast<int>(row.rank));
         });
+    for (size_t c = 0; c < members.size(); ++c)
+      digest_.communicators[c].members = std::move(members[c]);
+    return members_read;
   }
 
-  size_t communicator(const std::optional<int64_t>& id) {
+  uint32_t communicator(const std::optional<int64_t>& id) {
     const int64_t key = id.value_or(-1);
     const auto [entry, is_new] = communicator_of_.try_emplace(key, digest_.communicators.size());
     if (is_new)
       digest_.communicators.push_back(
           {.hash = 0, .ordinal = 0, .name = "unknown", .size = {}, .members = {}});
-    return entry->second;
+    return static_cast<uint32_t>(entry->second);
   }
 
   Status read_collectives() {
@@ -495,7 +500,7 @@ class Digester {
       std::vector<StepRecord>& steps = digest_.steps;
       for (size_t i = 1; i < steps.size(); ++i)
         end_at_next_if_rounded(steps[i - 1].window, steps[i].window);
-      digest_.tokens = {};
+      free_memory(digest_.tokens);
       return Done{};
     }
     std::vector<StepMark> found = steps_from_marks(std::move(step_marks_));
@@ -505,7 +510,7 @@ class Digester {
       digest_.step_source = schema::StepSource::kOptimizer;
     }
     digest_.steps_begun = static_cast<int64_t>(found.size());
-    if (!found.empty()) digest_.tokens = {};
+    if (!found.empty()) free_memory(digest_.tokens);
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].open) digest_.steps.push_back({static_cast<int64_t>(i), found[i].span});
     }

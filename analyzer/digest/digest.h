@@ -18,7 +18,9 @@
 #include "analyzer/run/run.h"
 #include "analyzer/vocabulary/diagnostic.h"
 #include "analyzer/vocabulary/stack.h"
+#include "base/compact_optional.h"
 #include "base/interval.h"
+#include "base/shared_list.h"
 #include "schema/generated/rows.h"
 #include "schema/marker_names.h"
 
@@ -29,41 +31,46 @@ struct CommunicatorInfo {
   int64_t ordinal = 0;
   std::string name;  // PyTorch's, else the hash in hexadecimal
   std::optional<int64_t> size;
-  std::vector<int> members;           // global ranks; empty = unknown
+  SharedList<int> members;            // global ranks; empty = unknown
   std::optional<int64_t> own_number;  // this rank's number within it
   schema::Backend backend{};
 };
 
-// This rank's part of one collective, on the run's axis.
+// This rank's part of one collective, on the run's axis. A run may have 40 million of them.
 struct CollectiveRecord {
+  using Number = CompactOptional<int64_t>;
+  using SmallNumber = CompactOptional<int64_t, int32_t>;
+  using Time = CompactOptional<TraceNs>;
+
   int64_t row = 0;
-  size_t communicator = 0;  // index into RankDigest::communicators
-  schema::Function function{};
   int64_t sequence = 0;
-  std::optional<int64_t> group_sequence;
-  std::optional<int64_t> bytes;
-  schema::DataType dtype{};
-  std::optional<int64_t> root;
-  std::optional<int64_t> peer;  // number in the communicator; nullopt = any, or not recorded
-  std::optional<TraceNs> enqueue;
-  std::optional<TraceNs> start;
-  std::optional<TraceNs> end;
-  std::optional<TraceNs> failed;       // when it ended with an error: then it has no end
-  std::optional<int64_t> count;        // elements of this rank's input
-  std::optional<int64_t> bucket;       // of DDP
-  std::optional<TraceNs> ready;        // when that bucket's last gradient was ready
-  std::optional<int64_t> correlation;  // of its kernel's launch
-  schema::Reduction reduction{};
-  schema::CollectiveState state{};
-  bool captured = false;  // in a CUDA graph
-  bool numbered = true;   // `sequence` was recorded; else it is by order of call
+  Number group_sequence;
+  Number bytes;
+  Number count;  // elements of this rank's input
+  Time enqueue;
+  Time start;
+  Time end;
+  Time failed;  // when it ended with an error: then it has no end
+  Time ready;   // when its bucket's last gradient was ready
   // On a GPU: when the device had done what was launched before the call, as far as is known.
-  std::optional<TraceNs> device_ready;
+  Time device_ready;
+  Number correlation;  // of its kernel's launch
+  SmallNumber root;
+  SmallNumber peer;           // number in the communicator; nullopt = any, or not recorded
+  SmallNumber bucket;         // of DDP
+  uint32_t communicator = 0;  // index into RankDigest::communicators
+  SmallEnum<schema::Function> function;
+  SmallEnum<schema::DataType> dtype;
+  SmallEnum<schema::Reduction> reduction;
+  SmallEnum<schema::CollectiveState> state;
+  bool captured = false;           // in a CUDA graph
+  bool numbered = true;            // `sequence` was recorded; else it is by order of call
   bool by_training_thread = true;  // called by the thread whose steps these are, as far as is known
 
   // When the rank came to it: its call, or where that was not recorded, its beginning.
   [[nodiscard]] std::optional<TraceNs> arrival() const { return enqueue ? enqueue : start; }
 };
+static_assert(sizeof(CollectiveRecord) == 120);
 
 // How often ranges of one name stand in a step, and their length together.
 struct MarksInStep {

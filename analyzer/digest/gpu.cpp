@@ -13,6 +13,7 @@
 #include "analyzer/digest/gpu_host.h"
 #include "analyzer/digest/gpu_sweep.h"
 #include "analyzer/run/sensible.h"
+#include "base/free_memory.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -215,7 +216,7 @@ Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns
     gpu.devices.push_back(
         digest_device(device, list, *span, host.launches(), gaps, dependencies, launches));
     add_kernel_times(list, activities, reader, gpu.kernel_times);
-    list = {};
+    free_memory(list);
   }
   gpu.launches = launches.take();
   gpu.tokens = activities.tokens.take();

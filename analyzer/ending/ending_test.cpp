@@ -285,7 +285,8 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");
   for (const int rank : {2, 3}) {
     job.fails_in_collective(rank, "Connection closed by peer [127.0.0.1]:2256");
-    job.digests[static_cast<size_t>(rank)].collectives.back().failed->ns += kMs;
+    CollectiveRecord& last = job.digests[static_cast<size_t>(rank)].collectives.back();
+    last.failed = *last.failed + DurationNs{kMs};
   }
   job.ends(1, "signal:15");
   EXPECT_EQ(job.ending().verdict.kind, "hang");

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
+
+#include "base/shared_list.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -12,11 +15,6 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
   hash *= 0xff51afd7ed558ccdULL;
   return hash ^ (hash >> 33U);
-}
-
-std::vector<int> sorted(std::vector<int> ranks) {
-  std::ranges::sort(ranks);
-  return ranks;
 }
 
 class GroupJoiner {
@@ -50,7 +48,7 @@ class GroupJoiner {
       const CommunicatorInfo& info = digests_[d].communicators[c];
       if (info.members.empty() == with_members) continue;
       const size_t group = group_for(d, info);
-      matching_.group_of[d][c] = group;
+      matching_.group_of[d][c] = static_cast<uint32_t>(group);
       taken_[group] = d + 1;
       if (info.size)
         matching_.groups[group].size = std::max(matching_.groups[group].size, *info.size);
@@ -60,12 +58,12 @@ class GroupJoiner {
   size_t group_for(size_t d, const CommunicatorInfo& info) {
     std::vector<size_t>& candidates =
         known_[Key{info.hash, info.ordinal, info.hash == 0 ? info.name : std::string()}];
-    const std::vector<int> members = sorted(info.members);
+    const SharedList<int> members = sorted(info.members);
     std::optional<size_t> other;
     for (const size_t g : candidates) {
       // One rank's second communicator of this kind is the second creation.
       if (taken_[g] == d + 1) continue;
-      const std::vector<int>& theirs = members_[g];
+      const SharedList<int>& theirs = members_[g];
       if (members.empty() && !theirs.empty() &&
           !std::ranges::binary_search(theirs, digests_[d].rank)) {
         if (!other) other = g;
@@ -76,7 +74,7 @@ class GroupJoiner {
     if (other) return *other;
     candidates.push_back(matching_.groups.size());
     Group group{.hash = info.hash, .ordinal = info.ordinal, .name = info.name};
-    group.members = info.members;
+    group.members = info.members.list();
     group.identity =
         mixed(mixed(0, static_cast<uint64_t>(info.hash)), static_cast<uint64_t>(info.ordinal));
     if (info.hash == 0) group.identity = mixed(group.identity, std::hash<std::string>{}(info.name));
@@ -89,6 +87,17 @@ class GroupJoiner {
     return matching_.groups.size() - 1;
   }
 
+  // Ranks that share a list share the sorted one.
+  SharedList<int> sorted(const SharedList<int>& ranks) {
+    SharedList<int>& known = sorted_[&ranks.list()];
+    if (known.empty() && !ranks.empty()) {
+      std::vector<int> list = ranks.list();
+      std::ranges::sort(list);
+      known = std::move(list);
+    }
+    return known;
+  }
+
   void complete(Group& group) const {
     if (!group.members.empty()) return;
     for (const size_t d : group.digests) group.members.push_back(digests_[d].rank);
@@ -99,8 +108,9 @@ class GroupJoiner {
   std::span<const RankDigest> digests_;
   Matching& matching_;
   std::map<Key, std::vector<size_t>> known_;
-  std::vector<std::vector<int>> members_;  // by group, sorted; empty = unknown
-  std::vector<size_t> taken_;              // by group: last digest that has it, from 1
+  std::vector<SharedList<int>> members_;  // by group, sorted; empty = unknown
+  std::unordered_map<const std::vector<int>*, SharedList<int>> sorted_;
+  std::vector<size_t> taken_;  // by group: last digest that has it, from 1
 };
 
 }  // namespace

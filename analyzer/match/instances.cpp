@@ -77,7 +77,7 @@ class Drafter {
                                         .members = {}}});
       }
       Draft& draft = drafts_[entry->second];
-      draft.instance.members.push_back({rank.digest, call.record, 0});
+      draft.instance.members.push_back({static_cast<uint32_t>(rank.digest), call.record, 0});
       draft.ranks.push_back(r);
       draft.calls.push_back(c);
     }

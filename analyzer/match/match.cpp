@@ -142,10 +142,10 @@ class Matcher {
   }
 
   void keep(std::vector<Draft>& drafts) {
-    matching_.instances.reserve(matching_.instances.size() + drafts.size());
     for (Draft& draft : drafts) {
+      const auto number = static_cast<uint32_t>(matching_.instances.size());
       for (const Member& member : draft.instance.members)
-        matching_.instance_of[member.digest][member.record] = matching_.instances.size();
+        matching_.instance_of[member.digest][member.record] = number;
       ++matching_.count[static_cast<size_t>(draft.instance.state)];
       matching_.instances.push_back(std::move(draft.instance));
     }

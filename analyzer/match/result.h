@@ -40,8 +40,8 @@ struct Group {
 };
 
 struct Member {
-  size_t digest = 0;  // position of the rank's digest
-  size_t record = 0;  // position in its collectives
+  uint32_t digest = 0;  // position of the rank's digest
+  uint32_t record = 0;  // position in its collectives
   int64_t wait_ns = 0;
 };
 
@@ -89,15 +89,15 @@ struct Message {
 };
 
 // Where a rank's record stands.
-inline constexpr size_t kNoInstance = SIZE_MAX;
+inline constexpr uint32_t kNoInstance = UINT32_MAX;
 
 struct Matching {
   std::vector<Group> groups;
-  std::vector<Instance> instances;               // by first arrival
-  std::vector<std::vector<size_t>> instance_of;  // [digest][record]; kNoInstance for send and recv
-  std::vector<Message> messages;                 // by their begin
-  std::vector<std::vector<size_t>> message_of;   // [digest][record]; kNoInstance for collectives
-  std::vector<std::vector<size_t>> group_of;     // [digest][its communicator]
+  std::vector<Instance> instances;                 // by first arrival
+  std::vector<std::vector<uint32_t>> instance_of;  // [digest][record]; kNoInstance: send and recv
+  std::vector<Message> messages;                   // by their begin
+  std::vector<std::vector<uint32_t>> message_of;   // [digest][record]; kNoInstance: collectives
+  std::vector<std::vector<uint32_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};
   std::vector<Divergence> divergences;  // the first of each communicator that has one
   std::vector<Diagnostic> remarks;      // in words: divergences, numbers that had to be replaced

@@ -26,14 +26,10 @@ bool reduces(Function function) {
          function == Function::kReduceScatter;
 }
 
+// Both are known (an enum's 0 says that it is not), and not equal.
 template <typename T>
-bool differ(const std::optional<T>& a, const std::optional<T>& b) {
-  return a && b && *a != *b;
-}
-
-template <typename Enum>
-bool differ(Enum a, Enum b) {
-  return a != Enum{} && b != Enum{} && a != b;
+bool differ(T a, T b) {
+  return a != T{} && b != T{} && a != b;
 }
 
 // An all-gather of unequal parts can be meant (its parts are then sent one by one); one that hangs

@@ -74,7 +74,10 @@ class CallTasks {
       const std::optional<TraceNs> at = line_position(digest, record);
       if (!at || !record.start || !record.end || *at < span.begin || *at >= span.end) continue;
       if (!counts(d, i)) continue;
-      calls.push_back({.record = i, .at = *at, .begin = *record.start, .end = *record.end});
+      calls.push_back({.record = static_cast<uint32_t>(i),
+                       .at = *at,
+                       .begin = *record.start,
+                       .end = *record.end});
     }
     std::ranges::stable_sort(calls, {}, &ReplayedCall::at);
     std::map<Queue, const ReplayedCall*> latest;
@@ -247,7 +250,8 @@ void for_each_pair(std::vector<ReplayedCall>& calls, Visit&& visit) {
 }  // namespace
 
 std::optional<TraceNs> line_position(const RankDigest& digest, const CollectiveRecord& record) {
-  return digest.gpu.empty() ? record.arrival() : record.start;
+  if (digest.gpu.empty()) return record.arrival();
+  return record.start;
 }
 
 void find_device_readiness(RankDigest& digest) {
@@ -283,7 +287,8 @@ Programs number_calls(std::vector<std::vector<ReplayedCall>>& calls,
     std::ranges::sort(calls[r], {}, &ReplayedCall::record);
     for (ReplayedCall& call : calls[r]) {
       const auto after = std::ranges::upper_bound(borders[r], call.at);
-      call.step = std::min(static_cast<size_t>(after - borders[r].begin()) - 1, steps - 1);
+      call.step = static_cast<uint32_t>(
+          std::min(static_cast<size_t>(after - borders[r].begin()) - 1, steps - 1));
       call.number = next[call.step]++;
       program[call.step] = likeness_with(program[call.step], call.likeness);
     }

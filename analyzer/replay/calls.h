@@ -14,18 +14,20 @@
 #include "analyzer/replay/task_graph.h"
 #include "analyzer/steps/result.h"
 #include "analyzer/steps/steps.h"
+#include "base/compact_optional.h"
 
 namespace dprof::analyzer {
 
 struct ReplayedCall {
-  size_t record = 0;  // position in the rank's collectives
-  TraceNs at;         // where it stands on the rank's line
-  TraceNs begin;      // as recorded
+  uint32_t record = 0;  // position in the rank's collectives
+  uint32_t step = 0;    // entry of the steady steps
+  TraceNs at;           // where it stands on the rank's line
+  TraceNs begin;        // as recorded
   TraceNs end;
   // On the host, where its end may be noted late: when the last member came, and when it can have
   // been over, had the transfer been the shortest of its kind.
-  std::optional<TraceNs> met;
-  std::optional<TraceNs> over_from;
+  CompactOptional<TraceNs> met;
+  CompactOptional<TraceNs> over_from;
   TaskId start = 0;
   TaskId body = 0;
   TaskId meet = 0;  // where its members meet
@@ -34,7 +36,6 @@ struct ReplayedCall {
   bool placed = false;            // its device tells when it was ready for it
   TraceNs queue_free{INT64_MIN};  // when the one before was over, if it is in the graph
   uint64_t likeness = 0;          // of what is called: equal = the same
-  size_t step = 0;                // entry of the steady steps
   uint32_t number = 0;            // in the step, by the order of the calls
 };
 

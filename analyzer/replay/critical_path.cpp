@@ -134,7 +134,7 @@ class PathSummary {
   // Mean gain per step where some tasks take a tenth less.
   template <typename WorkShare, typename IsMove>
   [[nodiscard]] int64_t gain(const WorkShare& work_share, const IsMove& is_move) const {
-    std::vector<int64_t> changed = run_.durations;
+    std::vector<int64_t> changed(run_.durations.begin(), run_.durations.end());
     for (const Work& work : run_.works) {
       const double share = work_share(work);
       if (share <= 0) continue;
@@ -249,9 +249,7 @@ PathFinder::PathFinder(const WhatIfModel& model) : model_(model) {
     step_ends_.push_back(end);
     for (const TaskId task : step.last) latest[task] = std::min(latest[task], end);
   }
-  const std::vector<TaskId>& order = run.graph->order();
-  for (size_t i = order.size(); i-- > 0;) {
-    const TaskId task = order[i];
+  for (auto task = static_cast<TaskId>(ends.size()); task-- > 0;) {
     const int64_t begin = latest[task] - run.durations[task] - run.lags[task];
     for (const TaskId before : run.graph->before(task))
       latest[before] = std::min(latest[before], begin);
@@ -294,7 +292,7 @@ PathOfStep PathFinder::path(size_t step) const {
     }
     if (role.what == TaskRole::What::kMove) move = role.index;
     std::optional<TaskId> next;
-    int64_t ready = graph[at].release_ns;
+    int64_t ready = graph.release(at);
     for (const TaskId before : graph.before(at)) {
       const auto owner = entry_of(run.roles[before]);
       const bool own = owner && owner == entry;

@@ -14,40 +14,58 @@ namespace {
 constexpr size_t kLeastHeldOut = 4;    // steps that are predicted
 constexpr double kChangedLoad = 0.03;  // of a step, between the halves' medians
 
-// The same thing in different steps.
+// Something that comes again in each step, in one of them. There are as many as tasks.
 struct Occurrence {
-  size_t step = 0;
+  uint32_t thing = 0;
+  uint32_t step = 0;
   TaskId task = 0;
-  int64_t ns = 0;
 };
-using Occurrences = std::vector<Occurrence>;
+
+// Gives equal keys equal numbers. What is of one rank comes without a gap.
+class Things {
+ public:
+  // The n-th of a kind in a step of a rank.
+  uint32_t of(uint32_t entry, uint32_t step, uint32_t kind) {
+    if (entry != entry_) seen_.clear();
+    entry_ = entry;
+    const uint32_t n = seen_[{step, kind}]++;
+    return numbers_.try_emplace({entry, kind, n}, static_cast<uint32_t>(numbers_.size()))
+        .first->second;
+  }
+
+ private:
+  uint32_t entry_ = 0;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> seen_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> numbers_;
+};
+
+// The same things behind each other, in order of the steps.
+void sort_things(std::vector<Occurrence>& all) {
+  std::ranges::sort(all, {}, [](const Occurrence& one) { return std::tuple(one.thing, one.step); });
+}
 
 class HeldOutCheck {
  public:
   explicit HeldOutCheck(const PlayedRun& run) : run_(run) {
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> number;  // entry, step, kind
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Occurrences> transfers;
-    std::map<std::pair<uint32_t, uint32_t>, Occurrences> gates;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Occurrences> starts;
-    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> key_of(run.moves.size());
-    for (size_t m = 0; m < run.moves.size(); ++m) {
-      const Move& move = run.moves[m];
-      key_of[m] = {move.entry, move.kind, number[{move.entry, move.step, move.kind}]++};
-      transfers[key_of[m]].push_back({move.step, move.task, run.durations[move.task]});
+    {
+      Things things;
+      std::vector<uint32_t> thing_of(run.moves.size());
+      transfers_.reserve(run.moves.size());
+      for (size_t m = 0; m < run.moves.size(); ++m) {
+        const Move& move = run.moves[m];
+        thing_of[m] = things.of(move.entry, move.step, move.kind);
+        transfers_.push_back({thing_of[m], move.step, move.task});
+      }
+      for (TaskId task = 0; task < run.roles.size(); ++task) {
+        const TaskRole& role = run.roles[task];
+        if (role.what != TaskRole::What::kStart) continue;
+        starts_.push_back({thing_of[role.index], run.moves[role.index].step, task});
+      }
     }
-    for (TaskId task = 0; task < run.roles.size(); ++task) {
-      const TaskRole& role = run.roles[task];
-      if (role.what != TaskRole::What::kStart) continue;
-      starts[key_of[role.index]].push_back({run.moves[role.index].step, task, run.lags[task]});
-    }
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> gate_number;
-    for (const GateTask& gate : run.gates) {
-      const uint32_t n = gate_number[{gate.entry, gate.step}]++;
-      gates[{gate.entry, n}].push_back({gate.step, gate.task, run.lags[gate.task]});
-    }
-    for (auto& [key, all] : transfers) transfers_.push_back(std::move(all));
-    for (auto& [key, all] : starts) lags_.push_back(std::move(all));
-    for (auto& [key, all] : gates) lags_.push_back(std::move(all));
+    Things things;
+    for (const GateTask& gate : run.gates)
+      gates_.push_back({things.of(gate.entry, gate.step, 0), gate.step, gate.task});
+    for (auto* all : {&transfers_, &starts_, &gates_}) sort_things(*all);
   }
 
   HeldOut run() const {
@@ -72,26 +90,22 @@ class HeldOutCheck {
   // Lengths of all steps where the chosen ones take what the others took.
   template <typename Chosen>
   [[nodiscard]] std::vector<int64_t> predicted(const Chosen& chosen, bool works) const {
-    std::vector<int64_t> durations = run_.durations;
-    std::vector<int64_t> lags = run_.lags;
-    for (const Occurrences& all : transfers_) {
-      take_others(all, chosen,
-                  [&](const Occurrence& one, int64_t ns) { durations[one.task] = ns; });
-    }
-    for (const Occurrences& all : lags_) {
-      take_others(all, chosen, [&](const Occurrence& one, int64_t ns) { lags[one.task] = ns; });
-    }
+    std::vector<int64_t> durations(run_.durations.begin(), run_.durations.end());
+    std::vector<int64_t> lags(run_.lags.begin(), run_.lags.end());
+    take_others(transfers_, chosen, durations);
+    take_others(starts_, chosen, lags);
+    take_others(gates_, chosen, lags);
     for (const Spot& spot : run_.spots) {
       if (!works) break;
       for (size_t begin = 0; begin < spot.size();) {
         size_t end = begin;
-        Occurrences all;
+        std::vector<StepTime> all;
         while (end < spot.size() && spot[end].entry == spot[begin].entry) {
-          all.push_back({spot[end].step, static_cast<TaskId>(end), spot[end].ns});
+          all.push_back({spot[end].step, end, spot[end].ns});
           ++end;
         }
-        take_others(all, chosen, [&](const Occurrence& one, int64_t ns) {
-          const SpotWork& work = spot[one.task];
+        take_others(all, chosen, [&](const StepTime& one, int64_t ns) {
+          const SpotWork& work = spot[one.which];
           if (work.ns <= 0) return;
           const double factor = static_cast<double>(ns) / static_cast<double>(work.ns);
           for (uint32_t i = 0; i < work.count; ++i) {
@@ -105,11 +119,32 @@ class HeldOutCheck {
     return step_lengths(run_.steps, run_.graph->simulate(durations, lags));
   }
 
+  // The time that one thing took in a step.
+  struct StepTime {
+    size_t step = 0;
+    size_t which = 0;
+    int64_t ns = 0;
+  };
+
+  template <typename Chosen>
+  static void take_others(const std::vector<Occurrence>& all, const Chosen& chosen,
+                          std::vector<int64_t>& times) {
+    std::vector<StepTime> of_thing;
+    for (size_t i = 0; i < all.size(); ++i) {
+      of_thing.push_back({all[i].step, all[i].task, times[all[i].task]});
+      if (i + 1 < all.size() && all[i + 1].thing == all[i].thing) continue;
+      take_others(of_thing, chosen,
+                  [&](const StepTime& one, int64_t ns) { times[one.which] = ns; });
+      of_thing.clear();
+    }
+  }
+
   template <typename Chosen, typename Take>
-  static void take_others(const Occurrences& all, const Chosen& chosen, const Take& take) {
+  static void take_others(const std::vector<StepTime>& all, const Chosen& chosen,
+                          const Take& take) {
     std::vector<int64_t> fitted;
-    std::vector<const Occurrence*> asked;
-    for (const Occurrence& one : all) {
+    std::vector<const StepTime*> asked;
+    for (const StepTime& one : all) {
       if (chosen(one.step)) {
         asked.push_back(&one);
       } else {
@@ -118,7 +153,7 @@ class HeldOutCheck {
     }
     if (fitted.empty() || asked.empty()) return;
     std::ranges::sort(fitted);
-    std::ranges::stable_sort(asked, {}, [](const Occurrence* one) { return one->ns; });
+    std::ranges::stable_sort(asked, {}, [](const StepTime* one) { return one->ns; });
     for (size_t i = 0; i < asked.size(); ++i) {
       const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(asked.size());
       take(*asked[i], std::llround(quantile_of_sorted(fitted, q)));
@@ -150,8 +185,9 @@ class HeldOutCheck {
   }
 
   const PlayedRun& run_;
-  std::vector<Occurrences> transfers_;  // durations
-  std::vector<Occurrences> lags_;
+  std::vector<Occurrence> transfers_;
+  std::vector<Occurrence> starts_;
+  std::vector<Occurrence> gates_;
 };
 
 }  // namespace

@@ -62,7 +62,13 @@ class OperationBuilder {
     entry_of_.assign(digests_.size(), kNobody);
     for (size_t r = 0; r < steps_.ranks.size(); ++r) entry_of_[steps_.ranks[r]] = r;
     for (size_t s = steps_.first_steady; s <= steps_.last_steady; ++s) add_step(s);
-    if (run_.tasks.empty() || !run_.graph.settle()) return std::nullopt;
+    if (run_.tasks.empty()) return std::nullopt;
+    const auto now = run_.graph.settle();
+    if (!now) return std::nullopt;
+    for (ReplayedStep& step : run_.steps) {
+      for (TaskId& task : step.last) task = (*now)[task];
+    }
+    for (OperationTask& one : run_.tasks) one.task = (*now)[one.task];
     return std::move(run_);
   }
 

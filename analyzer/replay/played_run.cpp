@@ -81,6 +81,8 @@ class PlayedRunBuilder {
       role(run_.works[w].task, TaskRole::What::kWork, w);
     for (size_t m = 0; m < run_.moves.size(); ++m)
       role(run_.moves[m].task, TaskRole::What::kMove, m);
+    run_.parts.shrink_to_fit();
+    for (Spot& spot : run_.spots) spot.shrink_to_fit();
     return std::move(run_);
   }
 
@@ -164,8 +166,8 @@ class PlayedRunBuilder {
       kind.name = kind.by;
       if (!towards.empty()) kind.name += fmt::format(" {}", towards);
       if (one.bytes) kind.name += " " + format_bytes(*one.bytes);
-      const auto function =
-          schema::is_message(one.function) ? schema::Function::kSend : one.function;
+      const schema::Function function =
+          schema::is_message(one.function) ? schema::Function::kSend : kind.function;
       if (const auto cost = costs_.find({group, function}); cost != costs_.end())
         kind.cost = cost->second;
       run_.move_kinds.push_back(std::move(kind));
@@ -194,6 +196,8 @@ class PlayedRunBuilder {
     run_.steps = graph.steps;
     run_.gates = graph.gates;
     run_.roles.resize(graph.graph.size());
+    run_.works.reserve(graph.own_tasks.size());
+    run_.moves.reserve(graph.calls.size());
     for (uint32_t r = 0; r < run_.ranks.size(); ++r) {
       const size_t first = graph.own_tasks_of[r];
       take_works(r, std::span(graph.own_tasks).subspan(first, graph.own_tasks_of[r + 1] - first));
@@ -291,7 +295,7 @@ class PlayedRunBuilder {
       const Category category = category_of(kind.marker);
       const HostDetail detail =
           kind.marker == schema::Marker::kCheckpoint ? HostDetail::kCheckpoint : HostDetail::kNone;
-      const int64_t ns = operations.graph[one.task].duration_ns;
+      const int64_t ns = operations.graph.durations()[one.task];
       const auto at = static_cast<uint32_t>(run_.works.size());
       run_.works.push_back(
           {one.task, one.entry, one.step, static_cast<uint32_t>(run_.parts.size()), 1});

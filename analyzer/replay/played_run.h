@@ -12,6 +12,7 @@
 #include "analyzer/breakdown/link_fit.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/run/run.h"
+#include "base/compact_optional.h"
 
 namespace dprof::analyzer {
 
@@ -71,7 +72,7 @@ struct Move {
   uint32_t entry = 0;
   uint32_t step = 0;
   uint32_t kind = 0;
-  std::optional<int64_t> bucket;
+  CompactOptional<int64_t, int32_t> bucket;
 };
 
 // A kernel's share of its rank's computation.
@@ -99,11 +100,11 @@ struct PlayedRun {
   const TaskGraph* graph = nullptr;  // of `source`
   const SharedLinks* links = nullptr;
   std::vector<ReplayedStep> steps;
-  std::vector<int64_t> step_index;  // as the program counts
-  std::vector<int64_t> durations;   // as recorded, by task
-  std::vector<int64_t> lags;
-  std::vector<int> ranks;          // by entry
-  std::vector<std::string> hosts;  // likewise; "" = unknown
+  std::vector<int64_t> step_index;     // as the program counts
+  std::span<const int64_t> durations;  // as recorded, by task; of `graph`
+  std::span<const int64_t> lags;       // likewise
+  std::vector<int> ranks;              // by entry
+  std::vector<std::string> hosts;      // likewise; "" = unknown
   std::vector<WorkKind> work_kinds;
   std::vector<WorkPart> parts;
   std::vector<Work> works;

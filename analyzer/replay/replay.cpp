@@ -42,6 +42,22 @@ std::string refusal_of(const Replay& replay) {
 
 }  // namespace
 
+std::optional<Steps> last_steps(std::span<const RankDigest> digests, const Steps& steps,
+                                size_t most_calls) {
+  double calls_per_step = 0;
+  for (const size_t d : steps.ranks) {
+    calls_per_step += static_cast<double>(digests[d].collectives.size()) /
+                      static_cast<double>(std::max<size_t>(1, digests[d].steps.size()));
+  }
+  const double fitting = static_cast<double>(most_calls) / std::max(1.0, calls_per_step);
+  const size_t steady = steps.steady().size();
+  if (fitting >= static_cast<double>(steady) || steady <= kFewestReplayedSteps) return std::nullopt;
+  Steps last = steps;
+  last.first_steady =
+      last.last_steady + 1 - std::max(kFewestReplayedSteps, static_cast<size_t>(fitting));
+  return last;
+}
+
 RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
                      const Matching& matching, const std::vector<std::vector<LatticePiece>>& pieces,
                      const ReplayHints& hints) {

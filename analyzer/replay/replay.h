@@ -19,6 +19,16 @@ struct RunReplay {
   std::optional<OperationRun> operations;
 };
 
+// A call takes some 400 bytes while it is replayed.
+inline constexpr size_t kMostReplayedCalls = 4'000'000;
+inline constexpr size_t kFewestReplayedSteps = 8;
+
+// The same steps, of which fewer are steady: the last ones that together have no more than so many
+// calls, but not less than kFewestReplayedSteps. nullopt = all have no more.
+[[nodiscard]] std::optional<Steps> last_steps(std::span<const RankDigest> digests,
+                                              const Steps& steps,
+                                              size_t most_calls = kMostReplayedCalls);
+
 // `pieces`: the lattice of each digest.
 [[nodiscard]] RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
                                    const Matching& matching,

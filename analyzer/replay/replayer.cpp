@@ -12,8 +12,6 @@ namespace dprof::analyzer {
 struct Replayer::Impl {
   RunGraph run;
   std::vector<size_t> steps;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> lags;
   std::vector<int64_t> recorded;
   Replay quality;
   std::optional<SharedLinks> links;
@@ -61,7 +59,7 @@ struct Replayer::Impl {
     for (uint32_t i = 0; i < segment.count; ++i) {
       const TaskId task = run.own_tasks[segment.first + i].task;
       const double share =
-          static_cast<double>(durations[task]) / static_cast<double>(segment.own_ns);
+          static_cast<double>(run.graph.durations()[task]) / static_cast<double>(segment.own_ns);
       const int64_t part =
           i + 1 == segment.count ? left : static_cast<int64_t>(share * static_cast<double>(own_ns));
       changed[task] = part;
@@ -89,7 +87,8 @@ struct Replayer::Impl {
   }
 
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed) const {
-    return step_lengths(run.steps, simulate(run.graph, links ? &*links : nullptr, changed, lags));
+    return step_lengths(run.steps,
+                        simulate(run.graph, links ? &*links : nullptr, changed, run.graph.lags()));
   }
 };
 
@@ -114,10 +113,8 @@ std::unique_ptr<Replayer> Replayer::make(std::span<const RankDigest> digests, co
   auto impl = std::make_unique<Impl>();
   impl->run = *std::move(run);
   for (const ReplayedStep& step : impl->run.steps) impl->steps.push_back(step.step);
-  impl->durations = impl->run.graph.durations();
-  impl->lags = impl->run.graph.lags();
   impl->links = SharedLinks::of(impl->run, digests, steps.ranks, hosts);
-  impl->recorded = impl->lengths(impl->durations);
+  impl->recorded = impl->lengths(impl->run.graph.durations());
   impl->index(steps.ranks.size());
   impl->judge();
   return std::unique_ptr<Replayer>(new Replayer(std::move(impl)));
@@ -127,7 +124,7 @@ const std::vector<size_t>& Replayer::steps() const { return impl_->steps; }
 const std::vector<int64_t>& Replayer::recorded() const { return impl_->recorded; }
 
 std::vector<int64_t> Replayer::gain_of(const Replacement& replacement) const {
-  std::vector<int64_t> changed = impl_->durations;
+  std::vector<int64_t> changed = impl_->run.graph.durations();
   const size_t ranks = impl_->segments_of.size();
   std::vector<bool> counts(ranks, replacement.peers.empty());
   for (const size_t peer : replacement.peers) counts[peer] = true;
@@ -146,7 +143,7 @@ std::span<const OwnTask> Replayer::own_work(size_t entry) const {
 }
 
 std::vector<int64_t> Replayer::gain_of(std::span<const Relief> reliefs) const {
-  std::vector<int64_t> changed = impl_->durations;
+  std::vector<int64_t> changed = impl_->run.graph.durations();
   for (const Relief& relief : reliefs) {
     const std::span<const OwnTask> tasks = own_work(relief.entry);
     for (size_t t = 0; t < tasks.size(); ++t) {

@@ -7,6 +7,7 @@
 
 #include "analyzer/replay/calls.h"
 #include "analyzer/steps/device_windows.h"
+#include "base/free_memory.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -38,8 +39,11 @@ class RunGraphBuilder {
     }
     run_.own_tasks_of.push_back(run_.own_tasks.size());
     note_calls();
+    free_memory(calls_);
     sort_segments();
-    if (!run_.graph.settle()) return std::nullopt;
+    const auto now = run_.graph.settle();
+    if (!now) return std::nullopt;
+    renumber(*now);
     return std::move(run_);
   }
 
@@ -162,6 +166,9 @@ class RunGraphBuilder {
   }
 
   void note_calls() {
+    size_t calls = 0;
+    for (const std::vector<ReplayedCall>& of_rank : calls_) calls += of_rank.size();
+    run_.calls.reserve(calls);
     for (size_t r = 0; r < calls_.size(); ++r) {
       for (const ReplayedCall& call : calls_[r]) {
         run_.calls.push_back({call.start, call.body, call.meet, static_cast<uint32_t>(r),
@@ -177,6 +184,21 @@ class RunGraphBuilder {
       Place& place = run_.places[run_.segments[s].place];
       if (place.count++ == 0) place.first = static_cast<uint32_t>(s);
     }
+  }
+
+  void renumber(const std::vector<TaskId>& now) {
+    for (ReplayedStep& step : run_.steps) {
+      for (TaskId& task : step.last) task = now[task];
+    }
+    for (OwnTask& own : run_.own_tasks) own.task = now[own.task];
+    for (CallTask& call : run_.calls) {
+      for (TaskId* task : {&call.start, &call.body, &call.meet}) *task = now[*task];
+    }
+    for (GateTask& gate : run_.gates) gate.task = now[gate.task];
+    run_.own_tasks.shrink_to_fit();
+    run_.segments.shrink_to_fit();
+    run_.places.shrink_to_fit();
+    run_.gates.shrink_to_fit();
   }
 
   void take_call(Line& line) {

@@ -51,7 +51,7 @@ struct CallTask {
   TaskId meet = 0;  // the same for all members
   uint32_t entry = 0;
   uint32_t step = 0;
-  size_t record = 0;  // position in the rank's collectives
+  uint32_t record = 0;  // position in the rank's collectives
 };
 
 // Where a rank was held up.

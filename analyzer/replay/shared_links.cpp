@@ -132,13 +132,14 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
                                            std::span<const std::string> hosts) {
   if (hosts.size() != ranks.size() || std::ranges::count(hosts, std::string()) != 0)
     return std::nullopt;
+  if (std::cmp_greater(run.meetings, kMostTransfers)) return std::nullopt;
   std::map<std::string_view, uint32_t> numbers;
   for (const std::string& host : hosts)
     numbers.try_emplace(host, static_cast<uint32_t>(numbers.size()));
   SharedLinks shared;
   const auto hosts_of_run = static_cast<uint32_t>(numbers.size());
   shared.links_ = size_t{2} * hosts_of_run;
-  shared.recorded_ = run.graph.durations();
+  const std::vector<int64_t>& recorded = run.graph.durations();
 
   std::map<TaskId, size_t> of_meeting;
   std::vector<std::vector<uint32_t>> links;  // by transfer
@@ -151,17 +152,16 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
       const CollectiveRecord& record = digests[ranks[call.entry]].collectives[call.record];
       const bool message =
           record.function == schema::Function::kSend || record.function == schema::Function::kRecv;
-      whats.emplace_back(message ? schema::Function::kSend : record.function,
-                         record.bytes.value_or(-1));
+      const schema::Function function = record.function;
+      whats.emplace_back(message ? schema::Function::kSend : function, record.bytes.value_or(-1));
     }
     Transfer& one = shared.transfers_[known->second];
     one.parts.push_back(call.body);
-    if (shared.recorded_[call.body] > shared.recorded_[one.carrier]) one.carrier = call.body;
+    if (recorded[call.body] > recorded[one.carrier]) one.carrier = call.body;
     const uint32_t host = numbers.at(hosts[call.entry]);
     std::vector<uint32_t>& over = links[known->second];
     if (std::ranges::count(over, host) == 0) over.push_back(host);
   }
-  if (shared.transfers_.size() > kMostTransfers) return std::nullopt;
   std::map<std::vector<uint32_t>, uint32_t> sets;
   // Function, bytes, links, members.
   std::map<std::tuple<schema::Function, int64_t, uint32_t, size_t>, size_t> kinds;
@@ -180,7 +180,7 @@ std::optional<SharedLinks> SharedLinks::of(const RunGraph& run, std::span<const 
   for (const auto& [set, number] : sets) shared.link_sets_[number] = set;
   shared.kinds_ = kinds.size();
 
-  shared.reckon(shared.recorded_, run.graph.simulate(shared.recorded_, run.graph.lags()));
+  shared.reckon(recorded, run.graph.simulate(recorded, run.graph.lags()));
   const bool any = std::ranges::any_of(
       shared.transfers_, [](const Transfer& one) { return one.taken_ns > kShared * one.alone_ns; });
   if (!any) return std::nullopt;
@@ -249,7 +249,7 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
   for (size_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < all.size(); ++i) {
       const Transfer& one = transfers_[i];
-      const auto was = static_cast<double>(recorded_[one.carrier]);
+      const auto was = static_cast<double>(graph.durations()[one.carrier]);
       const auto asked = static_cast<double>(durations[one.carrier]);
       all[i] = {.links = &link_sets_[one.links],
                 .begin = static_cast<double>(ends[one.carrier] - now[one.carrier]),

@@ -54,7 +54,6 @@ class SharedLinks {
 
   std::vector<Transfer> transfers_;
   std::vector<std::vector<uint32_t>> link_sets_;
-  std::vector<int64_t> recorded_;  // durations, by task
   size_t links_ = 0;
   size_t kinds_ = 0;
   Evidence evidence_ = Evidence::kNone;

@@ -45,7 +45,7 @@ double mean_of(std::span<const int64_t> lengths) {
 }
 
 double unexplained_share(const TaskGraph& graph, std::span<const ReplayedStep> steps) {
-  const std::vector<int64_t> durations = graph.durations();
+  const std::vector<int64_t>& durations = graph.durations();
   std::vector<int64_t> lags = graph.lags();
   const double with = mean_of(step_lengths(steps, graph.simulate(durations, lags)));
   for (int64_t& lag : lags) lag = lag > kLongLag ? 0 : lag;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/free_memory.h"
+
 namespace dprof::analyzer {
 
 TaskId TaskGraph::add(const Task& task) {
@@ -12,61 +14,66 @@ TaskId TaskGraph::add(const Task& task) {
 
 void TaskGraph::after(TaskId task, TaskId before) { edges_.push_back({task, before}); }
 
-bool TaskGraph::settle() {
+std::optional<std::vector<TaskId>> TaskGraph::settle() {
   const size_t n = tasks_.size();
-  // Predecessors and successors of each task, one behind the other.
-  first_.assign(n + 1, 0);
+  // Successors of each task, one behind the other; and of how many each is one.
   std::vector<uint32_t> first_next(n + 1, 0);
+  std::vector<uint32_t> missing(n, 0);
   for (const Edge& edge : edges_) {
-    ++first_[edge.task + 1];
+    ++missing[edge.task];
     ++first_next[edge.before + 1];
   }
-  for (size_t i = 0; i < n; ++i) {
-    first_[i + 1] += first_[i];
-    first_next[i + 1] += first_next[i];
-  }
-  before_.resize(edges_.size());
+  for (size_t i = 0; i < n; ++i) first_next[i + 1] += first_next[i];
   std::vector<TaskId> next(edges_.size());
-  std::vector<uint32_t> filled(first_.begin(), first_.end());
-  std::vector<uint32_t> filled_next(first_next.begin(), first_next.end());
-  for (const Edge& edge : edges_) {
-    before_[filled[edge.task]++] = edge.before;
-    next[filled_next[edge.before]++] = edge.task;
+  {
+    std::vector<uint32_t> filled(first_next.begin(), first_next.end());
+    for (const Edge& edge : edges_) next[filled[edge.before]++] = edge.task;
   }
-  edges_ = {};
-
-  std::vector<uint32_t> missing(n);
-  order_.reserve(n);
+  std::vector<uint32_t> count = missing;  // predecessors
+  std::vector<TaskId> order;
+  order.reserve(n);
   for (size_t i = 0; i < n; ++i) {
-    missing[i] = first_[i + 1] - first_[i];
-    if (missing[i] == 0) order_.push_back(static_cast<TaskId>(i));
+    if (missing[i] == 0) order.push_back(static_cast<TaskId>(i));
   }
-  for (size_t at = 0; at < order_.size(); ++at) {
-    const TaskId done = order_[at];
+  for (size_t at = 0; at < order.size(); ++at) {
+    const TaskId done = order[at];
     for (uint32_t e = first_next[done]; e < first_next[done + 1]; ++e) {
-      if (--missing[next[e]] == 0) order_.push_back(next[e]);
+      if (--missing[next[e]] == 0) order.push_back(next[e]);
     }
   }
-  return order_.size() == n;
-}
+  if (order.size() != n) return std::nullopt;
+  free_memory(next);
+  free_memory(first_next);
+  free_memory(missing);
 
-std::vector<int64_t> TaskGraph::durations() const {
-  std::vector<int64_t> all(tasks_.size());
-  std::ranges::transform(tasks_, all.begin(), &Task::duration_ns);
-  return all;
-}
-
-std::vector<int64_t> TaskGraph::lags() const {
-  std::vector<int64_t> all(tasks_.size());
-  std::ranges::transform(tasks_, all.begin(), &Task::lag_ns);
-  return all;
+  std::vector<TaskId> place(n);
+  first_.assign(n + 1, 0);
+  durations_.reserve(n);
+  lags_.reserve(n);
+  releases_.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    const Task& task = tasks_[order[i]];
+    place[order[i]] = static_cast<TaskId>(i);
+    first_[i + 1] = first_[i] + count[order[i]];
+    durations_.push_back(task.duration_ns);
+    lags_.push_back(task.lag_ns);
+    releases_.push_back(task.release_ns);
+  }
+  free_memory(tasks_);
+  free_memory(order);
+  before_.resize(edges_.size());
+  std::ranges::copy(std::span(first_).first(n), count.begin());  // where its next one comes
+  for (const Edge& edge : edges_) before_[count[place[edge.task]]++] = place[edge.before];
+  free_memory(edges_);
+  settled_ = true;
+  return place;
 }
 
 std::vector<int64_t> TaskGraph::simulate(std::span<const int64_t> durations,
                                          std::span<const int64_t> lags) const {
-  std::vector<int64_t> ends(tasks_.size(), 0);
-  for (const TaskId task : order_) {
-    int64_t ready = tasks_[task].release_ns;
+  std::vector<int64_t> ends(size());
+  for (size_t task = 0; task < ends.size(); ++task) {
+    int64_t ready = releases_[task];
     for (uint32_t e = first_[task]; e < first_[task + 1]; ++e)
       ready = std::max(ready, ends[before_[e]]);
     ends[task] = ready + (lags.empty() ? 0 : lags[task]) + durations[task];

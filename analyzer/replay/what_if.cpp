@@ -47,7 +47,7 @@ class WhatIfModel::Trial {
   explicit Trial(const WhatIfModel& model, std::optional<Doubt> other_way = {})
       : model_(model),
         run_(model.run_),
-        durations_(model.run_.durations),
+        durations_(model.run_.durations.begin(), model.run_.durations.end()),
         work_(run_, grounds_, durations_),
         transfers_(run_, {model.ends_, model.beside_.overlap, model.beside_.contention}, grounds_,
                    durations_) {

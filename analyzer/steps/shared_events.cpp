@@ -10,7 +10,7 @@ SharedWith::SharedWith(std::span<const RankDigest> digests, const Matching& matc
       matching_(matching),
       known_(known),
       record_of_instance_(matching.instances.size(), kNoInstance) {
-  const std::vector<size_t>& instances = matching.instance_of[known];
+  const std::vector<uint32_t>& instances = matching.instance_of[known];
   for (size_t r = 0; r < instances.size(); ++r) {
     if (instances[r] != kNoInstance) record_of_instance_[instances[r]] = r;
   }

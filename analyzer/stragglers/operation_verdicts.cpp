@@ -32,7 +32,7 @@ class OperationJudge {
       auto& of_rank = computed_[one.entry];
       if (of_rank.empty())
         of_rank.resize(run.steps.size(), std::vector<int64_t>(run.kinds.size(), 0));
-      of_rank[one.step][one.kind] += run.graph[one.task].duration_ns;
+      of_rank[one.step][one.kind] += run.graph.durations()[one.task];
     }
   }
 

@@ -131,11 +131,15 @@ class MessageMatcher {
     }
   }
 
+  static Member member_of(const Side& side) {
+    return {static_cast<uint32_t>(side.digest), static_cast<uint32_t>(side.record)};
+  }
+
   void add(size_t group, Side& send, Side& receive) {
     send.taken = receive.taken = true;
     Message message{.group = group,
-                    .send = Member{send.digest, send.record},
-                    .receive = Member{receive.digest, receive.record},
+                    .send = member_of(send),
+                    .receive = member_of(receive),
                     .from = digests_[send.digest].rank,
                     .to = digests_[receive.digest].rank,
                     .bytes = record(send).bytes,
@@ -157,7 +161,7 @@ class MessageMatcher {
                       .bytes = key.bytes,
                       .transfer_ns = {},
                       .bound_ns = {}};
-      message.*side = Member{one.digest, one.record};
+      message.*side = member_of(one);
       matching_.messages.push_back(std::move(message));
     };
     for (const auto& [from, sends] : inbox.sends) {
@@ -177,7 +181,7 @@ class MessageMatcher {
     matching_.message_of.resize(digests_.size());
     for (size_t d = 0; d < digests_.size(); ++d)
       matching_.message_of[d].assign(digests_[d].collectives.size(), kNoInstance);
-    for (size_t m = 0; m < messages.size(); ++m) {
+    for (uint32_t m = 0; m < messages.size(); ++m) {
       for (const std::optional<Member>& side : {messages[m].send, messages[m].receive}) {
         if (side) matching_.message_of[side->digest][side->record] = m;
       }

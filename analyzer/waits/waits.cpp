@@ -26,8 +26,9 @@ void order_by_arrival(Matching& matching, std::span<const RankDigest> digests) {
   std::vector<Instance> sorted;
   sorted.reserve(order.size());
   for (const auto& [time, i] : order) {
+    const auto number = static_cast<uint32_t>(sorted.size());
     for (const Member& m : matching.instances[i].members)
-      matching.instance_of[m.digest][m.record] = sorted.size();
+      matching.instance_of[m.digest][m.record] = number;
     sorted.push_back(std::move(matching.instances[i]));
   }
   matching.instances = std::move(sorted);

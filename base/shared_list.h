@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists that many hold and nobody changes: equal ones can share their memory.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace dprof {
+
+// Reads like a const vector. Copies share.
+template <typename T>
+class SharedList {
+ public:
+  using value_type = T;
+  using const_iterator = typename std::vector<T>::const_iterator;
+
+  SharedList() = default;
+  SharedList(std::initializer_list<T> values) : SharedList(std::vector<T>(values)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): is that list
+  SharedList(std::vector<T> values) {
+    if (!values.empty()) values_ = std::make_shared<const std::vector<T>>(std::move(values));
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator const std::vector<T>&() const { return list(); }
+
+  [[nodiscard]] const std::vector<T>& list() const {
+    static const std::vector<T> kEmpty;
+    return values_ ? *values_ : kEmpty;
+  }
+  [[nodiscard]] bool empty() const { return list().empty(); }
+  [[nodiscard]] size_t size() const { return list().size(); }
+  [[nodiscard]] const T& operator[](size_t i) const { return list()[i]; }
+  [[nodiscard]] const_iterator begin() const { return list().begin(); }
+  [[nodiscard]] const_iterator end() const { return list().end(); }
+  [[nodiscard]] bool is_of(const SharedList& other) const { return values_ == other.values_; }
+
+  friend bool operator==(const SharedList& a, const SharedList& b) {
+    return a.values_ == b.values_ || a.list() == b.list();
+  }
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(list());
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    std::vector<T> values;
+    archive(values);
+    *this = SharedList(std::move(values));
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> values_;
+};
+
+// Lets equal lists share. Not for several threads at once.
+template <typename T>
+class ListPool {
+ public:
+  void share(SharedList<T>& list) {
+    if (!list.empty()) list = *known_.insert(list).first;
+  }
+
+ private:
+  struct Less {
+    bool operator()(const SharedList<T>& a, const SharedList<T>& b) const {
+      return !a.is_of(b) && a.list() < b.list();
+    }
+  };
+  std::set<SharedList<T>, Less> known_;
+};
+
+}  // namespace dprof
