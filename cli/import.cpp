@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/render/layout.h"
@@ -15,6 +19,8 @@
 
 namespace dprof::cli {
 namespace {
+
+constexpr size_t kMostFilesNamed = 100;  // of more only those with something to say
 
 constexpr char kImportDetails[] =
     "\n"
@@ -34,12 +40,16 @@ constexpr char kImportDetails[] =
     "known format (the readable files are imported anyway); 125 dprof itself failed.\n";
 
 // What several files, or ranks, have in common: a text without their names and numbers.
-std::string kind_of(const analyzer::Diagnostic& remark, const analyzer::ImportSummary& summary) {
-  std::string kind = remark.code + " " + remark.text;
-  for (const analyzer::ImportedFile& file : summary.files) {
-    const std::string name = file.path.filename().string();
-    const size_t at = name.empty() ? std::string::npos : kind.find(name);
-    if (at != std::string::npos) kind.erase(at, name.size());
+std::string kind_of(const analyzer::Diagnostic& remark,
+                    const std::set<std::string, std::less<>>& names) {
+  std::string kind = remark.code;
+  for (std::string_view text = remark.text; !text.empty();) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const std::string_view name = word.substr(word.rfind('/') + 1);
+    const std::string_view bare = name.substr(0, name.find_last_not_of(":,;.") + 1);
+    kind += ' ';
+    if (!names.contains(bare)) kind += word;
   }
   std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
   return kind;
@@ -54,8 +64,11 @@ std::vector<std::string> lines_of(const analyzer::ImportSummary& summary) {
   };
   std::vector<Kind> kinds;
   std::map<std::string, size_t> known;
+  std::set<std::string, std::less<>> names;
+  for (const analyzer::ImportedFile& file : summary.files)
+    names.insert(file.path.filename().string());
   for (const analyzer::Diagnostic& remark : summary.diagnostics) {
-    const auto [entry, is_new] = known.try_emplace(kind_of(remark, summary), kinds.size());
+    const auto [entry, is_new] = known.try_emplace(kind_of(remark, names), kinds.size());
     if (is_new) kinds.push_back({&remark});
     Kind& kind = kinds[entry->second];
     if (remark.count > kind.worst->count) kind.worst = &remark;
@@ -113,13 +126,21 @@ class Import final : public Subcommand {
                       : analyzer::add_files(files, into_, options_, report_progress);
     progress.clear();
     if (!summary.ok()) return fail(summary.error());
+    std::map<std::string, size_t> of_format;
     for (const analyzer::ImportedFile& file : summary->files) {
+      if (summary->files.size() > kMostFilesNamed && file.skipped == 0) {
+        ++of_format[file.format];
+        continue;
+      }
       console.message(fmt::format(
           "{}: {}, rank {}, {}{}", file.path.string(), file.format,
           file.ranks.empty() ? "unknown" : analyzer::rank_list(file.ranks),
           analyzer::plural(file.rows, "row"),
           file.skipped > 0 ? fmt::format(", {} not used", format_count(file.skipped)) : ""));
     }
+    for (const auto& [format, files_of_it] : of_format)
+      console.message(
+          fmt::format("{} files: {}", format_count(static_cast<int64_t>(files_of_it)), format));
     for (const std::string& line : lines_of(*summary)) console.message(line);
     return code_of(summary->damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }

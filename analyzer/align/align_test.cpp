@@ -61,7 +61,9 @@ struct Job {
                            .size = static_cast<int64_t>(ranks),
                            .members = {},
                            .own_number = static_cast<int64_t>(r)};
-      for (size_t m = 0; m < ranks; ++m) all.members.push_back(static_cast<int>(m));
+      std::vector<int> members;
+      for (size_t m = 0; m < ranks; ++m) members.push_back(static_cast<int>(m));
+      all.members = std::move(members);
       digest.communicators.push_back(std::move(all));
       digests.push_back(std::move(digest));
     }

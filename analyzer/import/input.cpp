@@ -152,7 +152,7 @@ class Source {
 };
 
 struct Block {
-  std::vector<char> bytes = std::vector<char>(kBlock);
+  std::vector<char> bytes;  // kBlock, once it is needed: most files of a large run are small
   size_t used = 0;
 };
 
@@ -180,6 +180,7 @@ struct Input::Impl {
         if (stopped) return;
       }
       Block& block = blocks[filled % kBlocks];
+      block.bytes.resize(kBlock);
       block.used = source->read(block.bytes.data(), block.bytes.size());
       const bool last = block.used == 0;
       {

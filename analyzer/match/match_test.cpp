@@ -35,10 +35,13 @@ RankDigest rank_of(int rank, int ranks, std::vector<CollectiveRecord> records) {
   digest.rank = rank;
   digest.span = {{0}, {100'000}};
   digest.last_sign = {100'000};
-  CommunicatorInfo group{
-      .hash = 77, .ordinal = 0, .name = "default_pg", .size = ranks, .members = {}};
-  for (int member = 0; member < ranks; ++member) group.members.push_back(member);
-  digest.communicators.push_back(std::move(group));
+  std::vector<int> members;
+  for (int member = 0; member < ranks; ++member) members.push_back(member);
+  digest.communicators.push_back({.hash = 77,
+                                  .ordinal = 0,
+                                  .name = "default_pg",
+                                  .size = ranks,
+                                  .members = std::move(members)});
   digest.collectives = std::move(records);
   return digest;
 }

@@ -218,7 +218,7 @@ TEST(GroupsTest, RankThatKnowsNoMembersFindsItsOwn) {
   for (RankDigest& digest : run.digests) {
     digest.communicators[0].members = digest.rank < 2 ? std::vector{0, 1} : std::vector{2, 3};
   }
-  run.digests[2].communicators[0].members.clear();
+  run.digests[2].communicators[0].members = {};
   Matching matching;
   join_groups(run.digests, matching);
   ASSERT_THAT(matching.groups, SizeIs(2));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analyzer/hang/last_words.h"
 #include "analyzer/render/layout.h"
@@ -123,6 +124,28 @@ std::string hung_rank_text(const HungRank& rank) {
   return rank.last.empty() ? said : said + "; " + rank.last;
 }
 
+struct AlikeRanks {
+  std::string said;
+  std::vector<int> ranks;
+};
+
+// Too many to list them: those of whom the same is said share a paragraph.
+std::vector<AlikeRanks> alike_ranks(const Hang& hang) {
+  std::vector<AlikeRanks> all;
+  std::map<std::string, size_t> known;
+  for (const HungRank& rank : hang.ranks) {
+    std::string said = hung_rank_text(rank);
+    const auto [at, is_new] = known.try_emplace(said, all.size());
+    if (!is_new && hang.ranks.size() > kMostHungRanks) {
+      all[at->second].ranks.push_back(rank.rank);
+    } else {
+      all.push_back({std::move(said), {rank.rank}});
+    }
+  }
+  for (AlikeRanks& one : all) std::ranges::sort(one.ranks);
+  return all;
+}
+
 }  // namespace
 
 Document head_section(const Report& report, const TextOptions& /*options*/) {
@@ -158,13 +181,19 @@ Document hang_section(const Report& report, const TextOptions& /*options*/) {
   Document document;
   document.add(Heading{.title = "HANG", .remark = hang.state, .style = Style::kBad});
   document.add(Paragraph{.text = hang_sentence(hang)});
-  const size_t shown = std::min(kMostHungRanks, hang.ranks.size());
-  for (const HungRank& rank : std::span(hang.ranks).first(shown)) {
-    document.add(
-        Paragraph{.text = hung_rank_text(rank), .lead = fmt::format("  rank {:<5}", rank.rank)});
+  int64_t more = 0;
+  const std::vector<AlikeRanks> alike = alike_ranks(hang);
+  for (size_t i = 0; i < alike.size(); ++i) {
+    if (i >= kMostHungRanks) {
+      more += static_cast<int64_t>(alike[i].ranks.size());
+      continue;
+    }
+    document.add(Paragraph{.text = alike[i].said,
+                           .lead = alike[i].ranks.size() == 1
+                                       ? fmt::format("  rank {:<5}", alike[i].ranks.front())
+                                       : fmt::format("  {}: ", ranks_text(alike[i].ranks))});
   }
-  if (const size_t more = hang.ranks.size() - shown; more > 0)
-    document.add_more(plural(static_cast<int64_t>(more), "rank") + " (--format json)");
+  if (more > 0) document.add_more(plural(more, "rank") + " (--format json)");
   return document;
 }
 

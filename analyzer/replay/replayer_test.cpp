@@ -193,6 +193,24 @@ TEST(ReplayerTest, WhereNobodyMeetsEachRankIsPlayedByItself) {
   EXPECT_NEAR(mean_gain(*replayer, {.rank = 1}), 2 * kMs, 1);
 }
 
+// A run of so many calls takes too much memory: its last steps are replayed.
+TEST(LastStepsTest, AsManyAsHaveSoFewCalls) {
+  std::vector<RankDigest> digests(2);
+  for (RankDigest& digest : digests) {
+    digest.steps.resize(32);
+    digest.collectives.resize(32 * 5);
+  }
+  Steps steps{.ranks = {0, 1}, .steps = std::vector<AlignedStep>(32)};
+  steps.first_steady = 2;
+  steps.last_steady = 31;
+  EXPECT_FALSE(last_steps(digests, steps, 300));
+  const std::optional<Steps> some = last_steps(digests, steps, 120);
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->steady().size(), 12U);
+  EXPECT_EQ(some->last_steady, 31U);
+  EXPECT_EQ(last_steps(digests, steps, 1)->steady().size(), kFewestReplayedSteps);
+}
+
 TEST(ReplayQualityTest, CostsGetTheErrorOfTheReplay) {
   Verdict verdict;
   verdict.straggler.bound_ns = 100;

@@ -59,12 +59,12 @@ std::optional<std::vector<TaskId>> TaskGraph::settle() {
     lags_.push_back(task.lag_ns);
     releases_.push_back(task.release_ns);
   }
-  free_memory(tasks_);
+  std::deque<Task>().swap(tasks_);
   free_memory(order);
   before_.resize(edges_.size());
   std::ranges::copy(std::span(first_).first(n), count.begin());  // where its next one comes
   for (const Edge& edge : edges_) before_[count[place[edge.task]]++] = place[edge.before];
-  free_memory(edges_);
+  std::deque<Edge>().swap(edges_);
   settled_ = true;
   return place;
 }

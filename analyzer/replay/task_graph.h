@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <span>
@@ -59,8 +60,8 @@ class TaskGraph {
   };
 
   bool settled_ = false;
-  std::vector<Task> tasks_;  // until settled
-  std::vector<Edge> edges_;  // likewise
+  std::deque<Task> tasks_;  // until settled; both grow without being copied
+  std::deque<Edge> edges_;  // likewise
   std::vector<int64_t> durations_;
   std::vector<int64_t> lags_;
   std::vector<int64_t> releases_;

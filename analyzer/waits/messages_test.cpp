@@ -33,7 +33,7 @@ class RankCalls {
   }
   // As a recorder leaves it that knows no member but the rank itself.
   RankCalls& only_own_number(int64_t number) {
-    digest_.communicators[0].members.clear();
+    digest_.communicators[0].members = {};
     digest_.communicators[0].own_number = number;
     return *this;
   }

@@ -32,7 +32,9 @@ std::vector<RankDigest> ranks_of(const std::vector<Stay>& stays, Function functi
     digests[r].rank = static_cast<int>(r);
     digests[r].span = {{0}, {1'000'000'000}};
     CommunicatorInfo group{.hash = 7, .name = "pg", .size = {}, .members = {}, .own_number = {}};
-    for (size_t m = 0; m < stays.size(); ++m) group.members.push_back(static_cast<int>(m));
+    std::vector<int> members;
+    for (size_t m = 0; m < stays.size(); ++m) members.push_back(static_cast<int>(m));
+    group.members = std::move(members);
     digests[r].communicators.push_back(group);
     CollectiveRecord record;
     record.function = function;

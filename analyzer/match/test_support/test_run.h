@@ -69,7 +69,7 @@ class TestRun {
   CollectiveRecord& call(int rank, size_t group, What what, bool ended = true) {
     Count& count = counts_[group][static_cast<size_t>(rank)];
     CollectiveRecord record;
-    record.communicator = group;
+    record.communicator = static_cast<uint32_t>(group);
     record.function = what.function;
     record.bytes = what.bytes;
     record.root = what.root;
@@ -86,7 +86,7 @@ class TestRun {
 
   CollectiveRecord& message(int rank, size_t group, bool sends, int peer, bool ended = true) {
     CollectiveRecord record;
-    record.communicator = group;
+    record.communicator = static_cast<uint32_t>(group);
     record.function = sends ? schema::Function::kSend : schema::Function::kRecv;
     record.bytes = 64;
     record.peer = peer;
