@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/in_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace dprof {
+namespace {
+
+TEST(InThreads, EachPieceIsDoneOnce) {
+  std::vector<std::atomic<int>> times(1000);
+  size_t told = 0;
+  EXPECT_TRUE(in_threads(
+      times.size(), 4, [&](size_t i) { ++times[i]; },
+      [&](size_t done) {
+        EXPECT_GE(done, told);
+        told = done;
+        return true;
+      }));
+  EXPECT_EQ(told, times.size());
+  for (const std::atomic<int>& once : times) EXPECT_EQ(once, 1);
+}
+
+TEST(InThreads, NothingToDoIsDone) {
+  EXPECT_TRUE(in_threads(
+      0, 0, [](size_t) { FAIL(); }, [](size_t) { return true; }));
+}
+
+TEST(InThreads, WhoHasEnoughIsLeftAlone) {
+  std::atomic<size_t> begun = 0;
+  std::atomic<bool> stopped = false;
+  EXPECT_FALSE(in_threads(
+      1000, 2,
+      [&](size_t) {
+        ++begun;
+        if (begun > 2) stopped.wait(false);
+      },
+      [&](size_t) {
+        stopped = true;
+        stopped.notify_all();
+        return false;
+      }));
+  EXPECT_LT(begun, 1000);
+}
+
+}  // namespace
+}  // namespace dprof
