@@ -8,60 +8,62 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <cereal/archives/binary.hpp>
-#include <cereal/types/array.hpp>
-#include <cereal/types/optional.hpp>
-#include <cereal/types/string.hpp>
-#include <cereal/types/utility.hpp>
-#include <cereal/types/vector.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <sstream>
+#include <random>
 #include <string_view>
-#include <type_traits>
+#include <thread>
+#include <utility>
 
-#include "analyzer/digest/digest_fingerprint.h"
-#include "base/fields.h"
-
-// How a digest is written to a file and read back (cereal): every field of every struct in it, so
-// that none can be forgotten.
-namespace dprof {
-
-template <typename Archive>
-void save(Archive& archive, const LogHistogram& h) {
-  archive(h.first(), std::vector<uint32_t>(h.counts().begin(), h.counts().end()));
-}
-template <typename Archive>
-void load(Archive& archive, LogHistogram& h) {
-  size_t first = 0;
-  std::vector<uint32_t> counts;
-  archive(first, counts);
-  h = LogHistogram(first, std::move(counts));
-}
-
-template <typename T>
-concept Fields = std::is_aggregate_v<T> && !requires {
-  std::tuple_size<T>::value;
-};  // no array
-
-template <typename Archive, Fields T>
-void serialize(Archive& archive, T& value) {
-  for_each_field(value, [&](auto& field) { archive(field); });
-}
-
-namespace analyzer {
-using dprof::serialize;  // found by the arguments' namespace
-}
-
-}  // namespace dprof
+#include "analyzer/digest/bytes.h"
+#include "analyzer/digest/shift.h"
+#include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[] = "dprof digest " DPROF_DIGEST_FINGERPRINT;
+// --- the trace ---
+
+int64_t ns_of(const timespec& time) { return time.tv_sec * kNsPerSecond + time.tv_nsec; }
+
+// By what a file is known to be the same without reading it.
+struct Stamp {
+  std::string text;
+  int64_t changed_ns = 0;  // when it last was, by its file system
+  dev_t disk = 0;
+
+  // How exact that time is: two changes within cannot be told apart. Some file systems count whole
+  // seconds, others as often as the kernel's clock ticks.
+  [[nodiscard]] int64_t granule_ns() const {
+    return changed_ns % kNsPerSecond == 0 ? 2 * kNsPerSecond : kNsPerSecond / 10;
+  }
+};
+
+// nullopt = it cannot be read, or what SQLite's log beside it says counts, too.
+std::optional<Stamp> stamp_of(const fs::path& path) {
+  struct stat log {};
+  if (stat((path.string() + "-wal").c_str(), &log) == 0 && log.st_size > 0) return std::nullopt;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  constexpr off_t kChangeCounterAt = 24;  // SQLite raises it at each change
+  uint8_t counter[4] = {};
+  struct stat status {};
+  const bool good = fstat(file, &status) == 0 &&
+                    pread(file, counter, sizeof counter, kChangeCounterAt) == sizeof counter;
+  close(file);
+  if (!good) return std::nullopt;
+  const int64_t modified = ns_of(status.st_mtim);
+  const int64_t changed = ns_of(status.st_ctim);  // nobody can set it
+  return Stamp{fmt::format("{}:{}:{}:{:02x}{:02x}{:02x}{:02x}", status.st_size, modified, changed,
+                           counter[0], counter[1], counter[2], counter[3]),
+               std::max(modified, changed), status.st_dev};
+}
 
 // Of the whole file; nullopt = it cannot be read.
 std::optional<std::string> hash_of(const fs::path& path) {
@@ -83,6 +85,8 @@ std::optional<std::string> hash_of(const fs::path& path) {
   return hash;
 }
 
+// --- the digest's file ---
+
 fs::path user_cache() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache != '\0') return fs::path(cache) / "dprof" / "digest";
@@ -92,86 +96,226 @@ fs::path user_cache() {
 }
 
 // Where a digest may stand, the preferred place first.
-std::vector<fs::path> places_of(const TraceFile& trace, const std::string& hash) {
-  std::vector<fs::path> places = {trace.path.parent_path() / ".digest" /
-                                  (trace.path.filename().string() + ".digest")};
-  if (const fs::path user = user_cache(); !user.empty())
-    places.push_back(user / (hash + ".digest"));
+std::vector<fs::path> places_of(const fs::path& trace) {
+  const fs::path beside = trace.parent_path() / ".digest" / (trace.filename().string() + ".digest");
+  std::vector<fs::path> places = {beside};
+  if (const fs::path user = user_cache(); !user.empty()) {
+    std::error_code error;
+    const std::string whole = fs::absolute(trace, error).lexically_normal().string();
+    places.push_back(user / fmt::format("{:016x}.digest", XXH3_64bits(whole.data(), whole.size())));
+  }
   return places;
 }
 
-// The key and a new line; the sum of what follows, of kSumLength characters; the digest. No length
-// is read from the file before the sum has said that it is whole: a damaged one could ask for any
-// memory, and a damaged digest lead to wrong figures.
+// A line with the code's fingerprint, the trace's hash and its stamp; the sum of that line and of
+// what follows, of kSumLength characters; the digest. Nothing of it is believed before the sum has
+// said that it is whole: a damaged one could ask for any memory, and lead to wrong figures.
+struct Kept {
+  std::string hash;
+  std::string stamp;  // kNoStamp: it says too little
+  std::string bytes;
+};
+constexpr char kNoStamp[] = "-";
 constexpr size_t kSumLength = 16;
 
-std::string sum_of(std::string_view content) {
-  return fmt::format("{:016x}", XXH3_64bits(content.data(), content.size()));
+std::string first_words() { return fmt::format("dprof digest {} ", kDigestFingerprint); }
+
+std::string sum_of(std::string_view line, std::string_view bytes) {
+  return fmt::format("{:016x}", XXH3_64bits_withSeed(bytes.data(), bytes.size(),
+                                                     XXH3_64bits(line.data(), line.size())));
 }
 
-std::optional<RankDigest> load(const fs::path& path, const std::string& key) {
+std::optional<Kept> load(const fs::path& path) {
   std::error_code error;
   const uintmax_t size = fs::file_size(path, error);
-  const size_t before = key.size() + 1 + kSumLength;
-  if (error || size <= before) return std::nullopt;
-  try {
-    std::ifstream file(path, std::ios::binary);
-    std::string head(before, '\0');
-    if (!file.read(head.data(), static_cast<std::streamsize>(before))) return std::nullopt;
-    if (!head.starts_with(key) || head[key.size()] != '\n') return std::nullopt;
-    std::string content(size - before, '\0');
-    if (!file.read(content.data(), static_cast<std::streamsize>(content.size())))
-      return std::nullopt;
-    if (head.substr(key.size() + 1) != sum_of(content)) return std::nullopt;
-    std::istringstream stream(std::move(content));
-    cereal::BinaryInputArchive archive(stream);
-    RankDigest digest;
-    archive(digest);
-    return digest;
-  } catch (const std::exception&) {
+  std::string text = first_words();
+  if (error || size < text.size() + kSumLength) return std::nullopt;
+  const std::string ours = text;
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) || text != ours)
     return std::nullopt;
-  }
+  text.resize(size);
+  const size_t rest = size - ours.size();
+  if (!file.read(text.data() + ours.size(), static_cast<std::streamsize>(rest)))
+    return std::nullopt;
+  const size_t line = text.find('\n');
+  const size_t between = text.find(' ', ours.size());
+  if (line == std::string::npos || between > line || size - line - 1 < kSumLength)
+    return std::nullopt;
+  Kept kept{text.substr(ours.size(), between - ours.size()),
+            text.substr(between + 1, line - between - 1), text.substr(line + 1 + kSumLength)};
+  if (text.substr(line + 1, kSumLength) != sum_of(text.substr(0, line), kept.bytes))
+    return std::nullopt;
+  return kept;
 }
 
-// Written beside and renamed: readers see a whole file or none.
-bool store(const fs::path& path, const std::string& key, const RankDigest& digest) {
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
-  const fs::path part = fmt::format("{}.{}.part", path.string(), getpid());
-  try {
-    std::ostringstream stream;
-    cereal::BinaryOutputArchive archive(stream);
-    archive(digest);
-    const std::string content = std::move(stream).str();
-    std::ofstream file(part, std::ios::binary | std::ios::trunc);
-    if (!file) return false;
-    file << key << '\n' << sum_of(content) << content;
-    file.close();
-    if (file.good()) fs::rename(part, path, ignored);
-    if (file.good() && !ignored) return true;
-  } catch (const std::exception&) {
+// Written beside and renamed: readers see a whole file or none. It is begun before the trace is
+// read, and so tells what time it was then by the file system's own clock.
+class Draft {
+ public:
+  explicit Draft(const std::vector<fs::path>& places) {
+    for (const fs::path& place : places) {
+      std::error_code ignored;
+      fs::create_directories(place.parent_path(), ignored);
+      place_ = place;
+      part_ = fmt::format("{}.{:08x}.part", place.string(), std::random_device{}());
+      file_ = std::fopen(part_.c_str(), "wxe");
+      if (file_ != nullptr) break;
+    }
   }
-  fs::remove(part, ignored);
-  return false;
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(part_.c_str());
+  }
+
+  // For how long after the trace's last change another one would not show in its stamp, less what
+  // has passed since then. Only what was begun later can rely on the stamp.
+  [[nodiscard]] int64_t too_early_by_ns(const Stamp& trace) const {
+    constexpr int64_t kOtherClockNs = 3600 * kNsPerSecond;  // of another disk
+    struct stat own {};
+    if (file_ == nullptr || fstat(fileno(file_), &own) != 0) return kOtherClockNs;
+    const int64_t margin = own.st_dev == trace.disk ? trace.granule_ns() : kOtherClockNs;
+    return std::max<int64_t>(0, margin - (ns_of(own.st_mtim) - trace.changed_ns));
+  }
+  [[nodiscard]] bool is_open() const { return file_ != nullptr; }
+
+  bool keep(const Kept& kept) {
+    if (file_ == nullptr) return false;
+    const std::string line = fmt::format("{}{} {}", first_words(), kept.hash, kept.stamp);
+    const std::string head = fmt::format("{}\n{}", line, sum_of(line, kept.bytes));
+    bool good = std::fwrite(head.data(), 1, head.size(), file_) == head.size() &&
+                std::fwrite(kept.bytes.data(), 1, kept.bytes.size(), file_) == kept.bytes.size();
+    good = std::fclose(std::exchange(file_, nullptr)) == 0 && good;
+    if (good && std::rename(part_.c_str(), place_.c_str()) == 0) return true;
+    std::remove(part_.c_str());
+    return false;
+  }
+
+ private:
+  fs::path place_;
+  fs::path part_;
+  std::FILE* file_ = nullptr;
+};
+
+// --- the two together ---
+
+// The trace is still what it was when the draft was begun, and its stamp says so.
+bool is_sure_of(const Draft& draft, const Stamp& stamp, const fs::path& trace) {
+  if (draft.too_early_by_ns(stamp) > 0) return false;
+  const std::optional<Stamp> now = stamp_of(trace);
+  return now && now->text == stamp.text;
+}
+
+// The kept digest of a trace, if it is of what the trace is now.
+std::optional<std::string> find_digest(const fs::path& trace) {
+  const std::optional<Stamp> stamp = stamp_of(trace);
+  if (!stamp) return std::nullopt;
+  for (const fs::path& place : places_of(trace)) {
+    std::optional<Kept> kept = load(place);
+    if (!kept) continue;
+    if (kept->stamp == stamp->text) return std::move(kept->bytes);
+    Draft draft({place});
+    if (hash_of(trace) != kept->hash) continue;
+    if (is_sure_of(draft, *stamp, trace)) {
+      kept->stamp = stamp->text;
+      draft.keep(*kept);
+    }
+    return std::move(kept->bytes);
+  }
+  return std::nullopt;
+}
+
+// As it is kept: of no run.
+Result<RankDigest> digest_alone(const fs::path& trace) {
+  TraceFile file;
+  file.path = trace;
+  return digest_rank(file);
+}
+
+struct Made {
+  RankDigest digest;
+  std::string bytes;
+  bool kept = false;
+};
+
+// Of a finished trace.
+Result<Made> make_digest(const fs::path& trace, Draft& draft) {
+  const std::optional<Stamp> stamp = draft.is_open() ? stamp_of(trace) : std::nullopt;
+  const std::optional<std::string> hash = stamp ? hash_of(trace) : std::nullopt;
+  Result<RankDigest> digest = digest_alone(trace);
+  if (!digest.ok()) return fail(digest.error());
+  Made made{*std::move(digest), {}, false};
+  made.bytes = bytes_of(made.digest);
+  // If the trace was changed meanwhile, nobody knows what was read. Where that would not show in
+  // its stamp, the content has to say that it was not, now and whenever the digest is asked for.
+  const bool sure = hash && is_sure_of(draft, *stamp, trace);
+  if (!hash || (!sure && hash_of(trace) != hash)) return made;
+  made.kept = draft.keep({*hash, sure ? stamp->text : kNoStamp, made.bytes});
+  return made;
+}
+
+void put_in_run(RankDigest& digest, const TraceFile& trace) {
+  digest.rank = trace.rank;
+  shift_times(digest, trace.shift_ns);
 }
 
 }  // namespace
 
+std::optional<RankDigest> digest_in_run(std::string bytes, const TraceFile& trace) {
+  std::optional<RankDigest> digest = digest_of(std::move(bytes));
+  if (digest) put_in_run(*digest, trace);
+  return digest;
+}
+
 Result<RankDigest> cached_digest(const TraceFile& trace) {
   if (trace.ended.empty()) return digest_rank(trace);
-  const std::optional<std::string> hash = hash_of(trace.path);
-  if (!hash) return digest_rank(trace);
-  const std::string key = fmt::format("{} {} {} {}", kMagic, *hash, trace.rank, trace.shift_ns);
-  const std::vector<fs::path> places = places_of(trace, *hash);
-  for (const fs::path& place : places) {
-    if (std::optional<RankDigest> digest = load(place, key)) return *std::move(digest);
+  if (std::optional<std::string> bytes = find_digest(trace.path)) {
+    if (std::optional<RankDigest> digest = digest_in_run(*std::move(bytes), trace))
+      return *std::move(digest);
   }
-  Result<RankDigest> digest = digest_rank(trace);
-  if (!digest.ok()) return digest;
-  for (const fs::path& place : places) {
-    if (store(place, key, *digest)) break;
+  Draft draft(places_of(trace.path));
+  Result<Made> made = make_digest(trace.path, draft);
+  if (!made.ok()) return fail(made.error());
+  put_in_run(made->digest, trace);
+  return std::move(made->digest);
+}
+
+Result<std::string> digest_bytes(const TraceFile& trace, bool cache) {
+  if (!cache || trace.ended.empty()) {
+    const Result<RankDigest> digest = digest_alone(trace.path);
+    if (!digest.ok()) return fail(digest.error());
+    return bytes_of(*digest);
   }
-  return digest;
+  if (std::optional<std::string> bytes = find_digest(trace.path)) return *std::move(bytes);
+  Draft draft(places_of(trace.path));
+  Result<Made> made = make_digest(trace.path, draft);
+  if (!made.ok()) return fail(made.error());
+  return std::move(made->bytes);
+}
+
+Result<Keeping> keep_digest(const fs::path& trace) {
+  if (find_digest(trace)) return Keeping::kThere;
+  {
+    const Result<schema::TraceReader> reader = schema::TraceReader::open(trace);
+    if (!reader.ok()) return fail(reader.error());
+    if (reader->meta("ended").value_or("").empty()) return Keeping::kUnfinished;
+  }
+  const std::vector<fs::path> places = places_of(trace);
+  std::optional<Draft> draft(std::in_place, places);
+  if (const std::optional<Stamp> stamp = stamp_of(trace)) {
+    const int64_t early = draft->too_early_by_ns(*stamp);
+    if (early > 0 && early <= stamp->granule_ns()) {
+      constexpr int64_t kTickNs = 20 * kNsPerMs;  // by which the file's time may lag
+      std::this_thread::sleep_for(std::chrono::nanoseconds(early + kTickNs));
+      draft.emplace(places);
+    }
+  }
+  const Result<Made> made = make_digest(trace, *draft);
+  if (!made.ok()) return fail(made.error());
+  return made->kept ? Keeping::kMade : Keeping::kNoPlace;
 }
 
 }  // namespace dprof::analyzer

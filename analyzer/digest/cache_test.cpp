@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/digest/cache.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
+#include <thread>
 
+#include "analyzer/digest/bytes.h"
+#include "analyzer/digest/shift.h"
 #include "analyzer/run/run.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
@@ -29,9 +36,32 @@ class DigestCache : public ::testing::Test {
   [[nodiscard]] fs::path kept() const {
     return run_path() / ".digest" / (test_support::trace_file_name(0) + ".digest");
   }
+  [[nodiscard]] fs::path trace_path() const {
+    return run_path() / test_support::trace_file_name(0);
+  }
   [[nodiscard]] TraceFile trace() const {
     const Result<analyzer::Run> run = open_run({run_path()});
     return run.ok() ? run->traces.front() : TraceFile();
+  }
+
+  // Another head with a sum that fits.
+  void rewrite_head(const std::string& hash, const std::string& stamp) const {
+    std::ifstream file(kept(), std::ios::binary);
+    std::string line;
+    std::getline(file, line);
+    std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    bytes.erase(0, 16);  // the old sum
+    const size_t words = line.rfind(' ', line.rfind(' ') - 1);
+    line = line.substr(0, words) + " " + hash + " " + stamp;
+    const uint64_t sum =
+        XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(line.data(), line.size()));
+    std::ofstream(kept(), std::ios::binary) << line << '\n' << fmt::format("{:016x}", sum) << bytes;
+  }
+  // No row is another one then, and the size and SQLite's change counter stay.
+  static void change_a_byte(const fs::path& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(92 + 3);  // "version valid for"
+    file.put('\x7f');
   }
 
   test_support::TemporaryFolder folder_;
@@ -63,6 +93,75 @@ TEST_F(DigestCache, TheSecondDigestIsReadAndEqual) {
   ASSERT_TRUE(second.ok());
   expect_equal(*first, *second);
   EXPECT_FALSE(first->collectives.empty());
+}
+
+// The first line of the kept digest without the code's fingerprint: the trace's hash and stamp.
+std::pair<std::string, std::string> head_of(const fs::path& digest) {
+  std::ifstream file(digest);
+  std::string word, hash, stamp;
+  file >> word >> word >> word >> hash >> stamp;
+  return {hash, stamp};
+}
+
+// Puts the trace's last change a minute back, and waits until that has been a while ago, too.
+void make_old(const fs::path& trace) {
+  fs::last_write_time(trace, fs::file_time_type::clock::now() - std::chrono::minutes(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the inode has just been changed
+}
+
+// The kept hash is made wrong, with a sum that fits: whoever looks at the trace's content sees it.
+TEST_F(DigestCache, AStampThatFitsIsBelievedWithoutReadingTheTrace) {
+  make_old(trace_path());
+  ASSERT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+  ASSERT_NE(head_of(kept()).second, "-");
+  const auto [hash, stamp] = head_of(kept());
+  rewrite_head(std::string(hash.size(), '0'), stamp);
+  EXPECT_EQ(*keep_digest(trace_path()), Keeping::kThere);
+  rewrite_head(std::string(hash.size(), '0'), "-");
+  EXPECT_EQ(*keep_digest(trace_path()), Keeping::kMade) << "without a stamp the content decides";
+}
+
+TEST_F(DigestCache, ACopyIsKnownByItsContentAndGetsItsOwnStamp) {
+  make_old(trace_path());
+  ASSERT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+  const auto [hash, stamp] = head_of(kept());
+  make_old(trace_path());  // other times, as a copy has
+  EXPECT_EQ(*keep_digest(trace_path()), Keeping::kThere);
+  EXPECT_EQ(head_of(kept()).first, hash);
+  EXPECT_NE(head_of(kept()).second, stamp);
+  EXPECT_NE(head_of(kept()).second, "-");
+}
+
+// What was changed a moment ago may be changed again within what its times can tell apart.
+TEST_F(DigestCache, AYoungTraceIsKnownByItsContentOnly) {
+  const fs::file_time_type soon = fs::file_time_type::clock::now() + std::chrono::seconds(30);
+  fs::last_write_time(trace_path(), soon);
+  ASSERT_TRUE(cached_digest(trace()).ok());
+  EXPECT_EQ(head_of(kept()).second, "-");
+  change_a_byte(trace_path());
+  fs::last_write_time(trace_path(), soon);
+  EXPECT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+}
+
+TEST_F(DigestCache, KeepingWaitsUntilTheStampSaysEnough) {
+  fs::last_write_time(trace_path(), fs::file_time_type::clock::now());
+  ASSERT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+  EXPECT_NE(head_of(kept()).second, "-");
+}
+
+TEST_F(DigestCache, AChangeWithTheOldTimesIsSeen) {
+  make_old(trace_path());
+  const fs::file_time_type then = fs::last_write_time(trace_path());
+  ASSERT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+  change_a_byte(trace_path());
+  fs::last_write_time(trace_path(), then);
+  EXPECT_EQ(*keep_digest(trace_path()), Keeping::kMade);
+}
+
+TEST_F(DigestCache, WhatSqliteHasNotPutIntoTheFileYetIsReadEachTime) {
+  std::ofstream(trace_path().string() + "-wal") << "a log";
+  ASSERT_EQ(*keep_digest(trace_path()), Keeping::kNoPlace);
+  EXPECT_FALSE(fs::exists(kept()));
 }
 
 // The old digest stays beside the new trace, as when a file is replaced.
@@ -119,13 +218,42 @@ TEST_F(DigestCache, WhereTheRunCannotBeWrittenTheUsersCacheIsUsed) {
   expect_equal(*first, *cached_digest(trace()));
 }
 
-TEST_F(DigestCache, AnotherPlaceOnTheAxisIsAnotherDigest) {
+// A recorder keeps it before anybody knows the run.
+TEST_F(DigestCache, OneDigestServesEveryPlaceOnTheAxisAndEveryRank) {
   const Result<RankDigest> here = cached_digest(trace());
+  const fs::file_time_type made = fs::last_write_time(kept());
   TraceFile moved = trace();
   moved.shift_ns += 1'000;
+  moved.rank = 7;
   const Result<RankDigest> there = cached_digest(moved);
   ASSERT_TRUE(here.ok() && there.ok());
+  EXPECT_EQ(fs::last_write_time(kept()), made);
+  EXPECT_EQ(there->rank, 7);
   EXPECT_EQ((there->span.begin - here->span.begin).ns, 1'000);
+  expect_equal(*there, *digest_rank(moved));
+}
+
+// Every field that is a time, as the bytes of the digest tell.
+TEST_F(DigestCache, ShiftingThereAndBackChangesNothing) {
+  RankDigest digest = *digest_rank(trace());
+  const std::string before = bytes_of(digest);
+  shift_times(digest, 123'456'789);
+  EXPECT_NE(bytes_of(digest), before);
+  shift_times(digest, -123'456'789);
+  EXPECT_EQ(bytes_of(digest), before);
+}
+
+TEST_F(DigestCache, BytesAreOfNoRunUntilTheyArePutIntoOne) {
+  TraceFile moved = trace();
+  moved.shift_ns = 5'000;
+  moved.rank = 3;
+  for (const bool cache : {false, true}) {
+    const Result<std::string> bytes = digest_bytes(moved, cache);
+    ASSERT_TRUE(bytes.ok());
+    EXPECT_EQ(digest_of(*bytes)->rank, 0);
+    expect_equal(*digest_in_run(*bytes, moved), *digest_rank(moved));
+  }
+  EXPECT_FALSE(digest_in_run("no digest", moved));
 }
 
 }  // namespace

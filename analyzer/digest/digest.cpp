@@ -11,6 +11,7 @@
 #include "analyzer/digest/facts_gatherer.h"
 #include "analyzer/digest/gpu_activities.h"
 #include "analyzer/digest/gpu_host.h"
+#include "analyzer/digest/shift.h"
 #include "analyzer/digest/thread_sketch.h"
 #include "analyzer/run/sensible.h"
 #include "analyzer/vocabulary/loss.h"
@@ -596,7 +597,11 @@ Result<RankDigest> digest_rank(const TraceFile& trace) {
   if (!reader.ok()) return fail(reader.error());
   const Result<int64_t> gpu_rows = reader->count("gpu_activity");
   if (!gpu_rows.ok()) return fail(gpu_rows.error());
-  return Digester(trace, *reader, *gpu_rows).run();
+  TraceFile by_its_own_time = trace;
+  by_its_own_time.shift_ns = 0;
+  Result<RankDigest> digest = Digester(by_its_own_time, *reader, *gpu_rows).run();
+  if (digest.ok()) shift_times(*digest, trace.shift_ns);
+  return digest;
 }
 
 }  // namespace dprof::analyzer

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "analyzer/run/left_traces.h"
+#include "analyzer/run/trace_files.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
@@ -20,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTraceSuffix = ".dprof";
 // What a comparison of two runs asks.
 constexpr std::string_view kEnvironment[] = {"cpu_model",    "cpus",          "cuda_driver",
                                              "detail",       "dprof_version", "host",
@@ -94,33 +94,6 @@ Result<Candidate> read_candidate(const fs::path& path) {
   return candidate;
 }
 
-Result<std::vector<fs::path>> traces_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == kTraceSuffix) files.push_back(entry->path());
-  }
-  if (error) return fail(Code::kIo, fmt::format("{}: {}", folder.string(), error.message()));
-  if (files.empty()) {
-    if (const std::vector<LeftTraces> left = find_left_traces(folder); !left.empty()) {
-      return fail(
-          Code::kNotFound,
-          fmt::format("{}: no trace (*.dprof) in this folder; they are on {}, in {}{}",
-                      folder.string(), left.front().host, left.front().folder,
-                      left.size() == 1 ? std::string()
-                                       : fmt::format(", and on {} disk{} more", left.size() - 1,
-                                                     left.size() == 2 ? "" : "s")),
-          std::string(schema::diagnostic_kind("traces_left").hint));
-    }
-    return fail(Code::kNotFound,
-                fmt::format("{}: no trace (*.dprof) in this folder", folder.string()),
-                "give the folder that `dprof record -o` made");
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 // What only the recorders know, and no trace: why processes have none, and where the others went.
 constexpr std::string_view kOnlyInIndex[] = {"memory_limit", "missing_rank", "no_descriptors",
                                              "no_peers",     "not_local",    "other_clock",
@@ -180,7 +153,7 @@ Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& paths, Run& 
       files.push_back(path);
       continue;
     }
-    const Result<std::vector<fs::path>> found = traces_in(path);
+    const Result<std::vector<fs::path>> found = trace_files(path);
     if (!found.ok()) return fail(found.error());
     check_index(path, run);
     for (const LeftTraces& left : find_left_traces(path))
