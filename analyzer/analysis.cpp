@@ -99,9 +99,10 @@ class Analyst {
   Status digest() {
     notes() = run_.diagnostics;
     analysis_.damaged = run_.damaged;
-    Result<std::vector<Result<RankDigest>>> digests = digest_all(
-        traces_, options_.cache,
-        [&](std::string_view stage, double share) { return tell(stage, 0.8 * share).ok(); });
+    const DigestSource& source = options_.digests ? options_.digests : digest_all;
+    Result<std::vector<Result<RankDigest>>> digests =
+        source(traces_, options_.cache,
+               [&](std::string_view stage, double share) { return tell(stage, 0.8 * share).ok(); });
     if (!digests.ok()) return fail(digests.error());
     std::vector<TraceFile> readable;
     std::optional<Error> first_error;

@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/align/clock_map.h"
 #include "analyzer/breakdown/matched.h"
+#include "analyzer/digest/digest.h"
 #include "analyzer/digest/gpu_row_counts.h"
 #include "analyzer/replay/what_if.h"
 #include "analyzer/report/rank.h"
@@ -20,6 +22,10 @@
 #include "base/result.h"
 
 namespace dprof::analyzer {
+
+// Gives a digest for each trace, in their order, as digest_all() does.
+using DigestSource = std::function<Result<std::vector<Result<RankDigest>>>(
+    std::span<const TraceFile> traces, bool cache, const Progress& progress)>;
 
 struct AnalysisOptions {
   std::optional<std::pair<int64_t, int64_t>> steps;  // half-open; nullopt = all
@@ -31,7 +37,8 @@ struct AnalysisOptions {
   std::vector<Change> what_if = {};  // one question: all of them at once
   size_t names =
       0;  // of how many ranks events are summed up by name: report.names, lanes are loaded
-  bool model = false;  // keep what further questions are put to
+  bool model = false;         // keep what further questions are put to
+  DigestSource digests = {};  // empty: digest_all
 };
 
 struct Analysis {

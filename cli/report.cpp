@@ -5,6 +5,8 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "analyzer/analysis.h"
 #include "analyzer/render/explain.h"
@@ -15,9 +17,13 @@
 #include "analyzer/report/focus.h"
 #include "analyzer/run/run.h"
 #include "base/lists.h"
+#include "cli/beside.h"
+#include "cli/mpi/digests.h"
+#include "cli/mpi/launcher.h"
 #include "cli/progress.h"
 #include "cli/run_input.h"
 #include "cli/subcommand.h"
+#include "collector/recorder/run/run_folder.h"
 
 namespace dprof::cli {
 namespace {
@@ -35,11 +41,13 @@ constexpr char kReportDetails[] =
     "  dprof report run1 --sections overlap,links\n"
     "  dprof report run1 --what-if input=0 --what-if rank:1=peers\n"
     "  dprof report run1 --format markdown    for a pull request\n"
-    "  dprof report run1 --format html -o report.html    one file with pictures, for a browser\n\n"
+    "  dprof report run1 --format html -o report.html    one file with pictures, for a browser\n"
+    "  mpirun -n 8 dprof report run1          eight processes read the traces, the first one reports\n\n"
     "The digest of a finished trace is cached in RUN/.digest, or if that cannot be written in\n"
     "$XDG_CACHE_HOME/dprof, and reused until the trace or dprof changes.\n\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (the readable traces\n"
-    "are reported anyway); 125 dprof itself failed.\n";
+    "are reported anyway); 5 a process of the MPI job died, the report is whole; 125 dprof itself\n"
+    "failed.\n";
 
 class Report final : public Subcommand {
  public:
@@ -68,6 +76,12 @@ class Report final : public Subcommand {
             ->check(CLI::IsMember({"all", "linked", "steps-hta"}))
             ->capture_default_str();
     app.add_flag("!--no-cache", cache_, "do not use or write cached digests");
+    app.add_flag("--no-mpi", no_mpi_, "work alone, even if mpirun or srun started this process");
+    app.add_option("--mpi-timeout", mpi_timeout_s_,
+                   "give another process of the MPI job up after so long without a sign of life")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 86'400))
+        ->capture_default_str();
     top_given_ = app.add_option("--top", top_,
                                 "how many findings and collectives to show (text, markdown, html)")
                      ->type_name("K")
@@ -119,6 +133,56 @@ class Report final : public Subcommand {
     options.cache = cache_;
     options.pieces = format_ == "html";  // for its pictures
     if (format_ == "json" || format_ == "html") options.names = analyzer::Names::kMostRanks;
+    if (no_mpi_ || !found_launcher()) return report(options, console);
+    return report_in_team(options, console);
+  }
+
+ private:
+  static std::optional<Launched> found_launcher() {
+    const std::optional<Launched> launched =
+        find_launched([](const char* name) { return std::getenv(name); });
+    return launched && launched->of > 1 ? launched : std::nullopt;
+  }
+
+  // One of several processes that mpirun or srun started: number 0 reports, the others help.
+  Result<int> report_in_team(analyzer::AnalysisOptions& options, Console& console) {
+    const std::filesystem::path library = library_folder() / "libdprof_mpi.so";
+    std::error_code error;
+    if (!std::filesystem::exists(library, error)) {
+      if (found_launcher()->number != 0) return code_of(ExitCode::kGood);
+      console.message("built without MPI: process 0 makes the report alone");
+      return report(options, console);
+    }
+    const std::chrono::seconds patience(mpi_timeout_s_);
+    Result<std::unique_ptr<Team>> team = Team::join(library, patience);
+    if (!team.ok()) return fail(team.error());
+    if ((*team)->size() == 1) {
+      if (found_launcher()->number != 0) return code_of(ExitCode::kGood);
+      console.message("MPI knows of one process only (another MPI than the launcher's?)");
+    }
+    const auto work = [&] {
+      return TeamWork{.team = **team,
+                      .patience = patience,
+                      .host = recorder::host_name(),
+                      .say = [&](const std::string& text) { console.message(text); }};
+    };
+    if ((*team)->number() != 0) {
+      const Status helped = help(work());
+      if (helped.ok()) return code_of(ExitCode::kGood);
+      console.error(helped.error());
+      return code_of(ExitCode::kInternal);
+    }
+    options.digests = [&](std::span<const analyzer::TraceFile> traces, bool cache,
+                          const analyzer::Progress& progress) {
+      auto digests = digests_of_all(work(), traces, cache, progress);
+      // The others' nodes are free from now on.
+      if (!(*team)->has_lost_one()) team->reset();
+      return digests;
+    };
+    return report(options, console);
+  }
+
+  Result<int> report(const analyzer::AnalysisOptions& options, Console& console) {
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);
@@ -144,7 +208,6 @@ class Report final : public Subcommand {
     return code_of(damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
- private:
   // What the text shows after the findings. GPU rows are counted for their table: who says which
   // wants to see it.
   Status choose_sections() {
@@ -192,6 +255,8 @@ class Report final : public Subcommand {
   std::optional<int> rank_;
   std::string rows_ = "all";
   bool cache_ = true;
+  bool no_mpi_ = false;
+  int mpi_timeout_s_ = 600;
   int top_ = analyzer::TextOptions{}.top;
   std::optional<int> explain_;
   std::string sections_;

@@ -31,7 +31,7 @@ class Subcommand {
 // The verbs, in the order of `dprof --help`. Each is the file of its name, which defines its maker.
 #define DPROF_VERBS(each)                                                                   \
   each(record) each(report) each(diff) each(check) each(baseline) each(import) each(export) \
-      each(gui) each(recover) each(doctor) each(ctl) each(demo)
+      each(gui) each(digest) each(recover) each(doctor) each(ctl) each(demo)
 
 #define DPROF_DECLARE_MAKER(verb) std::unique_ptr<Subcommand> make_##verb();
 DPROF_VERBS(DPROF_DECLARE_MAKER)

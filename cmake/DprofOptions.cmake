@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What can be switched, and what was found: ON needs it, OFF leaves it out, AUTO takes it where it is there.
 
-foreach(part TORCH CUDA NCCL DW QT PORTABLE)
+foreach(part TORCH CUDA NCCL DW QT MPI PORTABLE)
   set(DPROF_WITH_${part} AUTO CACHE STRING "${part}: ON needs it, OFF leaves it out, AUTO takes it where it is found")
   set_property(CACHE DPROF_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -93,6 +93,19 @@ if(NOT DPROF_WITH_QT STREQUAL "OFF")
   find_package(Qt6 6.4 QUIET COMPONENTS Core Gui Widgets Svg Test)
 endif()
 dprof_decide(QT "${Qt6_FOUND}" "the Debian packages qt6-base-dev and qt6-svg-dev")
+
+# A compiler wrapper may be there without the headers (Debian's openmpi-bin alone), at which find_package(MPI) ends with an error.
+set(MPI_CXX_SKIP_MPICXX ON)  # MPI's C interface is all that is used
+find_program(DPROF_MPICXX NAMES mpicxx mpic++)
+if(DPROF_MPICXX AND NOT DPROF_WITH_MPI STREQUAL "OFF")
+  file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/has_mpi.cpp" "#include <mpi.h>\n")
+  execute_process(COMMAND "${DPROF_MPICXX}" -E "${CMAKE_BINARY_DIR}/CMakeFiles/has_mpi.cpp"
+                  RESULT_VARIABLE _mpi_failed OUTPUT_QUIET ERROR_QUIET)
+  if(_mpi_failed EQUAL 0)
+    find_package(MPI QUIET COMPONENTS CXX)
+  endif()
+endif()
+dprof_decide(MPI "${MPI_CXX_FOUND}" "the Debian package libopenmpi-dev, or another MPI")
 
 # dprof_external(NAME WHAT ARCHIVE…): what links external_NAME gets WHAT, the library of this machine. A target with the property
 # DPROF_PORTABLE (packaging) gets the archives instead: it runs where nothing is installed.

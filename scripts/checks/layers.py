@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "gui/view": ["gui/view", "analyzer", "base"],
     "gui/html": ["gui/html", "gui/view", "analyzer", "base"],
     "gui": ["gui", "analyzer", "base"],
+    "cli/mpi": ["cli/mpi", "analyzer", "base"],
     "cli": ["cli", "gui/html", "collector/recorder", "analyzer", "schema", "base"],
     "trainer_harness": ["trainer_harness"],
 }
@@ -54,6 +55,7 @@ MAY_LINK = {
     "dprof_gui_widgets": ["dprof_gui_view", "dprof_analyzer", "dprof_base"],
     "dprof-gui": ["dprof_gui_widgets", "dprof_gui_view", "dprof_analyzer", "dprof_base"],
     "dprof_cli": ["dprof_gui_html", "dprof_recorder", "dprof_analyzer", "dprof_base"],
+    "dprof_mpi": [],
     "dprof-program": ["dprof_cli"],
     "dprof-manual": ["dprof_cli"],
     "dprof_portable_program": ["dprof_cli"],
@@ -75,6 +77,7 @@ ONLY_IN = [
     (re.compile(r"sqlite3\.h"), ["schema"]),
     (re.compile(r"(torch|ATen|c10)/"), ["collector/inject/torch", "trainer_harness"]),
     (re.compile(r"cupti"), ["collector/inject/cuda"]),
+    (re.compile(r"mpi\.h"), ["cli/mpi/library.cpp"]),
     (re.compile(r"Q[A-Z]\w*"), ["gui/widgets", "gui/main.cpp"]),
 ]
 WHERE = "(layers: CONTRIBUTING.md)"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of an MPI job, which send each other messages of any length. Nothing here waits for
+// another process, but for join(), which ends this one where the others do not come.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/mpi/library.h"
+
+namespace dprof::cli {
+
+struct TeamMessage {
+  size_t from = 0;
+  std::string bytes;  // empty: from number 0, it is over
+};
+
+// Threading  all calls from one thread.
+class Team {
+ public:
+  // Loads the library and starts MPI. Where that takes longer than `patience`, some of the job's
+  // processes do not take part: this one says so and ends, since nobody can call it back.
+  static Result<std::unique_ptr<Team>> join(const std::filesystem::path& library,
+                                            std::chrono::seconds patience);
+  // Of a library that has been started, as number `number` of `of`.
+  Team(const MpiLibrary& library, size_t number, size_t of,
+       void (*leave_alone)(int code) = end_without_farewell);
+  // Number 0 tells the others that it is over, and all leave in order. After lost_one() nobody
+  // knows who would still come: those that are left are ended, with kSomethingLost.
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] size_t number() const { return number_; }
+  [[nodiscard]] size_t size() const { return size_; }
+
+  void send(size_t to, std::string bytes);
+  // What has come whole, in the order of each sender.
+  [[nodiscard]] std::optional<TeamMessage> receive();
+  // Lets messages go on: to be called often. Whether any did.
+  bool turn();
+  [[nodiscard]] bool all_sent() const { return outgoing_.empty(); }
+  // For number 0: nothing more is wanted of it. An empty message says so.
+  void dismiss(size_t other);
+  void lost_one() { lost_ = true; }
+  [[nodiscard]] bool has_lost_one() const { return lost_; }
+
+ private:
+  // The launcher sees it, and ends the others.
+  [[noreturn]] static void end_without_farewell(int code);
+
+  struct Outgoing {
+    size_t to = 0;
+    uint64_t length = 0;  // a message of its own, before the bytes
+    std::string bytes;
+    std::deque<void*> transfers;
+  };
+  struct Inbox {
+    uint64_t length = 0;
+    std::string bytes;
+    size_t asked_for = 0;      // of the bytes
+    void* transfer = nullptr;  // nullptr: nothing is expected of it
+    bool dismissed = false;
+  };
+
+  bool turn(size_t from);
+  void wait_for_next(size_t from);
+  void wait_for_part(size_t from);
+
+  const MpiLibrary& library_;
+  const size_t number_;
+  const size_t size_;
+  void (*const leave_alone_)(int);
+  bool lost_ = false;
+  std::list<Outgoing> outgoing_;  // stays where it is while it is sent
+  std::vector<Inbox> inboxes_;    // by sender
+  std::deque<TeamMessage> arrived_;
+};
+
+}  // namespace dprof::cli
