@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/lists.h"
 #include "cli/beside.h"
+#include "cli/digest_after.h"
 #include "cli/folder_pattern.h"
 #include "cli/option_variables.h"
 #include "cli/subcommand.h"
@@ -200,6 +201,11 @@ class Record final : public Subcommand {
                    "steps, at least 60 s)")
         ->type_name("TIME")
         ->needs(on_hang);
+    app.add_option("--digest", digest_,
+                   "on: digest the traces at the end, so that the report reads megabytes")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"on", "off"}))
+        ->capture_default_str();
     app.add_flag("--overwrite", options_.overwrite, "replace the run in RUN");
     app.add_option("COMMAND", options_.command, "the command and its arguments, after `--`")
         ->required();
@@ -226,6 +232,7 @@ class Record final : public Subcommand {
     options_.say = [&](const std::string& text) { console.message(text); };
     Result<int> code = recorder::record(options_, [&](const recorder::RecordOutcome& recorded) {
       tell(recorded, console);
+      if (digest_ == "on") digest_after(recorded, console);
       if (recorded.command_code != 0) tell_why(recorded, console);
       return exit_code_of(recorded);
     });
@@ -332,6 +339,7 @@ class Record final : public Subcommand {
   CLI::App* app_ = nullptr;
   std::string folder_, local_, meet_key_file_, steps_, seconds_, max_overhead_, fake_clock_;
   std::string on_hang_, hang_after_;
+  std::string digest_ = "on";
   bool armed_ = false;
   int64_t every_ = 0;
   int64_t keep_s_ = 0;

@@ -28,11 +28,12 @@ inline std::vector<std::string> shell(std::vector<std::string> arguments,
   return arguments;
 }
 
+// But for digests, which are no part of a recording.
 inline std::vector<std::string> files_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const std::filesystem::directory_entry& entry :
        std::filesystem::directory_iterator(folder)) {
-    names.push_back(entry.path().filename());
+    if (entry.path().filename() != ".digest") names.push_back(entry.path().filename());
   }
   return names;
 }

@@ -17,10 +17,10 @@ class Local(Probed):
         self.local = ("--local", self.disk)
 
     def check_moved(self, run=None):
-        """Nothing is left on the node's disk, and nothing but a run in the run folder."""
+        """Nothing is left on the node's disk, and nothing but a run (and its digests) in the run folder."""
         self.assertEqual(list(self.disk.iterdir()), [])
         names = {path.name for path in (run or self.run_folder).iterdir()}
-        self.assertEqual({name for name in names if not name.startswith("rank-")}, {"run.json"})
+        self.assertEqual({name for name in names if not name.startswith("rank-")} - {".digest"}, {"run.json"})
 
     def recover(self, want, run=None, **environment):
         done = self.command(DPROF, "recover", run or self.run_folder, **environment)

@@ -50,6 +50,19 @@ std::string joined_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+bool wants_the_end(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+// Whether such a signal has come.
+bool is_called_away(Command& command) {
+  command.receive();
+  bool called = false;
+  while (const std::optional<SignalSeen> seen = command.next_signal())
+    called |= wants_the_end(seen->signal);
+  return called;
+}
+
 // Until the command has ended.
 void wait_unrecorded(Command& command) {
   constexpr std::chrono::milliseconds kLook{200};  // for the end of an orphan's command
@@ -237,8 +250,7 @@ class Loop {
       command_.receive();
       while (const std::optional<SignalSeen> seen = command_.next_signal()) {
         tell_signal(*seen);
-        const int signal = seen->signal;
-        leaving_ |= signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+        leaving_ |= wants_the_end(seen->signal);
       }
       recording_.conclude_done();
     }
@@ -477,7 +489,10 @@ RecordOutcome outcome_of(const RunIndex& index, const RunFolder& folder, const C
   recorded.command_code =
       loop.leaving_signal() ? 128 + *loop.leaving_signal() : command.exit_code();
   recorded.traces = static_cast<int64_t>(index.traces.size());
-  for (const TraceEntry& trace : index.traces) recorded.ranks += trace.rank ? 1 : 0;
+  for (const TraceEntry& trace : index.traces) {
+    recorded.ranks += trace.rank ? 1 : 0;
+    recorded.finished.push_back(folder.path() / trace.file);
+  }
   Recording& recording = loop.recording();
   recorded.events = recording.totals().events;
   recorded.lost = recording.totals().lost;
@@ -643,8 +658,9 @@ Result<int> record(const RecordOptions& options,
                         options.kept_lines,
                         options.say};
   return supervise(how, [&](Command& command) -> Result<int> {
-    const Result<RecordOutcome> recorded = record_guarded(options, command);
+    Result<RecordOutcome> recorded = record_guarded(options, command);
     if (!recorded.ok()) return fail(recorded.error());
+    recorded->is_interrupted = [&command] { return is_called_away(command); };
     return account(*recorded);
   });
 }

@@ -60,6 +60,9 @@ struct RecordOutcome {
   int64_t lost = 0;         // records, and rows that could not be written
   int64_t left_behind = 0;  // finished traces that could not be moved from the local disk
   int64_t bytes = 0;        // of the folder
+  std::vector<std::filesystem::path> finished;  // this recorder's traces, in the folder
+  // A signal has come since then that wants the recorder to end.
+  std::function<bool()> is_interrupted = [] { return false; };
   std::vector<RunDiagnostic> diagnostics;
   // Data loss and errors that the traces tell of, once for each code: no part of run.json.
   std::vector<RunDiagnostic> troubles_of_traces;

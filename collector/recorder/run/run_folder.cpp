@@ -59,6 +59,7 @@ void remove_run(const fs::path& folder, const fs::path& but) {
     if (belongs_to_run(file) && file != but) fs::remove(file, error);
   }
   fs::remove_all(folder / kRecordersName, error);
+  fs::remove_all(folder / ".digest", error);  // what reports keep of it
 }
 
 }  // namespace
