@@ -202,7 +202,7 @@ class Record final : public Subcommand {
         ->type_name("TIME")
         ->needs(on_hang);
     app.add_option("--digest", digest_,
-                   "on: digest the traces at the end, so that the report reads megabytes")
+                   "on: digest the traces at the end, so that a report need not read them")
         ->type_name("WHEN")
         ->check(CLI::IsMember({"on", "off"}))
         ->capture_default_str();

@@ -48,6 +48,28 @@ class Slurm(Probed):
         self.assertEqual(self.index(self.folder / "run-1")["world_size"], 2)
         self.assertEqual(list((self.folder / "disk").iterdir()), [])
 
+    def test_a_report_that_the_tasks_make_together(self):
+        """`srun dprof report`, where Slurm and MPI both speak PMIx."""
+        if not (BIN.parent / "lib/libdprof_mpi.so").exists():
+            self.skipTest("built without MPI")
+        self.need(BIN / "dprof-synth")
+        done = self.command(BIN / "dprof-synth", "--ranks", 6, "--hosts", 2, "--steps", 6, "-o", self.run_folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "pmix" not in self.slurm("sh", "-c", "srun --mpi=list 2>&1").stdout:
+            self.skipTest("this Slurm has no PMIx")
+        done = self.slurm("srun", "--mpi=pmix", "-n", 2, DPROF, "report", self.run_folder, "--format", "json", "--no-cache")
+        self.assertEqual(done.stdout, self.command(DPROF, "report", self.run_folder, "--format", "json").stdout)
+
+    def test_digests_by_an_array_of_jobs(self):
+        self.need(BIN / "dprof-synth")
+        done = self.command(BIN / "dprof-synth", "--ranks", 6, "--hosts", 2, "--steps", 6, "-o", self.run_folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (self.folder / "job.sh").write_text("#!/bin/sh\n#SBATCH --array=1-3 --output=job-%a.out\n"
+                                            f"dprof digest {self.run_folder} --shard $SLURM_ARRAY_TASK_ID/3\n")
+        self.slurm("sbatch", "--wait", "job.sh")
+        told = [(self.folder / f"job-{number}.out").read_text() for number in (1, 2, 3)]
+        self.assertEqual(told, 3 * ["2 digests made, 0 were there, 0 failed\n"])
+
     def test_one_recorder_around_srun(self):
         """`dprof record -- srun`: on one node the tasks reach the recorder."""
         self.need_trainer()
