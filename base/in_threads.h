@@ -8,8 +8,9 @@
 namespace dprof {
 
 // Calls work(i) for each i below `count`, on `threads` threads at once (0: as many as this process
-// may use cores). Meanwhile, on the caller's thread, `tell(how many are done)` is called fifty
-// times a second and at the end; once it says false no further piece begins, and the result is false.
+// may use cores). Meanwhile `tell(how many are done)` is called on the caller's thread, up to fifty
+// times a second and at the end. Once it says false no further piece begins, and the result is
+// false.
 bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work,
                 const std::function<bool(size_t)>& tell);
 

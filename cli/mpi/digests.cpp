@@ -26,9 +26,9 @@ using analyzer::RankDigest;
 using analyzer::TraceFile;
 using Steady = std::chrono::steady_clock;
 
-// The first byte of a message. Of an order: does the cache count, how many threads, and for each
-// trace its position, its path and how it ended. Of an answer: the position, whether it could be
-// read, and the digest's bytes.
+// The first byte of a message. Of an order: does the cache count, how many processes share its
+// host, and for each trace its position, its path and how it ended. Of an answer: the position,
+// whether it could be read, and the digest's bytes.
 enum Kind : char { kHello = 'h', kOrder = 'o', kAnswer = 'a', kAlive = 'b', kStay = 's' };
 using Pieces = std::vector<std::tuple<uint64_t, std::string, std::string>>;
 
@@ -71,7 +71,7 @@ void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 // How many threads a process may have that shares its host with others. A launcher that binds it to
 // cores has decided already.
-size_t threads_beside(size_t processes) {
+size_t threads_beside(uint64_t processes) {
   const auto cores = static_cast<size_t>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
   return std::clamp<size_t>(cores / processes, 1,
                             std::max<size_t>(1, std::thread::hardware_concurrency()));
@@ -168,17 +168,17 @@ class Gathering {
     for (const size_t h : hands) {
       if (h == 0) continue;
       helpers_[h].owes = pieces[h].size();
-      work_.team.send(h, message(kOrder, cache_, threads_on(helpers_[h].host), pieces[h]));
+      work_.team.send(h, message(kOrder, cache_, processes_on(helpers_[h].host), pieces[h]));
     }
   }
 
-  [[nodiscard]] uint64_t threads_on(const std::string& host) const {
-    return threads_beside(static_cast<size_t>(std::ranges::count(helpers_, host, &Helper::host)));
+  [[nodiscard]] uint64_t processes_on(const std::string& host) const {
+    return static_cast<uint64_t>(std::ranges::count(helpers_, host, &Helper::host));
   }
 
   bool make(std::span<const size_t> positions) {
     return in_threads(
-               positions.size(), threads_on(work_.host),
+               positions.size(), threads_beside(processes_on(work_.host)),
                [&](size_t p) {
                  const TraceFile& trace = traces_[positions[p]];
                  digests_[positions[p]] =
@@ -286,9 +286,9 @@ class Helping {
     work_.team.send(0, message(kHello, std::string(analyzer::kDigestFingerprint), work_.host));
     while (!order_ && !is_over_ && !is_alone()) go_on();
     if (order_ && !is_over_) {
-      const auto& [cache, threads, pieces] = *order_;
+      const auto& [cache, on_this_host, pieces] = *order_;
       in_threads(
-          pieces.size(), threads, [&](size_t p) { make(pieces[p], cache); },
+          pieces.size(), threads_beside(on_this_host), [&](size_t p) { make(pieces[p], cache); },
           [&](size_t) {
             go_on();
             return !is_over_ && !is_alone();
@@ -325,7 +325,7 @@ class Helping {
       is_over_ = is_over_ || said->bytes.empty();
       Order order;
       is_to_stay_ = is_to_stay_ || unpack(said->bytes, kStay);
-      if (unpack(said->bytes, kOrder, order.cache, order.threads, order.pieces))
+      if (unpack(said->bytes, kOrder, order.cache, order.on_this_host, order.pieces))
         order_ = std::move(order);
     }
   }
@@ -338,7 +338,7 @@ class Helping {
 
   struct Order {
     bool cache = false;
-    uint64_t threads = 1;
+    uint64_t on_this_host = 1;  // processes
     Pieces pieces;
   };
   const TeamWork& work_;

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "base/exit_code.h"
 
@@ -85,7 +84,7 @@ Team::Team(const MpiLibrary& library, size_t number, size_t of, void (*leave_alo
 Team::~Team() {
   constexpr std::chrono::seconds kAtMost{10};
   const auto until = std::chrono::steady_clock::now() + kAtMost;
-  for (size_t other = 1; number_ == 0 && !lost_ && other < size_; ++other) dismiss(other);
+  for (size_t other = 1; number_ == 0 && !lost_ && other < size_; ++other) send(other, {});
   while (!lost_ && !all_sent()) {
     if (turn()) continue;
     lost_ = std::chrono::steady_clock::now() > until;
@@ -112,10 +111,6 @@ void Team::send(size_t to, std::string bytes) {
   add(&out.length, sizeof out.length);
   for (size_t at = 0; at < out.bytes.size(); at += library_.most_bytes)
     add(out.bytes.data() + at, std::min(library_.most_bytes, out.bytes.size() - at));
-}
-
-void Team::dismiss(size_t other) {
-  if (!std::exchange(inboxes_[other].dismissed, true)) send(other, {});
 }
 
 std::optional<TeamMessage> Team::receive() {

@@ -48,8 +48,6 @@ class Team {
   // Lets messages go on: to be called often. Whether any did.
   bool turn();
   [[nodiscard]] bool all_sent() const { return outgoing_.empty(); }
-  // For number 0: nothing more is wanted of it. An empty message says so.
-  void dismiss(size_t other);
   void lost_one() { lost_ = true; }
   [[nodiscard]] bool has_lost_one() const { return lost_; }
 
@@ -68,7 +66,6 @@ class Team {
     std::string bytes;
     size_t asked_for = 0;      // of the bytes
     void* transfer = nullptr;  // nullptr: nothing is expected of it
-    bool dismissed = false;
   };
 
   bool turn(size_t from);
