@@ -140,6 +140,7 @@
     </message>
     <message>
         <location filename="../view/docks/info_dock.cpp"/>
+        <location filename="../view/model/rank_groups.cpp"/>
         <location filename="../view/pages/compare_page.cpp"/>
         <source>host</source>
         <translation type="unfinished"></translation>
@@ -413,6 +414,7 @@
         <location filename="../view/pages/matrix_page.cpp"/>
         <location filename="../view/pages/memory_page.cpp"/>
         <location filename="../view/pages/overview_page.cpp"/>
+        <location filename="../view/pages/topology_page.cpp"/>
         <location filename="../view/panels.cpp"/>
         <location filename="../view/timeline/notable_strip.cpp"/>
         <source>rank {}</source>
@@ -509,6 +511,7 @@
     </message>
     <message>
         <location filename="../view/docks/sql_dock.cpp"/>
+        <location filename="../view/pages/topology_page.cpp"/>
         <source>all ranks</source>
         <translation type="unfinished"></translation>
     </message>
@@ -666,6 +669,38 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Waiting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <source>what a rank waits for others, per steady step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <source>Waited for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <source>what others waited for a rank as the last to come, per steady step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <location filename="../view/figures/step_matrix.h"/>
+        <source>Own delay</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/grid_waits.h"/>
+        <source>own work beyond the median of a rank's peers, per steady step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/figures/notable_ranks.cpp"/>
         <source>culprit</source>
         <translation type="unfinished"></translation>
@@ -796,17 +831,7 @@
     </message>
     <message>
         <location filename="../view/figures/step_matrix.h"/>
-        <source>Own delay</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/figures/step_matrix.h"/>
         <source>own work beyond the median of its peers, in steady steps</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/figures/step_matrix.h"/>
-        <source>Waiting</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -842,11 +867,6 @@
     <message>
         <location filename="../view/figures/step_matrix.h"/>
         <source>most expensive first</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/figures/step_matrix.h"/>
-        <source>by host</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1045,8 +1065,44 @@
     </message>
     <message>
         <location filename="../view/model/model.cpp"/>
+        <source>reading the traces</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>matching the ranks' collectives and clocks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>dividing the steps by what the time went to</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>replaying the steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>comparing the ranks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>summing up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
         <location filename="../widgets/main_window.cpp"/>
+        <location filename="../widgets/opening_pane.cpp"/>
         <source>opening</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>putting together what is shown</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1056,7 +1112,90 @@
     </message>
     <message>
         <location filename="../view/model/model.cpp"/>
+        <source>{}: {} ranks on {} host, {}</source>
+        <extracomment>for 1; else: {}: {} ranks on {} hosts, {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
+        <source>{}: {} ranks on {} hosts, {}</source>
+        <extracomment>for all but 1, which is: {}: {} ranks on {} host, {}</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/model.cpp"/>
         <source>no trace of rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>stage</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>pipeline</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>tensor</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>tensor group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>context</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>context group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>data</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>data group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>expert</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>expert group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>group</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <location filename="../view/pages/compare_page.cpp"/>
+        <source>device</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>stage {} of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/model/rank_groups.cpp"/>
+        <source>rack</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1235,6 +1374,7 @@
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/pages/topology_page.cpp"/>
         <source>longest wait</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1245,6 +1385,7 @@
     </message>
     <message>
         <location filename="../view/pages/collectives_page.cpp"/>
+        <location filename="../view/pages/topology_page.cpp"/>
         <source>number</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1384,11 +1525,6 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <location filename="../view/pages/compare_page.cpp"/>
-        <source>device</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
         <source>No training step was found; the diagnostics say why.</source>
         <translation type="unfinished"></translation>
@@ -1400,7 +1536,17 @@
     </message>
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
-        <source>hosts folded</source>
+        <source>ungrouped</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>by {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <source>folded</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1412,6 +1558,12 @@
     <message>
         <location filename="../view/pages/heatmap_page.cpp"/>
         <source>{} ({}): rank {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/heatmap_page.cpp"/>
+        <location filename="../view/timeline/notable_strip.cpp"/>
+        <source>rank {}  {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -1684,6 +1836,7 @@
     </message>
     <message>
         <location filename="../view/pages/overview_page.cpp"/>
+        <location filename="../view/pages/topology_page.cpp"/>
         <source>which is</source>
         <translation type="unfinished"></translation>
     </message>
@@ -1728,6 +1881,61 @@
     <message>
         <location filename="../view/pages/overview_page.cpp"/>
         <source>Rank by rank</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>communicators</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>ranks each</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>median wait</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>No grid is known: all ranks are in one group on one host, or their groups are of different sizes. Groups are known by the members of their collectives.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>{} ranks: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>{} →</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>{} ranks of {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>{} culprits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>waited in {}, per rank and step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>waited in {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/pages/topology_page.cpp"/>
+        <source>{}, ranks {} to {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2145,6 +2353,11 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/session/page.h"/>
+        <source>Topology</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/session/shown_path.cpp"/>
         <source>only steady steps that the replay reproduces have a path</source>
         <translation type="unfinished"></translation>
@@ -2211,12 +2424,12 @@
     </message>
     <message>
         <location filename="../view/timeline/notable_strip.cpp"/>
-        <source>{}: {} ranks, rank {}</source>
+        <source>a different rank in each step</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../view/timeline/notable_strip.cpp"/>
-        <source>rank {}  {}</source>
+        <source>{}: {} ranks, rank {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -2471,6 +2684,16 @@
     <message>
         <location filename="../widgets/commands.cpp"/>
         <source>Previous rank worth a look</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Ranks × steps: group ranks by host, rack or communicator, in turn</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/commands.cpp"/>
+        <source>Ranks × steps: fold or unfold all groups</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -3039,21 +3262,6 @@
     </message>
     <message>
         <location filename="../widgets/main_window.cpp"/>
-        <source>No run is open</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>drop one here, or record one: dprof record -n 2 -- ./train</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
-        <source>Opening the run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../widgets/main_window.cpp"/>
         <source>no event's name contains %1</source>
         <translation type="unfinished"></translation>
     </message>
@@ -3095,6 +3303,26 @@
     <message>
         <location filename="../widgets/manual.cpp"/>
         <source>Manual</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening_pane.cpp"/>
+        <source>No run is open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening_pane.cpp"/>
+        <source>drop one here, or record one: dprof record -n 2 -- ./train</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening_pane.cpp"/>
+        <source>Opening the run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../widgets/opening_pane.cpp"/>
+        <source>Opening {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>

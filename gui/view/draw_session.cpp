@@ -13,6 +13,7 @@
 #include "gui/view/pages/matrix_page.h"
 #include "gui/view/pages/memory_page.h"
 #include "gui/view/pages/overview_page.h"
+#include "gui/view/pages/topology_page.h"
 #include "gui/view/pages/what_if_page.h"
 #include "gui/view/panels.h"
 #include "gui/view/timeline/timeline_view.h"
@@ -38,6 +39,8 @@ Panel draw_page(Session& session, Page page, PanelSize size, int top, const Text
                                measure);
     case Page::kWhatIf:
       return draw_what_if_page(model, session.what_if, width, height, top, measure);
+    case Page::kTopology:
+      return draw_topology_page(model, session.grid, selecting, width, height, measure);
     case Page::kTimeline:
     case Page::kHeatmap:
       break;

@@ -80,6 +80,9 @@ Json sql_json(const Session& session) {
 Json notable_json(const Model& model) {
   Json out = Json::array();
   if (!has_many_ranks(model)) return out;
+  if (const std::optional<RotatingDelay> delay = rotating_delay(model))
+    out.push_back(
+        {{"rank", nullptr}, {"host", nullptr}, {"reason", "rotating"}, {"ns", delay->cost_ns}});
   for (const NotableRank& one : notable_ranks(model)) {
     out.push_back({{"rank", one.rank},
                    {"host", model.ranks[one.index].host},
@@ -87,6 +90,14 @@ Json notable_json(const Model& model) {
                    {"ns", nullptr}});
     if (one.ns) out.back()["ns"] = *one.ns;
   }
+  return out;
+}
+
+// The directions in which the ranks stand in a grid.
+Json grid_json(const Model& model) {
+  Json out = Json::array();
+  for (const GridAxis& axis : model.groups.axes)
+    out.push_back({{"of", title_of(axis.role)}, {"size", axis.size}});
   return out;
 }
 
@@ -163,6 +174,7 @@ std::string dump_state(const Session& session, int pending,
     out["findings"].push_back({{"title", finding.title}, {"ranks", finding.ranks}});
   }
   out["worth_a_look"] = notable_json(session.model());
+  out["grid"] = grid_json(session.model());
   out["sql"] = sql_json(session);
   out["what_if"] = what_if_json(session);
   out["path"] = path_json(session);

@@ -172,6 +172,10 @@ void Commands::add_selection_actions() {
              {Qt::Key_O}, [this] { session_.walk.next_notable(1); });
   add_action(tr("Previous rank worth a look"), {QKeySequence("Shift+O")},
              [this] { session_.walk.next_notable(-1); });
+  add_action(tr("Ranks × steps: group ranks by host, rack or communicator, in turn"), {Qt::Key_B},
+             [this] { session_.steps.next_division(); });
+  add_action(tr("Ranks × steps: fold or unfold all groups"), {QKeySequence("Shift+B")},
+             [this] { session_.steps.fold(!session_.steps.rows().folded); });
   add_action(tr("Next step"), {Qt::Key_T}, [this] { session_.walk.next_step(1); });
   add_action(tr("Previous step"), {QKeySequence("Shift+T")},
              [this] { session_.walk.next_step(-1); });

@@ -50,10 +50,7 @@ void HeatmapPane::mousePressEvent(QMouseEvent* event) {
   const view::Point at = point_of(*event);
   for (const view::HeatmapChoice& choice : page_.choices) {
     if (!choice.box.contains(at.x, at.y)) continue;
-    if (choice.metric) session_.steps.show_metric(*choice.metric);
-    if (choice.order) session_.steps.show_order(*choice.order);
-    if (choice.folded) session_.steps.fold(*choice.folded);
-    if (!choice.host.empty()) session_.steps.toggle_host(choice.host);
+    choice.choose(session_.steps);
     emit changed();
     return;
   }

@@ -74,22 +74,11 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   setStyleSheet(look_.style_sheet());
   setFont(look_.font(view::Font::kBody));
   build();
-  connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
-    stage_ = stage;
-    share_ = share;
-    message_->refresh();
-    status_->refresh();
-  });
-  connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {
-    if (renewing_) {
-      renew_model(std::move(model));
-    } else {
-      open_model(std::move(model));
-    }
-  });
+  connect_opening();
   connect(&events_, &EventLoader::loading, this, [this](const QString& stage) {
     stage_ = stage;
     status_->refresh();
+    emit progressed();
   });
   connect(&events_, &EventLoader::remarked, this, &MainWindow::set_message);
   connect(&events_, &EventLoader::changed, this, &MainWindow::refresh);
@@ -98,18 +87,6 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(&keys_, &KeyBindings::remarked, this, &MainWindow::set_message);
   connect_commands();
   connect(&watch_, &RunWatch::changed, this, &MainWindow::run_changed);
-  connect(&worker_, &Worker::failed, this, [this](const Error& error) {
-    if (renewing_) {  // what is open stays
-      set_renewing(false);
-      stage_.clear();
-      set_message(to_qstring(error.what));
-      return;
-    }
-    error_ = error;
-    stage_.clear();
-    refresh();
-    emit settled();
-  });
   connect(&worker_, &Worker::described, docks_, &Docks::describe);
   connect(&worker_, &Worker::related, this,
           [this](const view::SlicePlace& place, const std::vector<analyzer::RelatedRow>& rows) {
@@ -138,6 +115,35 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   });
   connect(&worker_, &Worker::idle, this, [this] { status_->refresh(); });
   connect_sql();
+}
+
+void MainWindow::connect_opening() {
+  connect(&worker_, &Worker::found, opening_, &OpeningPane::tell_run);
+  connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
+    stage_ = stage;
+    if (opening_->tell(stage, share)) emit progressed();
+    status_->refresh();
+  });
+  connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {
+    if (renewing_) {
+      renew_model(std::move(model));
+    } else {
+      open_model(std::move(model));
+    }
+  });
+  connect(&worker_, &Worker::failed, this, [this](const Error& error) {
+    stage_.clear();
+    if (renewing_) {  // what is open stays
+      set_renewing(false);
+      set_message(to_qstring(error.what));
+      return;
+    }
+    opening_->fail(error);
+    refresh();
+    emit settled();
+  });
+  connect(&opening_->recent(), &RecentList::chosen, this,
+          [this](const RunPaths& run) { open(run); });
 }
 
 void MainWindow::connect_commands() {
@@ -196,8 +202,9 @@ void MainWindow::build() {
   connect(columns_, &QSplitter::splitterMoved, this, [this] { moved_by_hand_ = true; });
   all_of_run_ = new QStackedWidget(all);
   all_of_run_->addWidget(columns_);
-  all_of_run_->addWidget(build_message());
-  all_of_run_->setCurrentWidget(message_);
+  opening_ = new OpeningPane(look_);
+  all_of_run_->addWidget(opening_);
+  all_of_run_->setCurrentWidget(opening_);
   rows->addWidget(all_of_run_, 1);
   status_ = new Pane(look_, [this](int width, int height) {
     std::string pending = message_text_.toStdString();
@@ -305,30 +312,10 @@ QWidget* MainWindow::build_centre() {
   return docks_;
 }
 
-QWidget* MainWindow::build_message() {
-  message_ = new Pane(look_, [this](int width, int height) {
-    if (error_) {
-      return view::draw_message(error_->what, error_->hint, std::nullopt, width, height,
-                                look_.measure());
-    }
-    if (stage_.isEmpty()) {
-      return view::draw_message(
-          view::say("No run is open"),
-          view::say("drop one here, or record one: dprof record -n 2 -- ./train"), std::nullopt,
-          width, height, look_.measure());
-    }
-    return view::draw_message(view::say("Opening the run"), stage_.toStdString(), share_, width,
-                              height, look_.measure());
-  });
-  recent_ = new RecentList(look_, message_);
-  connect(recent_, &RecentList::chosen, this, [this](const RunPaths& run) { open(run); });
-  return message_;
-}
-
 void MainWindow::build_pages() {
   for (const view::Page page :
        {view::Page::kOverview, view::Page::kCollectives, view::Page::kMatrix, view::Page::kMemory,
-        view::Page::kCompare, view::Page::kWhatIf}) {
+        view::Page::kCompare, view::Page::kWhatIf, view::Page::kTopology}) {
     auto* pane = new ScrollPane(
         look_,
         [this, page](int width, int height, int top) {
@@ -367,7 +354,7 @@ void MainWindow::arrange() {
 }
 
 void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
-  error_.reset();
+  opening_->end();
   stage_.clear();
   asking_.forget();
   session_.counted.defer();
@@ -425,12 +412,12 @@ void MainWindow::place_tracks() {
 void MainWindow::refresh() {
   place_page();
   views_.save_soon();
-  all_of_run_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(columns_) : message_);
-  recent_->show_where(!session_.is_open() && stage_.isEmpty());
+  all_of_run_->setCurrentWidget(session_.is_open() ? static_cast<QWidget*>(columns_) : opening_);
+  opening_->show_recent_where(!session_.is_open());
   if (session_.is_open()) describe_selection();
-  for (Pane* pane :
-       {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
-        static_cast<Pane*>(canvas_), static_cast<Pane*>(heatmap_), message_, status_}) {
+  for (Pane* pane : {top_, static_cast<Pane*>(tracks_), static_cast<Pane*>(overview_),
+                     static_cast<Pane*>(canvas_), static_cast<Pane*>(heatmap_),
+                     static_cast<Pane*>(opening_), status_}) {
     pane->refresh();
   }
   docks_->refresh();
@@ -603,9 +590,8 @@ void MainWindow::ask_traces() {
 void MainWindow::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOptions options) {
   views_.save();
   set_renewing(false);
-  error_.reset();
+  opening_->begin();
   stage_ = tr("opening");
-  share_ = 0;
   options.cache = true;  // opened again, it is there at once
   paths_ = paths;
   options_ = options;
@@ -639,7 +625,7 @@ void MainWindow::settle() {
 }
 
 void MainWindow::choose_recent() {
-  QMenu* menu = remembers_ ? recent_->make_menu(this) : nullptr;
+  QMenu* menu = remembers_ ? opening_->recent().make_menu(this) : nullptr;
   if (menu == nullptr) {
     set_message(tr("none of the recent runs is still there"));
     return;
@@ -704,7 +690,7 @@ void MainWindow::read_again() {
 
 void MainWindow::renew_model(std::shared_ptr<const view::Model> model) {
   set_renewing(false);
-  error_.reset();
+  opening_->end();
   stage_.clear();
   session_.renew(std::move(model));
   described_.reset();
@@ -737,7 +723,7 @@ Status MainWindow::restore_view(const std::filesystem::path& file) {
 
 void MainWindow::recall_layout() {
   remembers_ = true;
-  recent_->list();
+  opening_->recent().list();
   refresh();
   keys_.recall();
   const QSettings settings;

@@ -21,7 +21,7 @@
 #include "gui/widgets/event_loader.h"
 #include "gui/widgets/go_to_field.h"
 #include "gui/widgets/heatmap_pane.h"
-#include "gui/widgets/recent_list.h"
+#include "gui/widgets/opening_pane.h"
 #include "gui/widgets/run_watch.h"
 #include "gui/widgets/view_keeper.h"
 #include "gui/widgets/worker.h"
@@ -58,7 +58,7 @@ class MainWindow : public QMainWindow {
     return *page_panes_[static_cast<size_t>(page)];
   }
   [[nodiscard]] Docks& docks() { return *docks_; }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const std::optional<Error>& error() const { return opening_->error(); }
   [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
   [[nodiscard]] int pending() const { return worker_.pending() + asking_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.
@@ -81,6 +81,8 @@ class MainWindow : public QMainWindow {
  signals:
   // A run is open with the events that are looked at, or could not be opened.
   void settled();
+  // Something more of the run has been read.
+  void progressed();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -99,7 +101,7 @@ class MainWindow : public QMainWindow {
   QWidget* build_left();
   QWidget* build_centre();
   void build_pages();
-  QWidget* build_message();
+  void connect_opening();
   void follow(const view::Link& link, bool twice);
   void connect_commands();
   void choose_run();
@@ -146,8 +148,7 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   HeatmapPane* heatmap_ = nullptr;
   std::array<ScrollPane*, view::kPages.size()> page_panes_{};  // nullptr: a pane of its own
-  Pane* message_ = nullptr;
-  RecentList* recent_ = nullptr;
+  OpeningPane* opening_ = nullptr;
   QStackedWidget* all_of_run_ = nullptr;  // or what is said where none is open
   Docks* docks_ = nullptr;
   Pane* status_ = nullptr;
@@ -156,12 +157,10 @@ class MainWindow : public QMainWindow {
   bool tracks_closed_ = false;
   bool remembers_ = false;
   std::optional<view::SlicePlace> described_;
-  std::optional<Error> error_;
   std::optional<Error> compare_error_;
   std::vector<std::filesystem::path> paths_;  // of the run that is open, or was to be
   analyzer::AnalysisOptions options_;
-  QString stage_;
-  double share_ = 0;
+  QString stage_;  // of what is done beside the open run, or to open it; "" = nothing
   QString message_text_;
 };
 

@@ -324,6 +324,19 @@ TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
   EXPECT_EQ(gone, nullptr);
 }
 
+// What is said twice is no progress: a reader that hangs says the same again and again.
+TEST_F(MainWindowTest, OnlyWhatIsNewIsProgress) {
+  OpeningPane pane(look);
+  pane.begin();
+  EXPECT_TRUE(pane.tell("1 of 8 ranks read", 0.1));
+  EXPECT_FALSE(pane.tell("1 of 8 ranks read", 0.1));
+  EXPECT_TRUE(pane.tell("2 of 8 ranks read", 0.2));
+  pane.fail({Code::kIo, "gone", ""});
+  ASSERT_TRUE(pane.error());
+  pane.begin();
+  EXPECT_FALSE(pane.error());
+}
+
 TEST_F(MainWindowTest, OpensARunAndDescribesARow) {
   const test_support::TemporaryFolder folder;
   ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());

@@ -238,7 +238,7 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
       ->check(CLI::IsMember({"1", "1.25", "1.5", "2"}));
   app.add_option(
          "--timeout", timeout,
-         "give up after this time (with an output): 90s; default: a minute, and more for large runs")
+         "give up after this time (with an output): 90s; default: after a minute without progress, and more for large runs")
       ->check(reading(read_timeout, options, "TIME"));
   app.set_version_flag("--version", fmt::format("dprof-gui {} (Qt {})", DPROF_VERSION, qVersion()));
   app.footer("Keys are listed by ? in the window.");
@@ -248,6 +248,7 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
     exit_code = app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kUsage;
     return std::nullopt;
   }
+  options.timeout_given = !timeout.empty();
   if (timeout.empty()) {
     std::vector<std::filesystem::path> runs = options.runs;
     if (!options.compare.empty()) runs.push_back(options.compare);

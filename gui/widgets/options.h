@@ -40,6 +40,7 @@ struct Options {
   std::string scale = "1";
   std::string language;  // "" = the user's
   std::chrono::milliseconds timeout{60'000};
+  bool timeout_given = false;  // else it is counted anew whenever something more was read
   view::EventBudget memory;
   std::optional<TraceNs> from;  // of the visible range; nullopt = the run's begin
   std::optional<TraceNs> to;    // and its end
@@ -51,8 +52,8 @@ struct Options {
 // "60s", "500ms", "60" (seconds), up to a day.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_time(std::string_view text);
 
-// What a picture of these runs may take without being told: a minute, and what reading so much may
-// take on a slow disk and a busy machine.
+// For how long a picture of these runs may make no progress without being told: a minute, and what
+// reading so much may take on a slow disk and a busy machine.
 [[nodiscard]] std::chrono::milliseconds usual_timeout(
     const std::vector<std::filesystem::path>& runs);
 

@@ -114,18 +114,31 @@ Status apply_options(const Options& options, MainWindow& window) {
   return Done{};
 }
 
-OutputRun::OutputRun(const Options& options, MainWindow& window, QElapsedTimer started)
-    : options_(options), window_(window), started_(started) {
+OutputRun::OutputRun(const Options& options, MainWindow& window, const QElapsedTimer& started)
+    : options_(options), window_(window) {
   connect(&window_, &MainWindow::settled, this, &OutputRun::on_settled);
+  connect(&window_, &MainWindow::progressed, this, &OutputRun::on_progress);
   connect(&poll_, &QTimer::timeout, this, &OutputRun::on_poll);
   timeout_.setSingleShot(true);
   connect(&timeout_, &QTimer::timeout, this, &OutputRun::on_timeout);
-  const std::chrono::milliseconds gone(started_.elapsed());
-  timeout_.start(std::max(options_.timeout - gone, std::chrono::milliseconds(0)));
+  const std::chrono::milliseconds gone(started.elapsed());
+  set_deadline(std::max(options_.timeout - gone, std::chrono::milliseconds(0)));
+}
+
+void OutputRun::set_deadline(std::chrono::milliseconds left) {
+  timeout_.start(left);
+  deadline_.setRemainingTime(left);
+}
+
+void OutputRun::on_progress() {
+  if (!options_.timeout_given) set_deadline(options_.timeout);
 }
 
 void OutputRun::on_timeout() {
-  print_error({Code::kInternal, fmt::format("not finished within {} ms", options_.timeout.count()),
+  const std::string limit = fmt::format("{} ms", options_.timeout.count());
+  print_error({Code::kInternal,
+               options_.timeout_given ? fmt::format("not finished within {}", limit)
+                                      : fmt::format("no progress within {}", limit),
                "give it more time: --timeout 300s"});
   end(ExitCode::kInconclusive);
 }
@@ -160,7 +173,7 @@ void OutputRun::on_poll() {
     end(*window_.compare_error());
     return;
   }
-  if (started_.hasExpired(options_.timeout.count())) {
+  if (deadline_.hasExpired()) {
     on_timeout();
     return;
   }

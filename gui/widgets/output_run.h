@@ -2,6 +2,7 @@
 // dprof-gui without a screen: opens a run, selects, does what a script says, writes outputs, ends.
 #pragma once
 
+#include <QDeadlineTimer>
 #include <QElapsedTimer>
 #include <QTimer>
 #include <filesystem>
@@ -23,9 +24,12 @@ class OutputRun : public QObject {
   Q_OBJECT
 
  public:
-  OutputRun(const Options& options, MainWindow& window, QElapsedTimer started);
+  OutputRun(const Options& options, MainWindow& window, const QElapsedTimer& started);
 
  private:
+  // The usual time is counted from the last progress, one that was given from the start.
+  void on_progress();
+  void set_deadline(std::chrono::milliseconds left);
   void on_timeout();
   void on_settled();
   void on_poll();
@@ -36,9 +40,9 @@ class OutputRun : public QObject {
 
   const Options& options_;
   MainWindow& window_;
-  QElapsedTimer started_;
   QTimer poll_;
   QTimer timeout_;
+  QDeadlineTimer deadline_;
   size_t next_line_ = 0;
   QElapsedTimer waiting_;  // since the last line ended
 };

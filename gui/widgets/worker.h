@@ -58,6 +58,7 @@ class Worker : public QObject {
   [[nodiscard]] int pending() const { return pending_; }
 
  signals:
+  void found(const QString& about);  // the run that is being opened, before it is read
   void progressed(const QString& stage, double share);
   void opened(std::shared_ptr<const dprof::view::Model> model);
   void failed(const dprof::Error& error);

@@ -6,8 +6,10 @@ import unittest
 from support import BIN, GUI, EndToEnd
 
 SYNTH = BIN / "dprof-synth"
-PAGES = ("overview", "heatmap", "collectives", "matrix", "memory")
+PAGES = ("overview", "heatmap", "collectives", "matrix", "memory", "topology")
 GUILTY = 37
+HOST = range(40, 48)  # node-5
+LATE = " problem "  # the culprit's colour
 
 
 class ManyRanks(EndToEnd):
@@ -20,7 +22,7 @@ class ManyRanks(EndToEnd):
         """What each page draws, as a run of so many ranks opens, and the state."""
         run = self.folder / "run"
         done = self.command(SYNTH, "--ranks", ranks, "--hosts", ranks // 8, "--shape", "gpu", "--technique", "tensor-data",
-                            "--tensor-ranks", 8, "--rows-per-step", 10, "--steps", 8, "-o", run,
+                            "--tensor-ranks", 16, "--rows-per-step", 10, "--steps", 12, "-o", run,
                             *(word for fault in faults for word in ("--fault", fault)))
         self.assertEqual(done.returncode, 0, done.stderr)
         script = self.folder / "pages.script"
@@ -32,22 +34,34 @@ class ManyRanks(EndToEnd):
         return ({page: (self.folder / f"{page}.txt").read_text().splitlines() for page in PAGES},
                 json.loads((self.folder / "state.json").read_text()))
 
+    def names_in_colour(self, lines, *names):
+        """Whether one of these texts is there in the culprit's colour."""
+        return any(LATE in line and any(name in line for name in names) for line in lines if line.startswith("text"))
+
     def shows_the_culprit(self, ranks):
         drawn, state = self.pages(ranks, f"gpu-throttle:rank={GUILTY},factor=1.3")
         first = state["worth_a_look"][0]
         self.assertEqual((first["rank"], first["reason"]), (GUILTY, "culprit"))
         self.assertIn("victim", [one["reason"] for one in state["worth_a_look"]])
+        self.assertEqual(state["grid"], [{"of": "tensor", "size": 16}, {"of": "data", "size": ranks // 16}])
         for page, lines in drawn.items():
-            names = [line for line in lines if f"rank {GUILTY}" in line or f'"{GUILTY}"' in line]
-            self.assertTrue(names, f"{page} does not name rank {GUILTY}")
-            if page != "collectives":
-                self.assertTrue(any(" problem " in line for line in names), f"{page}: {names}")
+            self.assertTrue(self.names_in_colour(lines, f"rank {GUILTY}", f'"{GUILTY}"'), f"{page} does not name rank {GUILTY}")
+
+    def shows_the_host(self, fault, pages):
+        drawn, state = self.pages(64, fault)
+        culprits = [one for one in state["worth_a_look"] if one["reason"] == "culprit"]
+        self.assertEqual(sorted(one["rank"] for one in culprits), list(HOST))
+        self.assertEqual({one["host"] for one in culprits}, {"node-5"})
+        names = ["node-5"] + [f"rank {rank}" for rank in HOST] + [f'"{rank}"' for rank in HOST]
+        for page in pages:
+            self.assertTrue(self.names_in_colour(drawn[page], *names), f"{page} names nobody of node-5")
 
     def shows_nobody(self, ranks):
         drawn, state = self.pages(ranks)
         self.assertNotIn("culprit", [one["reason"] for one in state["worth_a_look"]])
+        self.assertNotIn("rotating", [one["reason"] for one in state["worth_a_look"]])
         for page, lines in drawn.items():
-            loud = [line for line in lines if " problem " in line and line.startswith(("text", "rect", "frame"))]
+            loud = [line for line in lines if LATE in line and line.startswith(("text", "rect", "frame"))]
             self.assertEqual(loud, [], page)
 
     def test_64_ranks(self):
@@ -55,6 +69,22 @@ class ManyRanks(EndToEnd):
 
     def test_1024_ranks(self):
         self.shows_the_culprit(1024)
+
+    def test_a_slow_host(self):
+        self.shows_the_host("slow-rank:host=5,factor=1.3", PAGES)
+
+    def test_a_slow_link(self):
+        self.shows_the_host("slow-link:host=5,factor=4", [page for page in PAGES if page != "collectives"])
+
+    def test_another_rank_in_each_step(self):
+        """Nobody is to blame, and that is what is said."""
+        drawn, state = self.pages(64, "sleep-forward:ms=30,shape=rotating")
+        first = state["worth_a_look"][0]
+        self.assertEqual((first["rank"], first["reason"]), (None, "rotating"))
+        self.assertGreater(first["ns"], 20_000_000)
+        self.assertIn("a different rank is late in each step", state["findings"][0]["title"])
+        for page, lines in drawn.items():
+            self.assertFalse(self.names_in_colour(lines, "rank "), page)
 
     def test_64_healthy_ranks(self):
         self.shows_nobody(64)

@@ -29,14 +29,18 @@ void draw_heads(std::span<const Column> columns, Point at, int height, DrawList&
   }
 }
 
+void draw_cell(const Column& column, Point at, std::string_view text, const TextMeasure& measure,
+               DrawList& list, Role role) {
+  const int room = column.width - kColumnGap;
+  const Font font = column.number ? Font::kMono : Font::kBody;
+  list.text({at.x, at.y, room, kLineHeight}, elided(text, room, font, measure),
+            {.role = role, .font = font, .align = column.number ? Align::kRight : Align::kLeft});
+}
+
 void draw_cells(std::span<const Column> columns, Point at, std::span<const std::string> cells,
                 const TextMeasure& measure, DrawList& list, Role role) {
   for (size_t c = 0; c < std::min(columns.size(), cells.size()); ++c) {
-    const int room = columns[c].width - kColumnGap;
-    const Font font = columns[c].number ? Font::kMono : Font::kBody;
-    list.text(
-        {at.x, at.y, room, kLineHeight}, elided(cells[c], room, font, measure),
-        {.role = role, .font = font, .align = columns[c].number ? Align::kRight : Align::kLeft});
+    draw_cell(columns[c], at, cells[c], measure, list, role);
     at.x += columns[c].width;
   }
 }

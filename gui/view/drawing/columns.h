@@ -22,7 +22,10 @@ inline constexpr int kLineHeight = 22;
 
 void draw_heads(std::span<const Column> columns, Point at, int height, DrawList& list);
 
-// One cell per column; what is too long is cut.
+// What is too long is cut.
+void draw_cell(const Column& column, Point at, std::string_view text, const TextMeasure& measure,
+               DrawList& list, Role role = Role::kText);
+// One cell per column.
 void draw_cells(std::span<const Column> columns, Point at, std::span<const std::string> cells,
                 const TextMeasure& measure, DrawList& list, Role role = Role::kText);
 

@@ -154,6 +154,22 @@ std::vector<Culprit> culprits_of(const Model& model) {
   return culprits;
 }
 
+std::optional<RotatingDelay> rotating_delay(const Model& model) {
+  if (!model.report.stragglers) return std::nullopt;
+  const auto rotates = [](const analyzer::Straggler& one) {
+    return !one.rank && one.shape == "rotating" && one.cause != "network";
+  };
+  const auto found = std::ranges::find_if(*model.report.stragglers, rotates);
+  if (found == model.report.stragglers->end()) return std::nullopt;
+  RotatingDelay delay{found->cost_ns, std::nullopt};
+  const std::vector<analyzer::Finding>& findings = model.findings();
+  const auto says_so = std::ranges::find_if(findings, [&](const analyzer::Finding& one) {
+    return one.ranks.empty() && one.cause == found->cause && one.cost_ns == found->cost_ns;
+  });
+  if (says_so != findings.end()) delay.finding = static_cast<size_t>(says_so - findings.begin());
+  return delay;
+}
+
 std::vector<NotableRank> notable_ranks(const Model& model) { return Chooser(model).choose(); }
 
 std::string figure_of(const NotableRank& rank) {

@@ -46,6 +46,14 @@ struct Culprit {
 // of a slow interface the ranks of its host; of a hang those that are missing.
 [[nodiscard]] std::vector<Culprit> culprits_of(const Model& model);
 
+// Where the report says that a different rank is late in each step: what that costs per step, and
+// which finding says so. Then no rank is a culprit for it.
+struct RotatingDelay {
+  int64_t cost_ns = 0;
+  std::optional<size_t> finding;
+};
+[[nodiscard]] std::optional<RotatingDelay> rotating_delay(const Model& model);
+
 // Culprits, of which so many at most, and one of each other reason that applies.
 // O(steps * ranks).
 inline constexpr size_t kMostCulprits = 8;

@@ -108,5 +108,18 @@ TEST(NotableRanksTest, WithoutComparisonTheStepsAreCompared) {
   EXPECT_THAT(chosen(model), IsEmpty());
 }
 
+TEST(NotableRanksTest, WhereEachStepHasAnotherLateRankNobodyIsTheCulprit) {
+  Model model = many_ranks(101);
+  EXPECT_FALSE(rotating_delay(model));
+  model.report.stragglers = {{.shape = "rotating", .cause = "host", .cost_ns = 9 * kMs}};
+  model.report.findings->push_back({.cost_ns = 9 * kMs, .cause = "host"});
+  ASSERT_TRUE(rotating_delay(model));
+  EXPECT_EQ(rotating_delay(model)->cost_ns, 9 * kMs);
+  EXPECT_EQ(rotating_delay(model)->finding, 2U);
+  EXPECT_THAT(culprits_of(model), IsEmpty());
+  model.report.stragglers->front().cause = "network";
+  EXPECT_FALSE(rotating_delay(model)) << "that is about links, not about ranks";
+}
+
 }  // namespace
 }  // namespace dprof::view

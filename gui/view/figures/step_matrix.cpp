@@ -148,37 +148,13 @@ void set_colours(const Model& model, StepMatrix& matrix) {
   if (matrix.metric == Metric::kOwnDelay) set_delay_colours(model, matrix);
 }
 
-// Rows as they are to be: each of some ranks, positions in Model::ranks.
-struct Rows {
-  std::vector<std::vector<size_t>> ranks;
-  std::vector<bool> is_host;
-};
+// Where a row stands: what is lower comes first, what is unknown last.
+using RowKey = std::pair<int64_t, int64_t>;
 
-Rows rows_of(const Model& model, const RowChoice& choice) {
-  Rows rows;
-  std::unordered_map<std::string, size_t> place;
-  for (size_t r = 0; r < model.ranks.size(); ++r) {
-    const std::string& host = model.ranks[r].host;
-    const bool folded = choice.folded && !choice.unfolded.contains(host);
-    if (folded) {
-      const auto [known, added] = place.try_emplace(host, rows.ranks.size());
-      if (!added) {
-        rows.ranks[known->second].push_back(r);
-        continue;
-      }
-    }
-    rows.ranks.push_back({r});
-    rows.is_host.push_back(folded);
-  }
-  return rows;
-}
-
-// Where a row stands: what is lower comes first.
 class RowKeys {
  public:
   RowKeys(const Model& model, const StepMatrix& by_rank, RankOrder order)
       : model_(model), means_(by_rank.rank_mean_ns), order_(order) {
-    if (order == RankOrder::kByHost) number_hosts();
     if (order != RankOrder::kByCost || !model.report.stragglers) return;
     for (const analyzer::Straggler& one : *model.report.stragglers) {
       if (one.rank) add_cost(*one.rank, one.cost_ns);
@@ -186,15 +162,8 @@ class RowKeys {
     }
   }
 
-  // The least of its ranks; what the report gives no cost is ordered by its value.
-  [[nodiscard]] std::pair<int64_t, int64_t> key_of(const std::vector<size_t>& ranks) const {
-    std::pair<int64_t, int64_t> least{std::numeric_limits<int64_t>::max(), 0};
-    for (const size_t r : ranks) least = std::min(least, key_of(r));
-    return least;
-  }
-
- private:
-  [[nodiscard]] std::pair<int64_t, int64_t> key_of(size_t r) const {
+  // What the report gives no cost is ordered by its value.
+  [[nodiscard]] RowKey of(size_t r) const {
     const int64_t mean = means_[r];
     const int64_t highest_first =
         mean == StepMatrix::kUnknown ? std::numeric_limits<int64_t>::max() : -mean;
@@ -205,51 +174,73 @@ class RowKeys {
         const auto cost = costs_.find(model_.ranks[r].rank);
         return {cost == costs_.end() ? 0 : -cost->second, highest_first};
       }
-      case RankOrder::kByHost:
-        return {hosts_.at(model_.ranks[r].host), static_cast<int64_t>(r)};
       case RankOrder::kByRank:
         break;
     }
     return {static_cast<int64_t>(r), 0};
   }
 
-  // In the order of their first ranks: as the scheduler numbered them.
-  void number_hosts() {
-    for (const RankModel& rank : model_.ranks)
-      hosts_.try_emplace(rank.host, static_cast<int64_t>(hosts_.size()));
-  }
+ private:
   void add_cost(int rank, int64_t ns) { costs_[rank] = std::max(costs_[rank], ns); }
 
   const Model& model_;
   const std::vector<int64_t>& means_;
   RankOrder order_;
   std::unordered_map<int, int64_t> costs_;
-  std::unordered_map<std::string, int64_t> hosts_;
 };
+
+struct Row {
+  std::vector<size_t> ranks;  // positions in Model::ranks
+  bool is_group = false;
+};
+
+// In their order. A group stands where the first of its ranks would.
+std::vector<Row> rows_of(const Model& model, const StepMatrix& by_rank, const RowChoice& choice) {
+  const RankDivision* division =
+      choice.division ? &model.groups.divisions[*choice.division] : nullptr;
+  const RowKeys keys(model, by_rank, choice.order);
+  std::vector<size_t> order(model.ranks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](size_t r) { return keys.of(r); });
+  std::vector<std::vector<size_t>> groups;
+  if (division == nullptr) {
+    groups.push_back(std::move(order));
+  } else {
+    std::unordered_map<size_t, size_t> place;
+    for (const size_t r : order) {
+      const auto [at, added] = place.try_emplace(division->group[r], groups.size());
+      if (added) groups.emplace_back();
+      groups[at->second].push_back(r);
+    }
+  }
+  std::vector<Row> rows;
+  for (std::vector<size_t>& ranks : groups) {
+    const bool folded = division != nullptr && choice.folded &&
+                        !choice.unfolded.contains(division->group[ranks.front()]);
+    if (folded) {
+      rows.push_back({std::move(ranks), true});
+    } else {
+      for (const size_t r : ranks) rows.push_back({{r}, false});
+    }
+  }
+  return rows;
+}
 
 // Of a matrix with a row per rank, in their order, one with these rows.
 void arrange(const Model& model, const RowChoice& choice, StepMatrix& matrix) {
-  if (choice.order == RankOrder::kByRank && !choice.folded) return;
-  const Rows rows = rows_of(model, choice);
-  const RowKeys keys(model, matrix, choice.order);
-  std::vector<std::pair<int64_t, int64_t>> key;
-  for (const std::vector<size_t>& ranks : rows.ranks) key.push_back(keys.key_of(ranks));
-  std::vector<size_t> order(rows.ranks.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](size_t row) { return key[row]; });
-
+  if (choice.order == RankOrder::kByRank && !choice.division) return;
+  const std::vector<Row> rows = rows_of(model, matrix, choice);
   const size_t steps = matrix.steps.size();
   const std::vector<int64_t> ns = std::exchange(matrix.ns, {});
   const std::vector<int64_t> means = std::exchange(matrix.rank_mean_ns, {});
   matrix.ranks.clear();
-  matrix.hosts.clear();
-  matrix.ns.reserve(order.size() * steps);
-  for (const size_t row : order) {
-    const std::vector<size_t>& ranks = rows.ranks[row];
+  matrix.members.clear();
+  matrix.ns.reserve(rows.size() * steps);
+  for (const auto& [ranks, is_group] : rows) {
     const size_t worst = *std::ranges::max_element(ranks, {}, [&](size_t r) { return means[r]; });
     matrix.ranks.push_back(worst);
     matrix.rank_mean_ns.push_back(means[worst]);
-    matrix.hosts.push_back(rows.is_host[row] ? ranks : std::vector<size_t>());
+    matrix.members.push_back(is_group ? ranks : std::vector<size_t>());
     for (size_t s = 0; s < steps; ++s) {
       int64_t highest = StepMatrix::kUnknown;
       for (const size_t r : ranks) highest = std::max(highest, ns[r * steps + s]);
@@ -280,7 +271,7 @@ StepMatrix step_matrix(const Model& model, Metric metric, const RowChoice& rows)
   }
   fill_means(matrix);
   set_colours(model, matrix);
-  matrix.hosts.resize(matrix.ranks.size());
+  matrix.members.resize(matrix.ranks.size());
   arrange(model, rows, matrix);
   matrix.levels.reserve(matrix.ns.size());
   for (const int64_t value : matrix.ns) {
@@ -291,10 +282,10 @@ StepMatrix step_matrix(const Model& model, Metric metric, const RowChoice& rows)
 }
 
 size_t rank_in(const Model& model, const StepMatrix& matrix, size_t row, size_t column) {
-  if (matrix.hosts[row].empty()) return matrix.ranks[row];
+  if (matrix.members[row].empty()) return matrix.ranks[row];
   size_t best = matrix.ranks[row];
   int64_t most = StepMatrix::kUnknown;
-  for (const size_t r : matrix.hosts[row]) {
+  for (const size_t r : matrix.members[row]) {
     std::vector<int64_t> values(matrix.steps.size(), StepMatrix::kUnknown);
     fill(model.ranks[r], matrix.metric, columns_of(matrix.steps), values);
     if (values[column] <= most) continue;

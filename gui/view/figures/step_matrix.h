@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,30 +37,31 @@ inline constexpr std::array<MetricInfo, 5> kMetrics = {{
   return kMetrics[static_cast<size_t>(metric)];
 }
 
-enum class RankOrder : uint8_t { kByRank, kByValue, kByCost, kByHost };
-inline constexpr std::array<std::string_view, 4> kRankOrders = {
-    english("by rank"), english("highest first"), english("most expensive first"),
-    english("by host")};
+enum class RankOrder : uint8_t { kByRank, kByValue, kByCost };
+inline constexpr std::array<std::string_view, 3> kRankOrders = {
+    english("by rank"), english("highest first"), english("most expensive first")};
 
-// The rows of the matrix: in which order, and whether the ranks of a host share one.
+// The rows of the matrix: in which order, whether the ranks of a group stand together, and whether
+// they share a row.
 struct RowChoice {
   RankOrder order = RankOrder::kByRank;
-  bool folded = false;             // a row per host
-  std::set<std::string> unfolded;  // but for these
+  std::optional<size_t> division = {};  // position in RankGroups::divisions
+  bool folded = false;                  // a row per group
+  std::set<size_t> unfolded = {};       // but for these
 };
 
 struct StepMatrix {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 
   Metric metric = Metric::kStepTime;
-  // Rows: positions in Model::ranks; of a host's row the rank with the highest mean.
+  // Rows: positions in Model::ranks; of a group's row the rank with the highest mean.
   std::vector<size_t> ranks;
-  std::vector<std::vector<size_t>> hosts;  // by row, its ranks where it is a host's, else none
-  std::vector<int64_t> steps;              // columns: indices of steps, ascending
-  // Row by row; kUnknown = the rank has no such step, or no such figure. Of a host the highest.
+  std::vector<std::vector<size_t>> members;  // by row, its ranks where it is a group's, else none
+  std::vector<int64_t> steps;                // columns: indices of steps, ascending
+  // Row by row; kUnknown = the rank has no such step, or no such figure. Of a group the highest.
   std::vector<int64_t> ns;
   std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
-  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; of a host the highest
+  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; of a group the highest
   std::vector<int64_t> step_mean_ns;  // over ranks
   // What the colours run from and to: a few wild values do not make all others pale, a rank that
   // has them in each step does. Own delays below what could be noticed at all are all as pale.
@@ -80,7 +82,7 @@ struct StepMatrix {
 // O(pieces + ranks * steps).
 [[nodiscard]] StepMatrix step_matrix(const Model& model, Metric metric, const RowChoice& rows);
 [[nodiscard]] inline StepMatrix step_matrix(const Model& model, Metric metric, RankOrder order) {
-  return step_matrix(model, metric, RowChoice{.order = order, .folded = false, .unfolded = {}});
+  return step_matrix(model, metric, RowChoice{.order = order});
 }
 
 }  // namespace dprof::view

@@ -96,21 +96,30 @@ TEST(StepMatrixTest, ColoursBeginAtTheFloor) {
   EXPECT_FLOAT_EQ(healthy.level_of(2 * kMs), 0) << "the highest of all is noise";
 }
 
-TEST(StepMatrixTest, AFoldedHostHasTheHighestOfItsRanks) {
+TEST(StepMatrixTest, AFoldedGroupHasTheHighestOfItsRanks) {
   Model model = test::small_model();
   model.ranks[0].own_delays[1].ns = 7 * kMs;
-  const RowChoice folded{.order = RankOrder::kByRank, .folded = true, .unfolded = {}};
-  const StepMatrix hosts = step_matrix(model, Metric::kOwnDelay, folded);
-  ASSERT_EQ(hosts.hosts.size(), 2U);
-  EXPECT_THAT(hosts.hosts[0], ElementsAre(0U, 1U));
-  EXPECT_THAT(hosts.hosts[1], ElementsAre(2U));
+  const StepMatrix hosts =
+      step_matrix(model, Metric::kOwnDelay, RowChoice{.division = 0, .folded = true});
+  ASSERT_EQ(hosts.members.size(), 2U);
+  EXPECT_THAT(hosts.members[0], ElementsAre(0U, 1U));
+  EXPECT_THAT(hosts.members[1], ElementsAre(2U));
   EXPECT_EQ(hosts.at(0, 1), 7 * kMs) << "the highest, never a mean";
   EXPECT_EQ(rank_in(model, hosts, 0, 1), 0U);
   EXPECT_EQ(hosts.at(1, 0), 30 * kMs);
-  const RowChoice one_open{.order = RankOrder::kByValue, .folded = true, .unfolded = {"node-a"}};
-  const StepMatrix open = step_matrix(model, Metric::kOwnDelay, one_open);
-  EXPECT_THAT(open.ranks, ElementsAre(2U, 0U, 1U));
-  EXPECT_TRUE(open.hosts[1].empty()) << "a rank by itself";
+}
+
+TEST(StepMatrixTest, AnUnfoldedGroupStaysTogether) {
+  Model model = test::small_model();
+  const auto ranks_of = [&](const RowChoice& rows) {
+    return step_matrix(model, Metric::kOwnDelay, rows).ranks;
+  };
+  EXPECT_THAT(
+      ranks_of({.order = RankOrder::kByValue, .division = 0, .folded = true, .unfolded = {0}}),
+      ElementsAre(2U, 0U, 1U));
+  model.groups.divisions[0].group = {0, 1, 0};
+  EXPECT_THAT(ranks_of({.division = 0}), ElementsAre(0U, 2U, 1U));
+  EXPECT_THAT(ranks_of({.order = RankOrder::kByValue, .division = 0}), ElementsAre(2U, 0U, 1U));
 }
 
 TEST(StepMatrixTest, MostExpensiveFirstIsByTheVerdictsCost) {

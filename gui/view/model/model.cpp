@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "analyzer/ending/ending.h"
 #include "analyzer/render/layout.h"
+#include "base/format.h"
 #include "gui/view/drawing/texts.h"
 
 namespace dprof::view {
@@ -82,33 +84,27 @@ std::vector<analyzer::StepWindow> steps_over(const std::vector<RankModel>& ranks
 }
 
 // The notes beside the ranks are the report's figures, per steady step.
-void add_notes(const analyzer::Report& report, std::vector<RankModel>& ranks) {
-  for (RankModel& rank : ranks) {
-    if (report.breakdown && report.run.steps) {
-      const int64_t steady = report.run.steps->steady;
-      for (const analyzer::RankBreakdown& of : report.breakdown->per_rank) {
-        if (of.rank != rank.rank || steady <= 0) continue;
-        rank.wait_per_step =
-            DurationNs{of.category_ns[static_cast<size_t>(Category::kExposedWait)] / steady};
-      }
+void add_notes(Model& model) {
+  const analyzer::Report& report = model.report;
+  if (report.breakdown && report.run.steps && report.run.steps->steady > 0) {
+    for (const analyzer::RankBreakdown& of : report.breakdown->per_rank) {
+      if (const auto index = model.index_of_rank(of.rank))
+        model.ranks[*index].wait_per_step = DurationNs{
+            of.category_ns[static_cast<size_t>(Category::kExposedWait)] / report.run.steps->steady};
     }
-    if (!report.stragglers) continue;
-    for (const analyzer::Straggler& straggler : *report.stragglers) {
-      if (straggler.rank == rank.rank && !rank.own_delay) {
-        rank.own_delay = DurationNs{straggler.own_delay_ns};
-      }
-    }
+  }
+  if (!report.stragglers) return;
+  for (const analyzer::Straggler& straggler : *report.stragglers) {
+    const auto index = straggler.rank ? model.index_of_rank(*straggler.rank) : std::nullopt;
+    if (index && !model.ranks[*index].own_delay)
+      model.ranks[*index].own_delay = DurationNs{straggler.own_delay_ns};
   }
 }
 
 // Of steady steps, since in the first ones ranks wait for whoever starts last.
-void add_waited_for(const analyzer::Report& report, Model& model) {
-  const std::optional<analyzer::StepsInfo>& info = report.run.steps;
-  if (!info || info->steady <= 0) return;
-  const auto first = model.index_of_step(info->first_steady);
-  const auto last = model.index_of_step(info->last_steady);
-  if (!first || !last) return;
-  const Interval steady{model.steps[*first].window.begin, model.steps[*last].window.end};
+void add_waited_for(Model& model) {
+  const std::optional<Interval> steady = model.steady();
+  if (!steady) return;
   for (const analyzer::MatchedCollective& one : model.collectives) {
     const auto index =
         one.complete && one.last_arriver ? model.index_of_rank(*one.last_arriver) : std::nullopt;
@@ -116,12 +112,12 @@ void add_waited_for(const analyzer::Report& report, Model& model) {
     int64_t longest = 0;
     for (const analyzer::CollectiveMember& member : one.members) {
       const std::optional<TraceNs> at = member.start ? member.start : member.enqueue;
-      if (at && *at >= steady.begin && *at < steady.end)
+      if (at && *at >= steady->begin && *at < steady->end)
         longest = std::max(longest, member.wait_ns);
     }
     model.ranks[*index].waited_for.ns += longest;
   }
-  for (RankModel& rank : model.ranks) rank.waited_for.ns /= info->steady;
+  for (RankModel& rank : model.ranks) rank.waited_for.ns /= model.report.run.steps->steady;
 }
 
 int64_t bytes_of(const analyzer::Lane& lane) {
@@ -156,9 +152,33 @@ void settle_span(Model& model) {
   model.utilisation = utilisation_of(model.ranks, model.span);
 }
 
+RankGroups groups_of(const Model& model) {
+  std::vector<int> ranks;
+  std::vector<std::string> hosts;
+  for (const RankModel& rank : model.ranks) {
+    ranks.push_back(rank.rank);
+    hosts.push_back(rank.host);
+  }
+  return rank_groups_of(ranks, hosts, model.collectives, model.messages);
+}
+
 const analyzer::TraceFile* trace_of(const analyzer::Run& run, int rank) {
-  const auto trace = std::ranges::find(run.traces, rank, &analyzer::TraceFile::rank);
-  return trace == run.traces.end() ? nullptr : &*trace;
+  const auto trace = std::ranges::lower_bound(run.traces, rank, {}, &analyzer::TraceFile::rank);
+  return trace == run.traces.end() || trace->rank != rank ? nullptr : &*trace;
+}
+
+// The analyser's stages in words; others say themselves what is done.
+std::string_view words_of(std::string_view stage) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStages = {{
+      {"reading", english("reading the traces")},
+      {"match", english("matching the ranks' collectives and clocks")},
+      {"breakdown", english("dividing the steps by what the time went to")},
+      {"replay", english("replaying the steps")},
+      {"stragglers", english("comparing the ranks")},
+      {"names", english("summing up")},
+  }};
+  const auto known = std::ranges::find(kStages, stage, [](const auto& one) { return one.first; });
+  return known == kStages.end() ? stage : translated(known->second);
 }
 
 bool is_like(const analyzer::MemoryCurve& a, const analyzer::MemoryCurve& b) {
@@ -205,10 +225,9 @@ const RankModel* Model::rank(int number) const {
 }
 
 std::optional<size_t> Model::index_of_rank(int number) const {
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].rank == number) return i;
-  }
-  return std::nullopt;
+  const auto at = std::ranges::lower_bound(ranks, number, {}, &RankModel::rank);
+  if (at == ranks.end() || at->rank != number) return std::nullopt;
+  return static_cast<size_t>(at - ranks.begin());
 }
 
 std::optional<size_t> Model::index_of_step(int64_t step) const {
@@ -216,6 +235,15 @@ std::optional<size_t> Model::index_of_step(int64_t step) const {
     if (steps[i].index == step) return i;
   }
   return std::nullopt;
+}
+
+std::optional<Interval> Model::steady() const {
+  const std::optional<analyzer::StepsInfo>& info = report.run.steps;
+  if (!info || info->steady <= 0) return std::nullopt;
+  const std::optional<size_t> first = index_of_step(info->first_steady);
+  const std::optional<size_t> last = index_of_step(info->last_steady);
+  if (!first || !last) return std::nullopt;
+  return Interval{steps[*first].window.begin, steps[*last].window.end};
 }
 
 const std::vector<analyzer::Finding>& Model::findings() const {
@@ -266,11 +294,10 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
   model.messages = std::move(analysis.messages);
   model.clocks = std::move(analysis.clocks);
   model.matrices = analyzer::rank_matrices(model.collectives, model.messages);
+  model.report = std::move(analysis.report);
   for (size_t i = 0; i < analysis.ranks.size(); ++i) {
     RankModel rank{.rank = analysis.ranks[i].rank};
-    for (const analyzer::TraceFile& trace : run.traces) {
-      if (trace.rank == rank.rank) rank.host = trace.host;
-    }
+    if (const analyzer::TraceFile* trace = trace_of(run, rank.rank)) rank.host = trace->host;
     rank.clock = std::move(analysis.ranks[i].clock);
     rank.steps = std::move(analysis.ranks[i].steps);
     rank.pieces = std::move(analysis.ranks[i].pieces);
@@ -295,12 +322,12 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
       if (index) model.ranks[*index].message_of_row[side->row] = m;
     }
   }
+  model.groups = groups_of(model);
   model.steps = steps_over(model.ranks);
   ask_of(model, std::move(analysis.model));
   settle_span(model);
-  add_notes(analysis.report, model.ranks);
-  add_waited_for(analysis.report, model);
-  model.report = std::move(analysis.report);
+  add_notes(model);
+  add_waited_for(model);
   model.run = std::move(run);
   return model;
 }
@@ -308,28 +335,32 @@ Model build_model(analyzer::Run run, analyzer::Analysis analysis,
 Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesystem::path>& paths,
                                                 const analyzer::AnalysisOptions& options,
                                                 const analyzer::Progress& progress,
-                                                const std::optional<std::set<int>>& with_events) {
+                                                const std::optional<std::set<int>>& with_events,
+                                                const RunFound& found) {
   const auto report = [&](std::string_view stage, double share) {
-    return !progress || progress(stage, share);
+    return !progress || progress(words_of(stage), share);
   };
   const auto cancelled = [] { return fail(Code::kUsage, "cancelled"); };
   if (!report(say("opening"), 0)) return cancelled();
   Result<analyzer::Run> run = analyzer::open_run(paths);
   if (!run.ok()) return fail(run.error());
-  constexpr double kAnalysisShare = 0.6;
+  if (found) found(*run);
+  const bool no_events = with_events && with_events->empty();
+  const double analysis_share = no_events ? 1 : 0.6;
   analyzer::AnalysisOptions asked = options;
   asked.model = true;
   Result<analyzer::Analysis> analysis = analyzer::analyze(
       *run, asked,
-      [&](std::string_view stage, double share) { return report(stage, share * kAnalysisShare); });
+      [&](std::string_view stage, double share) { return report(stage, share * analysis_share); });
   if (!analysis.ok()) return fail(analysis.error());
 
+  if (!report(say("putting together what is shown"), analysis_share)) return cancelled();
   auto model = std::make_shared<Model>(build_model(std::move(*run), std::move(*analysis), {}));
   for (size_t r = 0; r < model->ranks.size(); ++r) {
     if (with_events && !with_events->contains(model->ranks[r].rank)) continue;
     const double share =
-        static_cast<double>(r) / static_cast<double>(model->ranks.size()) * (1 - kAnalysisShare);
-    if (!report(say("loading rank {}", model->ranks[r].rank), kAnalysisShare + share))
+        static_cast<double>(r) / static_cast<double>(model->ranks.size()) * (1 - analysis_share);
+    if (!report(say("loading rank {}", model->ranks[r].rank), analysis_share + share))
       return cancelled();
     const Result<SharedEvents> loaded = load_events(*model, r);
     if (!loaded.ok()) return fail(loaded.error());
@@ -337,6 +368,20 @@ Result<std::shared_ptr<const Model>> load_model(const std::vector<std::filesyste
   }
   settle_span(*model);
   return std::shared_ptr<const Model>(std::move(model));
+}
+
+std::string about(const analyzer::Run& run) {
+  std::set<std::string_view> hosts;
+  int64_t bytes = 0;
+  for (const analyzer::TraceFile& trace : run.traces) {
+    hosts.insert(trace.host);
+    std::error_code unknown;
+    const auto size = std::filesystem::file_size(trace.path, unknown);
+    if (!unknown) bytes += static_cast<int64_t>(size);
+  }
+  return say_count(hosts.size(), "{}: {} ranks on {} host, {}", "{}: {} ranks on {} hosts, {}",
+                   run.name, format_count(static_cast<int64_t>(run.traces.size())), hosts.size(),
+                   format_bytes(bytes));
 }
 
 RunEvents events_of(const Model& model) {

@@ -23,6 +23,7 @@
 #include "analyzer/run/run.h"
 #include "gui/view/drawing/lod.h"
 #include "gui/view/model/memory_track.h"
+#include "gui/view/model/rank_groups.h"
 #include "gui/view/model/result_lanes.h"
 #include "gui/view/model/run_path.h"
 
@@ -99,6 +100,7 @@ struct Model {
   std::vector<analyzer::CommunicatorMatrix> matrices;  // of both, by communicator
   analyzer::RankClocks clocks;                         // in the order of `ranks`
   std::vector<RankModel> ranks;                        // by rank
+  RankGroups groups;                                   // by position in `ranks`
   Interval span;                                       // first to last event of all ranks
   // Windows of the steps over all ranks: earliest begin to latest end.
   std::vector<analyzer::StepWindow> steps;
@@ -114,6 +116,8 @@ struct Model {
   [[nodiscard]] const RankModel* rank(int number) const;
   [[nodiscard]] std::optional<size_t> index_of_rank(int number) const;
   [[nodiscard]] std::optional<size_t> index_of_step(int64_t step) const;
+  // From the first steady step's begin to the last one's end; nullopt = there is none.
+  [[nodiscard]] std::optional<Interval> steady() const;
   [[nodiscard]] const std::vector<analyzer::Finding>& findings() const;
   [[nodiscard]] int64_t lost() const;
   // The widest of the hosts' bounds; nullopt = not known for each.
@@ -136,10 +140,15 @@ void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked);
                                 std::vector<analyzer::RankLanes> lanes);
 
 // Opens and analyses a run, and loads the events of these ranks, or of all. Called on a worker
-// thread; `progress` on the same one.
+// thread; `progress` on the same one, and `found` once it is known what is to be read.
+using RunFound = std::function<void(const analyzer::Run& run)>;
 Result<std::shared_ptr<const Model>> load_model(
     const std::vector<std::filesystem::path>& paths, const analyzer::AnalysisOptions& options,
-    const analyzer::Progress& progress = {}, const std::optional<std::set<int>>& with_events = {});
+    const analyzer::Progress& progress = {}, const std::optional<std::set<int>>& with_events = {},
+    const RunFound& found = {});
+
+// "run-7: 1,024 ranks on 128 hosts, 468 MB".
+[[nodiscard]] std::string about(const analyzer::Run& run);
 
 // What is loaded of each rank, to be looked at on another thread.
 [[nodiscard]] RunEvents events_of(const Model& model);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/exit_code.h"
 #include "gui/view/docks/selection_table.h"
 #include "gui/view/session/session.h"
@@ -90,6 +92,26 @@ TEST_F(ModelTest, LoadingCanBeCancelled) {
   const auto model = load_model({folder.path() / "run"}, {},
                                 [&](std::string_view, double) { return ++calls < 2; });
   EXPECT_FALSE(model.ok());
+}
+
+TEST_F(ModelTest, WhichRunItIsIsSaidBeforeItIsRead) {
+  ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());
+  std::vector<std::string> said;
+  const auto model = load_model(
+      {folder.path() / "run"}, {},
+      [&](std::string_view stage, double) {
+        said.emplace_back(stage);
+        return true;
+      },
+      std::set<int>(), [&](const analyzer::Run& run) { said.push_back(about(run)); });
+  ASSERT_TRUE(model.ok());
+  ASSERT_GT(said.size(), 4U);
+  EXPECT_EQ(said[0], "opening");
+  EXPECT_TRUE(said[1].starts_with("run: ") && said[1].find(" ranks on ") != std::string::npos)
+      << said[1];
+  EXPECT_EQ(said[2], "reading the traces");
+  EXPECT_EQ(said.back(), "putting together what is shown");
+  EXPECT_EQ(std::ranges::count(said, "match"), 0) << "stages are told in words";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <unordered_set>
 
 #include "analyzer/breakdown/bandwidth.h"
 #include "base/format.h"
@@ -15,6 +16,7 @@
 #include "gui/view/drawing/texts.h"
 #include "gui/view/drawing/time_scale.h"
 #include "gui/view/figures/collective_times.h"
+#include "gui/view/figures/notable_ranks.h"
 
 namespace dprof::view {
 namespace {
@@ -53,6 +55,9 @@ constexpr std::array<Column, 11> kGroupColumns = {{
     {english("transfer"), 170, true},
 }};
 
+constexpr size_t kMostOftenLast = 7;
+constexpr size_t kWaitedForMost = 8;
+
 std::string bytes_text(std::optional<int64_t> bytes) {
   return bytes ? format_bytes(*bytes) : std::string("–");
 }
@@ -82,7 +87,9 @@ class CollectivesPainter {
         width_(width),
         height_(height),
         top_(top),
-        measure_(measure) {}
+        measure_(measure) {
+    for (const Culprit& culprit : culprits_of(model)) culprits_.insert(culprit.rank);
+  }
 
   Panel paint() && {
     panel_.width = std::max(width_, 2 * kCollectivesMargin + width_of(columns()));
@@ -150,8 +157,19 @@ class CollectivesPainter {
                            bandwidth_text(group.kind, group.most_members, group.median_transfer_ns)
                      : nothing,
     };
-    draw_cells(kGroupColumns, {kCollectivesMargin, y}, cells, measure_, list(),
-               group.incomplete > 0 ? Role::kProblem : Role::kText);
+    Point at{kCollectivesMargin, y};
+    for (size_t c = 0; c < kGroupColumns.size(); ++c) {
+      const bool guilty = group.incomplete > 0 ||
+                          (c == kMostOftenLast && is_culprit(group.last_arriver)) ||
+                          (c == kWaitedForMost && is_culprit(group.waited_for));
+      draw_cell(kGroupColumns[c], at, cells[c], measure_, list(),
+                guilty ? Role::kProblem : Role::kText);
+      at.x += kGroupColumns[c].width;
+    }
+  }
+
+  [[nodiscard]] bool is_culprit(std::optional<int> rank) const {
+    return rank && culprits_.contains(*rank);
   }
 
   void paint_line(uint32_t index, int y) {
@@ -232,6 +250,7 @@ class CollectivesPainter {
   int height_;
   int top_;
   const TextMeasure& measure_;
+  std::unordered_set<int> culprits_;
   Panel panel_;
 };
 

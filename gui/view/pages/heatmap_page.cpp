@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "gui/view/drawing/choice.h"
 #include "gui/view/drawing/grid.h"
+#include "gui/view/drawing/legend.h"
 #include "gui/view/drawing/texts.h"
 #include "gui/view/figures/notable_ranks.h"
 
@@ -20,7 +21,10 @@ namespace {
 
 constexpr int kHeatmapMargin = 16;
 constexpr int kChoiceHeight = 26;
-constexpr int kHeatmapChoicesHeight = 46;
+constexpr int kChoicesTop = 10;
+constexpr int kChoiceLine = 34;      // of words
+constexpr int kBelowChoices = 36;    // from their top
+constexpr int kBetweenChoices = 24;  // of different kinds
 constexpr int kHeatmapAxisHeight = 22;
 constexpr int kHeatmapLabelWidth = 160;
 constexpr int kMeanWidth = 150;
@@ -46,7 +50,7 @@ class RowPlaces {
     for (size_t r = 0; r < rows; ++r) {
       const auto is_guilty = [&](size_t rank) { return guilty.contains(rank); };
       guilty_.push_back(is_guilty(matrix.ranks[r]) ||
-                        std::ranges::any_of(matrix.hosts[r], is_guilty));
+                        std::ranges::any_of(matrix.members[r], is_guilty));
       wanted += guilty_.back() ? 1 : 0;
     }
     const double even = static_cast<double>(pixels) / static_cast<double>(rows);
@@ -167,7 +171,7 @@ class HeatmapPainter {
     paint_choices();
     if (!place_map()) {
       page_.list.text(
-          {kHeatmapMargin, kHeatmapChoicesHeight + 20, width_ - 2 * kHeatmapMargin, 22},
+          {kHeatmapMargin, map_top(), width_ - 2 * kHeatmapMargin, 22},
           model_.steps.empty()
               ? say("No training step was found; the diagnostics say why.")
               : say("Ranks were not compared with each other; the diagnostics say why."),
@@ -190,70 +194,83 @@ class HeatmapPainter {
       const MetricInfo& info = info_of(matrix_.metric);
       const std::string about =
           fmt::format("{}: {}", translated(info.title), translated(info.about));
-      page_.list.text({x, 10, measure_.width(about, Font::kSmall), kChoiceHeight}, about,
+      page_.list.text({x, kChoicesTop, measure_.width(about, Font::kSmall), kChoiceHeight}, about,
                       {.role = Role::kTextDim, .font = Font::kSmall});
       x += measure_.width(about, Font::kSmall);
-      if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
+      paint_legend(x + kBetweenChoices);
       return;
     }
     for (size_t m = 0; m < kMetrics.size(); ++m) {
-      x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == static_cast<Metric>(m),
-                       {.box = {}, .metric = static_cast<Metric>(m)});
+      const auto metric = static_cast<Metric>(m);
+      x = paint_choice(x, translated(kMetrics[m].title), matrix_.metric == metric,
+                       [metric](StepFigures& on) { on.show_metric(metric); });
     }
-    x += 24;
+    x += kBetweenChoices;
+    if (!divisions().empty()) {  // they need a line of their own
+      paint_legend(x);
+      choices_y_ += kChoiceLine;
+      x = kHeatmapMargin;
+    }
+    x = paint_orders(x);
+    if (!divisions().empty()) {
+      paint_divisions(x);
+    } else {
+      paint_legend(x);
+    }
+  }
+
+  int paint_orders(int x) {
     for (size_t o = 0; o < kRankOrders.size(); ++o) {
       const auto order = static_cast<RankOrder>(o);
       x = paint_choice(x, translated(kRankOrders[o]), figures_.rows().order == order,
-                       {.box = {}, .order = order});
+                       [order](StepFigures& on) { on.show_order(order); });
     }
-    if (model_.report.run.hosts > 1) {
-      const bool folded = figures_.rows().folded;
-      x = paint_choice(x + 24, say("hosts folded"), folded, {.box = {}, .folded = !folded});
-    }
-    if (matrix_.high_ns > matrix_.low_ns) paint_legend(x + 24);
+    return x + kBetweenChoices;
   }
 
-  int paint_choice(int x, std::string_view title, bool chosen, HeatmapChoice choice) {
-    choice.box = draw_choice({x, 10}, title, chosen, measure_, page_.list);
-    page_.choices.push_back(choice);
-    return x + choice.box.w + kChoiceGap;
+  void paint_divisions(int x) {
+    const RowChoice& rows = figures_.rows();
+    x = paint_choice(x, say("ungrouped"), !rows.division,
+                     [](StepFigures& on) { on.divide(std::nullopt); });
+    for (size_t d = 0; d < divisions().size(); ++d) {
+      x = paint_choice(x, say("by {}", divisions()[d].title), rows.division == d,
+                       [d](StepFigures& on) { on.divide(d); });
+    }
+    if (!rows.division) return;
+    paint_choice(x + kBetweenChoices, say("folded"), rows.folded,
+                 [folded = !rows.folded](StepFigures& on) { on.fold(folded); });
+  }
+
+  [[nodiscard]] const std::vector<RankDivision>& divisions() const {
+    return model_.groups.divisions;
+  }
+
+  int paint_choice(int x, std::string_view title, bool chosen,
+                   std::function<void(StepFigures&)> choose) {
+    const Box box = draw_choice({x, choices_y_}, title, chosen, measure_, page_.list);
+    page_.choices.push_back({box, std::string(title), std::move(choose)});
+    return x + box.w + kChoiceGap;
   }
 
   void paint_legend(int x) {
-    constexpr int kRamp = 96;
-    std::string low = format_ms({matrix_.low_ns});
-    if (matrix_.low_ns > 0) low.insert(0, "≤ ");
-    const std::string high = format_ms({matrix_.high_ns});
-    const int right = width_ - kHeatmapMargin;
-    const int high_width = measure_.width(high, Font::kSmall) + 8;
-    const int low_width = measure_.width(low, Font::kSmall) + 8;
-    const int left = right - high_width - kRamp - low_width;
-    if (left < x) return;
-    const TextStyle style{.role = Role::kTextDim, .font = Font::kSmall};
-    page_.list.text({left, 10, low_width, kChoiceHeight}, low, style);
-    std::vector<uint8_t> ramp;
-    for (int row = 0; row < 10; ++row) {
-      for (int i = 0; i < kRamp; ++i)
-        ramp.push_back(static_cast<uint8_t>(kLeastLevel + i * (255 - kLeastLevel) / (kRamp - 1)));
-    }
-    page_.list.image({left + low_width, 18, kRamp, 10}, ramp, colour_of(matrix_.metric));
-    page_.list.text({right - high_width + 8, 10, high_width, kChoiceHeight}, high, style);
+    draw_legend({matrix_.low_ns, matrix_.high_ns, colour_of(matrix_.metric)}, x,
+                width_ - kHeatmapMargin, kChoicesTop, measure_, page_.list);
   }
 
   bool place_map() {
     const bool any = std::ranges::any_of(
         matrix_.ns, [](int64_t value) { return value != StepMatrix::kUnknown; });
     const int wide = width_ - 2 * kHeatmapMargin - kHeatmapLabelWidth - kMeanWidth;
-    const int high =
-        height_ - kHeatmapChoicesHeight - kHeatmapAxisHeight - kStripHeight - kHeatmapMargin;
+    const int high = height_ - map_top() - kStripHeight - kHeatmapMargin;
     if (!any || wide < 1 || high < 1) return false;
     const auto rows = static_cast<int>(matrix_.ranks.size());
-    page_.map = {kHeatmapMargin + kHeatmapLabelWidth, kHeatmapChoicesHeight + kHeatmapAxisHeight,
-                 wide, std::min(high, rows * kTallest)};
+    page_.map = {kHeatmapMargin + kHeatmapLabelWidth, map_top(), wide,
+                 std::min(high, rows * kTallest)};
     places_.emplace(model_, matrix_, page_.map.h);
     return true;
   }
 
+  [[nodiscard]] int map_top() const { return choices_y_ + kBelowChoices + kHeatmapAxisHeight; }
   [[nodiscard]] const Box& map() const { return page_.map; }
   [[nodiscard]] int row_top(size_t row) const { return map().y + places_->top(row); }
   [[nodiscard]] int column_left(size_t column) const {
@@ -320,16 +337,25 @@ class HeatmapPainter {
 
   [[nodiscard]] bool is_chosen(size_t row) const {
     const auto chosen = [&](size_t r) { return selection_.has_rank(model_.ranks[r].rank); };
-    return matrix_.hosts[row].empty() ? chosen(matrix_.ranks[row])
-                                      : std::ranges::any_of(matrix_.hosts[row], chosen);
+    return matrix_.members[row].empty() ? chosen(matrix_.ranks[row])
+                                        : std::ranges::any_of(matrix_.members[row], chosen);
   }
 
-  // "rank 517  node-64", "node-64 (8): rank 517".
+  // "rank 517  node-64"; of a group with its worst "node-64 (8): rank 517".
   [[nodiscard]] std::string label_of(size_t row) const {
     const RankModel& rank = model_.ranks[matrix_.ranks[row]];
-    if (!matrix_.hosts[row].empty())
-      return say("{} ({}): rank {}", rank.host, matrix_.hosts[row].size(), rank.rank);
+    const std::string* group = name_of_group(row);
+    if (!matrix_.members[row].empty())
+      return say("{} ({}): rank {}", *group, matrix_.members[row].size(), rank.rank);
+    if (group != nullptr) return say("rank {}  {}", rank.rank, *group);
     return say("rank {}{}", rank.rank, model_.report.run.hosts > 1 ? "  " + rank.host : "");
+  }
+
+  // By which the rows are divided; nullptr = they are not.
+  [[nodiscard]] const std::string* name_of_group(size_t row) const {
+    if (!figures_.rows().division) return nullptr;
+    const RankDivision& division = divisions()[*figures_.rows().division];
+    return &division.names[division.group[matrix_.ranks[row]]];
   }
 
   void paint_labels() {
@@ -349,8 +375,11 @@ class HeatmapPainter {
                       {.role = problem ? Role::kProblem : (chosen ? Role::kAccent : Role::kTextDim),
                        .font = font,
                        .align = Align::kRight});
-      if (figures_.rows().folded)
-        page_.choices.push_back({.box = box, .host = model_.ranks[matrix_.ranks[r]].host});
+      if (figures_.rows().folded) {
+        const size_t group = divisions()[*figures_.rows().division].group[matrix_.ranks[r]];
+        page_.choices.push_back(
+            {box, *name_of_group(r), [group](StepFigures& on) { on.toggle_group(group); }});
+      }
       paint_mean(matrix_.rank_mean_ns[r], most,
                  {map().x + map().w + 10, top, kMeanWidth - 10, line});
     }
@@ -405,8 +434,11 @@ class HeatmapPainter {
   void paint_selection() {
     for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
       if (!is_chosen(r)) continue;
-      page_.list.frame({map().x - 1, row_top(r) - 1, map().w + 2, row_top(r + 1) - row_top(r) + 2},
-                       Role::kText);
+      const size_t first = r;
+      while (r + 1 < matrix_.ranks.size() && is_chosen(r + 1)) ++r;
+      page_.list.frame(
+          {map().x - 1, row_top(first) - 1, map().w + 2, row_top(r + 1) - row_top(first) + 2},
+          Role::kText);
     }
     if (!selection_.step) return;
     const auto step = std::ranges::find(matrix_.steps, *selection_.step);
@@ -426,6 +458,7 @@ class HeatmapPainter {
   const TextMeasure& measure_;
   PageUse use_;
   HeatmapPage page_;
+  int choices_y_ = kChoicesTop;      // of the line of words that is being painted
   std::optional<RowPlaces> places_;  // once there is a map
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Ranks × steps: who is slow when. A row per rank, or per host the highest of its ranks; a
-// column per step. Where there are more of them than pixels, a pixel shows the largest of its
+// The page Ranks × steps: who is slow when. A row per rank, or per group the highest of its ranks;
+// a column per step. Where there are more of them than pixels, a pixel shows the largest of its
 // values; but the rows of culprits are as high as their names.
 //
 // Cost  follows the pixels; the matrix is made once per figure and order.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,13 +18,11 @@
 
 namespace dprof::view {
 
-// One of the words above the map: what a click on it chooses.
+// A word above the map, or a group's name beside it: what a click on it chooses.
 struct HeatmapChoice {
   Box box;
-  std::optional<Metric> metric;
-  std::optional<RankOrder> order;
-  std::optional<bool> folded;  // a row per host
-  std::string host;            // that is unfolded, or folded again; "" = none
+  std::string title;
+  std::function<void(StepFigures&)> choose;
 };
 
 struct HeatmapPage {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "gui/view/model/test_support/test_model.h"
@@ -25,6 +26,12 @@ class HeatmapPageTest : public ::testing::Test {
                         kHeight, measure);
   }
   [[nodiscard]] std::string text() { return to_text(page().list); }
+  void click(std::string_view title) {
+    const HeatmapPage now = page();
+    const auto choice = std::ranges::find(now.choices, title, &HeatmapChoice::title);
+    ASSERT_NE(choice, now.choices.end()) << title;
+    choice->choose(session.steps);
+  }
 
   FixedTextMeasure measure;
   Session session;
@@ -83,11 +90,8 @@ TEST_F(HeatmapPageTest, APixelOfManyCellsShowsTheLargest) {
 }
 
 TEST_F(HeatmapPageTest, ChoicesChangeWhatIsShown) {
-  const HeatmapPage before = page();
-  ASSERT_EQ(before.choices.size(), kMetrics.size() + kRankOrders.size() + 1);
-  EXPECT_EQ(before.choices[4].metric, Metric::kInput);
-  session.steps.show_metric(Metric::kInput);
-  session.steps.show_order(RankOrder::kByValue);
+  click("Input wait");
+  click("highest first");
   EXPECT_THAT(text(), HasSubstr("40.0 ms"));
   const auto cell =
       heatmap_cell_at(session.model(), session.steps, page().map, {page().map.x, page().map.y});
@@ -135,14 +139,17 @@ TEST_F(HeatmapPageTest, ACulpritHasARowAsHighAsItsName) {
 }
 
 TEST_F(HeatmapPageTest, AClickOnAFoldedHostUnfoldsIt) {
-  session.steps.fold(true);
+  click("by host");
   EXPECT_THAT(text(), HasSubstr("node-a (2): rank 0"));
-  const HeatmapPage folded = page();
-  const auto choice = std::ranges::find(folded.choices, "node-a", &HeatmapChoice::host);
-  ASSERT_NE(choice, folded.choices.end());
-  session.steps.toggle_host(choice->host);
+  click("node-a");
   EXPECT_THAT(text(), HasSubstr("rank 1  node-a"));
   EXPECT_THAT(text(), HasSubstr("node-b (1): rank 2"));
+  click("folded");
+  EXPECT_THAT(text(), HasSubstr("rank 2  node-b"));
+  click("highest first");
+  EXPECT_THAT(session.steps.matrix().ranks, ::testing::ElementsAre(2U, 0U, 1U));
+  click("ungrouped");
+  EXPECT_FALSE(session.steps.rows().division);
 }
 
 TEST_F(HeatmapPageTest, WithoutStepsItSaysWhy) {

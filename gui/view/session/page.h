@@ -19,14 +19,15 @@ enum class Page : uint8_t {
   kMatrix,
   kMemory,
   kCompare,
-  kWhatIf
+  kWhatIf,
+  kTopology
 };
 
 struct PageInfo {
   std::string_view word;   // in selectors, --view and the dumped state
   std::string_view title;  // on its tab
 };
-inline constexpr std::array<PageInfo, 8> kPages = {{
+inline constexpr std::array<PageInfo, 9> kPages = {{
     {"overview", english("Overview")},
     {"timeline", english("Timeline")},
     {"heatmap", english("Ranks × steps")},
@@ -35,6 +36,7 @@ inline constexpr std::array<PageInfo, 8> kPages = {{
     {"memory", english("Memory")},
     {"compare", english("Compare")},
     {"what-if", english("What if")},
+    {"topology", english("Topology")},
 }};
 
 [[nodiscard]] constexpr const PageInfo& info_of(Page page) {

@@ -11,7 +11,13 @@ void StepFigures::open() {
   const bool compared = std::ranges::any_of(
       model_->ranks, [](const RankModel& rank) { return !rank.own_delays.empty(); });
   show_metric(compared ? Metric::kOwnDelay : Metric::kStepTime);
-  rows_.unfolded.clear();
+  divide(std::nullopt);
+}
+
+// Read again, a run may be divided in other ways.
+void StepFigures::renew() {
+  if (rows_.division && *rows_.division >= model_->groups.divisions.size()) divide(std::nullopt);
+  matrix_.reset();
 }
 
 void StepFigures::show_metric(Metric metric) {
@@ -24,14 +30,26 @@ void StepFigures::show_order(RankOrder order) {
   matrix_.reset();
 }
 
+void StepFigures::divide(std::optional<size_t> division) {
+  rows_ = {.order = rows_.order,
+           .division = division,
+           .folded = division && (rows_.folded || !rows_.division)};
+  matrix_.reset();
+}
+
+void StepFigures::next_division() {
+  const size_t next = rows_.division ? *rows_.division + 1 : 0;
+  divide(next < model_->groups.divisions.size() ? std::optional(next) : std::nullopt);
+}
+
 void StepFigures::fold(bool folded) {
-  rows_.folded = folded;
+  rows_.folded = folded && rows_.division;
   rows_.unfolded.clear();
   matrix_.reset();
 }
 
-void StepFigures::toggle_host(const std::string& host) {
-  if (rows_.unfolded.erase(host) == 0) rows_.unfolded.insert(host);
+void StepFigures::toggle_group(size_t group) {
+  if (rows_.unfolded.erase(group) == 0) rows_.unfolded.insert(group);
   matrix_.reset();
 }
 
@@ -78,6 +96,21 @@ const std::vector<uint32_t>& CollectiveFigures::lines() const {
 const std::vector<CollectiveGroup>& CollectiveFigures::groups() const {
   if (!groups_) groups_ = collective_groups(*model_);
   return *groups_;
+}
+
+void GridFigures::renew() {
+  values_.forget();
+  waits_.reset();
+}
+
+const GridValues& GridFigures::values() const {
+  return values_.now(measure_,
+                     [this](GridMeasure measure) { return grid_values(*model_, measure); });
+}
+
+const LineWaits& GridFigures::waits() const {
+  if (!waits_) waits_ = line_waits(*model_);
+  return *waits_;
 }
 
 const PairMap& PairFigures::map() const {

@@ -13,6 +13,7 @@
 #include "analyzer/diff/diff.h"
 #include "gui/view/drawing/counted.h"
 #include "gui/view/figures/collective_lines.h"
+#include "gui/view/figures/grid_waits.h"
 #include "gui/view/figures/pair_map.h"
 #include "gui/view/figures/step_matrix.h"
 #include "gui/view/model/model.h"
@@ -28,12 +29,14 @@ class StepFigures {
  public:
   explicit StepFigures(const SharedModel& model) : model_(model) {}
   void open();
-  void renew() { matrix_.reset(); }
+  void renew();
 
   void show_metric(Metric metric);
   void show_order(RankOrder order);
-  void fold(bool folded);                     // a row per host, or per rank
-  void toggle_host(const std::string& host);  // unfolded among folded ones, or not
+  void divide(std::optional<size_t> division);  // position in RankGroups::divisions
+  void next_division();                         // in turn, with none after the last one
+  void fold(bool folded);                       // a row per group, or per rank
+  void toggle_group(size_t group);              // unfolded among folded ones, or not
   [[nodiscard]] const RowChoice& rows() const { return rows_; }
   [[nodiscard]] const StepMatrix& matrix() const;  // O(pieces)
 
@@ -90,6 +93,25 @@ class PairFigures {
   Selecting& selecting_;
   PairChoice choice_;
   mutable Counted<PairChoice, PairMap> map_;
+};
+
+// Topology.
+class GridFigures {
+ public:
+  explicit GridFigures(const SharedModel& model) : model_(model) {}
+  void open() { show(GridMeasure::kWait); }
+  void renew();
+
+  [[nodiscard]] GridMeasure measure() const { return measure_; }
+  void show(GridMeasure measure) { measure_ = measure; }
+  [[nodiscard]] const GridValues& values() const;
+  [[nodiscard]] const LineWaits& waits() const;
+
+ private:
+  const SharedModel& model_;
+  GridMeasure measure_ = GridMeasure::kWait;
+  mutable Counted<GridMeasure, GridValues> values_;
+  mutable std::optional<LineWaits> waits_;
 };
 
 // A rank of the other run, for the timelines side by side.

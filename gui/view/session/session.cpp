@@ -29,6 +29,7 @@ void Session::open_again() {
   steps.open();
   collectives.open();
   pairs.open();
+  grid.open();
   compared.reset();
   selecting.clear();
   notes.set({});
@@ -58,6 +59,7 @@ void Session::forget_figures() {
   steps.renew();
   collectives.renew();
   pairs.renew();
+  grid.renew();
   counted.forget(model_);
   flow.forget();
   what_if.renew();

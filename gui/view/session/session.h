@@ -75,6 +75,7 @@ class Session {
   StepFigures steps{model_};
   CollectiveFigures collectives{model_};
   PairFigures pairs{model_, selecting};
+  GridFigures grid{model_};
   std::shared_ptr<const ComparedRuns> compared;  // nullptr = none
   SqlConsole sql;
   SqlResults sql_results{model_, tracks, viewport, selecting, sql};

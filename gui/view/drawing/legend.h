@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the colours of a map mean: the lowest and the highest time, with the ramp between them.
+#pragma once
+
+#include <cstdint>
+
+#include "gui/view/drawing/draw_list.h"
+
+namespace dprof::view {
+
+// The times at the ends of the ramp, and how strong the colour of the highest one is.
+struct Ramp {
+  int64_t low_ns = 0;
+  int64_t high_ns = 0;
+  Role role{};
+  double strongest = 1;
+};
+
+// Ends at `right`; left out where it would begin before `left`, or nothing differs.
+void draw_legend(const Ramp& ramp, int left, int right, int top, const TextMeasure& measure,
+                 DrawList& list);
+
+}  // namespace dprof::view

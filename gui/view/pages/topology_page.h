@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page Topology: the ranks in the grid that their communicators make, tensor × data × pipeline,
+// coloured by what they wait; and how long each communicator of the grid is waited in.
+#pragma once
+
+#include "gui/view/drawing/panel.h"
+#include "gui/view/session/page_figures.h"
+
+namespace dprof::view {
+
+// A click on a cell selects its rank, on a communicator the ranks of it.
+[[nodiscard]] Panel draw_topology_page(const Model& model, GridFigures& figures,
+                                       Selecting& selecting, int width, int height,
+                                       const TextMeasure& measure);
+
+}  // namespace dprof::view
