@@ -90,7 +90,8 @@ TEST_F(ProgramTest, PagesHaveNames) {
   EXPECT_EQ(run(run_folder + " --view nothing --dump-state " + path("n.json"), &err), 2);
   EXPECT_NE(
       err.find(
-          "overview, timeline, heatmap, collectives, matrix, memory, compare, what-if, selection"),
+          "overview, timeline, heatmap, collectives, matrix, memory, compare, what-if, topology, "
+          "selection"),
       std::string::npos)
       << err;
 }

@@ -173,8 +173,10 @@ std::optional<RotatingDelay> rotating_delay(const Model& model) {
 std::vector<NotableRank> notable_ranks(const Model& model) { return Chooser(model).choose(); }
 
 std::string figure_of(const NotableRank& rank) {
+  constexpr int64_t kShownAsZero = 50 * kNsPerUs;
   if (!rank.ns) return {};
-  const std::string time = format_ms({*rank.ns});
+  const int64_t ns = std::abs(*rank.ns) < kShownAsZero ? 0 : *rank.ns;
+  const std::string time = format_ms({ns});
   switch (rank.reason) {
     case RankReason::kVictim:
       return say("waits {}", time);
@@ -188,7 +190,7 @@ std::string figure_of(const NotableRank& rank) {
     case RankReason::kTypical:
       break;
   }
-  return *rank.ns > 0 ? "+" + time : time;
+  return ns > 0 ? "+" + time : time;
 }
 
 }  // namespace dprof::view

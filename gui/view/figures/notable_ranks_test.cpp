@@ -121,5 +121,11 @@ TEST(NotableRanksTest, WhereEachStepHasAnotherLateRankNobodyIsTheCulprit) {
   EXPECT_FALSE(rotating_delay(model)) << "that is about links, not about ranks";
 }
 
+TEST(NotableRanksTest, WhatRoundsToNothingHasNoSign) {
+  EXPECT_EQ(figure_of({.reason = RankReason::kTypical, .ns = -20 * kNsPerUs}), "0.0 ms");
+  EXPECT_EQ(figure_of({.reason = RankReason::kTypical, .ns = 20 * kNsPerUs}), "0.0 ms");
+  EXPECT_EQ(figure_of({.reason = RankReason::kFastest, .ns = -2 * kMs}), "-2.0 ms");
+}
+
 }  // namespace
 }  // namespace dprof::view

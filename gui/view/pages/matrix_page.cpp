@@ -233,10 +233,23 @@ class MatrixPainter {
     return {box_.x + std::min(x, box_.w - 1), box_.y + std::min(y, box_.h - 1), w, h};
   }
 
+  // Of many ranks the waits of a run add up to something even where all is well: what could not be
+  // noticed in a step is pale.
+  [[nodiscard]] double strongest() const {
+    double most = std::max(map_.cells.front().value, 1.0);
+    const analyzer::Report& report = model_.report;
+    if (choice_.measure == PairMeasure::kWait && has_many_ranks(model_) && report.detection &&
+        report.run.steps) {
+      most = std::max(most, 2.0 * static_cast<double>(report.detection->floor_ns) *
+                                static_cast<double>(report.run.steps->steady));
+    }
+    return most;
+  }
+
   // Where several pairs share a pixel, it shows the highest.
   void paint_map() {
     std::vector<uint8_t> levels(static_cast<size_t>(box_.w) * static_cast<size_t>(box_.h), 0);
-    const double most = std::max(map_.cells.front().value, 1.0);
+    const double most = strongest();
     for (const PairCell& cell : map_.cells) {
       const Box at = cell_box(cell);
       const uint8_t level = level_of_share(cell.value / most);

@@ -138,5 +138,27 @@ TEST(LabelledPlaces, StandAtAnEvenStrideAndLeaveTheWantedOnesRoom) {
   EXPECT_THAT(labelled_places(64, 640, 24, all).size(), 22U) << "no two overlap";
 }
 
+// What could not be noticed is pale, as on Ranks × steps.
+TEST_F(MatrixPageTest, OfManyHealthyRanksNoCellIsStrong) {
+  Model model = test::small_model();
+  for (int rank = 3; rank < 30; ++rank) {
+    model.ranks.push_back(model.ranks.front());
+    model.ranks.back().rank = rank;
+  }
+  const auto strongest = [&] {
+    session.open(std::make_shared<const Model>(model));
+    const Panel drawn = page();
+    uint8_t most = 0;
+    for (const Command& command : drawn.list.commands()) {
+      if (command.kind != CommandKind::kImage) continue;
+      for (const uint8_t level : drawn.list.levels_of(command)) most = std::max(most, level);
+    }
+    return most;
+  };
+  EXPECT_EQ(strongest(), 255) << "nothing is known of what could be noticed";
+  model.report.detection = analyzer::Detection{.floor_ns = 100 * test::kMs};
+  EXPECT_LT(strongest(), 70);
+}
+
 }  // namespace
 }  // namespace dprof::view

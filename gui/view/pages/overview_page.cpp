@@ -247,7 +247,7 @@ class OverviewPainter {
     for (size_t i = 0; i < steps.size(); ++i) {
       const auto& [number, step] = steps[i];
       const RankModel* rank = model_.rank(number);
-      const bool named = rank != nullptr && rank->own_delay.has_value();
+      const bool named = rank != nullptr && rank->own_delay && rank->own_delay->ns > 0;
       const bool problem = named || reasons[i] == title_of(RankReason::kCulprit);
       const bool chosen = selecting_.selection().has_rank(number);
       const Box whole{kOverviewMargin, y_, room(), kOverviewRankLine};

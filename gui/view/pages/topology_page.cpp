@@ -281,7 +281,7 @@ class TopologyPainter {
     const Role on = guilty ? Role::kProblem : colour();
     const bool dark = guilty || level > kDark;
     list().text(cell, std::to_string(model_.ranks[rank].rank),
-                {.role = dark ? on : Role::kTextDim,
+                {.role = dark ? on : Role::kText,
                  .font = guilty ? Font::kBold : Font::kSmall,
                  .align = Align::kCentre,
                  .on_fill = dark});
