@@ -107,6 +107,7 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
   connect(docks_, &Docks::drawn, this, &MainWindow::count_next);
   connect(&worker_, &Worker::counted, this, [this](const auto& take) {
     take(session_.counted);
+    emit progressed();
     docks_->refresh();
     if (session_.is_open() && session_.viewport.page() == view::Page::kWhatIf)
       page_pane(view::Page::kWhatIf).refresh();

@@ -81,7 +81,7 @@ class MainWindow : public QMainWindow {
  signals:
   // A run is open with the events that are looked at, or could not be opened.
   void settled();
-  // Something more of the run has been read.
+  // Something more of the run has been read, or what a dock or a page shows was computed.
   void progressed();
 
  protected:

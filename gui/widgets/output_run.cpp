@@ -180,6 +180,7 @@ void OutputRun::on_poll() {
   if (has_line) {
     run_line(options_.script[next_line_++]);
     waiting_.restart();
+    on_progress();
     return;
   }
   poll_.stop();
