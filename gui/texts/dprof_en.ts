@@ -942,6 +942,11 @@
     </message>
     <message>
         <location filename="../view/figures/what_if_controls.cpp"/>
+        <source>kernels</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/figures/what_if_controls.cpp"/>
         <source>operators</source>
         <translation type="unfinished"></translation>
     </message>
@@ -973,11 +978,6 @@
     <message>
         <location filename="../view/figures/what_if_controls.cpp"/>
         <source>bucket cap</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location filename="../view/figures/what_if_controls.cpp"/>
-        <source>kernels</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
