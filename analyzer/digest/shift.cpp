@@ -6,6 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "base/compact_optional.h"
 #include "base/fields.h"
 
 namespace dprof::analyzer {
@@ -18,8 +19,13 @@ constexpr int64_t kFarthestNs = int64_t{1} << 62;
 constexpr int64_t kFarthestShiftNs = int64_t{1} << 59;
 
 template <typename T>
+inline constexpr bool kIsSmallEnum = false;
+template <typename Enum>
+inline constexpr bool kIsSmallEnum<SmallEnum<Enum>> = true;
+
+template <typename T>
 concept Timeless = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
-    std::is_same_v<T, LogHistogram>;
+    std::is_same_v<T, LogHistogram> || kIsSmallEnum<T>;
 template <typename T>
 concept Optional = requires(T value) {
   value.has_value();
@@ -41,7 +47,10 @@ class Shift {
       if (value.ns > -kFarthestNs && value.ns < kFarthestNs) value.ns += ns_;
     } else if constexpr (Timeless<T>) {
     } else if constexpr (Optional<T>) {
-      if (value) (*this)(*value);
+      if (!value) return;
+      auto inside = *std::move(value);
+      (*this)(inside);
+      value = std::move(inside);
     } else if constexpr (std::ranges::range<T>) {
       for (auto& one : value) (*this)(one);
     } else if constexpr (Pair<T>) {
