@@ -18,8 +18,8 @@ def entry(number, group, sequence, state, elements):
     created = START_NS + number * CALL_NS
     done = created + CALL_NS // 2 if state == "completed" else None
     return {
-        "frames": [{"name": "step", "filename": "/job/train.py", "line": 123}], "record_id": number, "pg_id": int(group[0] != "0"),
-        "process_group": group, "collective_seq_id": sequence, "p2p_seq_id": 0, "op_id": number,
+        "frames": [{"name": "step", "filename": "/job/train.py", "line": 123}], "record_id": number,
+        "pg_id": int(group[0] != "0"), "process_group": group, "collective_seq_id": sequence, "p2p_seq_id": 0, "op_id": number,
         "profiling_name": "nccl:all_reduce", "time_created_ns": created, "duration_ms": None, "input_sizes": [[elements]],
         "input_dtypes": ["Float"], "output_sizes": [[elements]], "output_dtypes": ["Float"], "state": state,
         "time_discovered_started_ns": created if state != "scheduled" else None, "time_discovered_completed_ns": done,

@@ -76,8 +76,8 @@ def exponent(rows, row, key):
 
 
 def table(rows):
-    head = ("ranks × steps", "traces", "digests", "cold", "CPU", "exp.", "memory", "exp.", "again", "CPU", "exp.", "memory", "exp.",
-            "named")
+    head = ("ranks × steps", "traces", "digests", "cold", "CPU", "exp.", "memory", "exp.", "again", "CPU", "exp.", "memory",
+            "exp.", "named")
     lines = [head, tuple("-" * len(cell) for cell in head)]
     for i, row in enumerate(rows):
         cells = [f"{row['ranks']:,} × {row['steps']:,}", f"{row['disk'] / MB:,.0f} MB", f"{row['digests'] / MB:,.0f} MB"]

@@ -139,8 +139,8 @@ class CommRun : public RuleRun {
     record.enqueue = at(digest.steps[static_cast<size_t>(s)], what.at_ms);
     record.start = record.enqueue;
     record.end = TraceNs{record.start->ns + what.transfer_ns + what.wait_ns};
-    instance.members.push_back({static_cast<uint32_t>(d),
-                                  static_cast<uint32_t>(digest.collectives.size()), what.wait_ns});
+    instance.members.push_back(
+        {static_cast<uint32_t>(d), static_cast<uint32_t>(digest.collectives.size()), what.wait_ns});
     digest.collectives.push_back(record);
   }
 
