@@ -286,9 +286,10 @@ class Helping {
     work_.team.send(0, message(kHello, std::string(analyzer::kDigestFingerprint), work_.host));
     while (!order_ && !is_over_ && !is_alone()) go_on();
     if (order_ && !is_over_) {
-      const auto& [cache, on_this_host, pieces] = *order_;
+      const Order& order = *order_;
       in_threads(
-          pieces.size(), threads_beside(on_this_host), [&](size_t p) { make(pieces[p], cache); },
+          order.pieces.size(), threads_beside(order.on_this_host),
+          [&](size_t p) { make(order.pieces[p], order.cache); },
           [&](size_t) {
             go_on();
             return !is_over_ && !is_alone();

@@ -129,7 +129,7 @@ class TeamDigests : public Teams {
     spec.steps = 4;
     ASSERT_TRUE(test_support::write_run(folder_.path() / "run", spec).ok());
     run_ = *analyzer::open_run({folder_.path() / "run"});
-    for (analyzer::TraceFile& trace : run_.traces) trace.shift_ns = 1'000 * trace.rank;
+    for (analyzer::TraceFile& trace : run_.traces) trace.shift_ns = int64_t{1'000} * trace.rank;
   }
 
   [[nodiscard]] std::vector<std::string> alone() const {
