@@ -65,7 +65,8 @@ class CommunicationTest : public ::testing::Test {
     const BucketSpec& spec = kSpecs[b];
     CollectiveRecord record;
     record.function = Function::kAllReduce;
-    record.sequence = record.group_sequence.emplace(3 * step + b);
+    record.sequence = 3 * step + b;
+    record.group_sequence = record.sequence;
     record.bytes = spec.bytes;
     record.bucket = b;
     record.ready = TraceNs{at + spec.ready};

@@ -27,7 +27,8 @@ std::vector<RankDigest> pair_of(const std::vector<OneCall>& calls) {
       const int64_t at = static_cast<int64_t>(i) * 1'000'000;
       CollectiveRecord record;
       record.function = Function::kAllReduce;
-      record.sequence = record.group_sequence.emplace(static_cast<int64_t>(i));
+      record.sequence = static_cast<int64_t>(i);
+      record.group_sequence = record.sequence;
       record.bytes = calls[i].bytes;
       record.start = TraceNs{at + (r == 1 ? calls[i].late : 0)};
       record.end = TraceNs{at + calls[i].late + calls[i].transfer};

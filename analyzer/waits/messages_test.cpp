@@ -46,7 +46,7 @@ class RankCalls {
     record.row = static_cast<int64_t>(digest_.collectives.size()) + 1;
     record.function = function;
     record.bytes = bytes;
-    record.peer = peer;
+    if (peer) record.peer = *peer;
     record.enqueue = record.start = TraceNs{start};
     if (end) record.end = TraceNs{*end};
     digest_.collectives.push_back(record);
