@@ -23,7 +23,8 @@ struct Sent {
   Member member(size_t rank) {
     std::vector<CollectiveRecord>& records = digests[rank].collectives;
     records.push_back({.start = TraceNs{now}, .end = TraceNs{now}});
-    return {.digest = rank, .record = records.size() - 1};
+    return {.digest = static_cast<uint32_t>(rank),
+            .record = static_cast<uint32_t>(records.size() - 1)};
   }
 
   Sent& send(size_t from, size_t to) {
