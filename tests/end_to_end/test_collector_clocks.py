@@ -240,7 +240,7 @@ class Folders(Recorders):
         trace = self.trace(0)
         self.check_whole(trace)
         self.assertEqual(trace.value("SELECT count(*) FROM host_range"), 100)
-        self.assertEqual([f.name for f in self.run_folder.iterdir() if not f.suffix == ".dprof"], ["run.json"])
+        self.assertEqual(sorted(f.name for f in self.run_folder.iterdir() if not f.suffix == ".dprof"), [".digest", "run.json"])
 
     def test_a_network_folder_recovers(self):
         process = self.start_rank(0, {"DPROF_FAKE_FS_TYPE": NFS}, seconds=30)
