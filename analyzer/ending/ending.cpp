@@ -371,12 +371,20 @@ class EndFinder {
     return fmt::format(" for {}{}", format_duration({*longest}), failed ? ", until it failed" : "");
   }
 
+  // Then its end is that of the file: nobody knows how its process ended, or whether it did.
+  [[nodiscard]] bool is_imported(int number) const {
+    return std::ranges::any_of(in_.traces, [&](const TraceFile& trace) {
+      return trace.rank == number && trace.clock_id.starts_with("import:");
+    });
+  }
+
   // Culprits whose process was gone before those that waited: not ended by the launcher.
   [[nodiscard]] std::vector<int> ended_by_themselves(const Hang& hang) const {
     std::vector<int> gone;
     for (const int number : hang.culprits) {
       const EndedRank* rank = find(number);
       if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
+      if (rank->how == "complete" && is_imported(number)) continue;
       // The launcher's, after others had failed; of one that came earlier nobody knows from whom.
       if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) &&
           (!ended_before(*rank, hang, false) || hung_before_its_end(*rank, hang)))

@@ -51,6 +51,7 @@ class Scale(EndToEnd):
         done = self.command(DPROF, "report", run, "--sections", "none")
         told = " ".join(done.stdout.split())
         self.assertIn("for rank 77, which never called it", told)
+        self.assertNotIn("exit code", told, "dumps do not say how processes ended")
         self.assertIn("ranks 0–76, 78–255: running", told)
         self.assertLessEqual(len(done.stdout[done.stdout.index("HANG"):].split("\n\n")[0].splitlines()), 20)
 
