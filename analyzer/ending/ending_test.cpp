@@ -148,24 +148,6 @@ TEST(EndingTest, WhoLeavesWithZeroWhileOthersExpectItLeftEarly) {
   EXPECT_THAT(ending.verdict.title, HasSubstr("rank 1 ended early, with exit code 0"));
 }
 
-TEST(EndingTest, AnImportedTraceDoesNotSayHowItsProcessEnded) {
-  Job job;
-  for (const int rank : {0, 2, 3}) {
-    CollectiveRecord& record = job.call(rank, job.world, {});
-    record.end = {};
-    record.state = schema::CollectiveState::kEnqueued;
-  }
-  for (TraceFile& trace : job.traces) {
-    trace.exit_status.clear();
-    trace.ended = "complete";
-    trace.clock_id = "import:0";
-  }
-  const Ending ending = job.ending();
-  EXPECT_EQ(ending.verdict.kind, "hang");
-  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
-  EXPECT_THAT(ending.verdict.title, testing::Not(HasSubstr("exit code")));
-}
-
 TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
   Job job;
   for (const int rank : {0, 2, 3}) job.fails_in_collective(rank, "Connection closed by peer");
@@ -248,6 +230,24 @@ TEST(EndingTest, WhomNcclsWatchdogWaitedForHung) {
   const Ending ending = job.ending();
   EXPECT_EQ(ending.verdict.kind, "hang");
   EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+}
+
+TEST(EndingTest, AnImportedTraceDoesNotSayHowItsProcessEnded) {
+  Job job;
+  for (const int rank : {0, 2, 3}) {
+    CollectiveRecord& record = job.call(rank, job.world, {});
+    record.end.reset();
+    record.state = schema::CollectiveState::kRunning;
+  }
+  for (TraceFile& trace : job.traces) {
+    trace.exit_status.clear();
+    trace.clock_id = "import:0";
+  }
+  job.stand_still(2'000 * kMs);
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "hang");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
+  EXPECT_THAT(ending.verdict.title, testing::Not(HasSubstr("exit code")));
 }
 
 TEST(EndingTest, ACollectiveThatAllCalledAndTheWatchdogGaveUpIsTheNetworks) {
