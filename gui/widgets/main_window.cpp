@@ -372,7 +372,7 @@ void MainWindow::show_model(std::shared_ptr<const view::Model> model) {
 }
 
 Status MainWindow::select(const std::string& selector, bool keep) {
-  const Status selected = session_.selecting.select(selector, keep);
+  Status selected = session_.selecting.select(selector, keep);
   if (selected.ok()) refresh();
   return selected;
 }
@@ -526,7 +526,7 @@ void MainWindow::build_go_to() {
 }
 
 void MainWindow::go_to(const QString& selector) {
-  if (const Status selected = select(selector.toStdString(), false); selected.ok()) {
+  if (Status selected = select(selector.toStdString(), false); selected.ok()) {
     go_to_->clear();
     canvas_->setFocus();
   } else {

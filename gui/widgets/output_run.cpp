@@ -25,11 +25,11 @@ Status write_text(const std::filesystem::path& path, const std::string& text) {
 
 Status write_outputs(const Options& options, MainWindow& window) {
   if (options.screenshot) {
-    const Status written = write_picture(*options.screenshot, window);
+    Status written = write_picture(*options.screenshot, window);
     if (!written.ok()) return written;
   }
   if (options.state) {
-    const Status written = write_text(*options.state, window.state());
+    Status written = write_text(*options.state, window.state());
     if (!written.ok()) return written;
   }
   if (options.draw_list) return write_text(*options.draw_list, view::to_text(window.draw_list()));
@@ -68,10 +68,10 @@ Status change(std::vector<std::string> changes, MainWindow& window) {
 
 Status explain(const std::string& step, MainWindow& window) {
   if (!step.empty()) {
-    const Status chosen = window.select("step:" + step, false);
+    Status chosen = window.select("step:" + step, false);
     if (!chosen.ok()) return chosen;
   }
-  const Status shown = window.session().explain_step();
+  Status shown = window.session().explain_step();
   window.refresh();
   return shown;
 }
@@ -85,7 +85,7 @@ void print_error(const Error& error) {
 
 Status apply_options(const Options& options, MainWindow& window) {
   if (!options.restore.empty()) {
-    const Status restored = window.restore_view(options.restore);
+    Status restored = window.restore_view(options.restore);
     if (!restored.ok()) return restored;
   }
   if (options.page) window.show_page(*options.page);
@@ -93,12 +93,12 @@ Status apply_options(const Options& options, MainWindow& window) {
   if (!options.selectors.empty()) window.session().selecting.clear();
   if (options.path) window.session().path.show(true);
   if (!options.changes.empty()) {
-    const Status changed = change(options.changes, window);
+    Status changed = change(options.changes, window);
     if (!changed.ok()) return changed;
   }
   bool keep = false;
   for (const std::string& selector : options.selectors) {
-    const Status selected = window.select(selector, keep);
+    Status selected = window.select(selector, keep);
     if (!selected.ok()) return selected;
     keep = true;
   }
@@ -184,7 +184,7 @@ void OutputRun::on_poll() {
     return;
   }
   poll_.stop();
-  const Status written = write_outputs(options_, window_);
+  Status written = write_outputs(options_, window_);
   if (!written.ok()) {
     end(written.error());
     return;

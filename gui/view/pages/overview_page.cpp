@@ -193,7 +193,8 @@ class OverviewPainter {
     const auto x = [&](int64_t ns) {
       const double share = static_cast<double>(ns - spread.median_ns) /
                            static_cast<double>(std::max<int64_t>(scale, 1));
-      return centre + static_cast<int>(std::lround(share * (area.w / 2 - kDot)));
+      const int half = area.w / 2 - kDot;
+      return centre + static_cast<int>(std::lround(share * half));
     };
     body_.line({area.x, middle}, {area.x + area.w, middle}, Role::kLaneBackground);
     body_.rect(
