@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "analyzer/digest/gpu_readings.h"
 
@@ -96,15 +98,14 @@ class EnergySum {
                     .step_j = drawn->all * per_step,
                     .bound_j = drawn->open * per_step,
                     .from_power = gpu.energy_from_power};
-    const auto of_rank =
-        std::ranges::find(breakdown_.per_rank, digests_[d].rank, &RankBreakdown::rank);
-    if (of_rank != breakdown_.per_rank.end() && of_rank->wall_ns > 0) {
+    const RankBreakdown& of_rank = breakdown_.per_rank[entry];
+    if (of_rank.wall_ns > 0) {
       int64_t at_work = 0;
       for (size_t c = 0; c < kCategories; ++c) {
-        if (is_at_work(static_cast<Category>(c))) at_work += of_rank->category_ns[c];
+        if (is_at_work(static_cast<Category>(c))) at_work += of_rank.category_ns[c];
       }
-      rank.waiting_j = rank.step_j * static_cast<double>(of_rank->wall_ns - at_work) /
-                       static_cast<double>(of_rank->wall_ns);
+      rank.waiting_j = rank.step_j * static_cast<double>(of_rank.wall_ns - at_work) /
+                       static_cast<double>(of_rank.wall_ns);
     }
     if (const int64_t all = gpu.energy_mj.back().value; all > 0)
       rank.throttled_share = static_cast<double>(gpu.throttled_mj) / static_cast<double>(all);
@@ -114,9 +115,10 @@ class EnergySum {
   // Each recorder of a host samples it: one of them counts.
   void add_host(size_t entry, size_t d) {
     const std::string& host = traces_[d].host;
-    if (std::ranges::count(result_.per_host, host, &HostEnergy::host) != 0) return;
+    if (hosts_.contains(host)) return;
     const std::optional<Drawn> drawn = drawn_in(digests_[d].system.host_energy_uj, span_of(entry));
     if (!drawn) return;
+    hosts_.insert(host);
     const double per_step = kMicro / static_cast<double>(steps_.steady().size());
     result_.per_host.push_back({host, drawn->all * per_step, drawn->open * per_step});
   }
@@ -141,6 +143,7 @@ class EnergySum {
   const Steps& steps_;
   const Breakdown& breakdown_;
   Energy result_;
+  std::set<std::string_view> hosts_;  // that have theirs
   bool too_short_ = false;
 };
 

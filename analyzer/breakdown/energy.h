@@ -12,7 +12,7 @@
 
 namespace dprof::analyzer {
 
-// Over the steady steps; `traces` by the same position as `digests`, `breakdown` of the same run.
+// Over the steady steps; `traces` by the same position as `digests`, `breakdown` of the same steps.
 // Samples are about a second apart: where a span's borders leave more than a quarter of its energy
 // open, that energy is missing, with the reason.
 [[nodiscard]] Energy energy_of(std::span<const RankDigest> digests,

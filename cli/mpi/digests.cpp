@@ -14,6 +14,7 @@
 #include <thread>
 #include <tuple>
 
+#include "analyzer/digest/all.h"
 #include "analyzer/digest/bytes.h"
 #include "analyzer/digest/cache.h"
 #include "base/in_threads.h"
@@ -100,13 +101,11 @@ class Gathering {
     }
     std::vector<size_t> missing;
     for (size_t i = 0; i < traces_.size(); ++i) {
-      if (!digests_[i]) missing.push_back(i);
+      if (!digests_.has(i)) missing.push_back(i);
     }
     if (!make(missing)) return fail(Code::kUsage, "cancelled");
     if (work_.team.has_lost_one()) say_to_all(message(kStay));
-    std::vector<Result<RankDigest>> all;
-    for (std::optional<Result<RankDigest>>& digest : digests_) all.push_back(*std::move(digest));
-    return all;
+    return std::move(digests_).take();
   }
 
  private:
@@ -181,8 +180,8 @@ class Gathering {
                positions.size(), threads_beside(processes_on(work_.host)),
                [&](size_t p) {
                  const TraceFile& trace = traces_[positions[p]];
-                 digests_[positions[p]] =
-                     cache_ ? analyzer::cached_digest(trace) : analyzer::digest_rank(trace);
+                 digests_.put(positions[p], cache_ ? analyzer::cached_digest(trace)
+                                                   : analyzer::digest_rank(trace));
                },
                [&](size_t done) {
                  made_now_ = done;
@@ -232,12 +231,12 @@ class Gathering {
     if (message.bytes.front() == kHello) {
       helper.came = unpack(std::move(message.bytes), kHello, helper.fingerprint, helper.host);
     } else if (!helper.lost && unpack(std::move(message.bytes), kAnswer, position, good, bytes) &&
-               position < digests_.size() && helper.owes > 0) {
+               position < traces_.size() && helper.owes > 0) {
       --helper.owes;
       std::optional<RankDigest> digest =
           good ? analyzer::digest_in_run(std::move(bytes), traces_[position]) : std::nullopt;
       if (!digest) return;  // what it could not read may be read here
-      digests_[position] = *std::move(digest);
+      digests_.put(position, *std::move(digest));
       ++taken_;
     }
   }
@@ -269,7 +268,7 @@ class Gathering {
   const analyzer::Progress& progress_;
   std::vector<Helper> helpers_;  // by number; the first is this process
   std::vector<size_t> own_;      // positions
-  std::vector<std::optional<Result<RankDigest>>> digests_;
+  analyzer::CollectedDigests digests_;
   Beat beat_;
   size_t made_ = 0;
   size_t made_now_ = 0;
