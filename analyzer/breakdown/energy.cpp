@@ -67,7 +67,11 @@ class EnergySum {
       if (const GpuReadings* gpu = gpu_of(readings, d)) add_rank(entry, d, *gpu, users[gpu]);
       add_host(entry, d);
     }
-    if (result_.per_rank.empty()) result_.missing = why_none(readings);
+    const size_t ranks = steps_.ranks.size();
+    const size_t without = ranks - result_.per_rank.size();
+    if (without > 0) result_.missing = why_none(readings);
+    if (without > 0 && without < ranks)
+      result_.missing = fmt::format("{} of {} ranks: {}", without, ranks, result_.missing);
     return std::move(result_);
   }
 
@@ -127,7 +131,7 @@ class EnergySum {
     if (too_short_) return "the steady steps are too short for samples that are a second apart";
     for (const size_t d : steps_.ranks) {
       const DeviceFact* device = busiest_device(digests_[d]);
-      if (device == nullptr || device->kernels == 0) continue;
+      if (device == nullptr || device->kernels == 0 || gpu_of(readings, d) != nullptr) continue;
       return readings.of(digests_[d], device) == nullptr
                  ? "the GPUs were not sampled"
                  : "the GPUs tell neither their energy nor their power";

@@ -56,6 +56,7 @@ TEST_F(EnergyTest, OfEachRanksGpu) {
   const Energy found = energy();
   ASSERT_EQ(found.per_rank.size(), 1U) << "the other GPU was not sampled";
   EXPECT_EQ(found.per_rank[0].rank, 1);
+  EXPECT_EQ(found.missing, "1 of 2 ranks: the GPUs were not sampled");
   EXPECT_DOUBLE_EQ(found.per_rank[0].step_j, 300);
   EXPECT_DOUBLE_EQ(found.per_rank[0].waiting_j, 120) << "4 s of 10";
   EXPECT_DOUBLE_EQ(found.per_rank[0].bound_j, 60) << "two samples' energy, over ten steps";

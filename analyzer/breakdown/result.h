@@ -65,7 +65,7 @@ struct HostEnergy {
 struct Energy {
   std::vector<RankEnergy> per_rank;
   std::vector<HostEnergy> per_host;
-  std::string missing;  // why there is none of GPUs, or none of hosts; "" = there is
+  std::string missing;  // why ranks have no figure of a GPU, and how many where not all; "" = none
   DPROF_FIELDS(per_rank, per_host, missing);
 };
 

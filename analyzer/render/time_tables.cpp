@@ -399,7 +399,8 @@ Document energy_section(const Report& report, const TextOptions& options) {
           fmt::format("{} more hosts (--format json)", energy.per_host.size() - shown));
   }
   if (!energy.missing.empty() && is_asked_for(options, Section::kEnergy))
-    document.add(SingleLine{{{fmt::format("ENERGY   not known: {}", energy.missing)}}});
+    document.add(SingleLine{
+        {{fmt::format("{}not known: {}", document.empty() ? "ENERGY   " : "  ", energy.missing)}}});
   return document;
 }
 
