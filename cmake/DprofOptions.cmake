@@ -8,7 +8,7 @@ endforeach()
 set(DPROF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…")
 option(DPROF_WERROR "Warnings are errors (CI)" OFF)
 option(DPROF_BENCH "Build the benchmarks" ON)
-option(DPROF_DEBUG_INFO "Line tables for backtraces (a third more to build)" OFF)
+option(DPROF_DEBUG_INFO "Line tables for backtraces (up to a third more to build)" OFF)
 set(DPROF_UNITY 0 CACHE STRING "So many sources of a folder are compiled together; 0: each alone")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -22,8 +22,11 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/archive")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")  # what is installed finds its libraries wherever it is put
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+if(CCACHE_PROGRAM)  # which takes part in what is compiled with precompiled headers only so
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE_PROGRAM}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # gcc collects its garbage from 128 MB of heap on, again and again for sources of this size: a tenth of a compilation. From 512 MB
@@ -39,7 +42,10 @@ if(DPROF_DEBUG_INFO)  # line tables are enough for a backtrace; beside the objec
 endif()
 
 if(DPROF_SANITIZE)
-  add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -Og -g1)
+  add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -Og)
+  if(NOT DPROF_DEBUG_INFO)  # functions are named without; lines cost a tenth of the build
+    add_compile_options(-g0)
+  endif()
   add_link_options(-fsanitize=${DPROF_SANITIZE})
   # Most of the time that such a build takes goes into these checks. AddressSanitizer says where a null pointer faults, or one that
   # points elsewhere; alignment is checked where memory is shared with other processes (collector).

@@ -57,6 +57,24 @@ function(dprof_compile_together target)
   endforeach()
 endfunction()
 
+# Headers that most sources read, compiled once for libraries and once for tests. A library goes without them where
+# DPROF_COMMON_HEADERS is off (collector/inject is compiled with options of its own, trainer_harness has torch's fmt), and
+# everything does in the preset dev, where each source has to include all that it needs.
+set(DPROF_COMMON_HEADERS "${DPROF_UNITY}")
+if(DPROF_UNITY)
+  set(_common_headers <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <mutex> <optional> <set>
+      <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
+  file(WRITE "${CMAKE_BINARY_DIR}/headers/library.cpp" "")
+  file(WRITE "${CMAKE_BINARY_DIR}/headers/test.cpp" "int main() {}\n")
+  add_library(dprof_library_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/headers/library.cpp")
+  target_link_libraries(dprof_library_headers PRIVATE fmt::fmt)
+  target_precompile_headers(dprof_library_headers PRIVATE ${_common_headers} <fmt/format.h>)
+  add_executable(dprof_test_headers EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/headers/test.cpp")
+  target_link_libraries(dprof_test_headers PRIVATE GTest::gmock)
+  target_compile_options(dprof_test_headers PRIVATE -O0)
+  target_precompile_headers(dprof_test_headers PRIVATE ${_common_headers} <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 # What scripts/build is asked for: a part is built with what it needs. `all` is everything.
 add_custom_target(programs)  # what people use
 add_custom_target(tests)     # what CTest runs, but for benches
@@ -69,6 +87,9 @@ function(dprof_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   dprof_settings(${name})
+  if(DPROF_COMMON_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM dprof_library_headers)
+  endif()
 endfunction()
 
 # dprof_program(name SOURCES … LINK …): an executable in build/<preset>/bin.
@@ -90,8 +111,9 @@ function(dprof_test_program name)
   add_dependencies(tests ${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is
-# one CTest test. SINGLE_THREADED: neither the test nor what it tests starts a thread, so ThreadSanitizer is not asked.
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is a
+# CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
+# SINGLE_THREADED: neither the test nor what it tests starts a thread, so ThreadSanitizer is not asked.
 # A core counts as two of CTest's processors (scripts/test): a case that computes takes two, one that mostly waits takes one.
 # The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
 # their objects again in another clone.
@@ -117,8 +139,16 @@ function(dprof_test name)
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
   # A test's own code need not be fast: it compiles in two thirds of the time so.
   target_compile_options(${name} PRIVATE -O0)
+  if(DPROF_UNITY)
+    target_precompile_headers(${name} REUSE_FROM dprof_test_headers)
+  endif()
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
     "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
-  gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
-    TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" PROCESSORS 2)
+  if(DPROF_SANITIZE)  # begins more slowly than most cases end: all in one process
+    add_test(NAME ${name} COMMAND ${name} --gtest_shuffle "--gtest_output=xml:${CMAKE_BINARY_DIR}/cases/${name}.xml")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}" PROCESSORS 2)
+  else()
+    gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
+      TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" PROCESSORS 2)
+  endif()
 endfunction()
