@@ -8,12 +8,23 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/render/layout.h"
 #include "base/nearest_name.h"
 #include "cli/option_variables.h"
 #include "cli/subcommand.h"
 
 namespace dprof::cli {
 namespace {
+
+// CLI11 writes each description on one line, however long.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr size_t kWidth = 100;
+    const size_t width = kWidth - get_column_width();
+    return fmt::format("{}", fmt::join(analyzer::wrapped(option->get_description(), width), "\n"));
+  }
+};
 
 constexpr char kAbout[] =
     "dprof records a distributed training run, finds what makes it slow, and shows it.\n";
@@ -107,6 +118,7 @@ int run_parsed(std::span<const char* const> given, Console& console) {
 }  // namespace
 
 std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app) {
+  app.formatter(std::make_shared<WrappedHelp>());
   app.name("dprof");
   app.description(kAbout);
   app.footer(kFooter);

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+#include <string>
+
 #include "base/lists.h"
 #include "cli/test_support/process.h"
 
@@ -33,11 +36,14 @@ TEST_P(VerbTest, HasHelpWithExamplesAndExitCodes) {
   EXPECT_THAT(help.out, HasSubstr("Examples:"));
   EXPECT_THAT(help.out, HasSubstr("Exit codes:"));
   EXPECT_THAT(help.out, HasSubstr(std::string("dprof ") + GetParam()));
+  std::istringstream lines(help.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbTest,
                          ::testing::Values("record", "report", "diff", "check", "baseline",
-                                           "import", "export", "gui", "recover", "doctor", "demo"));
+                                           "import", "export", "gui", "digest", "recover", "doctor",
+                                           "ctl", "demo"));
 
 struct UsageCase {
   const char* name;

@@ -15,9 +15,9 @@ constexpr char kRecoverDetails[] =
     "the disk of this node are moved into the run folder; of other nodes' it says where they are.\n\n"
     "Examples:\n"
     "  dprof recover run1\n\n"
-    "Exit codes: 0 all of it is here and whole; 5 traces were finished, and lack what came after the\n"
-    "recorder's end, or lie on other nodes; 2 the run is being recorded; 3 the folder is not there, or a trace is damaged;\n"
-    "125 dprof itself failed.\n";
+    "Exit codes: 0 the run is complete; 5 traces were finished without what came after the\n"
+    "recorder's end, or are on other nodes; 2 the run is still being recorded; 3 the folder does not\n"
+    "exist, or a trace is damaged; 125 dprof itself failed.\n";
 
 class Recover final : public Subcommand {
  public:

@@ -139,7 +139,7 @@ function(dprof_test name)
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
   # A test's own code need not be fast: it compiles in two thirds of the time so.
   target_compile_options(${name} PRIVATE -O0)
-  if(DPROF_UNITY)
+  if(DPROF_UNITY AND NOT arg_LINK MATCHES "Qt6::")  # whose programs are compiled as libraries are
     target_precompile_headers(${name} REUSE_FROM dprof_test_headers)
   endif()
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS

@@ -111,8 +111,8 @@ class EnergySum {
       rank.waiting_j = rank.step_j * static_cast<double>(of_rank.wall_ns - at_work) /
                        static_cast<double>(of_rank.wall_ns);
     }
-    if (const int64_t all = gpu.energy_mj.back().value; all > 0)
-      rank.throttled_share = static_cast<double>(gpu.throttled_mj) / static_cast<double>(all);
+    if (const int64_t all = gpu.energy_mj.back().value; all > 0 && gpu.throttled_mj)
+      rank.throttled_share = static_cast<double>(*gpu.throttled_mj) / static_cast<double>(all);
     result_.per_rank.push_back(std::move(rank));
   }
 

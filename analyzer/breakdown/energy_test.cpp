@@ -60,7 +60,12 @@ TEST_F(EnergyTest, OfEachRanksGpu) {
   EXPECT_DOUBLE_EQ(found.per_rank[0].step_j, 300);
   EXPECT_DOUBLE_EQ(found.per_rank[0].waiting_j, 120) << "4 s of 10";
   EXPECT_DOUBLE_EQ(found.per_rank[0].bound_j, 60) << "two samples' energy, over ten steps";
-  EXPECT_DOUBLE_EQ(found.per_rank[0].throttled_share, 0.1);
+  EXPECT_EQ(found.per_rank[0].throttled_share, 0.1);
+}
+
+TEST_F(EnergyTest, WithoutReasonsItIsNotKnownWhetherAGpuWasThrottled) {
+  sample("GPU-1");
+  EXPECT_EQ(energy().per_rank[0].throttled_share, std::nullopt);
 }
 
 TEST_F(EnergyTest, RanksThatShareAGpuHaveAPartOfItEach) {

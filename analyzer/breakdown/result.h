@@ -49,8 +49,9 @@ struct RankEnergy {
   // While the rank's device did not compute, copy or transfer, at its mean power: at most, since an
   // idle device draws less.
   double waiting_j = 0;
-  double throttled_share = 0;  // of the whole recording's energy, drawn while throttled
-  bool from_power = false;     // the integral of power samples: the GPU has no counter
+  // Of the whole recording's energy, drawn while throttled. nullopt: the GPU does not say.
+  std::optional<double> throttled_share;
+  bool from_power = false;  // the integral of power samples: the GPU has no counter
   DPROF_FIELDS(rank, gpu, shared_by, step_j, bound_j, waiting_j, throttled_share, from_power);
 };
 
@@ -215,8 +216,9 @@ struct CollectiveSummary {
   std::optional<double> efficiency;      // busbw against the best of the same function and size
   std::optional<int64_t> bound_ns;       // of wait_ns, where clocks enter; nullopt: they do not
   std::optional<int64_t> spread_ns;      // median, between the members' ends; nullopt = no clocks
+  int64_t group = 0;  // position in Matching::groups: several may have the communicator's name
   DPROF_FIELDS(communicator, function, bytes, n, transfer_ns, wait_ns, algbw, busbw, last_arriver,
-               per_step, apparent_busbw, efficiency, spread_ns, bound_ns);
+               per_step, apparent_busbw, efficiency, spread_ns, bound_ns, group);
 };
 
 // Messages of one size from one rank to another.

@@ -76,7 +76,8 @@ CollectiveSummary summary_of(const CollectiveKind& kind, const Samples& samples,
                             .algbw = {},
                             .busbw = {},
                             .last_arriver = {},
-                            .per_step = samples.in_steps.median_of(steady)};
+                            .per_step = samples.in_steps.median_of(steady),
+                            .group = static_cast<int64_t>(kind.group)};
   summary.bound_ns = samples.bound_ns;
   if (!samples.spreads.empty()) summary.spread_ns = median_ns(samples.spreads);
   const double size = samples.size.value_or(0);

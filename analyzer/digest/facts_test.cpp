@@ -239,6 +239,7 @@ TEST_F(FactsTest, EnergyOfGpusAndOfTheHost) {
   EXPECT_EQ(read.gpus[1].energy_mj.back().value, 150'000 + 250'000);
   EXPECT_TRUE(read.gpus[1].energy_from_power);
   EXPECT_EQ(read.gpus[1].throttled_mj, 250'000);
+  EXPECT_EQ(read.gpus[0].throttled_mj, std::nullopt) << "it has no reasons";
   EXPECT_EQ(read.host_energy_uj.back().value, 12'000);
   EXPECT_DOUBLE_EQ(value_at(read.gpus[0].energy_mj, {1'500'000'000}), 450'000);
 }

@@ -134,6 +134,7 @@ void SystemGatherer::see_gpu(Gpu& gpu, SampleKind kind, CounterSample sample) {
       gpu.readings.temperature_c = std::max(gpu.readings.temperature_c.value_or(value), value);
       break;
     case SampleKind::kReasons:
+      ++gpu.readings.reason_samples;
       if ((value & ~kHarmless) == 0) break;
       ++gpu.readings.throttled;
       gpu.throttled.push_back(sample.at);
@@ -168,12 +169,14 @@ void SystemGatherer::finish_energy(Gpu& gpu) {
     }
   }
   if (!std::ranges::is_sorted(curve, {}, &CounterSample::at)) return curve.clear();
+  if (gpu.readings.reason_samples == 0) return;
+  gpu.readings.throttled_mj = 0;
   auto throttled = gpu.throttled.begin();
   for (size_t i = 1; i < curve.size(); ++i) {
     bool within = false;
     for (; throttled != gpu.throttled.end() && *throttled <= curve[i].at; ++throttled)
       within = within || *throttled > curve[i - 1].at;
-    if (within) gpu.readings.throttled_mj += curve[i].value - curve[i - 1].value;
+    if (within) *gpu.readings.throttled_mj += curve[i].value - curve[i - 1].value;
   }
 }
 

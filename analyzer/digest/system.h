@@ -70,12 +70,14 @@ struct GpuReadings {
   std::optional<int64_t> memory_clock_mhz;  // median
   std::optional<int64_t> temperature_c;     // highest
   std::optional<int64_t> power_mw;          // median
+  int64_t reason_samples = 0;               // of these, samples that say whether it is throttled
   int64_t throttled = 0;                    // samples with a reason that slows computation down
   int64_t throttle_reasons = 0;             // all reasons of these samples together
   int64_t new_ecc_errors = 0;               // uncorrected, while it was recorded
   std::vector<CounterSample> energy_mj;     // drawn since the first sample
   bool energy_from_power = false;           // the GPU has no counter: the integral of its power
-  int64_t throttled_mj = 0;                 // of it, up to samples that `throttled` counts
+  // Of it, up to samples that `throttled` counts. nullopt: no sample says whether it is throttled.
+  std::optional<int64_t> throttled_mj;
 };
 
 struct SystemDigest {

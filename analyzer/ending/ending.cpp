@@ -367,14 +367,15 @@ class EndFinder {
         longest = std::max(longest.value_or(0), (until - *record.arrival()).ns);
       }
     }
-    if (!longest) return {};
+    // An imported file may end where the call begins: how long it waited is not known then.
+    if (!longest || *longest <= 0) return {};
     return fmt::format(" for {}{}", format_duration({*longest}), failed ? ", until it failed" : "");
   }
 
   // Then its end is that of the file: nobody knows how its process ended, or whether it did.
   [[nodiscard]] bool is_imported(int number) const {
     return std::ranges::any_of(in_.traces, [&](const TraceFile& trace) {
-      return trace.rank == number && trace.clock_id.starts_with("import:");
+      return trace.rank == number && !trace.imported_format.empty();
     });
   }
 

@@ -241,13 +241,14 @@ TEST(EndingTest, AnImportedTraceDoesNotSayHowItsProcessEnded) {
   }
   for (TraceFile& trace : job.traces) {
     trace.exit_status.clear();
-    trace.clock_id = "import:0";
+    trace.imported_format = "flight_recorder";
   }
   job.stand_still(2'000 * kMs);
   const Ending ending = job.ending();
   EXPECT_EQ(ending.verdict.kind, "hang");
   EXPECT_THAT(ending.verdict.ranks, ElementsAre(1));
   EXPECT_THAT(ending.verdict.title, testing::Not(HasSubstr("exit code")));
+  EXPECT_THAT(ending.verdict.title, HasSubstr(" for 2.00 s"));
 }
 
 TEST(EndingTest, ACollectiveThatAllCalledAndTheWatchdogGaveUpIsTheNetworks) {

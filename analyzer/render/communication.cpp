@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <span>
+#include <tuple>
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
@@ -91,6 +94,47 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   return sentences;
 }
 
+// "tensor" of "tensor (12)", as one group of many is named.
+std::string_view family_of(std::string_view communicator) {
+  const size_t bracket = communicator.rfind(" (");
+  const bool numbered =
+      bracket != std::string_view::npos && communicator.ends_with(')') &&
+      communicator.find_first_not_of("0123456789", bracket + 2) == communicator.size() - 1;
+  return numbered ? communicator.substr(0, bracket) : communicator;
+}
+
+// The same calls of groups of one family, nearly as expensive, are one line: that of the most
+// expensive group. A group that is cheaper by more than a fifth has a line of its own.
+std::vector<CollectiveSummary> without_alike(std::span<const CollectiveSummary> by_cost) {
+  constexpr double kAlike = 0.8;
+  struct Line {
+    CollectiveSummary first;
+    size_t others = 0;
+  };
+  const auto time_of = [](const CollectiveSummary& c) {
+    return static_cast<double>(c.transfer_ns + c.wait_ns);
+  };
+  std::vector<Line> lines;
+  std::map<std::tuple<std::string_view, schema::Function, std::optional<int64_t>, int64_t>, size_t>
+      last_of;
+  for (const CollectiveSummary& one : by_cost) {
+    const std::tuple key(family_of(one.communicator), one.function, one.bytes, one.n);
+    const auto last = last_of.find(key);
+    if (last != last_of.end() && time_of(one) >= kAlike * time_of(lines[last->second].first)) {
+      ++lines[last->second].others;
+      continue;
+    }
+    last_of[key] = lines.size();
+    lines.push_back({one});
+  }
+  std::vector<CollectiveSummary> shown;
+  for (Line& line : lines) {
+    if (line.others > 0) line.first.communicator += fmt::format(" and {} alike", line.others);
+    shown.push_back(std::move(line.first));
+  }
+  return shown;
+}
+
 void add_slow_groups(Document& document, const SlowLinks& slow, int top) {
   Heading heading{.title = "SLOW LINKS"};
   if (!slow.groups.empty()) heading.remark = "against comparable groups";
@@ -144,7 +188,7 @@ std::vector<CollectiveSummary> most_expensive_collectives(const Report& report) 
   std::ranges::stable_sort(most_expensive, std::greater(), [](const CollectiveSummary& c) {
     return static_cast<double>(c.n) * static_cast<double>(c.transfer_ns + c.wait_ns);
   });
-  return most_expensive;
+  return without_alike(most_expensive);
 }
 
 Table collective_table(std::span<const CollectiveSummary> collectives,

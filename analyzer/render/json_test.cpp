@@ -119,7 +119,7 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
   EXPECT_THAT(keys_of(json["collectives"][0]),
               ElementsAre("communicator", "function", "bytes", "n", "transfer_ns", "wait_ns",
                           "algbw", "busbw", "last_arriver", "per_step", "apparent_busbw",
-                          "efficiency", "spread_ns", "bound_ns"));
+                          "efficiency", "spread_ns", "bound_ns", "group"));
   EXPECT_EQ(json["collectives"][0]["function"], "all_reduce");
   EXPECT_EQ(json["collectives"][0]["last_arriver"], Json::parse(R"({"rank": 1, "share": 0.98})"));
   EXPECT_EQ(json["collectives"][0]["per_step"], 1.0);

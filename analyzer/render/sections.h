@@ -68,7 +68,8 @@ struct Verdicts {
 void add_detail(Document& document, const std::string& detail, const std::string& advice,
                 size_t indent);
 
-// Those that cost most in all come first.
+// Those that cost most in all come first. Groups that do the same for about as long are one entry,
+// "tensor (4) and 31 alike".
 [[nodiscard]] std::vector<CollectiveSummary> most_expensive_collectives(const Report& report);
 struct CollectiveColumns {
   bool group = true;

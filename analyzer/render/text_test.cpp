@@ -154,6 +154,33 @@ TEST(RenderText, CollectivesOfTheStartAreShownOnRequest) {
               HasSubstr("  broadcast "));
 }
 
+TEST(RenderText, GroupsThatDoTheSameAreOneLine) {
+  Report report = healthy_report();
+  CollectiveSummary one = report.collectives->front();
+  report.collectives->clear();
+  for (int group = 1; group <= 32; ++group) {
+    one.communicator = fmt::format("tensor ({})", group);
+    one.transfer_ns = group == 7 ? 3'000'000 : 1'000'000;
+    one.wait_ns = 0;
+    report.collectives->push_back(one);
+  }
+  const std::string text = render_text(report, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("tensor (7) "));
+  EXPECT_THAT(text, HasSubstr("tensor (1) and 30 alike"));
+  EXPECT_THAT(text, Not(HasSubstr("tensor (2)")));
+}
+
+TEST(RenderText, WhatSeveralRanksSayInTheSameWordsIsOneSentence) {
+  Report report = healthy_report();
+  for (int rank = 0; rank < 8; ++rank) {
+    const std::string words = rank == 5 ? "12 entries" : "24 entries";
+    report.recording.diagnostics.push_back(
+        {.code = "flight_recorder_dump", .text = fmt::format("rank {}: {}", rank, words)});
+  }
+  EXPECT_THAT(render_text(report, {.width = 120}),
+              HasSubstr("ranks 0–4, 6, 7, each: 24 entries; rank 5: 12 entries"));
+}
+
 // A culprit may be among the ranks that are left out.
 TEST(RenderText, SeenFromOneRankNothingIsCalledGood) {
   const std::string text = render_text(seen_from(healthy_report(), 0));
@@ -293,10 +320,8 @@ TEST(RenderText, DiagnosticsOfOneKindShareALineAndItsHint) {
         make_diagnostic("open_ranges", fmt::format("rank {}: 2 ranges", rank)));
     report.recording.diagnostics.push_back(make_diagnostic("not_computed", "memory: not analysed"));
   }
-  EXPECT_THAT(
-      render_text(report, {.width = 120}),
-      HasSubstr(
-          "·  rank 0: 2 ranges; rank 1: 2 ranges; rank 2: 2 ranges; rank 3: 2 ranges; and 2 more; hint: "));
+  EXPECT_THAT(render_text(report, {.width = 120}),
+              HasSubstr("·  ranks 0–5, each: 2 ranges; hint: "));
 }
 
 TEST(RenderText, WhatWasNotComputedIsOneLineAndItsReasonsOnRequest) {

@@ -376,7 +376,8 @@ Document energy_section(const Report& report, const TextOptions& options) {
     bool from_power = false;
     for (const RankEnergy& rank : std::span(energy.per_rank).first(shown)) {
       table.add_row({fmt::to_string(rank.rank), joules(rank.step_j), joules(rank.bound_j),
-                     joules(rank.waiting_j), format_share(rank.throttled_share),
+                     joules(rank.waiting_j),
+                     rank.throttled_share ? format_share(*rank.throttled_share) : "–",
                      plural(rank.shared_by, "rank")});
       from_power = from_power || rank.from_power;
     }

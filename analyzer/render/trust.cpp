@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
 #include <span>
+#include <string>
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
@@ -17,6 +21,7 @@ namespace {
 constexpr size_t kMostHosts = 16;
 constexpr size_t kMostParts = 8;
 constexpr size_t kMostLosses = 8;
+constexpr size_t kLongestSpeakers = 40;
 
 std::string bound_text(const std::optional<int64_t>& bound) {
   return bound ? "±" + format_duration({*bound}) : "unknown";
@@ -130,19 +135,58 @@ std::vector<std::vector<Diagnostic>> by_kind(const std::vector<Diagnostic>& diag
   return kinds;
 }
 
+// What several ranks' diagnostics say in the same words: "rank 3: 24 entries".
+struct SaidOfRanks {
+  std::vector<int> ranks;  // none: it does not begin with one
+  std::string text;        // without the rank
+  int64_t count = 0;
+};
+std::vector<SaidOfRanks> by_words(std::span<const Diagnostic> diagnostics) {
+  std::vector<SaidOfRanks> all;
+  std::map<std::string, size_t, std::less<>> known;
+  for (const Diagnostic& d : diagnostics) {
+    SaidOfRanks said{.ranks = {}, .text = d.text.empty() ? d.code : d.text, .count = d.count};
+    constexpr std::string_view kRank = "rank ";
+    int rank = 0;
+    if (said.text.starts_with(kRank)) {
+      const char* const end = said.text.data() + said.text.size();
+      const auto [after, error] = std::from_chars(said.text.data() + kRank.size(), end, rank);
+      if (error == std::errc() && std::string_view(after, end).starts_with(": ")) {
+        said.text.erase(0, static_cast<size_t>(after - said.text.data()) + 2);
+        said.ranks = {rank};
+      }
+    }
+    const auto [entry, is_new] = known.try_emplace(said.text, all.size());
+    SaidOfRanks& first = is_new ? all.emplace_back(said) : all[entry->second];
+    if (is_new) continue;
+    if (first.ranks.empty() || said.ranks.empty()) {
+      all.push_back(std::move(said));
+      continue;
+    }
+    if (first.ranks.back() != rank) first.ranks.push_back(rank);
+    first.count += said.count;
+  }
+  return all;
+}
+
 // Texts of diagnostics of one kind, with their counts where the texts do not give them.
 std::string joined(std::span<const Diagnostic> diagnostics) {
   constexpr size_t kMost = 4;
+  const std::vector<SaidOfRanks> all = by_words(diagnostics);
   std::string text;
-  for (const Diagnostic& d : diagnostics.first(std::min(kMost, diagnostics.size()))) {
+  for (const SaidOfRanks& said : std::span(all).first(std::min(kMost, all.size()))) {
     if (!text.empty()) text += "; ";
-    text += d.text.empty() ? d.code : d.text;
-    const bool counted = d.count <= 1 ||
-                         d.text.find(fmt::to_string(d.count)) != std::string::npos ||
-                         d.text.find(format_count(d.count)) != std::string::npos;
-    if (!counted) text += fmt::format(" (×{})", format_count(d.count));
+    if (!said.ranks.empty()) {
+      text += cut_to(ranks_text(said.ranks), kLongestSpeakers);
+      text += said.ranks.size() > 1 ? ", each: " : ": ";
+    }
+    text += said.text;
+    const bool counted = said.count <= 1 || said.ranks.size() > 1 ||
+                         said.text.find(fmt::to_string(said.count)) != std::string::npos ||
+                         said.text.find(format_count(said.count)) != std::string::npos;
+    if (!counted) text += fmt::format(" (×{})", format_count(said.count));
   }
-  if (diagnostics.size() > kMost) text += fmt::format("; and {} more", diagnostics.size() - kMost);
+  if (all.size() > kMost) text += fmt::format("; and {} more", all.size() - kMost);
   return text;
 }
 

@@ -102,8 +102,7 @@ std::optional<Measured> find_unused(const RuleInput& input) {
     const schema::DataType type = record_of(input, i.members.front()).dtype;
     return type == schema::DataType::kInt32 || type == schema::DataType::kUint8;
   });
-  int64_t transfer = 0;
-  for (const Instance* i : bitmaps) transfer += i->transfer_ns;
+  const int64_t transfer = largest_share(input, bitmaps).transfer_ns;
   Measured measured{.cost_ns = transfer / std::max<int64_t>(1, steady_steps(input)),
                     .ranks = ranks,
                     .figures = {{"bitmaps", bitmaps.size()}, {"steps", steady_steps(input)}}};
@@ -115,7 +114,8 @@ std::optional<Measured> no_overlap(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
   if (!exposed || exposed->hidden_share >= kOverlapNone) return {};
   const std::vector<const Instance*> gradients = steady_instances(input, is_of_gradients);
-  const double per = ratio(gradients.size(), std::max<int64_t>(1, steady_steps(input)));
+  const double per =
+      ratio(largest_share(input, gradients).calls, std::max<int64_t>(1, steady_steps(input)));
   if (per < 0.5) return {};
   const bool one = per < 1.5;
   return Measured{
@@ -181,70 +181,96 @@ std::optional<Measured> exposed_tail(const RuleInput& input) {
   return measured;
 }
 
-std::optional<Measured> small_messages(const RuleInput& input) {
-  if (!input.report.link_fits || !input.report.collectives) return {};
-  double latency_ns = 0;  // per step
+// Collectives of a rank's steady step that are smaller than what reaches half of the bandwidth.
+struct SmallMessages {
+  double latency_ns = 0;
   double all = 0;
   double small = 0;
-  std::string words;
-  for (const CollectiveSummary& c : *input.report.collectives) {
-    const double per = c.per_step.value_or(0);
-    if (per <= 0 || !c.bytes) continue;
-    const auto fit = std::ranges::find_if(*input.report.link_fits, [&](const LinkFit& f) {
-      return f.communicator == c.communicator && f.function == c.function;
+  std::string first;
+};
+SmallMessages small_messages_in(std::span<const CollectiveSummary* const> collectives,
+                                std::span<const LinkFit> fits) {
+  SmallMessages found;
+  for (const CollectiveSummary* c : collectives) {
+    const auto fit = std::ranges::find_if(fits, [&](const LinkFit& f) {
+      return f.communicator == c->communicator && f.function == c->function;
     });
-    if (fit == input.report.link_fits->end()) continue;
-    all += per;
-    if (static_cast<double>(*c.bytes) >= fit->half_bytes) continue;
-    small += per;
-    latency_ns += per * fit->alpha_ns;
-    if (words.empty()) {
-      words = fmt::format("{} of {}: {} each, while half of the bandwidth is reached at {}",
-                          word_of(c.function), c.communicator, format_bytes(*c.bytes),
-                          format_bytes(rounded(fit->half_bytes)));
+    if (!c->bytes || fit == fits.end()) continue;
+    const double per = *c->per_step;
+    found.all += per;
+    if (static_cast<double>(*c->bytes) >= fit->half_bytes) continue;
+    found.small += per;
+    found.latency_ns += per * fit->alpha_ns;
+    if (found.first.empty()) {
+      found.first = fmt::format("{} of {}: {} each, while half of the bandwidth is reached at {}",
+                                word_of(c->function), c->communicator, format_bytes(*c->bytes),
+                                format_bytes(rounded(fit->half_bytes)));
     }
   }
+  return found;
+}
+
+std::optional<Measured> small_messages(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
-  if (all < 2 || small < kSmallShare * all || !exposed) return {};
+  if (!input.report.link_fits || !exposed) return {};
+  SmallMessages most;
+  for (const auto& collectives : collectives_by_rank(input)) {
+    SmallMessages found = small_messages_in(collectives, *input.report.link_fits);
+    if (found.latency_ns > most.latency_ns) most = std::move(found);
+  }
+  if (most.all < 2 || most.small < kSmallShare * most.all) return {};
   // One call stays; what is hidden costs nothing.
   const int64_t cost =
-      std::min(rounded(latency_ns * (small - 1) / std::max(1.0, small)), exposed->transfer_ns);
-  if (share_of(input, rounded(latency_ns)) < kWarnShare) return {};
+      std::min(rounded(most.latency_ns * (most.small - 1) / std::max(1.0, most.small)),
+               exposed->transfer_ns);
+  if (share_of(input, rounded(most.latency_ns)) < kWarnShare) return {};
   return Measured{.cost_ns = cost,
-                  .figures = {{"small", fmt::format("{:.0f}", small)},
-                              {"all", fmt::format("{:.0f}", all)},
-                              {"first", words},
-                              {"latency", ms(rounded(latency_ns))}},
+                  .figures = {{"small", fmt::format("{:.0f}", most.small)},
+                              {"all", fmt::format("{:.0f}", most.all)},
+                              {"first", most.first},
+                              {"latency", ms(rounded(most.latency_ns))}},
                   .evidence = evidence_of(input, steady_instances(input, [](const Instance& i) {
                                             return i.bytes.value_or(0) > 0;
                                           }))};
 }
 
+// Reductions of a rank's steady step whose efficiency is known.
+struct Reductions {
+  double transfer_ns = 0;
+  double bytes = 0;
+  double efficiency = 0;  // weighted by transfer_ns
+};
+Reductions reductions_in(std::span<const CollectiveSummary* const> collectives) {
+  Reductions found;
+  for (const CollectiveSummary* c : collectives) {
+    if (!c->bytes || !reduces(c->function) || !c->efficiency) continue;
+    const double time = *c->per_step * static_cast<double>(c->transfer_ns);
+    found.transfer_ns += time;
+    found.bytes += *c->per_step * static_cast<double>(*c->bytes);
+    found.efficiency += *c->efficiency * time;
+  }
+  return found;
+}
+
 std::optional<Measured> link_saturated(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
-  if (!exposed || !input.report.collectives) return {};
-  double transfer_ns = 0;  // per step, of gradients
-  double bytes = 0;
-  double efficiency = 0;
-  for (const CollectiveSummary& c : *input.report.collectives) {
-    const double per = c.per_step.value_or(0);
-    if (per <= 0 || !c.bytes || !reduces(c.function) || !c.efficiency) continue;
-    const double time = per * static_cast<double>(c.transfer_ns);
-    transfer_ns += time;
-    bytes += per * static_cast<double>(*c.bytes);
-    efficiency += *c.efficiency * time;
+  if (!exposed) return {};
+  Reductions most;
+  for (const auto& collectives : collectives_by_rank(input)) {
+    const Reductions found = reductions_in(collectives);
+    if (found.transfer_ns > most.transfer_ns) most = found;
   }
   const int64_t backward = median_of(times_of(input, Category::kBackward)) +
                            median_of(times_of(input, Category::kOverlapped));
-  if (transfer_ns <= 0 || backward <= 0 || transfer_ns <= static_cast<double>(backward) ||
-      efficiency / transfer_ns < kFullLink) {
+  if (most.transfer_ns <= 0 || backward <= 0 || most.transfer_ns <= static_cast<double>(backward) ||
+      most.efficiency / most.transfer_ns < kFullLink) {
     return {};
   }
   return Measured{.cost_ns = rounded(kHalfOfBytes * static_cast<double>(exposed->transfer_ns)),
-                  .figures = {{"bytes", format_bytes(rounded(bytes))},
-                              {"transfer", ms(rounded(transfer_ns))},
+                  .figures = {{"bytes", format_bytes(rounded(most.bytes))},
+                              {"transfer", ms(rounded(most.transfer_ns))},
                               {"backward", ms(backward)},
-                              {"efficiency", format_share(efficiency / transfer_ns)}},
+                              {"efficiency", format_share(most.efficiency / most.transfer_ns)}},
                   .evidence = evidence_of(input, steady_instances(input, is_of_gradients))};
 }
 

@@ -113,11 +113,12 @@ bool updates_alone(const RuleInput& input, const RankDigest& digest) {
          });
 }
 
-// Collectives of one kind in the steady steps, of which there are so many in each.
+// Collectives of one kind in the steady steps, of which a rank has so many in each.
 struct Pattern {
   std::vector<const Instance*> instances;
   int64_t steps = 0;
   double per_step = 0;
+  int64_t transfer_ns = 0;  // of a rank, per step
 
   // With these figures: {each} per step, {all} in {steps}.
   [[nodiscard]] Measured costing(const RuleInput& input, int64_t ns) const {
@@ -130,7 +131,10 @@ struct Pattern {
 };
 Pattern pattern_of(const RuleInput& input, auto&& chosen) {
   Pattern pattern{.instances = steady_instances(input, chosen), .steps = steady_steps(input)};
-  pattern.per_step = ratio(pattern.instances.size(), pattern.steps);
+  if (pattern.steps <= 0) return pattern;
+  const RankShare share = largest_share(input, pattern.instances);
+  pattern.per_step = ratio(share.calls, pattern.steps);
+  pattern.transfer_ns = share.transfer_ns / pattern.steps;
   return pattern;
 }
 
@@ -225,9 +229,7 @@ std::optional<Measured> small_collectives(const RuleInput& input) {
     return phase != Marker::kForward && phase != Marker::kBackward;
   });
   if (small.per_step < kFewestMetrics) return {};
-  int64_t transfer = 0;
-  for (const Instance* i : small.instances) transfer += i->transfer_ns;
-  return small.costing(input, transfer / small.steps);
+  return small.costing(input, small.transfer_ns);
 }
 
 std::optional<Measured> gather_exposed(const RuleInput& input) {

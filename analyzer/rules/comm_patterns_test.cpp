@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "analyzer/rules/test_support/comm_run.h"
 
 namespace dprof::analyzer {
@@ -160,6 +162,14 @@ TEST(SmallCollectives, TwoMetricsAStep) {
       {.function = Function::kAllGather, .bytes = 8, .at_ms = 99.5, .transfer_ns = kNsPerMs});
   ASSERT_THAT(found_comm_patterns(run, "comm.small-collectives"), SizeIs(1));
   EXPECT_EQ(found_comm_patterns(run, "comm.small-collectives")[0].cost_ns, 2 * kNsPerMs);
+  CommRun tensor(4);  // two communicators, one call each
+  for (const std::vector<int>& ranks : {std::vector{0, 1}, std::vector{2, 3}})
+    tensor.collective({.bytes = 8, .at_ms = 99.2, .transfer_ns = 3 * kNsPerMs, .ranks = ranks});
+  EXPECT_THAT(found_comm_patterns(tensor, "comm.small-collectives"), IsEmpty()) << "one a rank";
+  for (const std::vector<int>& ranks : {std::vector{0, 1}, std::vector{2, 3}})
+    tensor.collective({.bytes = 16, .at_ms = 99.5, .transfer_ns = kNsPerMs, .ranks = ranks});
+  ASSERT_THAT(found_comm_patterns(tensor, "comm.small-collectives"), SizeIs(1));
+  EXPECT_EQ(found_comm_patterns(tensor, "comm.small-collectives")[0].cost_ns, 4 * kNsPerMs);
   CommRun norm(2);  // synchronised batch normalisation, in forward
   norm.collective({.bytes = 64, .at_ms = 5});
   norm.collective({.bytes = 64, .at_ms = 6});

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "analyzer/rules/test_support/comm_run.h"
 
 namespace dprof::analyzer {
@@ -101,6 +103,30 @@ TEST(LinkSaturated, TransfersOutlastBackward) {
   run.summary().efficiency = 0.9;
   run.set_all(Category::kBackward, 40 * kNsPerMs);
   EXPECT_THAT(found_comm(run, "comm.link-saturated"), IsEmpty()) << "backward could hide it";
+}
+
+TEST(LinkSaturated, EachRankHasTheTransfersOfItsOwnCommunicatorsOnly) {
+  CommRun run(4);
+  run.set_all(Category::kBackward, 20 * kNsPerMs);
+  for (const std::vector<int>& ranks : {std::vector{0, 1}, std::vector{2, 3}}) {
+    run.collective({.transfer_ns = 15 * kNsPerMs, .ranks = ranks});
+    run.summary().efficiency = 0.9;
+  }
+  EXPECT_THAT(found_comm(run, "comm.link-saturated"), IsEmpty()) << "15 ms, not 30";
+}
+
+TEST(SmallMessages, EachRankHasTheLatencyOfItsOwnCommunicatorsOnly) {
+  CommRun run(8);
+  for (int first = 0; first < 8; first += 2)
+    run.collective({.bytes = 4096, .at_ms = 50, .ranks = {first, first + 1}});
+  run.report.link_fits = {{.communicator = "tensor",
+                           .function = Function::kAllReduce,
+                           .sizes = 3,
+                           .n = 100,
+                           .alpha_ns = 800'000,
+                           .beta_ns_per_byte = 1,
+                           .half_bytes = 100'000}};
+  EXPECT_THAT(found_comm(run, "comm.small-messages"), IsEmpty()) << "one a rank";
 }
 
 TEST(NoOverlap, WhatCouldHaveBeenHidden) {

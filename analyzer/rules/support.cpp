@@ -233,6 +233,42 @@ std::vector<const Instance*> steady_instances(const RuleInput& input) {
   return steady;
 }
 
+RankShare largest_share(const RuleInput& input, std::span<const Instance* const> instances) {
+  std::vector<RankShare> shares(input.digests.size());
+  for (const Instance* instance : instances) {
+    for (const Member& member : instance->members) {
+      ++shares[member.digest].calls;
+      shares[member.digest].transfer_ns += instance->transfer_ns;
+    }
+  }
+  if (shares.empty()) return {};
+  return *std::ranges::max_element(
+      shares, {}, [](const RankShare& share) { return std::pair(share.transfer_ns, share.calls); });
+}
+
+std::vector<std::vector<const CollectiveSummary*>> collectives_by_rank(const RuleInput& input) {
+  std::vector<std::vector<const CollectiveSummary*>> of_rank(
+      std::max<size_t>(1, input.digests.size()));
+  if (!input.report.collectives) return of_rank;
+  std::map<int, size_t> digest_of_rank;
+  for (size_t d = 0; d < input.digests.size(); ++d) digest_of_rank[input.digests[d].rank] = d;
+  for (const CollectiveSummary& summary : *input.report.collectives) {
+    if (summary.per_step.value_or(0) <= 0) continue;
+    const auto at = static_cast<size_t>(summary.group);
+    const bool known = input.matching != nullptr && at < input.matching->groups.size();
+    const Group* group = known ? &input.matching->groups[at] : nullptr;
+    if (group == nullptr || group->members.empty()) {
+      for (auto& all : of_rank) all.push_back(&summary);
+      continue;
+    }
+    for (const int rank : group->members) {
+      if (const auto own = digest_of_rank.find(rank); own != digest_of_rank.end())
+        of_rank[own->second].push_back(&summary);
+    }
+  }
+  return of_rank;
+}
+
 const Group& group_of(const RuleInput& input, const Instance& instance) {
   return input.matching->groups[instance.group];
 }

@@ -93,6 +93,18 @@ struct TimeOfRank {
   std::erase_if(instances, [&](const Instance* i) { return !chosen(*i); });
   return instances;
 }
+// What these are to the rank that transfers longest in them: each takes part in those of its own
+// communicators only.
+struct RankShare {
+  int64_t calls = 0;
+  int64_t transfer_ns = 0;
+};
+[[nodiscard]] RankShare largest_share(const RuleInput& input,
+                                      std::span<const Instance* const> instances);
+// The report's collectives that a steady step has, for each rank with a trace those of its own
+// communicators. Without any rank: all of them, once.
+[[nodiscard]] std::vector<std::vector<const CollectiveSummary*>> collectives_by_rank(
+    const RuleInput& input);
 [[nodiscard]] const Group& group_of(const RuleInput& input, const Instance& instance);
 [[nodiscard]] const CollectiveRecord& record_of(const RuleInput& input, const Member& member);
 

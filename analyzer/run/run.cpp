@@ -71,6 +71,7 @@ Result<Candidate> read_candidate(const fs::path& path) {
   file.exit_declared = as_int(reader->meta_int("exit_declared"));
   file.exception = text("exception");
   file.output = text("output");
+  file.imported_format = text("imported_format");
   file.detail = text("detail");
   for (const std::string_view key : kEnvironment) {
     if (std::string value = text(key); !value.empty())

@@ -28,7 +28,8 @@ struct TraceFile {
   std::optional<int> exit_declared;  // the code with which it began to end
   std::string exception;             // that nobody caught, and its frames (schema: meta); "" = none
   std::string output;                // the last lines of its standard error; "" = not kept
-  std::string detail;                // light, standard, full; "" = unknown
+  std::string imported_format;  // of the file that it was imported from; "" = dprof recorded it
+  std::string detail;           // light, standard, full; "" = unknown
   // What it was recorded with and on, by the key of `meta`: "torch_version", "cpu_model". Only what
   // is known.
   std::vector<std::pair<std::string, std::string>> environment;

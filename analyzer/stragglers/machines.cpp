@@ -15,8 +15,9 @@ namespace {
 void add_readings(const GpuReadings& gpu, Machine& machine) {
   if (gpu.sm_clock_mhz) machine.sm_clock_mhz = static_cast<double>(*gpu.sm_clock_mhz);
   if (gpu.memory_clock_mhz) machine.memory_clock_mhz = static_cast<double>(*gpu.memory_clock_mhz);
-  if (gpu.samples > 0)
-    machine.throttled = static_cast<double>(gpu.throttled) / static_cast<double>(gpu.samples);
+  if (gpu.reason_samples > 0)
+    machine.throttled =
+        static_cast<double>(gpu.throttled) / static_cast<double>(gpu.reason_samples);
   machine.throttle_reasons = gpu.throttle_reasons;
   machine.ecc_errors = gpu.new_ecc_errors;
 }

@@ -14,6 +14,7 @@ Exit code 0: endured; 1: did not; 2: usage. --seed repeats the choices that were
 """
 import argparse
 import collections
+import fcntl
 import json
 import os
 import pathlib
@@ -324,6 +325,12 @@ def main():
     options.steps = options.steps or max(100, int(60 * options.seconds))
     options.build = options.build.resolve()
     folder = (options.folder or ROOT / "build/soak").resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = open(f"{folder}.lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        parser.error(f"another soak uses {folder}: give this one a --folder of its own")
     subprocess.run(["umount", "-l", folder / "disk"], capture_output=True)  # of a run that was killed
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -3,6 +3,7 @@
 // collectives. Each step of 100 ms: forward until 40, backward until 90, optimizer until 99.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -39,33 +40,39 @@ class CommRun : public RuleRun {
     int64_t wait_ns = 0;
     std::optional<int64_t> bucket = {};
     schema::DataType dtype = schema::DataType::kFloat32;
-    int every = 1;  // in each such step
+    int every = 1;                // in each such step
+    std::vector<int> ranks = {};  // of a communicator of theirs; none: all, in default_pg
   };
 
-  // In each step, on all ranks; none of it is hidden.
+  // In each step; none of it is hidden.
   void collective(const What& what) {
+    const size_t group = group_of(what.ranks);
+    const std::vector<int> members = matching->groups[group].members;
     int64_t n = 0;
     for (int64_t s = 0; s < kSteps; ++s) {
       if (s % what.every != 0) continue;
       Instance instance = instance_of(what, s);
-      for (size_t d = 0; d < digests.size(); ++d) add_member(instance, d, what, s);
+      instance.group = group;
+      for (const int rank : members) add_member(instance, static_cast<size_t>(rank), what, s);
       matching->instances.push_back(std::move(instance));
       if (s >= kSteps - kSteady) ++n;
     }
-    const auto ranks = static_cast<int64_t>(digests.size());
-    report.overlap->per_collective.push_back({.communicator = "default_pg",
+    const auto ranks = static_cast<int64_t>(members.size());
+    report.overlap->per_collective.push_back({.communicator = matching->groups[group].name,
                                               .function = what.function,
                                               .bytes = what.bytes,
                                               .n = n * ranks,
                                               .exposed_wait_ns = n * ranks * what.wait_ns,
                                               .exposed_transfer_ns = n * ranks * what.transfer_ns});
-    for (RankOverlap& rank : report.overlap->per_rank) {
+    for (const int member : members) {
+      RankOverlap& rank = report.overlap->per_rank[static_cast<size_t>(member)];
       rank.communication_ns += n * (what.transfer_ns + what.wait_ns);
       rank.exposed_wait_ns += n * what.wait_ns;
       rank.exposed_transfer_ns += n * what.transfer_ns;
     }
     CollectiveSummary summary;
-    summary.communicator = "default_pg";
+    summary.communicator = matching->groups[group].name;
+    summary.group = static_cast<int64_t>(group);
     summary.function = what.function;
     summary.bytes = what.bytes;
     summary.n = kSteps;
@@ -99,6 +106,18 @@ class CommRun : public RuleRun {
   CollectiveSummary& summary() { return report.collectives->back(); }
 
  private:
+  size_t group_of(const std::vector<int>& ranks) {
+    if (ranks.empty()) return 0;
+    const auto known = std::ranges::find(matching->groups, ranks, &Group::members);
+    if (known != matching->groups.end())
+      return static_cast<size_t>(known - matching->groups.begin());
+    Group group;
+    group.name = "tensor";
+    group.members = ranks;
+    matching->groups.push_back(group);
+    return matching->groups.size() - 1;
+  }
+
   static void phases_of(RankDigest& digest, const StepRecord& step, int backwards) {
     const auto add = [&](double from_ms, double to_ms, schema::Marker marker) {
       digest.phases.push_back({{at(step, from_ms), at(step, to_ms)},
