@@ -264,18 +264,13 @@ std::optional<Measured> gloo_on_gpu(const RuleInput& input) {
     return !digest.gpu.empty() && communicator < digest.communicators.size() &&
            digest.communicators[communicator].backend == schema::Backend::kGloo;
   });
-  int64_t bytes = 0;
-  int64_t transfer = 0;
-  for (const Instance* i : gloo) {
-    bytes += i->bytes.value_or(0);
-    transfer += i->transfer_ns;
-  }
+  const RankShare share = largest_share(input, gloo);
   const int64_t steps = steady_steps(input);
-  if (gloo.empty() || steps <= 0 || bytes / steps < kGlooBytes) return {};
+  if (gloo.empty() || steps <= 0 || share.bytes / steps < kGlooBytes) return {};
   const int64_t copies = median_of(times_of(input, Category::kCopy));
-  return Measured{.cost_ns = transfer / steps + copies,
-                  .figures = {{"bytes", format_bytes(bytes / steps)},
-                              {"transfer", ms(transfer / steps)},
+  return Measured{.cost_ns = share.transfer_ns / steps + copies,
+                  .figures = {{"bytes", format_bytes(share.bytes / steps)},
+                              {"transfer", ms(share.transfer_ns / steps)},
                               {"copies", ms(copies)},
                               {"collectives", gloo.size()},
                               {"steps", steps}},
@@ -335,24 +330,34 @@ bool others_are_fast(const std::vector<CollectiveSummary>& all, const Collective
   });
 }
 
+// What a step loses in transfers that are slower than others like them; 0 where they are not.
+double lost_to_bandwidth(const RuleInput& input, const CollectiveSummary& c) {
+  if (c.n < kFewestTransfers || c.bytes.value_or(0) < kLargeBytes || !c.efficiency ||
+      *c.efficiency >= kLowEfficiency || c.per_step.value_or(0) <= 0 ||
+      !others_are_fast(*input.report.collectives, c)) {
+    return 0;
+  }
+  return *c.per_step * static_cast<double>(c.transfer_ns) * (1 - *c.efficiency) *
+         exposed_share(input, c);
+}
+
 std::optional<Measured> low_bandwidth(const RuleInput& input) {
   if (!input.report.collectives || steady_steps(input) <= 0) return {};
-  double cost_ns = 0;
-  const CollectiveSummary* worst = nullptr;
-  double worst_ns = 0;
+  std::map<const CollectiveSummary*, double> lost;
   for (const CollectiveSummary& c : *input.report.collectives) {
-    if (c.n < kFewestTransfers || c.bytes.value_or(0) < kLargeBytes || !c.efficiency ||
-        *c.efficiency >= kLowEfficiency || c.per_step.value_or(0) <= 0 ||
-        !others_are_fast(*input.report.collectives, c)) {
-      continue;
-    }
-    const double lost = *c.per_step * static_cast<double>(c.transfer_ns) * (1 - *c.efficiency) *
-                        exposed_share(input, c);
-    cost_ns += lost;
-    if (worst == nullptr || lost > worst_ns) worst = &c;
-    worst_ns = std::max(worst_ns, lost);
+    if (const double ns = lost_to_bandwidth(input, c); ns > 0) lost[&c] = ns;
   }
-  if (worst == nullptr) return {};
+  if (lost.empty()) return {};
+  double cost_ns = 0;  // of the rank that loses most
+  for (const auto& collectives : collectives_by_rank(input)) {
+    double own_ns = 0;
+    for (const CollectiveSummary* c : collectives) {
+      if (const auto entry = lost.find(c); entry != lost.end()) own_ns += entry->second;
+    }
+    cost_ns = std::max(cost_ns, own_ns);
+  }
+  const CollectiveSummary* worst =
+      std::ranges::max_element(lost, {}, [](const auto& entry) { return entry.second; })->first;
   return Measured{.cost_ns = static_cast<int64_t>(cost_ns),
                   .figures = {{"efficiency", format_share(*worst->efficiency)},
                               {"function", std::string(word_of(worst->function))},

@@ -198,6 +198,17 @@ TEST(LowBandwidth, LargeAndSlow) {
   EXPECT_THAT(found_comm(run, "comm.low-bandwidth"), IsEmpty());
 }
 
+TEST(LowBandwidth, CostsARankWhatItsOwnCommunicatorsLose) {
+  CommRun run(6);
+  for (int first = 0; first < 6; first += 2) {
+    run.collective({.bytes = 8 * kMiB, .transfer_ns = 20 * kNsPerMs, .ranks = {first, first + 1}});
+    run.summary().n = 40;
+    run.summary().efficiency = first < 4 ? 0.4 : 0.9;
+  }
+  ASSERT_THAT(found_comm(run, "comm.low-bandwidth"), SizeIs(1));
+  EXPECT_EQ(found_comm(run, "comm.low-bandwidth")[0].cost_ns, 12 * kNsPerMs);
+}
+
 TEST(SlowGroup, HostsAreNamedGroupsAreNot) {
   CommRun run(4);
   run.collective({.transfer_ns = 10 * kNsPerMs});

@@ -237,8 +237,10 @@ RankShare largest_share(const RuleInput& input, std::span<const Instance* const>
   std::vector<RankShare> shares(input.digests.size());
   for (const Instance* instance : instances) {
     for (const Member& member : instance->members) {
-      ++shares[member.digest].calls;
-      shares[member.digest].transfer_ns += instance->transfer_ns;
+      RankShare& share = shares[member.digest];
+      ++share.calls;
+      share.bytes += instance->bytes.value_or(0);
+      share.transfer_ns += instance->transfer_ns;
     }
   }
   if (shares.empty()) return {};

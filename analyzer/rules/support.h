@@ -97,6 +97,7 @@ struct TimeOfRank {
 // communicators only.
 struct RankShare {
   int64_t calls = 0;
+  int64_t bytes = 0;
   int64_t transfer_ns = 0;
 };
 [[nodiscard]] RankShare largest_share(const RuleInput& input,
