@@ -60,7 +60,8 @@ class OfTheTrainer(Endings):
         self.assertIn("Timed out", report["ending"]["ranks"][0]["message"])
 
     def test_a_rank_that_leaves_early(self):
-        self.broken("early-exit:rank=1,step=5", "early_exit", *SOON, words=("all_reduce",))
+        # Rank 0 reads that the connection is closed, and ends with 1, or writes into it, and dies of SIGPIPE.
+        self.broken("early-exit:rank=1,step=5", "early_exit", *SOON, words=("all_reduce",), want=None)
 
     def test_a_kill(self):
         self.broken("kill:rank=1,step=5", "killed", words=("SIGKILL",), want=137)
