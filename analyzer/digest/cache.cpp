@@ -306,12 +306,12 @@ Result<Keeping> keep_digest(const fs::path& trace) {
   const std::vector<fs::path> places = places_of(trace);
   std::optional<Draft> draft(std::in_place, places);
   if (const std::optional<Stamp> stamp = stamp_of(trace)) {
-    // More than once where the time of files lags: by a tick of the kernel's, or by how long a
-    // virtual machine was not run.
+    // The time of files lags: by a tick of the kernel's, or by how long a virtual machine was not
+    // run. So a trace may seem to be of a little later, and once may not be enough.
+    constexpr int64_t kTickNs = 20 * kNsPerMs;
     for (int attempt = 0; attempt < 5; ++attempt) {
       const int64_t early = draft->too_early_by_ns(*stamp);
-      if (early <= 0 || early > stamp->granule_ns()) break;
-      constexpr int64_t kTickNs = 20 * kNsPerMs;
+      if (early <= 0 || early > stamp->granule_ns() + kTickNs) break;
       std::this_thread::sleep_for(std::chrono::nanoseconds(early + kTickNs));
       draft.emplace(places);
     }
