@@ -22,7 +22,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/archive")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")  # what is installed finds its libraries wherever it is put
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)  # which takes part in what is compiled with precompiled headers only so
+if(CCACHE_PROGRAM)  # needs both settings where a precompiled header is included
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE_PROGRAM}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)

@@ -139,12 +139,12 @@ function(dprof_test name)
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
   # A test's own code need not be fast: it compiles in two thirds of the time so.
   target_compile_options(${name} PRIVATE -O0)
-  if(DPROF_UNITY AND NOT arg_LINK MATCHES "Qt6::")  # whose programs are compiled as libraries are
+  if(DPROF_UNITY AND NOT arg_LINK MATCHES "Qt6::")  # Qt has programs compiled with -fPIC
     target_precompile_headers(${name} REUSE_FROM dprof_test_headers)
   endif()
   set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
     "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
-  if(DPROF_SANITIZE)  # begins more slowly than most cases end: all in one process
+  if(DPROF_SANITIZE)  # a process starts more slowly than most cases run: one for all
     add_test(NAME ${name} COMMAND ${name} --gtest_shuffle "--gtest_output=xml:${CMAKE_BINARY_DIR}/cases/${name}.xml")
     set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}" PROCESSORS 2)
   else()

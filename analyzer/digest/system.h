@@ -70,7 +70,7 @@ struct GpuReadings {
   std::optional<int64_t> memory_clock_mhz;  // median
   std::optional<int64_t> temperature_c;     // highest
   std::optional<int64_t> power_mw;          // median
-  int64_t reason_samples = 0;               // of these, samples that say whether it is throttled
+  int64_t reason_samples = 0;               // that say whether it is throttled, and why
   int64_t throttled = 0;                    // samples with a reason that slows computation down
   int64_t throttle_reasons = 0;             // all reasons of these samples together
   int64_t new_ecc_errors = 0;               // uncorrected, while it was recorded

@@ -172,6 +172,14 @@ TEST(RenderText, GroupsThatDoTheSameAreOneLine) {
 
 TEST(RenderText, WhatSeveralRanksSayInTheSameWordsIsOneSentence) {
   Report report = healthy_report();
+  for (int rank = 0; rank < 3; ++rank) {
+    report.recording.diagnostics.push_back(
+        {.code = "clock_step",
+         .count = rank == 1 ? 5 : 7,
+         .text = fmt::format("rank {}: the clock jumped", rank)});
+  }
+  EXPECT_THAT(render_text(report, {.width = 120}),
+              HasSubstr("ranks 0, 2, each: the clock jumped (×7); rank 1: the clock jumped (×5)"));
   for (int rank = 0; rank < 8; ++rank) {
     const std::string words = rank == 5 ? "12 entries" : "24 entries";
     report.recording.diagnostics.push_back(
@@ -317,11 +325,13 @@ TEST(RenderText, DiagnosticsOfOneKindShareALineAndItsHint) {
   Report report = healthy_report();
   for (int rank = 0; rank < 6; ++rank) {
     report.recording.diagnostics.push_back(
-        make_diagnostic("open_ranges", fmt::format("rank {}: 2 ranges", rank)));
+        make_diagnostic("open_ranges", fmt::format("rank {}: {} ranges", rank, rank + 2)));
     report.recording.diagnostics.push_back(make_diagnostic("not_computed", "memory: not analysed"));
   }
-  EXPECT_THAT(render_text(report, {.width = 120}),
-              HasSubstr("·  ranks 0–5, each: 2 ranges; hint: "));
+  EXPECT_THAT(
+      render_text(report, {.width = 120}),
+      HasSubstr(
+          "·  rank 0: 2 ranges; rank 1: 3 ranges; rank 2: 4 ranges; rank 3: 5 ranges; and 2 more; hint: "));
 }
 
 TEST(RenderText, WhatWasNotComputedIsOneLineAndItsReasonsOnRequest) {

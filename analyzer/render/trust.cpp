@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "analyzer/render/layout.h"
 #include "analyzer/render/mean_step.h"
@@ -135,36 +135,33 @@ std::vector<std::vector<Diagnostic>> by_kind(const std::vector<Diagnostic>& diag
   return kinds;
 }
 
-// What several ranks' diagnostics say in the same words: "rank 3: 24 entries".
+// What several ranks' diagnostics say in the same words and as often: "rank 3: 24 entries".
 struct SaidOfRanks {
   std::vector<int> ranks;  // none: it does not begin with one
   std::string text;        // without the rank
-  int64_t count = 0;
+  int64_t count = 0;       // of each
 };
 std::vector<SaidOfRanks> by_words(std::span<const Diagnostic> diagnostics) {
   std::vector<SaidOfRanks> all;
-  std::map<std::string, size_t, std::less<>> known;
+  std::map<std::pair<std::string, int64_t>, size_t> known;
   for (const Diagnostic& d : diagnostics) {
     SaidOfRanks said{.ranks = {}, .text = d.text.empty() ? d.code : d.text, .count = d.count};
     constexpr std::string_view kRank = "rank ";
-    int rank = 0;
     if (said.text.starts_with(kRank)) {
+      int rank = 0;
       const char* const end = said.text.data() + said.text.size();
       const auto [after, error] = std::from_chars(said.text.data() + kRank.size(), end, rank);
       if (error == std::errc() && std::string_view(after, end).starts_with(": ")) {
         said.text.erase(0, static_cast<size_t>(after - said.text.data()) + 2);
         said.ranks = {rank};
+        const auto [first, is_new] = known.try_emplace({said.text, said.count}, all.size());
+        if (!is_new) {
+          all[first->second].ranks.push_back(rank);
+          continue;
+        }
       }
     }
-    const auto [entry, is_new] = known.try_emplace(said.text, all.size());
-    SaidOfRanks& first = is_new ? all.emplace_back(said) : all[entry->second];
-    if (is_new) continue;
-    if (first.ranks.empty() || said.ranks.empty()) {
-      all.push_back(std::move(said));
-      continue;
-    }
-    if (first.ranks.back() != rank) first.ranks.push_back(rank);
-    first.count += said.count;
+    all.push_back(std::move(said));
   }
   return all;
 }
@@ -181,7 +178,7 @@ std::string joined(std::span<const Diagnostic> diagnostics) {
       text += said.ranks.size() > 1 ? ", each: " : ": ";
     }
     text += said.text;
-    const bool counted = said.count <= 1 || said.ranks.size() > 1 ||
+    const bool counted = said.count <= 1 ||
                          said.text.find(fmt::to_string(said.count)) != std::string::npos ||
                          said.text.find(format_count(said.count)) != std::string::npos;
     if (!counted) text += fmt::format(" (×{})", format_count(said.count));

@@ -452,6 +452,34 @@ class ReleaseTest(Case):
         self.assertEqual(release.changed, ["first.h", "old.h", "second.h"])
 
 
+class TestResultsTest(unittest.TestCase):
+    """scripts/test_results, where one of CTest's tests is a whole GoogleTest program."""
+
+    def counts(self, first, again=None):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "cases").mkdir()
+            (folder / "cases/program.xml").write_text(
+                '<testsuites><testsuite><testcase classname="A" name="x"/><testcase classname="A" name="y"/>'
+                '<testcase classname="A" name="z"><skipped/></testcase></testsuite></testsuites>')
+            for suffix, status in (("", first), (".again", again)):
+                if status:
+                    (folder / f"cases.xml{suffix}").write_text(
+                        f'<testsuite><testcase name="program" status="{status}"/></testsuite>')
+            script = pathlib.Path(__file__).parents[2] / "scripts/test_results"
+            return subprocess.run([script, "counts", folder / "cases.xml"], capture_output=True, text=True).stdout.strip()
+
+    def test_its_cases_count(self):
+        self.assertEqual(self.counts("run"), "2 0 1 0")
+
+    def test_one_that_fails_is_one_failure(self):
+        self.assertEqual(self.counts("fail"), "0 1 0 0")
+        self.assertEqual(self.counts("fail", again="fail"), "0 1 0 0")
+
+    def test_one_that_passes_in_a_second_go_is_unstable(self):
+        self.assertEqual(self.counts("fail", again="run"), "1 0 0 1")
+
+
 class CommandLineTest(unittest.TestCase):
     def check(self, *arguments):
         return subprocess.run([ROOT / "scripts/check", *arguments], capture_output=True, text=True)
