@@ -34,11 +34,33 @@ Function next(const char* name) noexcept {
 constinit std::atomic<Dlopen> real_dlopen = nullptr;
 constinit std::atomic<Exit> real_exit = nullptr;
 
+// Nsight Compute preloads wrappers of dlopen, too, through which the program sees another libcuda.
+// Called by one of another library they find none: the program's dlsym of cuInit fails (ncu
+// 2025.3). So ours goes on to the C library's; theirs have been asked before.
+bool is_of_nsight_compute(Dlopen function) noexcept {
+  Dl_info where{};
+  if (function == nullptr || dladdr(reinterpret_cast<void*>(function), &where) == 0) return false;
+  const char* file = where.dli_fname;
+  return file != nullptr && (strstr(file, "nsight-compute") != nullptr ||
+                             strstr(file, "libcuda-injection") != nullptr ||
+                             strstr(file, "libInterceptorInjection") != nullptr ||
+                             strstr(file, "libTreeLauncher") != nullptr);
+}
+
+Dlopen next_dlopen() noexcept {
+  const auto found = next<Dlopen>("dlopen");
+  if (!is_of_nsight_compute(found)) return found;
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {  // since it is in libc; before
+    if (void* own = dlvsym(RTLD_NEXT, "dlopen", version)) return reinterpret_cast<Dlopen>(own);
+  }
+  return found;
+}
+
 // The wrapped function, looked up at its first call when that comes before our constructor.
 [[gnu::noinline]] Dlopen before_dlopen(const char* file) noexcept {
   Dlopen real = real_dlopen.load(std::memory_order_acquire);
   if (real == nullptr) {
-    real = next<Dlopen>("dlopen");
+    real = next_dlopen();
     real_dlopen.store(real, std::memory_order_release);
   }
   if (file != nullptr && (strstr(file, "libtorch") != nullptr || strstr(file, "torch/_C."))) {
@@ -56,7 +78,7 @@ constinit std::atomic<Exit> real_exit = nullptr;
 // Reads the environment, and starts only what is recorded from its first instruction on.
 [[gnu::constructor]] void on_load() noexcept {
   if (real_dlopen.load(std::memory_order_acquire) == nullptr) {
-    real_dlopen.store(next<Dlopen>("dlopen"), std::memory_order_release);
+    real_dlopen.store(next_dlopen(), std::memory_order_release);
   }
   real_exit.store(next<Exit>("_exit"), std::memory_order_release);
   note_own_environment();

@@ -157,6 +157,17 @@ TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {
   EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), 0u);
 }
 
+// Nsight Compute's programs find no CUDA where another wrapper calls its own.
+TEST(Preload, AnotherToolsDlopenIsAskedUnlessItIsNsightComputes) {
+  const auto first_line = [](const std::string& other) {
+    Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},
+                {{"LD_PRELOAD", kLibrary + ":" + kBin + "/" + other}});
+    return child.hear();
+  };
+  EXPECT_EQ(first_line("libdprof_test_other_dlopen.so"), "the other was asked");
+  EXPECT_EQ(first_line("libInterceptorInjectionTarget.so"), "ready");
+}
+
 TEST(Preload, RealNcclsRangesComeWithPayloads) {
   const std::string nccl = DPROF_NCCL_LIBRARY;
   if (nccl.empty() || !std::filesystem::exists(nccl)) {

@@ -18,7 +18,7 @@
 namespace dprof::wire {
 
 inline constexpr uint64_t kMagic = 0x3147'4e49'5250'4444;  // "DDPRING1"
-inline constexpr uint32_t kWireVersion = 5;
+inline constexpr uint32_t kWireVersion = 6;
 
 inline constexpr uint32_t kMaxRings = 128;
 inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 records/s
@@ -162,6 +162,8 @@ struct ControlPage {
   std::atomic<uint32_t> detail;   // DetailLevel
   std::atomic<uint32_t> sources;  // bit mask of Source numbers that may record; all ones = all
   std::atomic<uint32_t> cause;    // CaptureCause: why it was changed last
+  std::atomic<uint32_t> hangs;    // how often the job was seen to hang: what waits for its end is
+                                  // wanted unfinished
   alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
   std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
   alignas(64) std::atomic<uint32_t> torch_verdict;  // TorchVerdict

@@ -4,7 +4,8 @@ import os
 import signal
 
 import processes
-from part import Broken, wait_until
+from part import HERE, Broken, wait_until
+from ranks import SHARED_GPU
 
 MOST_MISSING_S = 3.0  # of GPU rows: about a second is CUPTI's, and rows wait for the next flush
 
@@ -80,4 +81,21 @@ def killed(part):
             continue
         missing = end.check()
         said.append(f"{end.name}: {'no GPU rows' if missing is None else f'{missing:.2f} s missing'}")
+    return "; ".join(said)
+
+
+def hang(part):
+    """One rank makes a collective that the other does not make: its kernel never ends, and CUPTI holds back what lies with it."""
+    part.record("sh", "-c", 'NCCL_HOSTID=rank$RANK exec "$0" "$@"', part.python, HERE / "jobs/hang.py", ranks=2,
+                options=("--hang-after", 5, "--on-hang", "kill"), want=None, **SHARED_GPU)
+    said = []
+    for rank in (0, 1):
+        trace = part.trace(rank=rank)
+        launched = trace.calls("cudaLaunchKernel*", "cuLaunchKernel*")
+        kernels = trace.kernels()
+        open_kernels = trace.value("SELECT count(*) FROM gpu_activity WHERE kind = 0 AND duration_ns IS NULL")
+        part.figure(f"rank {rank}: launches; kernels; kernels without an end", f"{launched}; {kernels}; {open_kernels}")
+        part.expect(f"rank {rank}: 95 % of the kernels before the hang are there", kernels >= 0.95 * launched > 0,
+                    f"{kernels} of {launched}")
+        said.append(f"rank {rank}: {kernels:,} kernels of {launched:,} launches")
     return "; ".join(said)

@@ -7,38 +7,42 @@ import ends
 import profilers
 import ranks
 import recording
+import windows
 from part import CPU, FAKE, Question
 
 QUESTIONS = [
     Question("doctor", "What does `dprof doctor` say can be recorded?", 25, recording.doctor),
     Question("kernels", "C++: does the driver call InitializeInjection, does subscribing work, and are kernels joined to their "
-             "launches with per-function enables only?", 75, recording.kernels, FAKE),
+             "launches with per-function enables only?", 50, recording.kernels, FAKE),
     Question("python",
-             "The same of Python's torch, one rank over NCCL, with its plugin: operators, steps, collectives, the report", 90,
+             "The same of Python's torch, one rank over NCCL, with its plugin: operators, steps, collectives, the report", 65,
              recording.python, CPU, (("python", 0),)),
     Question("step-cost",
-             "What does recording cost a step at light, standard and full detail? Switched on and off within one run", 130,
+             "What does recording cost a step at light, standard and full detail? Switched on and off within one run", 110,
              costs.step_cost),
+    Question("windows", "Does a job survive that recording is switched on and off while its kernels run?", 75,
+             windows.switched, FAKE),
     Question("clock", "Do kernels lie between their launch and the end of a wait for them, on the common clock?", 30,
              recording.clock, FAKE),
     Question("torch-profiler",
              "Does a later torch.profiler lose its GPU rows, and do `--cuda=off` and `--cuda=yield --armed` save them?",
-             90, profilers.torch_profiler),
+             75, profilers.torch_profiler),
     Question("killed", "What is in the trace after kill -9, Ctrl-C and `os._exit`?", 75, ends.killed, FAKE),
+    Question("hang", "Are the kernels of ranks that hang in NCCL in their traces?", 40, ends.hang, None),
     Question("two-ranks",
              "Two ranks on one GPU, distinguished by `NCCL_HOSTID`: are NCCL's kernels joined to its launches, and do both "
              "ranks report the same collectives?", 75, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
     Question("graphs", "Is each replay of a CUDA graph one row, joined to its launch?", 45, recording.graphs, FAKE,
              (("run", 0),)),
     Question("allocator",
-             "Does the CUDA allocator's trace hold every allocation and PyTorch's own peak, and what does it cost?", 45,
+             "Does the CUDA allocator's trace hold every allocation and PyTorch's own peak, and what does it cost?", 35,
              recording.allocator),
     Question("dependencies", "Are event and stream ids there in the callbacks?", 20, recording.dependencies, FAKE),
     Question("launch-cost", "What does a launch cost more at light, standard and full detail?", 60, costs.launch_cost, FAKE),
     Question("flush", "What does a flush each second cost, does it hold up launches, and how old are the rows in the trace?",
              35,
              recording.flush, FAKE),
-    Question("import", "Do the figures of torch.profiler's trace, imported, agree with dprof's own of the same steps?", 75,
+    Question("import", "Do the figures of torch.profiler's trace, imported, agree with dprof's own of the same steps?", 60,
              profilers.profiler_import, CPU, (("profile.json", None),)),
     Question("nvml", "What does NVML tell under full load, and is throttling seen?", 35, recording.nvml, FAKE),
     Question("run-cost", "Whole runs in turn: bare, without CUDA, armed, light, standard, full; torch.profiler and "

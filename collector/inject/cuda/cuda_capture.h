@@ -45,6 +45,8 @@ class CudaCapture {
   void want(uint32_t mask, wire::DetailLevel detail) noexcept;
 
   void flush_when_due(uint64_t now_ns) noexcept;
+  // Takes unfinished records, too, and all that CUPTI holds back for their sake.
+  void flush_unfinished() noexcept { flush(cupti::kFlushForced); }
   // Decodes what is finished, 50 ms at most. Returns for how long it needs no other call.
   uint64_t drain() noexcept;
 
@@ -63,7 +65,8 @@ class CudaCapture {
   void set_metadata(bool on) noexcept;
   void set_calls(bool on) noexcept;
   cupti::Result set_base(bool on) noexcept;
-  void set_standard(bool on) noexcept;
+  void raise_detail(wire::DetailLevel detail) noexcept;
+  void drop_detail() noexcept;
   void set_watching(bool on) noexcept;
   void switch_off() noexcept;
   void begin() noexcept;
@@ -84,10 +87,10 @@ class CudaCapture {
   cupti::BufferPool pool_;
   cupti::Decoder decoder_;
 
-  bool listed_calls_ = true;  // functions are asked for one by one
-  bool graphs_on_ = false;    // whole graphs have records
-  bool standard_on_ = false;
-  bool watching_ = false;  // events
+  bool listed_calls_ = true;                              // functions are asked for one by one
+  bool graphs_on_ = false;                                // whole graphs have records
+  wire::DetailLevel detail_ = wire::DetailLevel::kLight;  // whose kinds are on
+  bool watching_ = false;                                 // events
   bool recording_ = false;
 
   // The buffer that is being read, and where in it.

@@ -38,7 +38,8 @@ struct Wanted {
   uint32_t mask;
   wire::DetailLevel detail;
   uint64_t next_look_ns;
-  bool said;  // that another client is in the way, or that it is off
+  uint32_t hangs;  // of the recorder's that were answered
+  bool said;       // that another client is in the way, or that it is off
 };
 constinit Wanted wanted = {};
 
@@ -148,12 +149,23 @@ void look_for_cuda(uint64_t now_ns) noexcept {
   attach(how, {.mask = wanted.mask, .detail = wanted.detail, .first = first}, wanted.said);
 }
 
+// CUPTI holds back a buffer of records while one of them is unfinished, such as the kernel of a
+// collective that nobody else joins: a process that is killed there would leave no kernel of its
+// last seconds. The unfinished one is handed over without its end.
+void answer_hang() noexcept {
+  const uint32_t hangs = runtime.mapping.control()->hangs.load(std::memory_order_acquire);
+  if (hangs == wanted.hangs) return;
+  wanted.hangs = hangs;
+  cuda_capture.flush_unfinished();
+}
+
 uint64_t serve(uint64_t now_ns) noexcept {
   const State now = state.load(std::memory_order_acquire);
   if (now == State::kIdle) look_for_cuda(now_ns);
   if (now == State::kOn) {
     cuda_capture.want(wanted.mask, wanted.detail);
     cuda_capture.flush_when_due(now_ns);
+    answer_hang();
   }
   return kNoHurry;
 }

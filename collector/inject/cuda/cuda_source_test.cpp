@@ -259,9 +259,21 @@ TEST_P(CudaTest, KilledProgramKeepsWhatWasFlushed) {
   EXPECT_EQ(activities().count("last words"), 0u);
 }
 
+// As a job that hangs in a kernel, and is killed.
+TEST_P(CudaTest, AHangBringsWhatIsHeldBack) {
+  const auto child = start({"held", "kill"});
+  const auto session = recorder_.accept();
+  ASSERT_NE(session, nullptr);
+  ASSERT_EQ(child->hear(), "ready");
+  session->mapping().control()->hangs.fetch_add(1);
+  EXPECT_TRUE(drain_until(*session, [&] { return activities().count("last words") != 0; }));
+  child->say("die");
+  EXPECT_EQ(child->wait(), 128 + SIGKILL);
+}
+
 TEST_P(CudaTest, StoredAndLostMakeWhatWasProduced) {
-  constexpr uint64_t kBuffers = 120;
-  constexpr uint64_t kPerBuffer = 4000;
+  constexpr uint64_t kBuffers = 900;
+  constexpr uint64_t kPerBuffer = 600;
   constexpr uint64_t kRecordBytes = 216;
   const auto child = start({"flood", std::to_string(kBuffers)});
   const auto session = recorder_.accept();
@@ -337,8 +349,7 @@ TEST_P(CudaTest, ArmedAllIsOnAndNothingIsRecorded) {
   const auto child = start({"watch"}, {{"DPROF_DETAIL", "armed-full"}});
   const auto session = recorder_.accept();
   ASSERT_NE(session, nullptr);
-  ASSERT_EQ(child->hear(),
-            "subscribed=1 kernel=1 graph=1 sync=0 launch=1 events=0; 0 switched off");
+  ASSERT_EQ(child->hear(), kNoEvents);
   child->say("kernel");
   child->hear();
   session->control(CaptureState::kRecording, DetailLevel::kStandard);

@@ -12,7 +12,7 @@
 namespace dprof::inject::cupti {
 namespace {
 
-constexpr uint32_t kTouchedAhead = 4;
+constexpr uint32_t kTouchedAhead = 32;
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers that CUPTI fills. One reserved range of addresses, cut into buffers of 1 MiB that are
-// all zero when CUPTI gets them (so that it need not zero them on the launching thread).
+// The buffers that CUPTI fills. One reserved range of addresses, cut into buffers of 128 KiB that
+// are all zero when CUPTI gets them (so that it need not zero them on the launching thread).
 //
 //   free ─ give() ─▶ with CUPTI ─ take() ─▶ finished ─ next() ─▶ being read ─ recycle() ─▶ free
 //                                    └─ over the cap, or drop(): dirty ─ helper or give() ─▶ free
@@ -16,8 +16,10 @@
 
 namespace dprof::inject::cupti {
 
-inline constexpr size_t kBufferBytes = size_t{1} << 20;
-inline constexpr uint32_t kMaxBuffers = 256;  // the queue's, those being read, one per thread
+// 600 kernels. CUPTI holds a buffer back until all of it is finished, so a program that is killed
+// loses that many; with buffers of 1 MiB recording cost more, not less (docs/gpu_results.md).
+inline constexpr size_t kBufferBytes = size_t{128} << 10;
+inline constexpr uint32_t kMaxBuffers = 1024;  // the queue's, those being read, one per thread
 inline constexpr uint64_t kQueueCapBytes = uint64_t{64} << 20;  // finished and not yet read
 
 class BufferPool {

@@ -235,11 +235,11 @@ int held_late() {
   return fake.violations();
 }
 
-// `count` buffers of 4,000 kernels each, as fast as they go.
+// `count` buffers of 600 kernels each, as fast as they go.
 int flood(int count) {
   load_fake();
   if (open_door() != 1) return 2;
-  constexpr size_t kPerBuffer = 4000;
+  constexpr size_t kPerBuffer = 600;
   constexpr size_t kRecordBytes = 216;
   const uint64_t now = fake.time();
   const Kernel record = kernel("flood", 1, now, now + 1);
@@ -260,7 +260,7 @@ int forks_beside_decoding() {
   if (open_door() != 1) return 2;
   const uint64_t now = fake.time();
   std::string buffer;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     const Kernel record = kernel("slow", 1, now, now + 1);
     std::string one(216, '\0');
     memcpy(one.data(), &record, sizeof record < one.size() ? sizeof record : one.size());

@@ -59,9 +59,11 @@ void HangGuard::look() {
   const std::vector<WatchedRank> ranks = recording_.watched();
   switch (watch_.look(now_ns, ranks)) {
     case JobWatch::News::kHangs:
+      recording_.ask_for_unfinished();
       on_hang(ranks);
       break;
     case JobWatch::News::kGoesOn:
+      if (!options_.mode) break;
       say_(fmt::format("the job continues; the hang lasted {}",
                        format_duration({watch_.lasted_ns()})));
       break;
@@ -75,7 +77,7 @@ void HangGuard::look() {
 }
 
 void HangGuard::on_hang(const std::vector<WatchedRank>& ranks) {
-  if (++told_ > kMostTold) return;
+  if (!options_.mode || ++told_ > kMostTold) return;
   tell_hang(ranks);
   if (options_.mode != OnHang::kReport && !taker_) start_taking(ranks);
 }

@@ -16,7 +16,7 @@
 namespace dprof::recorder {
 
 struct HangOptions {
-  OnHang mode = OnHang::kReport;
+  std::optional<OnHang> mode;  // empty = nothing is said or done; what the GPUs hold is still taken
   std::optional<std::chrono::seconds> after;
   std::chrono::milliseconds grace{};   // between asking the ranks to end and making them
   std::filesystem::path python_files;  // where their Pythons write stacks

@@ -130,6 +130,11 @@ void ProcessRecording::commit_soon() {
   wake();
 }
 
+// The process looks ten times a second.
+void ProcessRecording::ask_for_unfinished() {
+  memory_->mapping().control()->hangs.fetch_add(1, std::memory_order_release);
+}
+
 void ProcessRecording::wake() {
   wire::ControlPage& control = *memory_->mapping().control();
   control.wake.fetch_add(1, std::memory_order_release);

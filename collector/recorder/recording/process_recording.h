@@ -83,6 +83,8 @@ class ProcessRecording {
 
   // It is to be written although the process itself says nothing.
   void commit_soon();
+  // The job hangs: the process is to hand over what it holds back until it is finished.
+  void ask_for_unfinished();
 
   // From `dprof ctl`; carried out within a pass.
   void request(const CaptureRequest& request);

@@ -468,6 +468,12 @@ void Recording::commit_soon() {
   }
 }
 
+void Recording::ask_for_unfinished() {
+  for (const Process& process : processes_) {
+    if (process.is_live()) process.recording->ask_for_unfinished();
+  }
+}
+
 void Recording::send_signal(int pid, int signal) const {
   for (const Process& process : processes_) {
     if (!process.is_running() || process.recording->process().pid != pid) continue;

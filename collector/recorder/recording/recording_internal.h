@@ -59,6 +59,7 @@ class Recording {
   void add(int pid, std::vector<Measured> measured);
   // What was measured is written although the processes say nothing.
   void commit_soon();
+  void ask_for_unfinished();
   // To a rank that runs (watched()).
   void send_signal(int pid, int signal) const;
   // The processes that are being recorded, for the sampler.
