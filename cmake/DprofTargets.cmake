@@ -113,13 +113,14 @@ endfunction()
 
 # dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is a
 # CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
-# SINGLE_THREADED: neither the test nor what it tests starts a thread, so ThreadSanitizer is not asked.
+# SINGLE_THREADED: neither the test nor what it tests starts a thread or depends on time: ThreadSanitizer is not asked, and
+# where asan runs it, release need not (DPROF_SINGLE_THREADED_TESTS).
 # A core counts as two of CTest's processors (scripts/test): a case that computes takes two, one that mostly waits takes one.
 # The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
 # their objects again in another clone.
 function(dprof_test name)
   cmake_parse_arguments(arg "SINGLE_THREADED" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
-  if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND DPROF_SANITIZE MATCHES "thread"))
+  if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND (DPROF_SANITIZE MATCHES "thread" OR NOT DPROF_SINGLE_THREADED_TESTS)))
     return()
   endif()
   if(NOT arg_TIMEOUT)

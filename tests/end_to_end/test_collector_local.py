@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 
 import support
@@ -96,8 +97,11 @@ class Local(Probed):
     def wait_committed(self):
         def committed():
             (path,) = self.disk.glob("*/*.dprof")
-            with support.Trace(path) as trace:
-                return len(self.marks(trace)) == MARKS
+            try:
+                with support.Trace(path) as trace:
+                    return len(self.marks(trace)) == MARKS
+            except sqlite3.OperationalError:  # its tables are being made
+                return False
         support.wait_until(committed, 10, "the marks are committed")
 
     def test_a_kill_while_traces_are_moved(self):

@@ -85,7 +85,7 @@ def killed(part):
 
 
 def hang(part):
-    """One rank makes a collective that the other does not make: its kernel never ends, and CUPTI holds back what lies with it."""
+    """One rank makes a collective that the other does not make: its kernel never ends, and CUPTI holds the others back."""
     part.record("sh", "-c", 'NCCL_HOSTID=rank$RANK exec "$0" "$@"', part.python, HERE / "jobs/hang.py", ranks=2,
                 options=("--hang-after", 5, "--on-hang", "kill"), want=None, **SHARED_GPU)
     said = []
