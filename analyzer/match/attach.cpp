@@ -8,7 +8,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// What most say; of several the smallest.
+// The most frequent value; among several the smallest.
 std::optional<int64_t> usual(std::vector<int64_t>& values) {
   std::optional<int64_t> found;
   std::ranges::sort(values);
@@ -23,7 +23,7 @@ std::optional<int64_t> usual(std::vector<int64_t>& values) {
   return found;
 }
 
-// A collective's place in its step, which is the same in each step of a training.
+// A collective's place in its step: the same in each step of a training.
 using Place = std::tuple<size_t, schema::Function, std::optional<int64_t>, int64_t>;
 
 }  // namespace
@@ -45,7 +45,7 @@ void attach_steps(Matching& matching, std::span<const RankDigest> digests) {
     instance.step = usual(steps);
     instance.bucket = usual(buckets);
   }
-  // By order within the step, where the same place has a bucket in other steps.
+  // By order within the step, if the same place has a bucket in other steps.
   std::vector<size_t> order(matching.instances.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) {

@@ -12,7 +12,7 @@ namespace {
 using schema::Backend;
 using schema::LossReason;
 
-// Records of the process were lost, calls of collectives perhaps among them.
+// Records of the process were lost, possibly including collective calls.
 bool lost_records(const RankDigest& digest) {
   return std::ranges::any_of(digest.losses, [](const LossRecord& loss) {
     const bool in_the_process =
@@ -76,8 +76,8 @@ class CallGatherer {
     return ranks.back().second;
   }
 
-  // NCCL counts by function whether or not anybody records it. Gloo's numbers are the recorder's:
-  // after a loss they count only what was left.
+  // NCCL counts per function whether or not the calls are recorded. Gloo's numbers are the
+  // recorder's own: after a loss they count only the remaining calls.
   Numbering numbering_of(size_t g) const {
     const Evidence& evidence = evidence_[g];
     const bool counted_by_nccl =
@@ -90,7 +90,7 @@ class CallGatherer {
     return evidence.all_have_function_number ? Numbering::kPerFunction : Numbering::kByOrder;
   }
 
-  // No number is left out: so the numbers tell nothing of what was lost.
+  // No number is missing, so the numbers do not reveal lost records.
   bool is_contiguous(const RankCalls& rank) const {
     const std::vector<CollectiveRecord>& records = digests_[rank.digest].collectives;
     std::optional<int64_t> low;
@@ -121,7 +121,7 @@ class CallGatherer {
           call.number = record.sequence;
           continue;
         }
-        // Sends and receives are counted too; other ranks have others.
+        // Sends and receives share the counter, and their number differs between ranks.
         const auto before = std::ranges::lower_bound(numbers, *record.group_sequence);
         call.number = *record.group_sequence - (before - numbers.begin());
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of each communicator by rank, each with the number that tells which calls of other
-// ranks are the same collective (docs/analysis/matching.md).
+// The calls of each communicator by rank, each with the number that identifies the same collective
+// on other ranks (docs/analysis/matching.md).
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@ namespace dprof::analyzer {
 enum class Numbering : uint8_t {
   kPerFunction,  // NCCL: one counter for each function
   kPerGroup,     // c10d: one counter over all collectives (messages apart)
-  kByOrder,      // none was recorded, or it counts only what was not lost: by order and likeness
+  kByOrder,      // no number recorded, or it skips lost records: by order and similarity
 };
 
 struct NumberedCall {
   uint32_t record = 0;      // position in the digest's collectives
-  uint32_t extra = 0;       // not 0: a call that the others did not make; then digest + 1
-  schema::Function lane{};  // whose counter `number` is; kUnknown = the group's
+  uint32_t extra = 0;       // not 0: a call that only this rank made; then digest + 1
+  schema::Function lane{};  // to whose counter `number` belongs; kUnknown = the group's
   int64_t number = 0;
 };
 
 struct RankCalls {
   size_t digest = 0;
   std::vector<NumberedCall> calls;  // in order of call
-  bool lossy = false;               // records of it were lost
+  bool lossy = false;               // records were lost
 };
 
 struct GroupCalls {
   Numbering numbering = Numbering::kPerFunction;
-  std::vector<RankCalls> ranks;  // by digest; those without calls are not there
+  std::vector<RankCalls> ranks;  // by digest; ranks without calls are omitted
 };
 
-// By group. Calls whose Numbering is kByOrder are not numbered yet. O(records).
+// By group. Calls with Numbering::kByOrder have no number yet. O(records).
 [[nodiscard]] std::vector<GroupCalls> gather_calls(std::span<const RankDigest> digests,
                                                    const Matching& matching);
 

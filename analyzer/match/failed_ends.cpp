@@ -9,20 +9,19 @@
 namespace dprof::analyzer {
 namespace {
 
-// Recorded by dprof to the process's end, and nothing of it was lost: what is not in it did not
-// happen.
+// dprof recorded the process to its end without loss: what is not in the trace did not happen.
 bool is_whole(const RankDigest& digest, const TraceFile& trace) {
   return digest.recorder_cpu_ns && digest.losses.empty() && !digest.paused_at_end &&
          (!trace.exit_status.empty() || trace.exit_declared) &&
          (trace.ended == "complete" || trace.ended == "process_killed");
 }
 
-// Or as many were seen as it has.
+// Or the number of members seen equals the recorded size.
 bool all_members_are_known(const Group& group) {
   return !group.members_inferred || std::cmp_equal(group.members.size(), group.size);
 }
 
-// The last call of each rank in each group in which it made any.
+// The last call of each rank in each of its groups.
 class LastCalls {
  public:
   explicit LastCalls(const Matching& matching) : last_(matching.groups.size()) {
@@ -33,7 +32,7 @@ class LastCalls {
       }
     }
   }
-  // INT64_MIN: it made none.
+  // INT64_MIN: no call.
   [[nodiscard]] int64_t of(size_t digest, size_t group) const {
     const auto found = last_[group].find(digest);
     return found == last_[group].end() ? INT64_MIN : found->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that ended and cannot have been completed: a time-out, or a peer that was gone.
+// Collectives that ended without having completed: by a time-out, or because a peer was gone.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace dprof::analyzer {
 
-// A rank that failed behind a collective that needs all members, one of which never came to it,
-// though that member's trace is whole up to its end: takes the collective's end and marks it as
-// failed, or as called and not begun where no end was recorded (NCCL's). True if there was any:
-// what was matched is to be matched anew. `traces`: in the order of the digests.
+// A rank that failed after a collective that needs all members, while one member never reached it
+// although that member's trace is complete to its end: removes the collective's end and marks it as
+// failed, or as called but not begun if no end was recorded (NCCL). Returns true if it changed any:
+// the matching must then be repeated. `traces`: in the order of the digests.
 //
-// Collectives whose error was recorded (CollectiveState::kFailed) have no end to begin with.
+// Collectives with a recorded error (CollectiveState::kFailed) have no end in the first place.
 [[nodiscard]] bool take_ends_of_failed(std::span<RankDigest> digests,
                                        std::span<const TraceFile> traces, const Matching& matching);
 

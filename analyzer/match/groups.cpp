@@ -26,7 +26,7 @@ class GroupJoiner {
     matching_.group_of.resize(digests_.size());
     for (size_t d = 0; d < digests_.size(); ++d)
       matching_.group_of[d].assign(digests_[d].communicators.size(), kNoInstance);
-    // Those whose members are known come first: the others then find theirs.
+    // Entries with known members first: the others can then be assigned to them.
     for (const bool with_members : {true, false}) {
       for (size_t d = 0; d < digests_.size(); ++d) join_rank(d, with_members);
     }
@@ -40,7 +40,7 @@ class GroupJoiner {
   }
 
  private:
-  // A hash of 0 is none: the name must tell them apart.
+  // Hash 0 means none: the name must then distinguish them.
   using Key = std::tuple<int64_t, int64_t, std::string>;
 
   void join_rank(size_t d, bool with_members) {
@@ -87,7 +87,7 @@ class GroupJoiner {
     return matching_.groups.size() - 1;
   }
 
-  // Ranks that share a list share the sorted one.
+  // Sorts each shared list once.
   SharedList<int> sorted(const SharedList<int>& ranks) {
     SharedList<int>& known = sorted_[&ranks.list()];
     if (known.empty() && !ranks.empty()) {
@@ -110,7 +110,7 @@ class GroupJoiner {
   std::map<Key, std::vector<size_t>> known_;
   std::vector<SharedList<int>> members_;  // by group, sorted; empty = unknown
   std::unordered_map<const std::vector<int>*, SharedList<int>> sorted_;
-  std::vector<size_t> taken_;  // by group: last digest that has it, from 1
+  std::vector<size_t> taken_;  // by group: the last digest that has it, from 1
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identifies the communicators of the ranks' traces that are one.
+// Finds which communicators in the ranks' traces are the same one.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace dprof::analyzer {
 
-// Fills `groups` and `group_of`. One communicator is: the same hash (where there is none: name),
-// the same ordinal, the same members as far as both sides know them, and on each rank the same
-// creation (its first, second, …) under these. O(communicators × members).
+// Fills `groups` and `group_of`. Two entries are one communicator if they agree in hash (without
+// one: name), ordinal, members as far as both sides know them, and, on each rank, creation order
+// (first, second, …) among these. O(communicators × members).
 void join_groups(std::span<const RankDigest> digests, Matching& matching);
 
 }  // namespace dprof::analyzer

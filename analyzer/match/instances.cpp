@@ -83,7 +83,7 @@ class Drafter {
     }
   }
 
-  // Who agrees with whom. Most collectives have one class, so that one look at each is enough.
+  // Most collectives have one class of agreeing members: one comparison each is enough.
   void compare(Draft& draft) const {
     const size_t members = draft.instance.members.size();
     std::vector<uint32_t> first_of_class = {0};
@@ -96,7 +96,7 @@ class Drafter {
         ++c;
       if (c == first_of_class.size()) {
         if (c == 1) class_of.assign(m, 0);
-        // More kinds than this in one collective: the rest counts as one.
+        // The largest number of kinds in one collective: the rest counts as one.
         constexpr uint32_t kMostClasses = 64;
         c = std::min(c, kMostClasses);
         if (c == first_of_class.size()) {
@@ -123,8 +123,8 @@ class Drafter {
     }
   }
 
-  // Counters by function tell nothing of the order between functions: the rank with most calls
-  // does, and what it does not have goes behind what another rank called before.
+  // Per-function counters give no order between functions. The order of the rank with most calls is
+  // used; calls that it lacks go after the call that precedes them on another rank.
   void place_by_calls() {
     const std::vector<std::vector<uint32_t>> by_rank = drafts_by_rank();
     constexpr uint32_t kNone = UINT32_MAX;
@@ -170,7 +170,7 @@ class Drafter {
 
   void mark_out_of_order(const std::vector<std::vector<uint32_t>>& by_rank,
                          const std::vector<uint32_t>& position) {
-    std::unordered_map<uint64_t, uint32_t> turned;  // pairs of drafts: how many ranks turn them
+    std::unordered_map<uint64_t, uint32_t> turned;  // by pair of drafts: ranks that reverse it
     for (const std::vector<uint32_t>& order : by_rank) {
       for (size_t i = 1; i < order.size(); ++i) {
         if (position[order[i]] > position[order[i - 1]]) continue;
@@ -178,7 +178,7 @@ class Drafter {
         drafts_[order[i]].out_of_order = drafts_[order[i - 1]].out_of_order = true;
       }
     }
-    constexpr size_t kExamined = 64;  // of more than these nobody could say who is the odd one
+    constexpr size_t kExamined = 64;  // beyond this no odd rank can be identified
     if (turned.size() > kExamined) return;
     for (const auto& [pair, ranks] : turned) {
       const auto first = static_cast<uint32_t>(pair >> 32U);
@@ -187,7 +187,7 @@ class Drafter {
     }
   }
 
-  // The ranks of the rarer order are the odd ones.
+  // The ranks with the rarer order are the odd ones.
   void note_odd(Draft& draft, const std::vector<std::vector<uint32_t>>& by_rank, uint32_t first,
                 uint32_t second) const {
     std::vector<uint32_t> turned;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives of one communicator, made of numbered calls.
+// The collectives of one communicator, assembled from numbered calls.
 #pragma once
 
 #include <span>
@@ -9,19 +9,20 @@
 
 namespace dprof::analyzer {
 
-// One communicator's collectives while they are looked at.
+// A collective that is still being checked.
 struct Draft {
   Instance instance;
   std::vector<uint32_t> calls;  // by member: position in its rank's calls
   std::vector<uint32_t> ranks;  // by member: position in GroupCalls::ranks
-  uint32_t majority = 0;        // member that does what most do
-  std::vector<uint32_t> odd;    // members in conflict with it
+  uint32_t majority = 0;        // a member that agrees with most
+  std::vector<uint32_t> odd;    // members in conflict with the majority
   bool tie = false;             // no majority
-  bool out_of_order = false;    // some ranks called it before, others after another one
+  bool out_of_order = false;    // some ranks called it before another one, others after it
 };
 
-// Calls of equal number are one collective; several of one rank under one number (a coalesced
-// group, replays of a graph) are told apart by their order. In order of call. O(calls).
+// Calls with equal numbers form one collective; several calls of one rank under one number (a
+// coalesced group, replays of a graph) are distinguished by their order. In order of call.
+// O(calls).
 [[nodiscard]] std::vector<Draft> drafts_of(size_t group, const GroupCalls& calls,
                                            std::span<const RankDigest> digests);
 

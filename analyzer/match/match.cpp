@@ -20,8 +20,8 @@ struct Range {
   int64_t last = INT64_MIN;
 };
 
-// In what state each collective of a communicator is. A member that has no record of a collective
-// misses it if it recorded earlier and later ones of the communicator (or none at all); else its
+// Decides the state of each collective of a communicator. A member without a record of it misses it
+// if it recorded earlier and later collectives of the communicator (or none at all); otherwise its
 // trace begins later or ended earlier: truncated.
 class StateSettler {
  public:

@@ -17,12 +17,12 @@ namespace dprof::analyzer {
 // No member can finish before every member has begun.
 [[nodiscard]] bool is_synchronising(schema::Function function);
 
-// Which records belong together, and in what state. Looks at no times across ranks.
-// O(records), and 64 × records of those ranks whose calls had to be aligned by what they are.
+// Which records belong together, and in what state. Compares no times across ranks. O(records),
+// plus 64 × records for ranks whose calls had to be aligned by content.
 [[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests);
 
-// Gives instances the step that most members called them in, and a bucket where it was recorded for
-// some members or for the same place of other steps only. Needs the digests' steps.
+// Gives instances the step in which most members called them, and a bucket where it was recorded
+// only for some members or only for the same place in other steps. Needs the digests' steps.
 void attach_steps(Matching& matching, std::span<const RankDigest> digests);
 
 }  // namespace dprof::analyzer

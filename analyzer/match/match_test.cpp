@@ -198,7 +198,7 @@ TEST(SummaryTest, UnmatchedAreSaidInWords) {
 
 class HangTest : public ::testing::Test {
  protected:
-  // Ranks that went through one all-reduce; then those of `stuck` begin another at 1000 ns.
+  // Ranks that complete one all-reduce; those of `stuck` then begin another at 1000 ns.
   void make(int ranks, const std::vector<int>& stuck, int64_t last_sign) {
     for (int r = 0; r < ranks; ++r) {
       std::vector<CollectiveRecord> records = {record(0, 100, 200)};

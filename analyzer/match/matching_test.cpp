@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective in its right state, although records are lost, traces cut off, and ranks do
-// different things.
+// Every collective gets the right state despite lost records, truncated traces and ranks that make
+// different calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// --- numbers that lie, or are not there ---
+// --- wrong and missing numbers ---
 
 class UnnumberedTest : public ::testing::Test {
  protected:
@@ -66,7 +66,7 @@ TEST_F(UnnumberedTest, WithEqualCallsOnlyOneStepIsTouched) {
   for (size_t i = 0; i < 30; ++i) {
     if (i / 3 == 4) continue;
     EXPECT_EQ(matching.instances[i].state, MatchState::kMatched) << i;
-    // The same calls, not neighbours.
+    // The same calls, not their neighbours.
     for (const Member& member : matching.instances[i].members) {
       const auto& record = run_->digests[member.digest].collectives[member.record];
       EXPECT_EQ(record.enqueue->ns, static_cast<int64_t>(i) * TestRun::kMs);
@@ -86,7 +86,7 @@ TEST_F(UnnumberedTest, CapturedCallsAreTheirOwn) {
   EXPECT_THAT(states_of(match_collectives(run.digests)), Each(MatchState::kMatched));
 }
 
-// The recorder numbers Gloo's calls as they come to it: after a loss it counts too few.
+// The recorder numbers Gloo's calls as it sees them: after a loss it counts too few.
 TEST(RecountedTest, NumbersOfALossyRankAreNotTrusted) {
   TestRun run(3);
   const size_t group = run.group(all(3));
@@ -247,7 +247,7 @@ TEST(KeysTest, CallsThatShareANumberAreToldApartByOrder) {
   EXPECT_THAT(states_of(matching), Each(MatchState::kMatched));
 }
 
-// The recorder counts sends and receives of a group with its collectives.
+// The recorder counts a group's sends and receives with its collectives.
 TEST(KeysTest, MessagesDoNotShiftCollectives) {
   TestRun run(2);
   const size_t group = run.group({0, 1});
@@ -264,8 +264,8 @@ TEST(KeysTest, MessagesDoNotShiftCollectives) {
   EXPECT_THAT(states_of(matching), Each(MatchState::kMatched));
 }
 
-// With Join, a rank that has no more batches takes part with zeros: nothing is special about it. A
-// rank that only stops is cut off.
+// With Join, a rank without further batches takes part with zeros: it is treated like any other. A
+// rank that merely stops is truncated.
 TEST(KeysTest, RankThatStopsEarlierIsCutOff) {
   TestRun run(3);
   const size_t group = run.group(all(3));
@@ -361,7 +361,7 @@ TEST(AttachTest, StepAndBucketByPlace) {
   }
 }
 
-// 2 M records: what is quadratic anywhere does not end within this test's time.
+// 2 M records: a quadratic algorithm would exceed this test's time limit.
 TEST(MatchSpeedTest, ThousandsOfRanksAndCalls) {
   constexpr int kRanks = 400;
   TestRun run(kRanks);

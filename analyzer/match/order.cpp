@@ -9,8 +9,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// Fills one row of lengths after the other; only the band is kept. Where both ways are equally
-// long, the diagonal is taken: what stands at the same place belongs together.
+// Fills the rows of lengths in turn; only the band is kept. If both ways are equally long, the
+// diagonal wins: equal positions belong together.
 class BandedAlignment {
  public:
   BandedAlignment(std::span<const uint64_t> a, std::span<const uint64_t> b) : a_(a), b_(b) {}
@@ -68,14 +68,14 @@ class BandedAlignment {
   std::vector<uint32_t> lengths_;
 };
 
-// Calls of one rank that lie in one segment of its time.
+// Calls of one rank within one segment of its time.
 struct OrderPiece {
   RankCalls* rank = nullptr;
   std::vector<size_t> calls;  // positions in rank->calls
   std::vector<uint64_t> tokens;
 };
 
-// A place between two calls of the reference where other ranks have a further one.
+// A place between two calls of the reference where other ranks have an extra call.
 using Inserted = std::map<std::pair<uint64_t, size_t>, std::vector<std::pair<RankCalls*, size_t>>>;
 
 class SegmentAligner {
@@ -135,7 +135,7 @@ class SegmentAligner {
   std::vector<std::vector<std::pair<RankCalls*, size_t>>> paired_;
 };
 
-// 2 i + 1 within step i, 2 i + 2 behind it, INT64_MIN before all steps.
+// 2 i + 1 within step i, 2 i + 2 after it, INT64_MIN before all steps.
 int64_t segment_at(const RankDigest& digest, TraceNs time) {
   const auto next = std::ranges::upper_bound(digest.steps, time, {},
                                              [](const StepRecord& s) { return s.window.begin; });
@@ -144,7 +144,7 @@ int64_t segment_at(const RankDigest& digest, TraceNs time) {
   return 2 * step.index + (time < step.window.end ? 1 : 2);
 }
 
-// Blocks keep the memory small; the last quarter of one is aligned once more in the next.
+// Blocks limit the memory; the last quarter of one is aligned again in the next.
 void align_in_blocks(std::span<const uint64_t> a, std::span<const uint64_t> b, size_t offset,
                      std::vector<std::pair<size_t, size_t>>& pairs) {
   constexpr size_t kBlock = 4096;
@@ -202,7 +202,7 @@ void number_by_order(GroupCalls& group, std::span<const RankDigest> digests) {
       std::vector<OrderPiece>& pieces = segments[segment];
       if (pieces.empty() || pieces.back().rank != &rank) pieces.push_back({.rank = &rank});
       pieces.back().calls.push_back(c);
-      // Captured calls run when their graph is launched: they are apart from the others.
+      // Captured calls run when their graph is launched: they are matched separately.
       pieces.back().tokens.push_back(token_of(record) ^ (record.captured ? 1U : 0U));
     }
   }

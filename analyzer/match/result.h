@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks' records, matched to collectives and messages.
+// The ranks' records, matched into collectives and messages.
 #pragma once
 
 #include <array>
@@ -14,29 +14,29 @@
 
 namespace dprof::analyzer {
 
-inline constexpr size_t kNobody = SIZE_MAX;  // instead of an index of a digest
+inline constexpr size_t kNobody = SIZE_MAX;  // in place of the index of a digest
 
 enum class MatchState : uint8_t {
-  kMatched,    // every member is there and has finished
-  kTruncated,  // outside what all members recorded: the trace of one begins later or ends earlier
-  kMissing,    // inside it, and a member has no record
+  kMatched,    // every member is present and has finished
+  kTruncated,  // outside what all members recorded: one trace begins later or ends earlier
+  kMissing,    // inside it, but a member has no record
   kMismatch,   // the members do different things
   kInFlight,   // a member had not finished when its trace ended
 };
 inline constexpr size_t kMatchStates = 5;
 
-// A communicator of the run: the same on all its ranks. One that was made anew is another one, even
-// under the same name or id.
+// A communicator of the run, the same on all its ranks. One that was recreated is a different one,
+// even under the same name or id.
 struct Group {
   uint64_t identity = 0;  // hash of (hash or name, sorted members, ordinal, creation)
   int64_t hash = 0;
   int64_t ordinal = 0;
   std::string name;
   std::vector<int> members;       // global ranks, by number within the communicator
-  bool members_inferred = false;  // from the ranks that were seen
+  bool members_inferred = false;  // from the ranks seen
   int64_t size = 0;               // as recorded; 0 = unknown
-  std::vector<size_t> digests;    // that know it, in order
-  bool by_function = false;       // its collectives are numbered by function
+  std::vector<size_t> digests;    // those that know it, in order
+  bool by_function = false;       // its collectives are numbered per function
 };
 
 struct Member {
@@ -51,24 +51,24 @@ struct Instance {
   int64_t sequence = 0;
   std::optional<int64_t> bytes;
   MatchState state = MatchState::kMatched;
-  // All members that left a trace have finished it: its durations can be compared.
+  // All members with a trace have finished it: its durations can be compared.
   bool comparable = false;
   int64_t transfer_ns = 0;             // where comparable
-  bool guessed = false;                // a directional function, and no clock in common
-  std::optional<int64_t> spread_ns;    // of the members' ends; nullopt = no clock in common
+  bool guessed = false;                // a directional function without a common clock
+  std::optional<int64_t> spread_ns;    // of the members' ends; nullopt = no common clock
   std::optional<int64_t> bound_ns;     // of the waits, where clocks decided them
   std::optional<size_t> last_arriver;  // position in members
   std::vector<Member> members;         // by digest
-  int64_t position = 0;                // in the order of its group's calls
-  std::optional<int64_t> step;         // index; nullopt = outside of steps, or not known
+  int64_t position = 0;                // in call order of its group
+  std::optional<int64_t> step;         // index; nullopt = outside any step, or unknown
   std::optional<int64_t> bucket;       // of DDP
 };
 
-// Where the ranks of a communicator ceased to do the same.
+// Where the ranks of a communicator stop making the same calls.
 struct Divergence {
   struct Side {
     std::vector<int> ranks;
-    std::vector<std::string> next;  // what they call from there on: 5 at most
+    std::vector<std::string> next;  // their next calls from there: 5 at most
   };
   size_t group = 0;
   int64_t sequence = 0;
@@ -76,19 +76,19 @@ struct Divergence {
   std::vector<Side> sides;  // the largest first
 };
 
-// A send and the receive that took it; one of them where the other was not recorded.
+// A send and the receive that took it; only one of them if the other was not recorded.
 struct Message {
   size_t group = 0;
   std::optional<Member> send;
   std::optional<Member> receive;
-  std::optional<int> from;  // global ranks; nullopt = not known
+  std::optional<int> from;  // global ranks; nullopt = unknown
   std::optional<int> to;
   std::optional<int64_t> bytes;
   std::optional<int64_t> transfer_ns;  // nullopt: not finished, or times cannot be compared
   std::optional<int64_t> bound_ns;     // of transfer and waits
 };
 
-// Where a rank's record stands.
+// Instead of an index: the record is in no instance, or in no message.
 inline constexpr uint32_t kNoInstance = UINT32_MAX;
 
 struct Matching {
@@ -100,7 +100,7 @@ struct Matching {
   std::vector<std::vector<uint32_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};
   std::vector<Divergence> divergences;  // the first of each communicator that has one
-  std::vector<Diagnostic> remarks;      // in words: divergences, numbers that had to be replaced
+  std::vector<Diagnostic> remarks;      // as text: divergences, numbers that had to be replaced
 };
 
 }  // namespace dprof::analyzer

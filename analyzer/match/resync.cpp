@@ -16,9 +16,9 @@ namespace {
 using schema::Function;
 
 constexpr auto kBand = static_cast<int64_t>(kAlignmentBand);
-constexpr int64_t kLook = 64;     // calls that a shift is judged by
+constexpr int64_t kLook = 64;     // calls by which a shift is judged
 constexpr int kMostShifts = 16;   // of one rank and counter
-constexpr size_t kNextCalls = 5;  // named in words
+constexpr size_t kNextCalls = 5;  // listed in the text
 
 class Resynchroniser {
  public:
@@ -53,7 +53,7 @@ class Resynchroniser {
     return digests_[calls_.ranks[rank].digest].collectives[calls_.ranks[rank].calls[call].record];
   }
 
-  // What most ranks do under each number of the counter.
+  // The most frequent call under each number of the counter.
   void learn(Function lane) {
     if (learnt_ == lane) return;
     learnt_ = lane;
@@ -70,7 +70,7 @@ class Resynchroniser {
     int64_t differ = 0;
   };
 
-  // Of the rank's calls from `from` on, `kLook` of them, if moved.
+  // Of `kLook` of the rank's calls from `from` on, when shifted.
   [[nodiscard]] Agreement agreement(uint32_t rank, std::span<const uint32_t> order, size_t from,
                                     int64_t shift) const {
     Agreement sum;
@@ -111,7 +111,7 @@ class Resynchroniser {
     }
   }
 
-  // 0 unless another one is clearly better: one place that differs must not move all later calls.
+  // 0 unless another shift is clearly better: one place that differs must not move all later calls.
   [[nodiscard]] int64_t best_shift(uint32_t rank, std::span<const uint32_t> order,
                                    size_t from) const {
     const Agreement unmoved = agreement(rank, order, from, 0);
@@ -119,7 +119,7 @@ class Resynchroniser {
     int64_t most = unmoved.agree + std::max<int64_t>(3, unmoved.differ / 4);
     for (int64_t distance = 1; distance <= kBand; ++distance) {
       for (const int64_t shift : {-distance, distance}) {
-        // A call more: the rank's own further calls are those that are left out.
+        // Extra calls: the rank's own surplus calls are skipped.
         const size_t begin = from + (shift < 0 ? static_cast<size_t>(distance) : 0);
         const Agreement moved = agreement(rank, order, begin, shift);
         if (moved.agree <= most || moved.differ * 8 > moved.agree) continue;
@@ -143,7 +143,7 @@ class Resynchroniser {
     }
   }
 
-  // The sides are those of the first place that differs; what each calls next, by its own order.
+  // The sides at the first place that differs, each with its next calls in its own order.
   void note_divergence(const Draft& draft) {
     Divergence divergence{.group = draft.instance.group,
                           .sequence = draft.instance.sequence,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where the ranks of a communicator stop doing the same, and from where on their calls can be
-// paired again.
+// Finds where the ranks of a communicator stop making the same calls, and from where their calls
+// can be paired again.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace dprof::analyzer {
 
 struct Resync {
   std::optional<Divergence> first;
-  // Per rank of the calls: from this number on its calls could not be paired again. By lane.
+  // Per rank: the number from which its calls could not be paired again. By lane.
   struct Untrusted {
     schema::Function lane{};
     int64_t from = 0;
@@ -23,15 +23,15 @@ struct Resync {
   int64_t renumbered = 0;  // calls that got another number
 };
 
-// Looks at each rank's calls from its first conflict on: if, moved by up to ±64 calls, clearly more
-// of its next 64 are what the others call, then it made a call more, or one less (or one was not
-// recorded), and its later calls get the numbers of the others. If nothing agrees, its later calls
-// are not to be trusted. Renumbers `calls`: the drafts are then to be made anew.
-// O(ranks with conflicts × (calls + 64²) per place where they begin).
+// Looks at each rank's calls from its first conflict on. If shifting them by up to ±64 calls makes
+// clearly more of the next 64 agree with the others, the rank made extra calls or fewer (or one was
+// not recorded), and its later calls get the others' numbers. If no shift agrees, its later calls
+// are not trusted. Renumbers `calls`: the drafts must then be rebuilt. O(ranks with conflicts ×
+// (calls + 64²) per place where they begin).
 Resync resynchronise(GroupCalls& calls, const std::vector<Draft>& drafts,
                      std::span<const RankDigest> digests);
 
-// The divergence in a sentence.
+// The divergence as a sentence.
 [[nodiscard]] std::string words_of(const Divergence& divergence, const std::string& group);
 
 // "0, 1, 4-7 and 12 more"

@@ -26,14 +26,14 @@ bool reduces(Function function) {
          function == Function::kReduceScatter;
 }
 
-// Both are known (an enum's 0 says that it is not), and not equal.
+// Both are known (0 in an enum means unknown) and differ.
 template <typename T>
 bool differ(T a, T b) {
   return a != T{} && b != T{} && a != b;
 }
 
-// An all-gather of unequal parts can be meant (its parts are then sent one by one); one that hangs
-// was not.
+// An all-gather of unequal parts can be intended (the parts are then sent one by one); in one that
+// hangs it was not.
 bool bytes_differ(const CollectiveRecord& a, const CollectiveRecord& b) {
   if (!differ(a.bytes, b.bytes)) return false;
   if (a.function == Function::kAllGather) return !is_finished(a) || !is_finished(b);

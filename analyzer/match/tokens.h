@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call without its time: the properties that must agree between members of one collective.
+// A call without its times: the properties that must agree between the members of one collective.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace dprof::analyzer {
 
 [[nodiscard]] bool is_point_to_point(schema::Function function);
 
-// It ended here, or what is recorded says so without its times.
+// It ended here, or its record says so without times.
 [[nodiscard]] bool is_finished(const CollectiveRecord& record);
 
-// Both cannot be parts of one collective: function, element type, bytes where all must give the
-// same, root or reduction differ. What one of them does not know cannot differ.
+// The two cannot belong to one collective: function, element type, root, reduction or (where all
+// must give the same) bytes differ. An unknown value never differs.
 [[nodiscard]] bool in_conflict(const CollectiveRecord& a, const CollectiveRecord& b);
 
 // Equal for calls of one kind: function, bytes (where all give the same), root.

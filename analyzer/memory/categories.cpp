@@ -12,7 +12,7 @@ using schema::Marker;
 using schema::MemoryCategory;
 
 constexpr size_t kMostHolders = 12;
-constexpr int64_t kStays = 2;  // steps: what lives that long is kept on purpose
+constexpr int64_t kStays = 2;  // steps: longer-lived blocks are kept on purpose
 
 std::optional<MemoryUse> said_use(MemoryCategory said) {
   switch (said) {
@@ -47,8 +47,8 @@ MemoryUse use_by_phase(const HeldBlock& block, int64_t lived) {
   return lived > kStays ? MemoryUse::kPersistent : MemoryUse::kUnknown;
 }
 
-// Parameters that nobody named are older than the first step, stay, and are as large as a gradient
-// or a part of the optimizer's state.
+// Unnamed parameters are older than the first step, stay, and have the size of a gradient or of a
+// part of the optimizer state.
 class ParameterGuess {
  public:
   ParameterGuess(const DeviceMemory& device, const StepClock& clock) : clock_(clock) {

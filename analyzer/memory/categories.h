@@ -11,7 +11,7 @@
 
 namespace dprof::analyzer {
 
-// What the block's own life tells; the first of the rules that fits counts.
+// Decided by the block's own life; the first matching rule counts.
 [[nodiscard]] MemoryUse use_of(const HeldBlock& block, const StepClock& clock);
 
 // Steps that end during the block's life.
@@ -26,8 +26,8 @@ struct PeakContents {
   int64_t retained_graph_bytes = 0;
 };
 
-// Of `peak_allocated` bytes. What no block accounts for is unknown; nullopt = blocks account for
-// more than that, so records are missing.
+// `peak_allocated` bytes in total. Bytes without a block are unknown; nullopt = the blocks exceed
+// the total, so records are missing.
 [[nodiscard]] std::optional<PeakContents> contents_at_peak(const DeviceMemory& device,
                                                            const std::vector<std::string>& sites,
                                                            const StepClock& clock,

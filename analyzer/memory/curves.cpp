@@ -9,12 +9,12 @@
 namespace dprof::analyzer {
 namespace {
 
-// The most of what is known and what a peak tells; an unknown level stays so.
+// The larger of the known values; an unknown level stays unknown.
 int64_t raised(int64_t level, std::optional<int64_t> peak) {
   return level == kUnknownLevel || !peak ? level : std::max(level, *peak);
 }
 
-// Between two readings nothing is known but the peaks that the later one tells of.
+// Between two readings only the peaks reported by the later one are known.
 LevelCurve levels_of(const std::vector<MemoryReading>& readings) {
   LevelCurve curve{.cell_ns = std::numeric_limits<int64_t>::max(), .points = {}, .end = {}};
   for (const MemoryReading& reading : readings) {

@@ -9,11 +9,11 @@
 
 namespace dprof::analyzer {
 
-// What the figures of a device come from.
+// The source of a device's figures.
 [[nodiscard]] MemorySource source_of(const DeviceMemory& device);
 
-// For each device what its allocator did, else what its statistics said; for the host the resident
-// set too, as a curve of its own. O(points).
+// For each device the allocator's events, else its statistics; for the host also the resident set,
+// as a separate curve. O(points).
 [[nodiscard]] std::vector<MemoryCurve> memory_curves(const MemoryDigest& memory);
 
 }  // namespace dprof::analyzer

@@ -23,7 +23,7 @@ struct Points {
   std::vector<double> y;
 };
 
-// Of neighbours the lowest counts: the envelope does not change by it.
+// The lowest of neighbouring points counts: this leaves the envelope unchanged.
 Points joined(const std::vector<double>& x, const std::vector<double>& y) {
   const size_t each = (x.size() + kMostPoints - 1) / kMostPoints;
   Points points;
@@ -76,8 +76,8 @@ struct Middle {
   }
 };
 
-// What lies beside the slope is resampled in blocks, because it hangs together, and goes the whole
-// way again: the envelope follows single low values.
+// Residuals from the slope are resampled in blocks, because they are correlated, and the whole fit
+// is repeated: the envelope follows single low values.
 double half_width(const Points& all, double slope, std::vector<double>& room) {
   const size_t n = all.x.size();
   std::vector<double> residuals(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a level rise and never come back? (docs/analysis/memory.md)
+// Decides whether a level rises and never comes back (docs/analysis/memory.md).
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ struct LeakFit {
   double slope = 0;    // per unit of x
   double bound = 0;    // half-width of the 95 % interval
   double rise = 0;     // between 20 % and 80 % of the points
-  double first_x = 0;  // of these
+  double first_x = 0;  // of these points
   double last_x = 0;
 };
 
@@ -21,10 +21,10 @@ struct LeakRule {
   double smallest_rise = 4e6;
 };
 
-// `x` ascending, a y for each. What is never given back is the right envelope min over later y; it
-// leaks if it rises by more than noise and the rule's smallest rise, not in one jump, and in both
-// halves. Slope by Theil and Sen, its bound by block bootstrap, deterministic. nullopt = no leak.
-// O(n^2) for a leak, else O(n log n), with n at most 240: more points are joined.
+// `x` ascending, with a y for each. The retained level is the right envelope, min over later y. It
+// leaks if it rises by more than the noise and the rule's smallest rise, not in one jump, and in
+// both halves. Slope by Theil and Sen, its bound by block bootstrap, deterministic. nullopt = no
+// leak. O(n^2) for a leak, else O(n log n), with n at most 240: more points are merged.
 [[nodiscard]] std::optional<LeakFit> fit_leak(const std::vector<double>& x,
                                               const std::vector<double>& y,
                                               const LeakRule& rule = {});

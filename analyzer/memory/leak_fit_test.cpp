@@ -19,9 +19,9 @@ constexpr int kTrials = 200;
 
 struct Trials {
   int found = 0;
-  double slope = 0;     // mean of the found ones
+  double slope = 0;     // mean of those found
   int wrong = 0;        // slopes that are off by more than a tenth
-  int not_covered = 0;  // whose interval does not hold the truth
+  int not_covered = 0;  // whose interval misses the truth
 };
 
 Trials tried(const std::function<double(int)>& shape, double truth = 0, int trials = kTrials) {

@@ -16,7 +16,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kMostSites = 5;
-// A resident set also grows because a heap is scattered, caches fill and files are mapped.
+// A resident set also grows through heap fragmentation, filling caches and mapped files.
 constexpr LeakRule kResidentRule{.fewest = 20, .smallest_share = 0.02, .smallest_rise = 16e6};
 
 struct Series {
@@ -49,7 +49,7 @@ Series of_readings(const DeviceMemory& device, std::span<const Interval> windows
   return series;
 }
 
-// What was made while the level rose, in both halves of that time, and is there still.
+// Blocks allocated while the level rose, in both halves of that time, and still live.
 std::vector<LeakSite> sites_of(const RankDigest& digest, const DeviceMemory& device,
                                const StepClock& clock, const LeakFit& fit) {
   struct Found {
@@ -105,7 +105,7 @@ LeakSearch find_leak(const RankDigest& digest, const DeviceMemory& device,
                      std::span<const Interval> windows) {
   const StepClock clock(digest);
   const bool gaps = device.device < 0 ? digest.memory.host_gaps : digest.memory.device_gaps;
-  // Lost frees look like a leak, if nobody but us counts.
+  // Lost frees look like a leak unless the allocator's own totals are recorded.
   const bool has_levels = !device.cells.empty() && (device.own_totals || !gaps);
   LeakSearch search;
   std::optional<LeakFit> fit;

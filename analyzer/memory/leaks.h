@@ -13,14 +13,14 @@
 namespace dprof::analyzer {
 
 struct LeakSearch {
-  bool judged = false;  // there was a series that was long enough
+  bool judged = false;  // a series was long enough
   std::optional<Leak> leak;
-  std::string why_not;  // not judged: why
+  std::string why_not;  // the reason, if not judged
 };
 
-// Of one device of one rank, whose steady steps are `windows`. The best series that there is
-// counts: allocations where all of them were recorded, then the allocator's statistics, then (host
-// memory) the resident set.
+// For one device of one rank with the steady steps `windows`. Uses the best available series:
+// allocations if all were recorded, else the allocator's statistics, else (host memory) the
+// resident set.
 [[nodiscard]] LeakSearch find_leak(const RankDigest& digest, const DeviceMemory& device,
                                    std::span<const Interval> windows);
 

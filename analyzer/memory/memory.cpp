@@ -38,10 +38,10 @@ const RankMemory* largest_known(std::span<const RankMemory> per_rank) {
 
 struct Divided {
   int64_t ranks = 0;
-  bool already = false;  // gradients are scattered or parameters gathered: state is divided
+  bool already = false;  // gradients are scattered or parameters gathered: state is sharded
 };
 
-// The communicator over which most bytes are reduced.
+// The communicator that reduces most bytes.
 std::optional<Divided> data_parallel_ranks(const RankDigest& digest) {
   std::map<size_t, int64_t> reduced;
   int64_t in_parts = 0;
@@ -64,8 +64,8 @@ std::optional<Divided> data_parallel_ranks(const RankDigest& digest) {
   return Divided{ranks, in_parts > whole};
 }
 
-// Over devices where any rank has one, else over host memory. nullopt = fewer than two ranks whose
-// peak is known.
+// Over devices if any rank has one, else over host memory. nullopt = fewer than two ranks with a
+// known peak.
 std::optional<MemoryImbalance> imbalance_of(std::span<const RankMemory> per_rank) {
   const bool devices = std::ranges::any_of(
       per_rank, [](const RankMemory& m) { return m.device >= 0 && m.peak_allocated; });
@@ -94,8 +94,8 @@ std::optional<MemoryImbalance> imbalance_of(std::span<const RankMemory> per_rank
   return imbalance;
 }
 
-// Of the rank with the largest peak whose contents are known; it reduces its gradients among the
-// ranks to divide among. nullopt = nothing known, or no such communicator.
+// For the rank with the largest peak of known contents; the ranks among which it reduces its
+// gradients would share the state. nullopt = contents unknown, or no such communicator.
 std::optional<ZeroSizing> zero_sizing_of(std::span<const RankDigest> digests,
                                          std::span<const RankMemory> per_rank) {
   const RankMemory* memory = largest_known(per_rank);
@@ -134,11 +134,11 @@ const DeviceSize* size_of(const RankDigest& digest, int device) {
 }
 
 struct Sharing {
-  int64_t reserved = 0;  // peaks of all ranks on the device
+  int64_t reserved = 0;  // the sum of all ranks' peaks on the device
   bool complete = true;
 };
 
-// Of steady steps; where only statistics were recorded, of the peaks.
+// Over steady steps; if only statistics were recorded, from the peaks.
 Fragmentation fragmentation_of(const DeviceMemory& device, std::span<const StepLevel> levels) {
   std::vector<double> slack;
   std::vector<double> non_releasable;
@@ -171,8 +171,8 @@ Fragmentation fragmentation_of(const DeviceMemory& device, std::span<const StepL
   return fragmentation;
 }
 
-// Fills device_total, non_torch_peak and the headrooms of all, whose peaks are there. Ranks that
-// share a device (by UUID) share what is left.
+// Fills device_total, non_torch_peak and the headrooms of all ranks, whose peaks are already set.
+// Ranks that share a device (by UUID) share its remaining memory.
 void add_headroom(std::span<const RankDigest> digests, std::vector<RankMemory>& per_rank) {
   std::map<std::string, DeviceUse> uses;
   for (const RankDigest& digest : digests) {
@@ -269,10 +269,10 @@ class MemoryAnalyst {
     look_for_leak(digest, device, windows);
   }
 
-  // The allocator's own figure, where it gave one, and else what was counted.
+  // The allocator's own figure if it gave one, else the counted one.
   static void fill_peaks(RankMemory& memory, const DeviceMemory& device, const StepClock& clock) {
     memory.peak_allocated = device.peak_allocated;
-    // Torch reserves no host memory; what was imported may say 0.
+    // Torch reserves no host memory; imported data can say 0.
     if (device.device >= 0 || device.peak_reserved.value_or(0) > 0)
       memory.peak_reserved = device.peak_reserved;
     TraceNs at = device.peak_at;

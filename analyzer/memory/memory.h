@@ -14,7 +14,7 @@
 
 namespace dprof::analyzer {
 
-// nullopt: no trace tells anything of memory; a diagnostic says why. `steps` may be null.
+// nullopt: no trace has memory data; a diagnostic says why. `steps` can be null.
 std::optional<Memory> memory_of(std::span<const RankDigest> digests, const Steps* steps,
                                 std::vector<Diagnostic>& notes);
 

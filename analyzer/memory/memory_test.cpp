@@ -60,8 +60,7 @@ TEST_P(MemoryCategoriesTest, TheBytesAtThePeakAreToldRightly) {
   EXPECT_GE(held, training.peak * 95 / 100);
 }
 
-// Exactly where the program names its blocks; and where it does not, by what the blocks' lives
-// tell.
+// Exact where the program names its blocks; otherwise decided by the blocks' lives.
 INSTANTIATE_TEST_SUITE_P(
     Specs, MemoryCategoriesTest,
     ::testing::Values(
@@ -96,13 +95,13 @@ TEST(MemoryTest, WhatWasAllocatedBeforeIsAnOffset) {
   TrainingSpec spec{.names = true, .from_start = false};
   const Training training(spec);
   const RankMemory rank = analysed(training).memory->per_rank.front();
-  // The parameters were named, although nobody saw them allocated.
+  // The parameters were named although their allocations were not recorded.
   EXPECT_EQ(rank.peak_allocated, training.peak);
   EXPECT_EQ(rank.before_bytes, 14'000'000);
   EXPECT_EQ(rank.by_category->at(static_cast<size_t>(MemoryUse::kParameter)), 14'000'000);
 
   spec.names = false;
-  spec.totals = true;  // the allocator itself says how much there is
+  spec.totals = true;  // the allocator itself reports its totals
   const Training silent(spec);
   const RankMemory known = analysed(silent).memory->per_rank.front();
   EXPECT_EQ(known.peak_allocated, silent.peak);
@@ -134,7 +133,7 @@ TEST(MemoryTest, NoLeakWithoutOneAndNoneClaimedFromTooFewSteps) {
   EXPECT_THAT(all_of(few.notes), HasSubstr("leaks were not looked for"));
 }
 
-// Where frees may be missing, blocks that seem to stay prove nothing.
+// If frees can be missing, blocks that seem to stay prove nothing.
 TEST(MemoryTest, LostRecordsMakeNoLeak) {
   Training training({.steps = 60, .leak_per_step = kMiB});
   training.losses.push_back(
@@ -252,7 +251,7 @@ TEST(MemoryTest, SegmentsTellOfFragmentationRetriesAndFailures) {
   const int64_t end = training.now();
   std::vector<schema::MemoryEventRow>& events = training.events;
   for (schema::MemoryEventRow& row : events) row.reserved_bytes = 400 * kMiB;
-  // In each step one segment comes and goes; a flush ends in the same operator once.
+  // One segment comes and goes per step; one flush frees several in the same operator.
   schema::MemoryEventRow segment = events.back();
   segment.reserved_bytes = 400 * kMiB;
   segment.bytes = 20 * kMiB;
@@ -314,7 +313,7 @@ TEST(MemoryTest, HostileRowsAreLeftOut) {
   EXPECT_EQ(result.memory->per_rank.front().peak_allocated, training.peak);
 }
 
-// Times may go back in a damaged trace, and sizes may be as large as they get.
+// In a damaged trace times can go back, and sizes can be arbitrarily large.
 TEST(MemoryTest, DisorderAndHugeBlocksDoNotOverflow) {
   Training training({.steps = 5});
   std::ranges::reverse(training.events);

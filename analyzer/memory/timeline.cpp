@@ -18,7 +18,7 @@ std::optional<double> StepClock::place(TraceNs at) const {
   if (window.empty()) return std::nullopt;
   const double share =
       static_cast<double>((at - window.begin).ns) / static_cast<double>(window.length().ns);
-  // Between two steps time stands still; after the last one it is over.
+  // Between two steps the time is constant; after the last one it has ended.
   if (share > 1 && i + 1 == count()) return std::nullopt;
   return static_cast<double>(i) + std::min(share, 1.0);
 }
@@ -47,7 +47,7 @@ std::vector<StepLevel> levels_in(std::span<const MemoryCell> cells,
     if (!place) continue;
     const auto first = std::ranges::lower_bound(cells, window.begin, {}, &MemoryCell::begin);
     auto last = std::ranges::lower_bound(cells, window.end, {}, &MemoryCell::begin);
-    // The last one may reach beyond the window.
+    // The last one can extend beyond the window.
     const bool beyond = last == cells.end() || last->begin > window.end;
     const bool exact = first != cells.end() && first->begin == window.begin;
     if (beyond && !exact && last - first > 1) --last;

@@ -18,11 +18,11 @@ class StepClock {
  public:
   explicit StepClock(const RankDigest& digest) : steps_(digest.steps) {}
 
-  // Position of the step that holds `at`, or of the one before it; -1 = before the first.
+  // Position of the step that contains `at`, or of the one before it; -1 = before the first.
   [[nodiscard]] int64_t position(TraceNs at) const;
-  // The same as a number on a continuous scale; nullopt = outside of all steps.
+  // The same on a continuous scale; nullopt = outside all steps.
   [[nodiscard]] std::optional<double> place(TraceNs at) const;
-  // Index of the step that holds `at`; nullopt = none does.
+  // Index of the step that contains `at`; nullopt = none.
   [[nodiscard]] std::optional<int64_t> index(TraceNs at) const;
   [[nodiscard]] int64_t count() const { return static_cast<int64_t>(steps_.size()); }
 
@@ -30,17 +30,17 @@ class StepClock {
   std::span<const StepRecord> steps_;
 };
 
-// The windows of the steady steps of digest `d`; empty = it has none.
+// The windows of the steady steps of digest `d`; empty = none.
 [[nodiscard]] std::vector<Interval> steady_windows(const Steps* steps, size_t d);
 
-// What lay within a step; like a cell.
+// The level within a step; like a cell.
 struct StepLevel {
   MemoryCell level;
   double place = 0;  // of its begin, on StepClock's scale
 };
 
-// One for each window that any cell tells of. Cells that reach beyond a window count only if no
-// other lies within. O(windows log cells + cells).
+// One for each window with any cell. Cells that extend beyond a window count only if no other cell
+// is inside it. O(windows log cells + cells).
 [[nodiscard]] std::vector<StepLevel> levels_in(std::span<const MemoryCell> cells,
                                                std::span<const Interval> windows,
                                                const StepClock& clock);

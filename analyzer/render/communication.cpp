@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of collectives: by kind, how much of them is hidden, DDP's buckets, slow groups, and
-// what a transfer costs by its size.
+// Sections on collectives: by kind, how much of them is hidden, DDP's buckets, slow groups, and the
+// cost of a transfer by its size.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +24,7 @@ std::string or_blank(const std::optional<int64_t>& ns) {
   return ns ? format_duration({*ns}) : std::string();
 }
 
-// What clocks cannot tell from nothing is not shown as a wait.
+// A wait within the clocks' error is not shown.
 std::string wait_text(const CollectiveSummary& c) {
   if (c.bound_ns && c.wait_ns < *c.bound_ns) return "≤ " + format_duration({*c.bound_ns});
   return format_duration({c.wait_ns});
@@ -78,7 +78,7 @@ std::string onset_text(const SlowTransfers& slow) {
                      slow.communicator, slow.ratio, slow.step, format_duration({slow.excess_ns}));
 }
 
-// Who explains the slow groups; what became slower within the run.
+// What explains the slow groups; what became slower within the run.
 std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   std::vector<std::string> sentences;
   for (const SlowHost& host : slow.hosts) sentences.push_back(host_text(host));
@@ -94,7 +94,7 @@ std::vector<std::string> slow_sentences(const SlowLinks& slow) {
   return sentences;
 }
 
-// "tensor" of "tensor (12)", as one group of many is named.
+// "tensor" from "tensor (12)", the name of one group among many.
 std::string_view family_of(std::string_view communicator) {
   const size_t bracket = communicator.rfind(" (");
   const bool numbered =
@@ -103,8 +103,8 @@ std::string_view family_of(std::string_view communicator) {
   return numbered ? communicator.substr(0, bracket) : communicator;
 }
 
-// The same calls of groups of one family, nearly as expensive, are one line: that of the most
-// expensive group. A group that is cheaper by more than a fifth has a line of its own.
+// Equal calls of groups of one family with similar cost share a line: that of the most expensive
+// group. A group that is cheaper by more than a fifth has a line of its own.
 std::vector<CollectiveSummary> without_alike(std::span<const CollectiveSummary> by_cost) {
   constexpr double kAlike = 0.8;
   struct Line {
@@ -227,7 +227,7 @@ Table collective_table(std::span<const CollectiveSummary> collectives,
 Document collective_section(const Report& report, const TextOptions& options) {
   std::vector<CollectiveSummary> most_expensive = most_expensive_collectives(report);
   if (most_expensive.empty()) return {};
-  // What happens once, at the start, costs no step anything.
+  // A collective that occurs only at the start adds nothing to a step.
   const auto in_steps = [](const CollectiveSummary& c) { return c.per_step.value_or(1) > 0; };
   size_t outside = 0;
   if (!is_asked_for(options, Section::kCollectives) &&

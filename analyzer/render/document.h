@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report's contents as a tree: sections.h makes it from the typed report, writers.h writes it as
-// text for a terminal, as Markdown or as HTML. Texts are kept unescaped; a writer escapes them when
-// it writes them.
+// A report's contents as a tree: sections.h builds it from the typed report, writers.h writes it as
+// terminal text, Markdown or HTML. Texts are stored unescaped; the writers escape them.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +27,7 @@ struct Span {
 // Begins a section.
 struct Heading {
   std::string title;
-  std::string remark = {};  // beside the title
+  std::string remark = {};  // next to the title
   Style style = Style::kStrong;
   Style remark_style = Style::kPlain;
   int level = 4;  // of Markdown
@@ -36,7 +35,7 @@ struct Heading {
 
 // "clock        one host, one clock".
 struct Fact {
-  enum class Fit : uint8_t { kWhole, kWrapped, kCut };  // what is too long for a line
+  enum class Fit : uint8_t { kWhole, kWrapped, kCut };  // handling of overlong text
   std::string label;
   std::vector<Span> said;
   Fit fit = Fit::kWhole;
@@ -49,7 +48,7 @@ struct FactList {
 struct Paragraph {
   std::string text;
   Style style = Style::kPlain;
-  std::string lead = "  ";  // "  → ": before the first line; the others begin below its end
+  std::string lead = "  ";  // "  → ": before the first line; the others are indented below its end
   Style lead_style = Style::kPlain;
   std::string tail = {};  // at the right end of the first line
 };
@@ -91,7 +90,7 @@ struct Table {
     std::vector<Span>& row = rows.emplace_back();
     for (std::string& cell : cells) row.push_back({std::move(cell)});
   }
-  // A column with a cell for each of `things`, which are the table's rows.
+  // A column with a cell for each of `things`, the table's rows.
   template <typename Things, typename Cell>
   void add_column(std::string_view title, Align align, const Things& things, Cell&& cell) {
     columns.push_back({std::string(title), align});
@@ -100,7 +99,7 @@ struct Table {
   }
 };
 
-// Parts of a whole.
+// The parts of a whole.
 struct Bars {
   struct Part {
     std::string title;
@@ -108,20 +107,20 @@ struct Bars {
     double share = 0;
     std::vector<std::string> notes = {};
     Style style = Style::kBar;
-    std::optional<Category> category = {};  // whose colour it has where there are such
+    std::optional<Category> category = {};  // determines the colour, if it has one
   };
   std::vector<Part> parts;
 };
 
-// Commands for a shell.
+// Shell commands.
 struct Commands {
   std::vector<std::string> lines;
 };
 
-// Sets apart what follows, without a heading.
+// Separates the following from the preceding without a heading.
 struct BlankLine {};
 
-struct Fold;  // hidden behind its summary, where the reader can open it
+struct Fold;  // hidden behind its summary where the output can be expanded
 
 using Block = std::variant<Heading, FactList, Paragraph, SingleLine, List, Table, Bars, Commands,
                            BlankLine, Fold>;
@@ -157,7 +156,7 @@ inline void Document::add_more(const std::string& text) {
   add(Paragraph{.text = "… and " + text, .style = Style::kFaint, .lead_style = Style::kFaint});
 }
 
-// "PHASES   as marked; …", and a table of them.
+// "PHASES   as marked; …", followed by a table.
 [[nodiscard]] inline Document titled_table(const std::string& title, const std::string& remark,
                                            const Table& table) {
   return {{Heading{.title = title, .remark = remark}, table}};

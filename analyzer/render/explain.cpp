@@ -25,7 +25,7 @@ namespace {
 struct EvidencePlace {
   std::string trace;    // file; "" = unknown
   std::string when;     // "step 17", "steps 3 to 40"; "" = unknown
-  std::string command;  // sqlite3 …; "" where the rows cannot be named
+  std::string command;  // sqlite3 …; "" if the rows cannot be identified
 };
 
 const schema::Table* table_named(std::string_view name) {
@@ -37,7 +37,7 @@ bool has_column(const schema::Table& table, std::string_view name) {
   return std::ranges::count(table.columns, name, &schema::Column::name) > 0;
 }
 
-// The view that shows words in place of numbers, where there is one.
+// The view that shows names instead of numbers, if there is one.
 std::string readable(const schema::Table& table) {
   const bool view = std::ranges::any_of(table.columns, [](const schema::Column& c) {
     return c.type == schema::Type::kEnum || c.refers == "string";
@@ -45,7 +45,7 @@ std::string readable(const schema::Table& table) {
   return std::string(table.name) + (view ? "_text" : "");
 }
 
-// As one word of a shell.
+// Quoted as one shell word.
 std::string quoted(const std::string& path) {
   const bool plain = std::ranges::all_of(path, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -58,7 +58,7 @@ std::string quoted(const std::string& path) {
   return word + "'";
 }
 
-// Which rows: by number, or where there is none by time on the trace's own clock.
+// Selects the rows: by number, or if there is none by time on the trace's own clock.
 std::string condition_of(const Evidence& evidence, const schema::Table& table,
                          const TraceFile& trace, const RankAnalysis* rank) {
   if (!evidence.rows.empty() && evidence.table == table.name && has_column(table, "id"))
@@ -71,7 +71,7 @@ std::string condition_of(const Evidence& evidence, const schema::Table& table,
     const TraceNs time{axis};
     return (rank == nullptr ? time : rank->clock.from_axis(time)).ns - trace.shift_ns;
   };
-  // The way back through the clocks is good to a ns or two.
+  // Conversion back through the clocks is exact to a ns or two.
   constexpr int64_t kSlack = 2;
   return fmt::format("{} BETWEEN {} AND {}{} LIMIT 20", column, local(evidence.start_ns) - kSlack,
                      local(evidence.end_ns) + kSlack,
@@ -100,7 +100,7 @@ EvidencePlace place_of(const Evidence& evidence, const EvidenceSources& sources)
   const auto trace = std::ranges::find(sources.traces, evidence.rank, &TraceFile::rank);
   if (trace == sources.traces.end()) return place;
   place.trace = trace->path.filename().string();
-  // Steps that nobody marked have no rows: what ran longest in them is shown instead.
+  // Inferred steps have no rows: the longest events in them are shown instead.
   const schema::Table* table =
       table_named(evidence.table == "step" ? "host_range" : evidence.table);
   if (table == nullptr) return place;
@@ -120,7 +120,7 @@ std::string signed_text(const StepUnit& unit, double ns) {
   return (ns < 0 ? "-" : "+") + unit.number(std::abs(ns));
 }
 
-// The culprit that the finding speaks of, if it speaks of one.
+// The finding's culprit, if it has one.
 const Straggler* straggler_of(const Report& report, const Finding& finding) {
   if (!report.stragglers || finding.caused_by) return nullptr;
   for (const Straggler& s : *report.stragglers) {
@@ -187,7 +187,7 @@ std::string Explainer::about() const {
   return text;
 }
 
-// Where it stands among the others: what it goes back to, or what goes back to it.
+// Its place among the others: its cause, or its symptoms.
 ExplainedPart Explainer::belongs() const {
   ExplainedPart part{.title = "WHAT BELONGS TO IT"};
   const auto named = [&](size_t index) {
@@ -227,8 +227,8 @@ ExplainedPart Explainer::decided() const {
   return part;
 }
 
-// Of one rank: its parts of a step against the other ranks' medians. What differs most decides,
-// what does not differ is ruled out.
+// For one rank: its parts of a step against the other ranks' medians. The largest difference
+// decides, equal parts are ruled out.
 ExplainedPart Explainer::comparison() const {
   ExplainedPart part;
   if (finding_.ranks.size() != 1 || !report_.breakdown) return part;
@@ -332,7 +332,7 @@ ExplainedPart Explainer::refuted() const {
   return {.title = "WHAT WOULD REFUTE IT", .points = finding_.refuted_by};
 }
 
-// Of the finding's family, those that found nothing here.
+// The rules of the finding's family that found nothing.
 std::string Explainer::silent_rules() const {
   const std::string_view own = finding_.rule;
   const std::string_view family = own.substr(0, own.find('.') + 1);
@@ -395,7 +395,7 @@ void Explainer::rule_out_recording(std::vector<std::string>& points) const {
 
 ExplainedPart Explainer::ruled_out() const {
   ExplainedPart part{.title = "LOOKED AT AND RULED OUT"};
-  if (is_seen_from_one_rank(report_)) return part;  // what speaks against it may be left out
+  if (is_seen_from_one_rank(report_)) return part;  // contrary evidence might be left out
   const Verdicts verdicts = verdicts_of(report_);
   if (report_.stragglers && report_.stragglers->empty()) {
     part.points.insert(part.points.end(), verdicts.good.begin(), verdicts.good.end());
@@ -417,7 +417,7 @@ bool is_number(std::string_view cell) {
          cell.find_first_of("/_") == std::string_view::npos;
 }
 
-// Columns of numbers stand to the right.
+// Columns of numbers are aligned right.
 bool is_right(const std::vector<std::vector<std::string>>& table, size_t column) {
   return std::all_of(table.begin() + 1, table.end(), [&](const std::vector<std::string>& row) {
     return row[column].empty() || is_number(row[column]);
@@ -432,7 +432,7 @@ Table table_of_cells(const std::vector<std::vector<std::string>>& rows) {
   return table;
 }
 
-// What follows the title.
+// Everything after the title.
 void add_reasons(Document& document, const Explanation& e, size_t indent) {
   add_detail(document, e.detail, e.advice, indent);
   for (const ExplainedPart& part : e.parts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One finding as a note: how it was decided and from which numbers, what it costs and how sure that
-// is, where to see it, what would refute it, and what was looked at and is not the cause.
+// One finding in detail: how it was decided and from which numbers, its cost and certainty, where
+// to see it, what would refute it, and which causes were ruled out.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace dprof::analyzer {
 
-// Where evidence can be looked up; either may be empty: less is said then.
+// Where evidence can be looked up; both can be empty, which shortens the explanation.
 struct EvidenceSources {
   std::span<const TraceFile> traces = {};
   std::span<const RankAnalysis> ranks = {};
@@ -35,11 +35,11 @@ struct Explanation {
   std::string about;  // "balance.straggler · critical · dataloader · confidence 0.98"
   std::string detail;
   std::string advice;
-  std::vector<ExplainedPart> parts;  // only those that have something to say
+  std::vector<ExplainedPart> parts;  // only non-empty ones
 };
 
-// `number` as in the text report, from 1. A number that is not there is a usage error that says
-// which there are.
+// `number` as in the text report, from 1. An unknown number is a usage error that lists the valid
+// ones.
 Result<Explanation> explain(const Report& report, int64_t number,
                             const EvidenceSources& sources = {});
 

@@ -71,7 +71,7 @@ TEST(Explain, EvidenceHasItsStepItsTraceAndACommand) {
           "  sqlite3 -header 'my runs/rank-00001.dprof' \"SELECT * FROM host_range_text WHERE id IN (17, 18)\"\n"));
 }
 
-// Where no row can be named, the time on the trace's own clock says which.
+// If no row can be identified, the time on the trace's own clock selects them.
 TEST(Explain, EvidenceWithoutRowsIsFoundByTime) {
   Report report = sample_report();
   Evidence& evidence = report.findings->front().evidence.front();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPerStep = " per step";
 
-// The finding that `index` goes back to.
+// The root cause of finding `index`.
 size_t cause_of(const std::vector<Finding>& findings, size_t index) {
   size_t at = index;
   for (size_t hops = 0; hops <= findings.size(); ++hops) {
@@ -19,7 +19,7 @@ size_t cause_of(const std::vector<Finding>& findings, size_t index) {
     if (*next < 0 || static_cast<size_t>(*next) >= findings.size()) return index;
     at = static_cast<size_t>(*next);
   }
-  return index;  // a circle
+  return index;  // a cycle
 }
 
 std::string price_text(const Finding& finding, std::optional<double> step_ns) {
@@ -53,7 +53,7 @@ TitleParts parts_of_title(const Finding& finding, std::optional<double> step_ns)
   const std::string cost = format_ms({*finding.cost_ns}) + std::string(kPerStep);
   const size_t at = title.find(cost);
   const size_t colon = at == std::string_view::npos ? at : title.rfind(": ", at);
-  // Only a sign may stand between the colon and the price.
+  // Only a sign is allowed between the colon and the price.
   if (colon == std::string_view::npos || at > colon + 3)
     return {.heading = finding.title, .price = price_text(finding, step_ns), .rest = {}};
   size_t end = at + cost.size();

@@ -14,9 +14,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kTextIndent = 5;  // of what stands below a finding's number
+constexpr size_t kTextIndent = 5;  // of the text below a finding's number
 constexpr size_t kMostSymptoms = 3;
-constexpr double kWorthDoing = 0.03;  // of a step: what severity warn begins with
+constexpr double kWorthDoing = 0.03;  // of a step: the lower limit of severity warn
 
 size_t compared_ranks(const Report& report) {
   if (report.detection) return static_cast<size_t>(report.detection->ranks);
@@ -30,14 +30,14 @@ std::string of_step(const Report& report, double ns) {
   return step ? fmt::format("{} ({})", text, format_share(ns / *step)) : text;
 }
 
-// A rank is slower, and no culprit is named.
+// A rank is slower, but no culprit is named.
 bool is_doubtful(const Report& report, const Finding& finding) {
   const std::optional<double> step = median_step(report);
   return finding.rule == "balance.straggler" && finding.cost_ns && step &&
          static_cast<double>(*finding.cost_ns) >= *step * straggler_floor(compared_ranks(report));
 }
 
-// Something else than a named culprit is dear enough to be done something about.
+// Something other than a named culprit is expensive enough to act on.
 bool has_dear_finding(const Report& report) {
   return std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
                              [](const Finding& f) { return f.severity != FindingSeverity::kInfo; });
@@ -49,7 +49,7 @@ std::string no_straggler_text(const Report& report) {
     return "no culprit is named: one rank is slower, but no more than sharing a core can explain";
   }
   const std::optional<double> step = median_step(report);
-  // Nothing is claimed below what could have been seen.
+  // Nothing is claimed below the detection limit.
   const double named =
       report.detection
           ? static_cast<double>(std::max(report.detection->named_ns, report.detection->floor_ns))
@@ -123,7 +123,7 @@ void add_detail(Document& document, const std::string& detail, const std::string
 
 Verdicts verdicts_of(const Report& report) {
   Verdicts verdicts;
-  // What concerns other ranks was left out: nothing can be said of the run.
+  // Findings on other ranks were left out: no verdict on the run is possible.
   if (is_seen_from_one_rank(report)) return verdicts;
   const std::optional<double> step = median_step(report);
   if (report.findings && !has_dear_finding(report) && !report.hang && !has_failed(report) && step) {
@@ -180,7 +180,7 @@ Document finding_section(const Report& report, const TextOptions& options) {
     document.add_item({.text = "only findings about this rank; omit --rank for the whole run's",
                        .style = Style::kFaint});
   }
-  // What prices rest on: only said where it weakens them.
+  // The basis of prices is only mentioned if it weakens them.
   if (report.replay && !report.replay->accepted) {
     document.add_item(
         {.text = fmt::format(

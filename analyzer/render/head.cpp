@@ -24,8 +24,8 @@ std::string rate_text(double rate) {
   return rate >= 99.95 ? format_count(std::llround(rate)) : fmt::format("{:#.3g}", rate);
 }
 
-// A share that is there is never shown as 0. What CUPTI costs each launch is not measured while it
-// records (docs/gpu_results.md).
+// A non-zero share is never shown as 0. CUPTI's cost per launch is not measured during recording
+// (docs/gpu_results.md).
 std::string cost_text(const Report& report) {
   const std::optional<Overhead>& overhead = report.recording.overhead;
   if (!overhead || !overhead->share) return "cost unknown";
@@ -56,7 +56,7 @@ std::string run_text(const Report& report) {
   return text;
 }
 
-// Where the steps come from, if not from marks; micro-steps; what some steps hold besides.
+// The source of the steps, unless they were marked; micro-steps; additional contents of some steps.
 std::string steps_text(const Report& report) {
   if (!report.run.steps) return {};
   const StepsInfo& steps = *report.run.steps;
@@ -103,7 +103,7 @@ std::vector<Span> recording_text(const Report& report) {
           {", " + cost_text(report)}};
 }
 
-// Where the trace ended before a reason was found.
+// The position of the hang if the trace ended before a reason was found.
 std::string where_it_hangs(const Hang& hang) {
   const std::string where = words_of_call(hang);
   std::string sentence = hang.waiting.empty()
@@ -129,7 +129,7 @@ struct AlikeRanks {
   std::vector<int> ranks;
 };
 
-// Too many to list them: those of whom the same is said share a paragraph.
+// Too many to list individually: ranks with equal descriptions share a paragraph.
 std::vector<AlikeRanks> alike_ranks(const Hang& hang) {
   std::vector<AlikeRanks> all;
   std::map<std::string, size_t> known;
@@ -203,7 +203,7 @@ Document output_section(const Report& report, const TextOptions& options) {
   const auto rank = std::ranges::find_if(
       ranks, [](const EndedRank& one) { return one.first && !one.output.empty(); });
   if (rank == ranks.end()) return {};
-  std::vector<std::string_view> lines;  // without the frames of C++: they name addresses
+  std::vector<std::string_view> lines;  // without C++ frames, which contain addresses
   for (const std::string& line : rank->output) {
     if (!line.empty() && line.find("frame #") == std::string::npos) lines.emplace_back(line);
   }

@@ -30,7 +30,7 @@ std::string html_span(const Span& span) {
   return fmt::format("<span{}>{}</span>", html_class(span.style), text);
 }
 
-// Bars are drawn: fonts leave gaps between blocks.
+// Bars are drawn as graphics: fonts leave gaps between block characters.
 std::string html_cell(const Span& cell) {
   const size_t eighths = eighths_of_bar(cell.text);
   if (eighths == 0) return html_span(cell);
@@ -38,7 +38,7 @@ std::string html_cell(const Span& cell) {
   return fmt::format("<i class=\"meter {}\" style=\"width:{}px\"></i>", style, eighths);
 }
 
-// The gaps that set parts of a line apart.
+// Separates parts of a line by dots instead of gaps.
 std::string with_dots(std::string text) {
   constexpr std::string_view kGap = "   ";
   for (size_t at = text.find(kGap); at != std::string::npos; at = text.find(kGap, at))
@@ -58,7 +58,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// What fills a part of a bar: its category, or what its style says.
+// The class of a part of a bar: its category's, or its style's.
 std::string bar_class(const Bars::Part& part) {
   return part.category ? fmt::format("c{}", static_cast<int>(*part.category)) : "rest";
 }
@@ -119,7 +119,7 @@ class HtmlWriter {
     }
     line("</tbody></table></div>");
   }
-  // One bar of all parts, and what they are below it.
+  // One bar of all parts, with their legend below.
   void operator()(const Bars& bars) {
     line("<div class=\"stack\" aria-hidden=\"true\">");
     for (const Bars::Part& part : bars.parts) {

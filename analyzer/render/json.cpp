@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is not written as its fields stand: declared before the general case, which uses them.
+// Types not written field by field: declared before the general case, which uses them.
 Json json_of(const CategoryNs& category_ns);
 Json json_of(const MemoryUseBytes& bytes);
 Json json_of(const std::vector<std::pair<std::string, int64_t>>& by_key);
@@ -38,7 +38,7 @@ Json json_of(const std::vector<T>& list) {
   return array;
 }
 
-// Texts that are null where they are empty: of these structs alone.
+// Texts that are null if empty, for these structs only.
 template <typename T>
 constexpr bool kEmptyIsNull = std::is_same_v<T, MemoryHolder> || std::is_same_v<T, LeakSite> ||
                               std::is_same_v<T, RankMemory> || std::is_same_v<T, Straggler> ||

@@ -12,7 +12,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Length of the UTF-8 sequence that begins at `at`; 0 if it is not a whole and allowed one.
+// Length of the UTF-8 sequence that begins at `at`; 0 if it is incomplete or invalid.
 size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
@@ -134,7 +134,7 @@ std::string bar(double share, size_t width) {
 }
 
 size_t eighths_of_bar(std::string_view text) {
-  constexpr std::string_view kBlock = "\xE2\x96";  // and 0x88 for a whole one … 0x8F for an eighth
+  constexpr std::string_view kBlock = "\xE2\x96";  // and 0x88 for a full block … 0x8F for an eighth
   size_t eighths = 0;
   for (; !text.empty(); text.remove_prefix(3)) {
     if (text.size() < 3 || !text.starts_with(kBlock)) return 0;

@@ -96,7 +96,7 @@ Document findings(const Report& report, size_t top) {
   }
   if (shown.size() < nodes.size())
     document.add(Paragraph{.text = fmt::format("… and {} more.", nodes.size() - shown.size())});
-  // What was found good, and what could not have been seen.
+  // What was found healthy, and what could not have been seen.
   const Verdicts verdicts = verdicts_of(report);
   for (const std::string& good : verdicts.good) document.add_item({.text = good, .mark = "✓"});
   for (const std::string& unseen : verdicts.unseen) document.add_item({.text = unseen});

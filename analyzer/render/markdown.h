@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report for a pull request or an issue: GitHub's Markdown, a table of findings first, what
-// stands behind them folded.
+// The report for a pull request or an issue: GitHub's Markdown, with a table of findings first and
+// their details folded.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct MarkdownOptions {
   int top = 8;  // findings, and collectives, that are shown
 };
 
-// UTF-8. Texts from the trace are escaped: they make no markup and no links. What was not computed
-// is said to be unknown.
+// UTF-8. Texts from the trace are escaped: they cannot form markup or links. Values that were not
+// computed are shown as unknown.
 [[nodiscard]] std::string render_markdown(const Report& report,
                                           const MarkdownOptions& options = {});
 

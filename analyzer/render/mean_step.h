@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The breakdown as it is shown: per step, averaged over ranks and steady steps, in one unit for the
+// The breakdown as displayed: per step, averaged over ranks and steady steps, in one unit for the
 // whole report.
 #pragma once
 
@@ -27,25 +27,25 @@ struct MeanStep {
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report);
 [[nodiscard]] std::optional<MeanStep> mean_step(const Report& report, const RankBreakdown& rank);
 
-// Of each part by itself; `steps` are some.
+// The median of each part separately; `steps` is not empty.
 [[nodiscard]] MeanStep median_of(const std::vector<MeanStep>& steps);
 
-// What a phase computes beside communication counts for the phase, as in the picture of a step.
+// Counts hidden computation of a phase for the phase, as in the picture of a step.
 [[nodiscard]] MeanStep with_hidden_in_phases(MeanStep step);
 
-// "4", "0.5"; "" where it is not known.
+// "4", "0.5"; "" if unknown.
 [[nodiscard]] std::string per_step_text(std::optional<double> count);
 
-// The unit in which times of a report are shown, so that they compare: chosen by the length of a
-// step.
+// The common unit for the times of a report, so that they can be compared: chosen by the length of
+// a step.
 class StepUnit {
  public:
   explicit StepUnit(double step_ns);
 
   [[nodiscard]] std::string_view name() const { return name_; }
-  [[nodiscard]] double least() const;  // ns of the last digit that is shown
+  [[nodiscard]] double least() const;  // ns of the last displayed digit
   [[nodiscard]] std::string number(
-      double ns) const;  // "82.1"; "<0.1" for what would show as 0 and is not
+      double ns) const;  // "82.1"; "<0.1" for a non-zero value that would show as 0
   [[nodiscard]] std::string text(double ns) const;  // "82.1 ms"
 
  private:
@@ -54,10 +54,10 @@ class StepUnit {
   std::string_view name_;
 };
 
-// Of several ranks only one is shown (focus.h).
+// Only one of several ranks is shown (focus.h).
 [[nodiscard]] bool is_seen_from_one_rank(const Report& report);
 
-// By the mean step; without a breakdown by the median one; seconds without steps.
+// By the mean step; without a breakdown by the median step; without steps seconds.
 [[nodiscard]] StepUnit unit_of(const Report& report);
 
 // ns of the median step; nullopt without steps.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of memory.
+// Sections on memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kMostHolders = 8;
-constexpr size_t kLongestSite = 80;       // of a stack three frames
+constexpr size_t kLongestSite = 80;       // enough for three frames of a stack
 constexpr double kLeastPeakShare = 0.01;  // of a peak
 
 std::string bytes_or_blank(const std::optional<int64_t>& bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends what to whom.
+// The table of messages between ranks.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Pairs of ranks that exchange messages alike.
+// Pairs of ranks with similar messages.
 struct Alike {
   std::string communicator;
   std::optional<int64_t> bytes;

@@ -18,7 +18,7 @@ std::string rank_text(const std::optional<int>& rank, std::string_view otherwise
   return rank ? fmt::format("rank {}", *rank) : std::string(otherwise);
 }
 
-// "ranks 0 → 1 → 2"; of long ones of neighbours only the ends.
+// "ranks 0 → 1 → 2"; for long ones of consecutive ranks only the ends.
 std::string chain_text(const std::vector<int>& ranks) {
   if (ranks.size() == 2) return fmt::format("rank {} → rank {}", ranks[0], ranks[1]);
   const int by = ranks[1] - ranks[0];
@@ -59,7 +59,7 @@ class Router {
   }
 
  private:
-  // Removes from `left` what goes to, and then what comes from, one rank in that number.
+  // Removes stars of at least `least` edges from `left`: first those to, then those from one rank.
   void take_stars(std::vector<size_t>& left, size_t least) {
     for (const bool inwards : {true, false}) {
       std::map<int, std::vector<size_t>> around;

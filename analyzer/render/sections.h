@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sections of a report: what each says, empty where there is nothing to say. What was not
-// computed is left out or said to be unknown, never shown as 0. Text, Markdown and the GUI say the
-// same by what stands here.
+// The sections of a report; a section without content is empty. Values that were not computed are
+// left out or shown as unknown, never as 0. Text, Markdown and the GUI share these sections.
 #pragma once
 
 #include <span>
@@ -14,20 +13,20 @@
 namespace dprof::analyzer {
 
 inline constexpr size_t kMostRanks = 16;      // that a table lists
-inline constexpr double kLeastShare = 0.001;  // of a step, that is shown by itself
+inline constexpr double kLeastShare = 0.001;  // of a step: smallest part listed separately
 
 using SectionMaker = Document(const Report& report, const TextOptions& options);
 
-SectionMaker head_section;  // what was recorded, on what clock, how well
+SectionMaker head_section;  // what was recorded, on which clock, how well
 SectionMaker hang_section;
-SectionMaker output_section;  // what a rank said before it failed
-SectionMaker step_section;    // where a mean step goes
+SectionMaker output_section;  // the last output of a rank before it failed
+SectionMaker step_section;    // how a mean step is spent
 SectionMaker finding_section;
 
 // In the order of Section.
 SectionMaker rank_section;
-SectionMaker phase_section;  // where the breakdown does not say it all
-// Leaks and failed allocations; where it was asked for also peaks, what lay there at the largest,
+SectionMaker phase_section;  // where the breakdown does not cover it
+// Leaks and failed allocations; on request also peaks, the contents of the largest one,
 // fragmentation, and what dividing or recomputing would free.
 SectionMaker memory_section;
 SectionMaker gpu_rows_section;
@@ -35,11 +34,11 @@ SectionMaker energy_section;
 SectionMaker overlap_section;
 SectionMaker collective_section;
 SectionMaker bucket_section;
-SectionMaker link_section;  // slow groups; what a transfer costs by its size where it was asked for
+SectionMaker link_section;  // slow groups; on request the cost of a transfer by its size
 SectionMaker point_to_point_section;
-SectionMaker replay_section;         // the slowdown; the rest where it was asked for
+SectionMaker replay_section;         // the slowdown; the rest on request
 SectionMaker what_if_section;        // the answers
-SectionMaker critical_path_section;  // what decides how long steps take
+SectionMaker critical_path_section;  // what determines the length of the steps
 SectionMaker clock_section;
 SectionMaker unknown_section;
 
@@ -48,17 +47,17 @@ SectionMaker unknown_section;
 [[nodiscard]] bool has_slow_links(const Report& report);
 [[nodiscard]] bool has_clock_trouble(const Report& report);
 [[nodiscard]] bool has_slowdown(const Report& report);
-[[nodiscard]] bool has_question(const Report& report);  // somebody asked what if
+[[nodiscard]] bool has_question(const Report& report);  // the user asked what-if questions
 
-// How many of them are shown; and the line that says how many are not.
+// How many of them are shown; and the line with the number of the others.
 [[nodiscard]] size_t shown_of(size_t all, int top);
 void say_more(Document& document, size_t shown, size_t all);
 
-// How that was decided, or where the trace ended before a reason was found.
+// How the cause of the hang was decided, or where the trace ended before one was found.
 [[nodiscard]] std::string hang_sentence(const Hang& hang);
 
-// How much a healthy verdict is worth, a sentence each: what was not found, and what would not have
-// been seen. Empty where ranks were not compared.
+// How much a healthy verdict is worth, a sentence each: what was not found, and what could not have
+// been seen. Empty if ranks were not compared.
 struct Verdicts {
   std::vector<std::string> good;    // "no rank holds the others up: …"
   std::vector<std::string> unseen;  // "an own delay below 0.4 ms per step …"
@@ -68,7 +67,7 @@ struct Verdicts {
 void add_detail(Document& document, const std::string& detail, const std::string& advice,
                 size_t indent);
 
-// Those that cost most in all come first. Groups that do the same for about as long are one entry,
+// The most expensive in total first. Groups that do the same for about as long share an entry,
 // "tensor (4) and 31 alike".
 [[nodiscard]] std::vector<CollectiveSummary> most_expensive_collectives(const Report& report);
 struct CollectiveColumns {
@@ -82,10 +81,10 @@ struct CollectiveColumns {
 
 // One line: the largest peak, where and when; "" = unknown.
 [[nodiscard]] std::string memory_line(const Report& report);
-// What is wrong, and what else there is to say: a sentence each.
+// Problems and further remarks: a sentence each.
 [[nodiscard]] std::vector<std::string> memory_troubles(const Memory& memory);
 [[nodiscard]] std::vector<std::string> memory_remarks(const Memory& memory);
-// The one with the largest peak; of devices, if there are any. nullptr: no peak is known.
+// The rank with the largest peak; on a device, if there are any. nullptr: no known peak.
 [[nodiscard]] const RankMemory* largest_peak(const Memory& memory);
 // "step 12, backward"; "" = unknown.
 [[nodiscard]] std::string peak_moment(const RankMemory& memory);

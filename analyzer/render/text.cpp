@@ -13,8 +13,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// What is shown without being asked for adds to the picture of a step and to the findings: the rest
-// says the same in more numbers, or matters where something is wrong with it.
+// Sections shown by default add to the picture of a step and to the findings. The others repeat
+// this in more detail, or matter only if something is wrong.
 bool always(const Report&) { return true; }
 bool on_request(const Report&) { return false; }
 
@@ -43,7 +43,7 @@ constexpr std::array<SectionKind, kSections> kKinds = {{
     {"unknown", unknown_section, always},
 }};
 
-// What there is beyond this text, so that nobody has to know the options by heart.
+// What else is available, so that users need not know the options by heart.
 Document more_section(const Report& report, const TextOptions& options) {
   if (options.sections) return {};
   std::vector<std::string_view> names;
@@ -52,7 +52,7 @@ Document more_section(const Report& report, const TextOptions& options) {
     if (kKinds[s].by_itself(report) || is_asked_for(options, section)) continue;
     TextOptions asked = options;
     asked.sections = {section};
-    // A line alone says why there is nothing.
+    // A single line gives the reason for an empty section.
     const Document made = kKinds[s].make(report, asked);
     const auto is_heading = [](const Block& b) { return std::holds_alternative<Heading>(b); };
     if (std::ranges::any_of(made.blocks, is_heading)) names.push_back(kKinds[s].word);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as text: what happened, where a step goes, the findings, then what adds to them, and
-// what is not known.
+// The report as text: what happened, how a step is spent, the findings, supporting sections, and
+// what is unknown.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace dprof::analyzer {
 
-// What follows the findings, in the order of the report.
+// The sections after the findings, in the order of the report.
 enum class Section : uint8_t {
   kRanks,
   kPhases,
@@ -37,17 +37,17 @@ inline constexpr size_t kSections = 15;
 [[nodiscard]] std::string_view word_of(Section section);            // "ranks"
 [[nodiscard]] std::string section_words(std::string_view between);  // all of them
 
-// "ranks,links" of any order; "all"; "none". In the order of the report, each once. An unknown name
-// is a usage error that lists those there are.
+// "ranks,links" in any order; "all"; "none". Result in the order of the report, without duplicates.
+// An unknown name is a usage error that lists the valid ones.
 Result<std::vector<Section>> parse_sections(std::string_view list);
 
 struct TextOptions {
-  int width = 100;      // columns; 80 to 120 are used, whatever is asked
+  int width = 100;      // columns; limited to 80 to 120
   bool colour = false;  // terminal escape sequences
   int top = 8;          // findings, and collectives, that are shown
-  // What follows the findings, in full; nullopt: what adds to them, in short.
+  // The sections after the findings, in full; nullopt: a short default selection.
   std::optional<std::vector<Section>> sections = {};
-  std::vector<Section> besides = {};  // in full, beside what is shown anyhow
+  std::vector<Section> besides = {};  // in full, in addition to the default
 };
 
 [[nodiscard]] inline bool is_asked_for(const TextOptions& options, Section section) {

@@ -189,7 +189,7 @@ TEST(RenderText, WhatSeveralRanksSayInTheSameWordsIsOneSentence) {
               HasSubstr("ranks 0–4, 6, 7, each: 24 entries; rank 5: 12 entries"));
 }
 
-// A culprit may be among the ranks that are left out.
+// A culprit could be among the ranks that are left out.
 TEST(RenderText, SeenFromOneRankNothingIsCalledGood) {
   const std::string text = render_text(seen_from(healthy_report(), 0));
   EXPECT_THAT(text, Not(HasSubstr("✓")));

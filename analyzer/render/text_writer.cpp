@@ -15,8 +15,8 @@ constexpr std::string_view kReset = "\x1b[0m";
 constexpr size_t kIndent = 2;  // of a section's lines
 constexpr size_t kColumnGap = 2;
 constexpr size_t kLabelWidth = 13;
-constexpr size_t kNarrowest = 30;  // that a paragraph becomes
-// Characters for the whole, in wide and in narrow texts.
+constexpr size_t kNarrowest = 30;  // the least width of a paragraph
+// Width of a whole bar, in wide and in narrow texts.
 constexpr size_t kWideBar = 32;
 constexpr size_t kNarrowBar = 20;
 constexpr size_t kWideText = 96;
@@ -207,7 +207,7 @@ void TextWriter::operator()(const Bars& bars) {
   }
 }
 
-// Beside a bar; those that do not fit begin a line of their own.
+// Next to a bar; notes that do not fit begin a new line.
 void TextWriter::notes(const std::vector<std::string>& notes, size_t column) {
   size_t at = column;
   for (size_t i = 0; i < notes.size(); ++i) {
@@ -224,8 +224,7 @@ void TextWriter::notes(const std::vector<std::string>& notes, size_t column) {
   }
 }
 
-// A command that is too long is broken after its path and at blanks of its SQL, which minds no line
-// ends.
+// An overlong command is broken after its path and at blanks of its SQL, which ignores line ends.
 void TextWriter::operator()(const Commands& code) {
   for (const std::string& command : code.lines) {
     const std::string whole = blanks(kIndent) + printable(command);

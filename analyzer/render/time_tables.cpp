@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where time goes: in a mean step, rank by rank, by phase, and in GPU rows.
+// Sections on time: in a mean step, rank by rank, by phase, and in GPU rows.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ constexpr size_t kMostPhases = 16;
 constexpr size_t kLongestName = 36;
 constexpr size_t kLongestRanks = 24;
 
-// Whom the waiting was for: by the summed waits of the collectives to which a rank came last.
+// The ranks that were waited for: by the summed waits of the collectives to which a rank came last.
 std::string whom_for(const Report& report) {
   std::map<int, double> waited_for;
   double sum = 0;
@@ -57,7 +57,7 @@ std::vector<std::string> exposed_notes(const Report& report, const StepUnit& uni
   return notes;
 }
 
-// The two largest details; none where nothing is known of them.
+// The two largest details; empty if nothing is known of them.
 std::vector<std::string> detail_notes(const MeanStep& mean, const StepUnit& unit,
                                       Category category) {
   const std::string prefix = std::string(key_of(category)) + ".";
@@ -78,7 +78,7 @@ std::vector<std::string> detail_notes(const MeanStep& mean, const StepUnit& unit
   return notes;
 }
 
-// Smaller parts are summed up, and left out if even their sum is smaller.
+// Smaller parts are summed, and left out if even their sum is too small.
 Bars picture_of(const Report& report, const MeanStep& mean) {
   const StepUnit unit(mean.wall_ns);
   const auto ns_of = [&](Category c) { return mean.category_ns[static_cast<size_t>(c)]; };
@@ -124,7 +124,7 @@ constexpr std::array<std::string_view, kCategories> kShortTitles = {
     "forward", "backward", "optimizer", "other", "overlap", "wait",   "transfer", "copy",
     "input",   "sync",     "alloc",     "host",  "launch",  "depend", "idle",     "profiler"};
 
-// A line of the table; the run's median is no rank's.
+// A row of the table; the run's median belongs to no rank.
 struct RankLine {
   std::string name;
   MeanStep step;
@@ -160,8 +160,8 @@ double largest_difference(const std::vector<RankLine>& lines) {
   return largest;
 }
 
-// Of many ranks those that matter: culprits, whom the others wait for, who waits longest; beside
-// the median of all.
+// Of many ranks the relevant ones: culprits, the rank that waits least, the one that waits longest;
+// plus the median of all.
 std::vector<RankLine> telling(std::vector<RankLine> lines) {
   const RankLine median{.name = "median", .step = median_of_lines(lines), .remark = {}};
   const auto by_wait = [](const RankLine& line) { return wait_of(line.step); };
@@ -233,7 +233,7 @@ std::string ranks_of(const PhaseSummary& phase) {
   return cut_to(rank_list(std::move(ranks)), kLongestRanks);
 }
 
-// The most expensive ones, in the order in which they come.
+// Keeps the most expensive ones in their original order.
 void keep_longest(std::vector<PhaseRow>& rows, size_t most) {
   if (rows.size() <= most) return;
   std::vector<double> lengths;
@@ -282,15 +282,15 @@ Document rank_section(const Report& report, const TextOptions& options) {
     return {{heading}};
   }
   if (all > kMostRanks) lines = telling(std::move(lines));
-  // Columns are the categories with time that shows; the smallest ones go into "rest" where the
-  // line would be too long.
+  // Columns are the categories with visible time; if the row is too long, the smallest ones are
+  // merged into "rest".
   std::vector<size_t> columns;
   for (size_t c = 0; c < kCategories; ++c) {
     if (mean->category_ns[c] >= kLeastShare * mean->wall_ns) columns.push_back(c);
   }
   Table table = table_of_ranks(lines, unit, columns, false);
   while (text_width(table) > static_cast<size_t>(options.width) && columns.size() > 1) {
-    // Waiting stays, however little: it tells culprits from victims.
+    // Waiting is always kept: it distinguishes culprits from victims.
     columns.erase(std::ranges::min_element(columns, {}, [&](size_t c) {
       return std::pair(c == static_cast<size_t>(Category::kExposedWait), mean->category_ns[c]);
     }));
@@ -330,7 +330,7 @@ Document phase_section(const Report& report, const TextOptions& options) {
   return document;
 }
 
-// GPU time as other tools count it.
+// GPU time as defined by other tools.
 Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) {
   if (!report.gpu_rows || report.gpu_rows->per_rank.empty()) return {};
   const GpuRows& rows = *report.gpu_rows;
@@ -364,7 +364,7 @@ Document gpu_rows_section(const Report& report, const TextOptions& /*options*/) 
   return document;
 }
 
-// Joules of a steady step: the devices of ranks, then the hosts' processors.
+// Joules per steady step: the ranks' devices, then the hosts' processors.
 Document energy_section(const Report& report, const TextOptions& options) {
   if (!report.energy) return {};
   const Energy& energy = *report.energy;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the figures can be trusted: clocks, the replay that prices rest on, what is not known.
+// How far the figures can be trusted: clocks, the replay behind the prices, unknowns.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,7 +27,7 @@ std::string bound_text(const std::optional<int64_t>& bound) {
   return bound ? "±" + format_duration({*bound}) : "unknown";
 }
 
-// Those that are worst known come first, where not all can be shown.
+// The least accurate ones first, if not all can be shown.
 std::vector<HostClock> shown_hosts(const Clock& clock) {
   std::vector<HostClock> hosts = clock.hosts;
   if (hosts.size() <= kMostHosts) return hosts;
@@ -103,7 +103,7 @@ std::vector<std::string> slowdown_sentences(const Report& report, const Slowdown
   return sentences;
 }
 
-// The catalogue's advice; "" where the text has one, or where the code gives none of use.
+// The catalogue's advice; "" if the text contains one, or the code's advice is of no use.
 std::string hint_of(const Diagnostic& diagnostic) {
   if (diagnostic.code == "not_computed" || diagnostic.text.find("hint:") != std::string::npos)
     return {};
@@ -118,7 +118,7 @@ std::string with_hint(std::string content, std::string_view hint) {
   return fmt::format("{}; hint: {}", content, hint);
 }
 
-// Diagnostics of one code together, the gravest first.
+// Groups diagnostics by code, the most severe first.
 std::vector<std::vector<Diagnostic>> by_kind(const std::vector<Diagnostic>& diagnostics) {
   std::vector<std::vector<Diagnostic>> kinds;
   for (const Diagnostic& d : diagnostics) {
@@ -135,9 +135,9 @@ std::vector<std::vector<Diagnostic>> by_kind(const std::vector<Diagnostic>& diag
   return kinds;
 }
 
-// What several ranks' diagnostics say in the same words and as often: "rank 3: 24 entries".
+// Diagnostics of several ranks with the same text and count: "rank 3: 24 entries".
 struct SaidOfRanks {
-  std::vector<int> ranks;  // none: it does not begin with one
+  std::vector<int> ranks;  // empty: it does not begin with one
   std::string text;        // without the rank
   int64_t count = 0;       // of each
 };
@@ -166,7 +166,7 @@ std::vector<SaidOfRanks> by_words(std::span<const Diagnostic> diagnostics) {
   return all;
 }
 
-// Texts of diagnostics of one kind, with their counts where the texts do not give them.
+// Texts of diagnostics of one kind, with their counts unless the texts contain them.
 std::string joined(std::span<const Diagnostic> diagnostics) {
   constexpr size_t kMost = 4;
   const std::vector<SaidOfRanks> all = by_words(diagnostics);
@@ -187,7 +187,7 @@ std::string joined(std::span<const Diagnostic> diagnostics) {
   return text;
 }
 
-// What was not computed, by name; the reasons are for those who ask.
+// What was not computed, by name; the reasons are shown on request.
 std::string not_computed_text(std::vector<Diagnostic>& diagnostics) {
   std::vector<std::string> names;
   std::erase_if(diagnostics, [&](const Diagnostic& d) {
@@ -208,7 +208,7 @@ std::string loss_text(const Loss& loss) {
                      word_of(loss.source), reason);
 }
 
-// A trouble, or only a note.
+// A problem, or only a note.
 Item unknown_item(const std::string& text, bool info) {
   if (info) return {.text = text, .style = Style::kFaint};
   return {.text = text, .mark = "!", .mark_style = Style::kBad};
@@ -279,7 +279,7 @@ Document unknown_section(const Report& report, const TextOptions& options) {
   const Recording& recording = report.recording;
   Document document{{Heading{.title = "WHAT IS NOT KNOWN"}}};
   std::vector<Diagnostic> diagnostics = recording.diagnostics;
-  // The losses themselves say more than the diagnostic that there are some.
+  // The list of losses says more than the diagnostic about them.
   std::string loss_hint;
   std::vector<Loss> losses;
   std::ranges::copy_if(recording.lost, std::back_inserter(losses), is_lost, &Loss::reason);
@@ -300,7 +300,7 @@ Document unknown_section(const Report& report, const TextOptions& options) {
   std::string not_computed;
   if (!is_asked_for(options, Section::kUnknown)) {
     not_computed = not_computed_text(diagnostics);
-    // The findings say it already.
+    // Already covered by the findings.
     if (report.stragglers && !is_seen_from_one_rank(report)) {
       std::erase_if(diagnostics, [](const Diagnostic& d) {
         return d.code == "two_ranks" || d.code == "ranks_alike";
@@ -309,7 +309,7 @@ Document unknown_section(const Report& report, const TextOptions& options) {
   }
   for (const std::vector<Diagnostic>& kind : by_kind(diagnostics)) {
     const bool info = kind.front().severity == schema::Severity::kInfo;
-    // Those of no use to each other stand apart.
+    // Unrelated ones are listed separately.
     const size_t at_once = kind.front().code == "not_computed" ? 1 : kind.size();
     for (size_t at = 0; at < kind.size(); at += at_once) {
       const std::string content = joined(std::span(kind).subspan(at, at_once));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change would gain, and the path that decides how long steps take.
+// The gain of a change, and the path that determines the length of the steps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace {
 using schema::Function;
 
 constexpr TaskId kNoTask = UINT32_MAX;
-// A kernel that begins within that time after the one before on its stream was waiting for it.
+// A kernel that begins this soon after the previous one on its stream was waiting for it.
 constexpr int64_t kBackToBack = 20'000;
 
 class CallTasks {
@@ -54,7 +54,7 @@ class CallTasks {
     return entry_of_[member.digest] != kNobody;
   }
 
-  // Whether it is done with another rank that is replayed, and is known well enough.
+  // Whether it is shared with another replayed rank and known precisely enough.
   [[nodiscard]] bool counts(size_t d, size_t record) const {
     if (const size_t m = matching_.message_of[d][record]; m != kNoInstance) {
       const Message& message = matching_.messages[m];
@@ -102,8 +102,8 @@ class CallTasks {
     return calls;
   }
 
-  // What waits for the call before it: collectives of one communicator, and its messages from one
-  // rank to another; those of different pairs do not wait for each other.
+  // Calls that wait for the previous one in the same queue: collectives of one communicator, and
+  // its messages from one rank to another; those of different pairs are independent.
   using Queue = std::tuple<size_t, int, int>;  // group, from, to; -1 = a collective
   [[nodiscard]] Queue queue_of(size_t d, size_t i) const {
     const size_t group = matching_.group_of[d][digests_[d].collectives[i].communicator];
@@ -119,7 +119,7 @@ class CallTasks {
     return own == instance.members.end() || own->digest != d ? nullptr : &*own;
   }
 
-  // When the last member came; nullopt: the function does not wait for it, or no clock in common.
+  // When the last member arrived; nullopt: the function does not wait for it, or no common clock.
   [[nodiscard]] std::optional<TraceNs> meeting_of(const Instance& instance) const {
     if (!is_synchronising(instance.function) || !instance.spread_ns) return std::nullopt;
     std::optional<TraceNs> met;
@@ -140,7 +140,7 @@ class CallTasks {
   using Kind = std::tuple<size_t, Function, std::optional<int64_t>>;  // group, function, bytes
   static Kind kind_of(const Instance& i) { return {i.group, i.function, i.bytes}; }
 
-  // Of the rank's stay, what was not waiting.
+  // The part of the rank's duration that was not waiting.
   [[nodiscard]] int64_t own_transfer(size_t d, size_t i) const {
     const CollectiveRecord& record = digests_[d].collectives[i];
     const int64_t stay = (*record.end - *record.start).ns;
@@ -179,7 +179,7 @@ class CallTasks {
     if (role.waits) graph_.after(call.body, call.meet);
   }
 
-  // A send that was over before the receiver had come did not wait for it.
+  // A send that ended before the receiver arrived did not wait for it.
   void connect_message(size_t m, size_t d, ReplayedCall& call) {
     const Message& message = matching_.messages[m];
     call.meet = hub(hub_of_message_[m]);
@@ -214,7 +214,7 @@ class CallTasks {
   const Matching& matching_;
   TaskGraph& graph_;
   std::vector<size_t> entry_of_;             // by digest
-  std::vector<bool> meets_;                  // by instance: it is known, and of several ranks
+  std::vector<bool> meets_;                  // by instance: known, and of several ranks
   std::vector<std::optional<TraceNs>> met_;  // by instance
   std::map<Kind, int64_t> shortest_;         // transfer
   std::vector<TaskId> hub_of_instance_;
@@ -223,7 +223,7 @@ class CallTasks {
 
 using CallPlace = std::tuple<size_t, uint64_t, uint32_t>;  // step, program, number
 
-// The first moment in [from, to] with that much own work behind it; `to` if there is none.
+// The first moment in [from, to] preceded by that much own work; `to` if there is none.
 TraceNs moment_of(const OwnClock& clock, TraceNs from, TraceNs to, int64_t own_ns) {
   int64_t low = from.ns;
   int64_t high = to.ns;
@@ -238,7 +238,7 @@ TraceNs moment_of(const OwnClock& clock, TraceNs from, TraceNs to, int64_t own_n
   return {low};
 }
 
-// Visits each call with the one called before it in its step, in the order of the calls.
+// Visits each call with the previous call of its step, in call order.
 template <typename Visit>
 void for_each_pair(std::vector<ReplayedCall>& calls, Visit&& visit) {
   std::ranges::sort(calls, {}, &ReplayedCall::record);
@@ -303,7 +303,7 @@ void place_queued_calls(std::vector<std::vector<ReplayedCall>>& calls, const Pro
     return std::ranges::any_of(of_rank, &ReplayedCall::queued);
   };
   if (std::ranges::none_of(calls, any_queued)) return;
-  std::map<CallPlace, std::vector<int64_t>> unhindered;  // own work since the call before
+  std::map<CallPlace, std::vector<int64_t>> unhindered;  // own work since the previous call
   for (size_t r = 0; r < calls.size(); ++r) {
     for_each_pair(calls[r], [&](const ReplayedCall& before, const ReplayedCall& call) {
       if (before.queued || call.queued) return;

@@ -12,7 +12,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// What may stand behind the subject.
+// What can follow the subject.
 enum Form : unsigned {
   kTimesFactor = 1,  // *0.8
   kZero = 2,         // =0
@@ -86,7 +86,7 @@ std::optional<int64_t> bytes_of(std::string_view text) {
   return std::nullopt;
 }
 
-// What follows '=': true if the subject can be said so.
+// The value after '=': true if it is valid for the subject.
 bool read_value(const SubjectKind& kind, std::string_view value, Change& change) {
   const auto takes = [&](Form form) { return (kind.forms & form) != 0; };
   if (takes(kPeersForm) && value == "peers") {
@@ -128,7 +128,7 @@ std::string change_examples() {
 }
 
 Result<Change> parse_change(std::string_view text) {
-  // Kernels have asterisks in their names, operators colons: the last sign counts.
+  // Kernel names contain asterisks, operator names colons: the last sign counts.
   const size_t sign = text.find_last_of("=*");
   if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size())
     return wrong(text, "says no change");

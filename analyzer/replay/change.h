@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change to a run, as a user asks for it: "rank:3=peers", "bandwidth*2".
+// A change to a run, as written by the user: "rank:3=peers", "bandwidth*2".
 #pragma once
 
 #include <cstdint>
@@ -37,20 +37,19 @@ inline constexpr size_t kSubjects = 19;
 
 struct Change {
   Subject subject{};
-  std::string text;    // as it is written
+  std::string text;    // as written
   std::string name;    // of a host, phase, kernel or operator
   int rank = 0;        // of kRank
-  bool peers = false;  // kRank, kHost: they take what the others do
-  bool word = false;   // said by a word: none, full, graphs, together
-  double factor = 1;   // times as long, as fast, as many
+  bool peers = false;  // kRank, kHost: take the times of their peers
+  bool word = false;   // given as a word: none, full, graphs, together
+  double factor = 1;   // times the duration, the speed or the number
   int64_t bytes = 0;   // of kBucketCap
 };
 
-// A usage error says what is wrong, and lists the grammar. Whether names are known is not asked
-// here.
+// A usage error explains the problem and lists the grammar. Does not check whether names exist.
 [[nodiscard]] Result<Change> parse_change(std::string_view text);
 
-// An example of each, by ", ".
+// An example of each, separated by ", ".
 [[nodiscard]] std::string change_examples();
 
 }  // namespace dprof::analyzer

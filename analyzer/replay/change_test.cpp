@@ -43,7 +43,7 @@ TEST(ChangeTest, SaysWhoAndHowMuch) {
   EXPECT_FALSE(parsed("gc=0").word);
 }
 
-// Names have the signs of the grammar in them.
+// Names can contain the grammar's signs.
 TEST(ChangeTest, TheLastSignEndsTheName) {
   EXPECT_EQ(parsed("op:aten::mm*0.5").name, "aten::mm");
   EXPECT_EQ(parsed("kernel:void add<float*>(int, float*)*0.7").name,

@@ -12,7 +12,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kFirstCap = 1 << 20;  // of DDP's first bucket, in bytes
-constexpr double kUnseen = 0.5;  // of a loss: how far what more ranks cost may be off, unrecorded
+constexpr double kUnseen = 0.5;  // of a loss: possible error of the cost of more ranks, unrecorded
 
 }  // namespace
 
@@ -92,7 +92,7 @@ std::string ChangedTransfers::take_latency(const Change& change) {
 
 std::string ChangedTransfers::take_overlap() {
   if (run_.on_device) {
-    // A host runs ahead of its device: when a call was made does not say when gradients were ready.
+    // The host runs ahead of its device: a call's time does not show when gradients were ready.
     const std::vector<Buckets> all = buckets();
     for (const Buckets& one : all) send_early(one);
     if (!all.empty()) {
@@ -123,7 +123,7 @@ std::string ChangedTransfers::take_overlap() {
 }
 
 void ChangedTransfers::send_early(Buckets one) {
-  // One that waited for those before it stands where it began: behind backward nothing is filled.
+  // One that waited for its predecessors is recorded at its begin: nothing fills after backward.
   double bytes = 0;
   for (Bucket& bucket : one.of) {
     bucket.ready_ns = std::min(bucket.ready_ns, one.backward_end_ns);
@@ -133,7 +133,7 @@ void ChangedTransfers::send_early(Buckets one) {
   std::vector<double> closes;
   double upto = 0;
   const double end = one.backward_end_ns;
-  // Layers of more parameters need not take longer.
+  // Layers with more parameters do not necessarily take longer.
   const bool equal = grounds_.other(Doubt::kEvenly, true);
   ready.push_back(end - one.backward_ns);
   for (const Bucket& bucket : one.of) {
@@ -147,7 +147,7 @@ void ChangedTransfers::send_early(Buckets one) {
   send_again(one.of, ready, closes);
 }
 
-// What of a transfer does not depend on its size.
+// The part of a transfer that does not depend on its size.
 double ChangedTransfers::latency_of(const Move& move) const {
   const std::optional<LinearCost>& cost = run_.move_kinds[move.kind].cost;
   return cost ? cost->alpha_ns : 0;
@@ -160,7 +160,7 @@ double ChangedTransfers::apply() {
   for (const Move& move : run_.moves) {
     int64_t& duration = durations_[move.task];
     const auto whole = static_cast<double>(duration);
-    // What is not fitted may be latency altogether.
+    // A transfer without a fit could be all latency.
     const bool unknown = goes_by_size && !run_.move_kinds[move.kind].cost;
     const double fixed =
         unknown && grounds_.other(Doubt::kLatency) ? whole : std::min(latency_of(move), whole);
@@ -188,7 +188,7 @@ std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
     const auto whole = static_cast<double>(durations_[move.task]);
     one.fixed_ns = std::min(latency_of(move), whole);
     one.moving_ns = whole - one.fixed_ns;
-    // When the rank came to it, whatever else was then still on its way.
+    // When the rank reached it, whatever else was still in progress.
     for (const TaskId before : run_.graph->before(start_of[m])) {
       if (run_.roles[before].what == TaskRole::What::kMove) continue;
       one.ready_ns = std::max(one.ready_ns, static_cast<double>(known_.ends[before]));
@@ -214,16 +214,16 @@ std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
   return result;
 }
 
-// `closes`: bytes that are ready when each new bucket is full; `ready_ns`: when those of the
-// recorded ones are, from none on. A new bucket is sent once it is full and the one before is
-// there. Each recorded one then takes from when it began until the new ones that were full with it
-// are there.
+// `closes`: bytes that are ready when each new bucket is full; `ready_ns`: when the bytes of the
+// recorded buckets are ready, starting from zero bytes. A new bucket is sent once it is full and
+// the previous one has arrived. Each recorded one then takes from its begin until the new ones that
+// were full by then have arrived.
 void ChangedTransfers::send_again(const std::vector<Bucket>& old,
                                   const std::vector<double>& ready_ns,
                                   const std::vector<double>& closes) const {
   double upto = 0;  // bytes before this bucket
   double free = -std::numeric_limits<double>::infinity();
-  double carried = 0;  // of transfers, to be sent with what comes
+  double carried = 0;  // of transfers, to be sent with the following bytes
   double replayed = free;
   size_t next = 0;
   for (size_t b = 0; b < old.size(); ++b) {
@@ -264,7 +264,7 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
     const std::vector<Bucket>& old = one.of;
     double bytes = 0;
     for (const Bucket& bucket : old) bytes += bucket.bytes;
-    // Since when the first one fills is not known: as fast as the others, or all of backward.
+    // The first one's fill time is unknown: as fast as the others, or all of backward.
     std::vector<double> ready;
     const double rest = bytes - old.front().bytes;
     const double evenly =
@@ -286,8 +286,8 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
   return {};
 }
 
-// DDP closes a bucket as soon as it has reached the cap, the first one at 1 MiB. One that is much
-// larger than that is a single parameter's, as far as is known, and tells how large these are.
+// DDP closes a bucket as soon as it has reached the cap, the first one at 1 MiB. A much larger
+// bucket presumably holds a single parameter, and shows how large these are.
 std::vector<double> ChangedTransfers::closes_of(const std::vector<Bucket>& old, double bytes,
                                                 double cap) const {
   const double first = old.front().bytes;
@@ -300,7 +300,7 @@ std::vector<double> ChangedTransfers::closes_of(const std::vector<Bucket>& old, 
   double seen = 0;
   for (const Bucket& bucket : old) {
     seen += bucket.bytes;
-    // Divided where it is larger; else it is joined with those behind it, as a whole.
+    // A larger bucket is divided; otherwise it is merged with the following ones as a whole.
     while (bucket.bytes > full && seen - upto >= full) closes.push_back(upto += full);
     if (bucket.bytes <= full && seen - upto >= cap) closes.push_back(upto = seen);
   }
@@ -324,7 +324,7 @@ std::string ChangedTransfers::take_accumulation(const Change& change) {
   return {};
 }
 
-// Weak scaling: each rank does what it does, the last one of more ranks comes later.
+// Weak scaling: each rank does the same work, but the last of more ranks arrives later.
 std::string ChangedTransfers::take_world(const Change& change) {
   if (run_.ranks.size() < 2)
     return "there is only one rank: nothing shows what more ranks would wait for";
@@ -336,7 +336,7 @@ std::string ChangedTransfers::take_world(const Change& change) {
     return "ranks send messages to each other: which of them would then go between hosts depends "
            "on where the new ranks are placed";
   }
-  // Trees have fewer hops than rings, and that the last of more comes later is not recorded.
+  // Trees have fewer hops than rings, and it is not recorded that the last of more ranks is later.
   const bool trees = grounds_.other(Doubt::kTrees);
   size_t widest = 0;
   for (const MoveKind& kind : run_.move_kinds) widest = std::max(widest, kind.members);
@@ -348,7 +348,7 @@ std::string ChangedTransfers::take_world(const Change& change) {
     int64_t& duration = durations_[move.task];
     const auto whole = static_cast<double>(duration);
     const double fixed = std::min(latency_of(move), whole);
-    // A ring: as many hops as there are others, each with its part of the bytes.
+    // A ring: as many hops as other ranks, each with its part of the bytes.
     const double hops =
         trees && n > 1 ? std::log2(more) / std::log2(n) : (more - 1) / std::max(1.0, n - 1);
     duration = std::llround(fixed * hops + (whole - fixed) * ((more - 1) / more) / ((n - 1) / n));
@@ -364,8 +364,8 @@ std::string ChangedTransfers::take_world(const Change& change) {
   return {};
 }
 
-// What the last of so many times more ranks is later by: of what ranks did beyond the mean of
-// their step. The expected largest of n draws from those that were seen.
+// How much later the last of `times` as many ranks is: the expected largest of n draws from the
+// ranks' recorded work beyond the mean of their step.
 int64_t ChangedTransfers::later_of_more(double times) const {
   std::vector<std::vector<double>> own(run_.steps.size(),
                                        std::vector<double>(run_.ranks.size(), 0));

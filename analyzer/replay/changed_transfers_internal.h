@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of what ranks do with each other: the network, buckets, how often and how many meet.
+// Changes to operations between ranks: the network, buckets, how often and how many ranks meet.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace dprof::analyzer {
 
-// What takes a change returns "", or why it cannot be made.
+// The take functions return "", or why the change cannot be made.
 class ChangedTransfers {
  public:
   struct Known {
@@ -22,29 +22,29 @@ class ChangedTransfers {
     const std::optional<Overlap>& overlap;
     const std::optional<Contention>& contention;
   };
-  // Buckets and rings change in `durations` at once.
+  // Changes of buckets and rings apply to `durations` immediately.
   ChangedTransfers(const PlayedRun& run, const Known& known, Grounds& grounds,
                    std::vector<int64_t>& durations)
       : run_(run), known_(known), grounds_(grounds), durations_(durations) {}
 
-  // Of a change that is one of transfers.
+  // For a change of transfers.
   [[nodiscard]] std::string take(const Change& change);
-  // Gives them their time: by what it was, all together.
+  // Applies the collected factors to the transfers, all together.
   double apply();
-  // In passes that send no gradients.
+  // For passes that send no gradients.
   void drop_gradients(std::vector<int64_t>& durations) const;
   [[nodiscard]] bool meets_for_gradients_only() const {
     return std::ranges::all_of(run_.move_kinds, &MoveKind::gradients);
   }
   [[nodiscard]] bool runs_ahead() const { return runs_ahead_; }   // in passes without an update
-  [[nodiscard]] double passes() const { return passes_; }         // of an update
+  [[nodiscard]] double passes() const { return passes_; }         // per update
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
  private:
   struct Bucket {
     const Move* move = nullptr;
     double bytes = 0;
-    double fixed_ns = 0;  // of its transfer, whatever its size
+    double fixed_ns = 0;  // part of its transfer independent of its size
     double moving_ns = 0;
     double ready_ns = 0;
   };

@@ -12,13 +12,13 @@
 namespace dprof::analyzer {
 namespace {
 
-// Beyond what others do in that step and than what it does itself in its short ones, a piece is
-// late: by a share of it and of the step, and by so many of its spreads.
+// A piece is late if it exceeds what others do in that step, and what the rank does in its own
+// short ones, by a share of the piece and of the step and by this many of its spreads.
 constexpr double kLateShare = 0.1;
 constexpr double kLateOfStep = 0.01;
 constexpr double kLateSpreads = 5;
 
-// One entry's works at a spot, and their lengths; and these in order.
+// One entry's works at a spot, and their lengths; also sorted.
 struct OfEntry {
   uint32_t entry = 0;
   std::span<const SpotWork> works;
@@ -45,14 +45,14 @@ std::vector<OfEntry> by_entry(const Spot& spot) {
   return all;
 }
 
-// Of the ranks' values the one at the end of the first quarter, or at the begin of the last.
+// The rank value at the end of the first quarter, or at the beginning of the last.
 double outer_of(std::vector<double> values, bool first) {
   std::ranges::sort(values);
   const size_t at = in_first_quarter(values.size());
   return values[first ? at : values.size() - 1 - at];
 }
 
-// Which of the steps in which it works most, of how many: the same place in the order of others'.
+// The rank's steps in the order of their work, to compare equal places with those of others.
 std::vector<size_t> order_of(std::span<const int64_t> ns) {
   std::vector<size_t> order(ns.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -60,8 +60,8 @@ std::vector<size_t> order_of(std::span<const int64_t> ns) {
   return order;
 }
 
-// Late pieces take what the first quarter of the ranks does in their step. Ranks that are late by
-// turns have long steps all of them, and the middle one of few may be late itself.
+// Cuts late pieces to the first quarter of the ranks in their step. If ranks are late by turns, all
+// of them have long steps, and the median of a few can be late itself.
 void cut_late(std::vector<OfEntry>& entries, int64_t step_ns) {
   std::map<uint32_t, std::vector<int64_t>> in_step;
   for (const OfEntry& one : entries) {
@@ -84,14 +84,14 @@ void cut_late(std::vector<OfEntry>& entries, int64_t step_ns) {
   }
 }
 
-// The device waits for what its host launches next.
+// The device waits for the host's next launch.
 bool is_launch(const WorkKind& kind) {
   return kind.category == Category::kLaunch ||
          (kind.category == Category::kIdle && kind.detail != HostDetail::kLost) ||
          (kind.category == Category::kHost && kind.detail == HostDetail::kUnattributed);
 }
 
-// Likewise, where its host runs what a graph would have captured: Python and operators of forward,
+// Likewise, while its host runs what a graph would have captured: Python and operators of forward,
 // backward and optimizer.
 bool is_capturable(const WorkKind& kind) {
   return is_launch(kind) ||
@@ -208,7 +208,7 @@ bool ChangedWork::any_message() const {
       run_.move_kinds, [](const MoveKind& kind) { return schema::is_message(kind.function); });
 }
 
-// Several ranks are at places where nobody else is: the ends of a pipeline without replicas.
+// Several ranks are at places without peers: the ends of a pipeline without replicas.
 bool ChangedWork::one_pipeline() const {
   std::set<uint32_t> alone;
   for (const Spot& spot : run_.spots) {
@@ -217,8 +217,8 @@ bool ChangedWork::one_pipeline() const {
   return any_message() && alone.size() > 1;
 }
 
-// In each step each rank works no longer than those that work least, its longest works shortened
-// first.
+// In each step each rank works no longer than the ranks that work least; its longest works are
+// shortened first.
 void ChangedWork::even_totals() {
   std::vector<std::vector<std::vector<TaskId>>> works(  // by step and entry
       run_.steps.size(), std::vector<std::vector<TaskId>>(run_.ranks.size()));
@@ -338,11 +338,11 @@ std::string ChangedWork::take_ranks(const Change& change) {
   return {};
 }
 
-// How many pieces have others to take from.
+// The number of pieces with others to take from.
 size_t ChangedWork::as_others(const std::vector<bool>& changed, bool with_themselves) {
   size_t found = 0;
   const auto step_ns = static_cast<int64_t>(mean_recorded(run_.steps));
-  // Which of the others it would be like is not known.
+  // It is unknown which of the others it would resemble.
   const bool other_way = grounds_.other(Doubt::kWhichPeer);
   std::vector<double> at;
   for (const Spot& spot : run_.spots) {
@@ -373,7 +373,7 @@ size_t ChangedWork::as_others(const std::vector<bool>& changed, bool with_themse
   return found;
 }
 
-// Spread over its works as it was.
+// Distributed over its works in the recorded proportions.
 void ChangedWork::replace(const SpotWork& spot, int64_t ns) {
   if (spot.ns <= 0 || spot.count == 0) return;
   const double factor = static_cast<double>(ns) / static_cast<double>(spot.ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of what ranks do by themselves: a rank as its peers, less of a kind of work.
+// Changes to the ranks' own work: a rank like its peers, less of a kind of work.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,24 @@
 
 namespace dprof::analyzer {
 
-// What takes a change returns "", or why it cannot be made.
+// The take functions return "", or why the change cannot be made.
 class ChangedWork {
  public:
-  // Pieces that others' take the place of change in `durations` at once.
+  // Pieces replaced by those of other ranks change in `durations` immediately.
   ChangedWork(const PlayedRun& run, Grounds& grounds, std::vector<int64_t>& durations)
       : run_(run),
         grounds_(grounds),
         durations_(durations),
         factors_(run.ranks.size() * run.work_kinds.size(), 1) {}
 
-  // Of a change that is one of own work.
+  // For a change of own work.
   [[nodiscard]] std::string take(const Change& change);
-  // Computation beside transfers takes that share.
+  // Scales computation that overlaps transfers.
   void speed_up_beside(double factor);
-  // All that is scaled.
+  // Applies all scaling factors.
   void apply() { scale_works(durations_, factors_); }
-  // In passes that do not update; computation beside transfers, which are gone, takes that share.
-  // `ahead`: the host, which does not wait for the device then, runs ahead of it.
+  // For passes without an update; computation that overlapped the removed transfers is scaled by
+  // `beside`. `ahead`: the host, which then does not wait for the device, runs ahead of it.
   void drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const;
   [[nodiscard]] int64_t longer_ns() const { return longer_ns_; }  // each step
 
@@ -38,7 +38,7 @@ class ChangedWork {
   template <typename Factor>
   void for_kinds(std::vector<double>& factors, const std::optional<size_t>& entry,
                  const Factor& factor) const;
-  // By entry: chosen work in all steps.
+  // By entry: the selected work in all steps.
   template <typename Chosen>
   [[nodiscard]] std::vector<int64_t> own_ns(const Chosen& chosen) const;
   template <typename Chosen>

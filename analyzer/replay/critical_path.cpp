@@ -11,9 +11,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kShorter = 0.1;   // what is tried
+constexpr double kShorter = 0.1;   // by this share, in each trial
 constexpr size_t kMostTried = 8;   // of each list
-constexpr size_t kMostNames = 24;  // that are listed
+constexpr size_t kMostNames = 24;  // listed
 constexpr size_t kMostHandOvers = 32;
 
 constexpr std::string_view kUnexplainedName = "unexplained";
@@ -21,7 +21,7 @@ constexpr std::string_view kUnexplainedName = "unexplained";
 // Sums of something over the steps.
 struct Tally {
   double ns = 0;
-  size_t steps = 0;  // in which it lies on the path
+  size_t steps = 0;  // in which it is on the path
   size_t last_step = SIZE_MAX;
 
   void add(double more, size_t step) {
@@ -101,7 +101,7 @@ class PathSummary {
     return step;
   }
 
-  // Divided as its kinds are: in which order they came within it is not known.
+  // Divided in proportion to its kinds: their order within it is unknown.
   void add_work(const Work& work, double length, size_t s, Tallies& here) {
     double all = 0;
     for (uint32_t p = 0; p < work.parts; ++p)
@@ -131,7 +131,7 @@ class PathSummary {
     return list;
   }
 
-  // Mean gain per step where some tasks take a tenth less.
+  // Mean gain per step if some tasks take a tenth less.
   template <typename WorkShare, typename IsMove>
   [[nodiscard]] int64_t gain(const WorkShare& work_share, const IsMove& is_move) const {
     std::vector<int64_t> changed(run_.durations.begin(), run_.durations.end());

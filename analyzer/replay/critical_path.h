@@ -23,18 +23,18 @@ struct PathPiece {
   uint32_t index = 0;  // kWork: of PlayedRun::works; kTransfer: of moves
 };
 
-// A piece that waited for one of another rank.
+// A piece that waited for another rank's piece.
 struct PathHop {
   int64_t at_ns = 0;
-  uint32_t from = 0;  // entry that was waited for
+  uint32_t from = 0;  // the entry that was waited for
   uint32_t to = 0;
-  uint32_t move = 0;  // of PlayedRun::moves: that of `to`
+  uint32_t move = 0;  // of PlayedRun::moves: the one of `to`
 };
 
 struct PathOfStep {
   std::vector<PathPiece> pieces;  // in order of time
   std::vector<PathHop> hops;      // likewise
-  uint32_t last = 0;              // entry that ended the step
+  uint32_t last = 0;              // the entry that ended the step
 };
 
 // Threading  immutable; the model outlives it.
@@ -43,10 +43,10 @@ class PathFinder {
  public:
   explicit PathFinder(const WhatIfModel& model);
 
-  // Between the end of the step before it and its own. `step`: entry of PlayedRun::steps.
+  // Between the end of the previous step and its own. `step`: entry of PlayedRun::steps.
   [[nodiscard]] PathOfStep path(size_t step) const;
 
-  // By task: how much later it could end, and no step would.
+  // By task: by how much it could end later without lengthening any step.
   [[nodiscard]] const std::vector<int64_t>& slack() const { return slack_; }
 
  private:
@@ -55,7 +55,7 @@ class PathFinder {
   std::vector<int64_t> slack_;
 };
 
-// report.critical_path. O(tasks + edges), and a replay for each thing that is tried at 90 %.
+// report.critical_path. O(tasks + edges), plus a replay for each candidate tried at 90 %.
 [[nodiscard]] CriticalPath critical_path_of(const WhatIfModel& model);
 
 }  // namespace dprof::analyzer

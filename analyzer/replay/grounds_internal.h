@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer rests on.
+// The assumptions behind an answer.
 #pragma once
 
 #include <algorithm>
@@ -11,34 +11,34 @@
 
 namespace dprof::analyzer {
 
-// Where two assumptions are as good as each other, and nothing recorded decides.
+// Cases in which two assumptions are equally plausible and the recording does not decide.
 enum class Doubt : uint8_t {
-  kWhichPeer,    // the middle one of the peers, or the end of their third quarter
-  kLatency,      // of transfers that no fit divides: none, or all
+  kWhichPeer,    // the median peer, or the end of their third quarter
+  kLatency,      // of transfers without a fit: none, or all of it
   kRunsAhead,    // whether a host that does not wait runs ahead of its device
-  kEvenly,       // whether a bucket's gradients take time by their bytes, or each bucket the same
-  kFirstBucket,  // whether it may have filled during all of backward
-  kParameters,   // how large those are that a bucket is filled with
+  kEvenly,       // whether gradients take time by their bytes, or equally per bucket
+  kFirstBucket,  // whether it could have filled during all of backward
+  kParameters,   // the size of the parameters that fill a bucket
   kTrees,        // rings, or trees
   kTogether,     // whether stages of a pipeline can collect garbage at the same time
-  kFewPeers,     // where two ranks do the same: whether both are late
-  kSharedLinks,  // whether transfers that run at once share a link
+  kFewPeers,     // whether the stages of one pipeline can be compared with each other
+  kSharedLinks,  // whether concurrent transfers share a link
 };
 inline constexpr size_t kDoubts = 10;
 
 struct Grounds {
   std::vector<std::string> rests_on;
   std::vector<std::string> errs;
-  // What of the gain rests on a fit instead of on what was recorded: it may be wrong by that.
+  // The part of the gain that rests on a fit instead of the recording: the possible error.
   double doubt = 0;
-  std::optional<Doubt> other_way;      // where the other assumption is made
-  std::array<bool, kDoubts> open{};    // what it was asked of
-  std::array<bool, kDoubts> middle{};  // the answer is in the middle of both
+  std::optional<Doubt> other_way;      // the doubt for which the other assumption is made
+  std::array<bool, kDoubts> open{};    // doubts that were encountered
+  std::array<bool, kDoubts> middle{};  // the answer is halfway between both
 
   void rests(std::string text) { add_once(rests_on, std::move(text)); }
   void err(std::string text) { add_once(errs, std::move(text)); }
   void doubts(double share) { doubt = std::max(doubt, share); }
-  // Whether to go the other way. `halfway`: neither is more likely.
+  // Whether to take the other assumption. `halfway`: neither is more likely.
   bool other(Doubt doubt, bool halfway = false) {
     open[static_cast<size_t>(doubt)] = true;
     middle[static_cast<size_t>(doubt)] = halfway;

@@ -14,14 +14,14 @@ namespace {
 constexpr size_t kLeastHeldOut = 4;    // steps that are predicted
 constexpr double kChangedLoad = 0.03;  // of a step, between the halves' medians
 
-// Something that comes again in each step, in one of them. There are as many as tasks.
+// One occurrence, in one step, of something that recurs in each step. There are as many as tasks.
 struct Occurrence {
   uint32_t thing = 0;
   uint32_t step = 0;
   TaskId task = 0;
 };
 
-// Gives equal keys equal numbers. What is of one rank comes without a gap.
+// Gives equal keys equal numbers. Those of one rank are contiguous.
 class Things {
  public:
   // The n-th of a kind in a step of a rank.
@@ -39,7 +39,7 @@ class Things {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> numbers_;
 };
 
-// The same things behind each other, in order of the steps.
+// Puts the occurrences of each thing together, in order of the steps.
 void sort_things(std::vector<Occurrence>& all) {
   std::ranges::sort(all, {}, [](const Occurrence& one) { return std::tuple(one.thing, one.step); });
 }
@@ -87,7 +87,7 @@ class HeldOutCheck {
   }
 
  private:
-  // Lengths of all steps where the chosen ones take what the others took.
+  // Lengths of all steps if the chosen ones take the times of the others.
   template <typename Chosen>
   [[nodiscard]] std::vector<int64_t> predicted(const Chosen& chosen, bool works) const {
     std::vector<int64_t> durations(run_.durations.begin(), run_.durations.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A check of the replay that can fail: steps that it has not seen.
+// A check of the replay against steps that it has not seen.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace dprof::analyzer {
 
 struct HeldOut {
-  // The even steps from the odd ones: each piece of work, transfer and lag takes, of the lengths
-  // that the same one has in the odd steps, the one at its place in the order. Median over the even
-  // steps of |predicted - recorded| / recorded. nullopt: too few steps.
+  // Predicts the even steps from the odd ones: each piece of work, transfer and lag takes its own
+  // length from the odd steps at its place in the order. Median over the even steps of |predicted -
+  // recorded| / recorded. nullopt: too few steps.
   std::optional<double> error;
-  // Where the load changed: the second half from its own work and the first half's transfers and
-  // lags; of the mean step. nullopt: it did not change.
+  // If the load changed: predicts the mean step of the second half from its own work and the first
+  // half's transfers and lags. nullopt: the load did not change.
   std::optional<double> half_error;
 };
 

@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr DurationNs kShortestWait{100'000};  // less lies between operators anyhow
+constexpr DurationNs kShortestWait{100'000};  // shorter ones occur between operators anyway
 constexpr DurationNs kWakeUp{200'000};        // from the end of a collective until its thread runs
 constexpr double kMostOfIt = 0.8;             // of the wait, before the collective ended
 constexpr DurationNs kSameStart{1'000};       // a kernel that begins where a gap ends
@@ -21,8 +21,8 @@ bool is_stop(const LatticePiece& piece) {
   return piece.category == Category::kExposedWait || piece.category == Category::kExposedTransfer;
 }
 
-// Operators make up most of computation where nothing runs beside it: the rest is no phase of which
-// none was recorded.
+// Operators make up most of the computation outside collectives: the remaining time is not a phase
+// without recorded operators.
 bool knows_operators(const RankDigest& digest, std::span<const LatticePiece> pieces) {
   std::vector<Interval> alone;
   for (const LatticePiece& piece : pieces) {
@@ -40,7 +40,7 @@ IntervalSet waits_of(const RankDigest& digest) {
   std::ranges::sort(calls, {}, &Interval::end);
   std::vector<Interval> waits;
   for (Interval gap : difference_of({digest.span}, digest.ops)) {
-    // One wait behind the other, from the last on: a call that follows a wait ends its stretch.
+    // Consecutive waits, from the last one: a call after a wait ends its stretch.
     while (gap.length() >= kShortestWait) {
       const auto after = std::ranges::upper_bound(calls, gap.end, {}, &Interval::end);
       if (after == calls.begin()) break;

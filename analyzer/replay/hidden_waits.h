@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a training thread's waits for a collective that look like computation because another one
-// is in progress; and a device's waits for its host that look like waits for a collective.
+// Finds a training thread's waits for a collective that look like computation because another
+// collective is in progress, and a device's waits for its host that look like waits for a
+// collective.
 #pragma once
 
 #include <span>
@@ -11,16 +12,17 @@
 
 namespace dprof::analyzer {
 
-// The rank's pieces with such waits as kExposedWait. Beside a collective a phase counts as
-// computation. Where operators were recorded, a stretch without any that ends as soon as one of the
-// rank's collectives does is a wait for that one. Ranks with GPUs stay as they are.
-// O(pieces + operators + calls log calls).
+// Returns the rank's pieces with such waits as kExposedWait. During a collective a phase counts as
+// computation. Where operators were recorded, an interval without any that ends together with one
+// of the rank's collectives is a wait for that collective. Ranks with GPUs are unchanged. O(pieces
+// + operators + calls log calls).
 [[nodiscard]] std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
                                                           std::span<const LatticePiece> pieces);
 
-// Where a device computed nothing beside a collective, and not because of it: what it did next had
-// not been launched yet. The host launched it while the collective was under way, and none ended in
-// between: it did not wait for one itself. Needs the digest's launches. O(pieces log launches).
+// Intervals in which a device idled during a collective, but not because of it: its next work had
+// not been launched yet. The host launched it while the collective was in progress, and no
+// collective ended in between, so the host did not wait for one itself. Needs the digest's
+// launches. O(pieces log launches).
 [[nodiscard]] IntervalSet launch_waits_of(const RankDigest& digest,
                                           std::span<const LatticePiece> pieces);
 

@@ -16,10 +16,10 @@ using schema::Function;
 using schema::is_message;
 using schema::Marker;
 
-// Operations that follow each other may overlap by that much in the table.
+// Consecutive operations can overlap by this much in the table.
 constexpr int64_t kTouching = 500'000;
 
-// What is known of a task while the graph is made.
+// Recorded data of a task while the graph is built.
 struct Recorded {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -113,7 +113,7 @@ class OperationBuilder {
     settle_lags(first, begin.ns);
     ReplayedStep replayed{
         .step = s, .begin_ns = begin.ns, .recorded_ns = (end - begin).ns, .last = {}};
-    // The last computation and the last part of each rank; what else ends late is behind them.
+    // A step is over when all its computations and communications are.
     for (const RankStep& rank : ranks) {
       for (const Computation& one : rank.computations) replayed.last.push_back(one.task);
       for (const Part& part : rank.parts) replayed.last.push_back(part.task);
@@ -135,7 +135,7 @@ class OperationBuilder {
     }
   }
 
-  // The hub of a communication: all parts that are in the graph come to it.
+  // The hub of a communication: all its parts in the graph lead to it.
   TaskId hub_of(bool message, size_t number) {
     const auto [entry, is_new] = hubs_.try_emplace({message, number}, TaskId{0});
     if (!is_new) return entry->second;
@@ -158,7 +158,7 @@ class OperationBuilder {
   void add_parts(RankStep& rank, size_t entry, Interval window) {
     const size_t d = steps_.ranks[entry];
     const RankDigest& digest = digests_[d];
-    // In order of their begin, for an operation table knows no calls.
+    // In order of their begin, since an operation table has no calls.
     const auto first = std::ranges::lower_bound(
         digest.collectives, window.begin, {},
         [](const CollectiveRecord& c) { return c.arrival().value_or(TraceNs{INT64_MAX}); });
@@ -256,7 +256,7 @@ class OperationBuilder {
     if (before != nullptr) after(part.hub, before->task);
   }
 
-  // What begins with the step is released by it.
+  // Tasks that begin with the step are released by it.
   void settle_lags(TaskId first, int64_t step_begin_ns) {
     for (TaskId task = first; task < run_.graph.size(); ++task) {
       Task& one = run_.graph[task];
@@ -271,7 +271,7 @@ class OperationBuilder {
   const Matching& matching_;
   OperationRun run_;
   std::vector<Recorded> recorded_;      // by task
-  std::vector<int64_t> latest_before_;  // by task: recorded end of what it waits for
+  std::vector<int64_t> latest_before_;  // by task: the latest recorded end of its predecessors
   std::vector<size_t> entry_of_;        // by digest
   std::map<std::string, size_t> kind_of_;
   std::map<std::pair<bool, size_t>, TaskId> hubs_;  // of a step, by message or not, and number

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task graph of a run of whole operations: computation of stages, messages between them,
+// The task graph of a run of whole operations: computation of stages, messages between them, and
 // collectives of groups.
 #pragma once
 
@@ -18,14 +18,14 @@
 
 namespace dprof::analyzer {
 
-// Operations of a kind should take the same wherever and whenever they run.
+// Operations of one kind should take equally long on all ranks and in all steps.
 struct OperationKind {
   std::string name;  // "forward", "all_reduce embedding", "send downstream"
   bool computes = false;
   schema::Marker marker{};  // of computation
 };
 
-// A task that stands for a row of the table.
+// A task for one row of the table.
 struct OperationTask {
   TaskId task = 0;
   uint32_t entry = 0;  // of Steps::ranks
@@ -34,7 +34,7 @@ struct OperationTask {
   int64_t row = 0;  // id in its table
 };
 
-// Each step begins by itself: what lies between the steps of a table is not in it.
+// Each step begins independently: the table does not show the time between steps.
 struct OperationRun {
   TaskGraph graph;
   std::vector<ReplayedStep> steps;  // the steady ones
@@ -43,12 +43,12 @@ struct OperationRun {
   Pipelines pipelines;
 };
 
-// On each rank: computation in its recorded order; the k-th message from the stage before feeds the
-// k-th forward, the k-th from the stage behind the k-th backward, and is awaited from the end of
-// the computation before that on; forwards and backwards give their result to the k-th message.
-// Collectives come one after the other, after the computation that had ended before them, and
-// before the first forward or optimizer behind them. A message or collective begins when all have
-// come. nullopt: there is nothing to replay. O(rows log rows).
+// On each rank: computation in its recorded order. The k-th message from the previous stage feeds
+// the k-th forward, the k-th from the next stage the k-th backward; it is awaited from the end of
+// the preceding computation on. Forwards and backwards pass their result to the k-th message.
+// Collectives run one after the other, after the computation that ended before them and before the
+// first forward or optimizer after them. A message or collective begins when all members have
+// arrived. nullopt: nothing to replay. O(rows log rows).
 [[nodiscard]] std::optional<OperationRun> operations_of(std::span<const RankDigest> digests,
                                                         const Steps& steps,
                                                         const Matching& matching);

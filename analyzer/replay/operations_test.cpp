@@ -22,13 +22,13 @@ constexpr int64_t kOperationMs = 1'000'000;
 constexpr int kOperationSteps = 12;
 constexpr int kMicro = 4;
 
-// The table of two pipelines of two stages: all forwards, then all backwards, then everybody meets.
+// The table of two pipelines of two stages: all forwards, then all backwards, then all ranks meet.
 // Ranks 0 and 1 are the first stages. Lengths in ms.
 struct Table {
   int64_t first_forward = 10;
   int64_t last_forward = 10;
   int64_t pause = 0;         // before the optimizer, in no row
-  int64_t slow_forward = 0;  // more of rank 3 alone
+  int64_t slow_forward = 0;  // extra time of rank 3 alone
 
   [[nodiscard]] TestRun run() const {
     TestRun run(4);
@@ -136,7 +136,7 @@ TEST(OperationsTest, WhatNoRowExplainsIsTold) {
               20.0 * kOperationMs / recorded, 1e-6);
 }
 
-// The even run is the one in which both stages take the mean.
+// In the even run both stages take the mean.
 TEST(SlowdownTest, OfAnUnevenPipelineIsThatAgainstAnEvenOne) {
   const Replayed uneven = replayed({.first_forward = 10, .last_forward = 30});
   const Replayed even = replayed({.first_forward = 20, .last_forward = 20});

@@ -11,10 +11,10 @@
 namespace dprof::analyzer {
 namespace {
 
-// Who comes before each entry; kNobody = it is a first stage.
+// The predecessor of each entry; kNobody = it is a first stage.
 using Predecessors = std::vector<size_t>;
 
-// The sender of its first message of a step, if that came before it sent one itself.
+// The sender of its first message of a step, if that arrived before the rank sent one itself.
 Predecessors by_first_messages(std::span<const RankDigest> digests, const Steps& steps,
                                const Matching& matching, const AlignedStep& step) {
   std::vector<size_t> entry_of(digests.size(), kNobody);
@@ -45,7 +45,7 @@ Predecessors by_first_messages(std::span<const RankDigest> digests, const Steps&
   return before;
 }
 
-// Where steps do not begin at the same work on all ranks: its neighbour in a chain of ranks with
+// If steps do not begin at the same work on all ranks: the neighbour in a chain of ranks with
 // messages, from the end with the lower rank.
 Predecessors by_chains(std::span<const RankDigest> digests, const Steps& steps,
                        const Matching& matching) {
@@ -83,7 +83,7 @@ std::optional<Pipelines> pipelines_of(const Predecessors& before) {
     size_t stage = 0;
     size_t at = r;
     for (; before[at] != kNobody; at = before[at]) {
-      if (++stage >= before.size()) return std::nullopt;  // a circle is no pipeline
+      if (++stage >= before.size()) return std::nullopt;  // a cycle is not a pipeline
     }
     const size_t replica = replica_of.try_emplace(at, replica_of.size()).first->second;
     pipelines.of.push_back({stage, replica});

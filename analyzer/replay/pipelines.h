@@ -15,7 +15,7 @@
 namespace dprof::analyzer {
 
 struct PipelinePlace {
-  size_t stage = 0;    // from 0, the one that has the input
+  size_t stage = 0;    // from 0, which reads the input
   size_t replica = 0;  // number of its pipeline, by the lowest rank
 };
 
@@ -28,10 +28,10 @@ struct Pipelines {
   [[nodiscard]] std::vector<size_t> with_replica(size_t replica) const;  // entries
 };
 
-// A stage gets its first message of a step from the stage before it; the first stage gets none
-// before it has sent one. Where that leads nowhere, a chain of ranks with messages is a pipeline
-// from its end with the lower rank. nullopt: no pipeline of at least two stages, or pipelines of
-// unlike length. O(messages log messages).
+// A stage gets its first message of a step from the previous stage; the first stage gets none
+// before it has sent one. If that fails, a chain of ranks with messages is a pipeline, starting
+// from the end with the lower rank. nullopt: no pipeline of at least two stages, or pipelines of
+// different lengths. O(messages log messages).
 [[nodiscard]] std::optional<Pipelines> pipelines_of(std::span<const RankDigest> digests,
                                                     const Steps& steps, const Matching& matching);
 

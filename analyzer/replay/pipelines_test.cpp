@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// One step, and messages from rank to rank, each a moment after the one before.
+// One step with messages from rank to rank, each a moment after the previous one.
 struct Sent {
   explicit Sent(size_t ranks) : digests(ranks) {
     steps.steps.emplace_back();
@@ -36,7 +36,7 @@ struct Sent {
     return *this;
   }
 
-  // By rank; empty = there is no pipeline.
+  // By rank; empty = no pipeline.
   [[nodiscard]] std::vector<size_t> stages() const {
     std::vector<size_t> stages;
     if (const auto pipelines = pipelines_of(digests, steps, matching)) {

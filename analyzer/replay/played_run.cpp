@@ -206,8 +206,8 @@ class PlayedRunBuilder {
       role(call.start, TaskRole::What::kStart, run_.moves.size());
       add_move(call.body, call.entry, call.step, call.record, {});
     }
-    // Stages of a pipeline that make the same calls make them in another order; where there is one
-    // rank of each, they are all that there is to compare it with.
+    // Stages of a pipeline with the same calls make them in different orders; if each has a single
+    // rank, there is nothing else to compare it with.
     const std::optional<Pipelines> pipelines = pipelines_of(in_.digests, in_.steps, in_.matching);
     if (pipelines && pipelines->replicas > 1) {
       stages_ = pipelines->stages;
@@ -222,14 +222,14 @@ class PlayedRunBuilder {
     }
   }
 
-  // Ranks that did nothing there have an entry of nothing.
+  // Ranks without work there get an empty entry.
   void take_place(const RunGraph& graph, const Place& place) {
     std::map<uint32_t, SpotWork> of_entry;
     for (const uint32_t entry : graph.alike[place.alike])
       of_entry[entry] = {.entry = entry, .step = place.step};
     for (const OwnSegment& segment : std::span(graph.segments).subspan(place.first, place.count)) {
       SpotWork& work = of_entry[segment.entry];
-      // Before and after a stop: the works of a rank are in order of time.
+      // Before and after a stop: a rank's works are in order of time.
       if (work.count == 0) work.first = segment.first;
       work.count = segment.first + segment.count - work.first;
       work.ns += segment.own_ns;
@@ -325,7 +325,7 @@ class PlayedRunBuilder {
   const PlayedRunInput& in_;
   std::map<GroupFunction, LinearCost> costs_;
   PlayedRun run_;
-  size_t stages_ = 1;             // that are told apart
+  size_t stages_ = 1;             // that are distinguished
   std::vector<size_t> stage_of_;  // by entry
   std::map<std::tuple<Category, Category, HostDetail>, size_t> work_kind_of_;
   std::map<std::tuple<size_t, schema::Function, int64_t, std::string>, size_t> move_kind_of_;

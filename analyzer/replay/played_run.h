@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as questions change it: whatever was replayed, segments or operations, is work of ranks,
-// transfers between them, and what waits for what.
+// A run in the form that questions change: segments or operations as work of ranks, transfers
+// between them, and their dependencies.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace dprof::analyzer {
 
-// What a piece of work is.
+// The kind of a piece of work.
 struct WorkKind {
   Category category{};
-  Category phase{};  // of computation beside a collective
+  Category phase{};  // of computation that overlaps a collective
   HostDetail detail{};
   std::string name;  // "forward", "host.gc"
 
@@ -35,7 +35,7 @@ struct WorkPart {
   int64_t ns = 0;
 };
 
-// A rank's own work, between two calls or stops.
+// A rank's own work between two calls or stops.
 struct Work {
   TaskId task = 0;
   uint32_t entry = 0;
@@ -44,7 +44,7 @@ struct Work {
   uint32_t parts = 0;
 };
 
-// What a rank does at a spot of a step: works behind each other.
+// A rank's work at one spot of a step: consecutive works.
 struct SpotWork {
   uint32_t entry = 0;
   uint32_t step = 0;
@@ -52,7 +52,7 @@ struct SpotWork {
   uint32_t count = 0;
   int64_t ns = 0;
 };
-// Where ranks that are peers do the same, in each step once: by entry, then step.
+// Work that peers do alike, once in each step: by entry, then step.
 using Spot = std::vector<SpotWork>;
 
 struct MoveKind {
@@ -88,7 +88,7 @@ struct OpShare {
   double of_other = 0;
 };
 
-// What a task is, for those that walk the graph.
+// The meaning of a task, for traversals of the graph.
 struct TaskRole {
   enum class What : uint8_t { kNothing, kWork, kMove, kStart, kGate };
   What what = What::kNothing;
@@ -114,23 +114,23 @@ struct PlayedRun {
   std::vector<GateTask> gates;
   std::vector<TaskRole> roles;                    // by task
   std::vector<std::vector<KernelShare>> kernels;  // by entry; longest first
-  std::vector<std::vector<OpShare>> ops;          // likewise; none where work is that of GPUs
-  // By entry: the host in calls that may wait for the device, in all steps; none: not recorded.
+  std::vector<std::vector<OpShare>> ops;          // likewise; empty if work is that of GPUs
+  // By entry: host time in calls that can wait for the device, all steps; nullopt: unknown.
   std::vector<std::optional<int64_t>> device_waits;
   bool on_device = false;  // work is that of GPUs
 
-  // Transfers share links where the recording shows that they do, or where `shared` says so.
+  // Transfers share links if the recording shows it or `shared` is set.
   [[nodiscard]] std::vector<int64_t> lengths(std::span<const int64_t> changed,
                                              bool shared = false) const {
     return step_lengths(steps, simulate(*graph, links, changed, lags, shared));
   }
-  // Whether they do is not known.
+  // It is unknown whether they do.
   [[nodiscard]] bool may_share_links() const {
     return links != nullptr && links->evidence() == SharedLinks::Evidence::kNone;
   }
 };
 
-// What it is made of; not kept.
+// The inputs; not kept.
 struct PlayedRunInput {
   std::span<const RankDigest> digests;
   std::span<const TraceFile> traces;

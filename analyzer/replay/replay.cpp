@@ -23,7 +23,7 @@ Replay replay_of_operations(const OperationRun& run, std::span<const RankDigest>
   return replay;
 }
 
-// Why it is not believed; "" = it is.
+// Why it is refused; "" = it is accepted.
 std::string refusal_of(const Replay& replay) {
   const auto off = [&](double error, std::string_view what) {
     return fmt::format("{} {:.1f} % off over {} steps", what, 100 * error, replay.steps);

@@ -32,8 +32,7 @@ struct Replayer::Impl {
       segments_of[run.segments[s].entry].push_back(s);
   }
 
-  // Own work at a place, before and after being held up: medians of those that count. nullopt =
-  // there are none.
+  // Own work at a place, before and after a stop: medians of the ranks that count. nullopt = none.
   struct Typical {
     int64_t before_ns = 0;
     int64_t after_ns = 0;
@@ -48,12 +47,12 @@ struct Replayer::Impl {
     for (const OwnSegment& segment : std::span(run.segments).subspan(place.first, place.count)) {
       if (counts[segment.entry]) (segment.stopped ? after : before).push_back(segment.own_ns);
     }
-    before.resize(alike, 0);  // who has no segment did nothing there
+    before.resize(alike, 0);  // a rank without a segment did nothing there
     after.resize(alike, 0);
     return Typical{median_ns(std::move(before)), median_ns(std::move(after))};
   }
 
-  // Spread over the segment's tasks as its own work was.
+  // Distributed over the segment's tasks in the proportions of its own work.
   void replace(std::vector<int64_t>& changed, const OwnSegment& segment, int64_t own_ns) const {
     int64_t left = own_ns;
     for (uint32_t i = 0; i < segment.count; ++i) {
@@ -67,7 +66,7 @@ struct Replayer::Impl {
     }
   }
 
-  // Where a rank was not held up at a place, all its work there is one segment.
+  // If a rank was not stopped at a place, all its work there is one segment.
   void replace_rank(std::vector<int64_t>& changed, size_t rank,
                     const std::vector<bool>& counts) const {
     const std::vector<size_t>& own = segments_of[rank];

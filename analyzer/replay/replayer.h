@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run made ready to be replayed: as it was, and with ranks that work as others do. Costs of
+// The run prepared for replay: unchanged, and with ranks that work as others do. The costs of
 // stragglers come from here.
 #pragma once
 
@@ -20,39 +20,39 @@
 
 namespace dprof::analyzer {
 
-// From here on replays are not believed; between the two they are, with a warning
+// From this error on replays are refused; between the two limits they are accepted with a warning
 // (docs/analysis/replay.md).
 inline constexpr double kRefusedError = 0.05;
 inline constexpr double kDoubtfulError = 0.02;
-// Nor are they where lags without a cause are that much of a step.
+// They are also refused if lags without a cause make up that share of a step.
 inline constexpr double kMostUnexplained = 0.2;
-// What the gains of generated runs are off by, of the gain: part of every bound.
+// The error of the gains on generated runs, as a share of the gain: part of every bound.
 inline constexpr double kGainError = 0.05;
 
-// Whose segments are replaced by the median of other ranks'.
+// The ranks whose segments are replaced by the median of other ranks'.
 struct Replacement {
   std::optional<size_t> rank;  // one rank
   bool all = false;            // every rank: by the median of all
-  // Entries whose median counts; empty = all others that do the same calls.
+  // Entries whose median is used; empty = all others that make the same calls.
   std::vector<size_t> peers = {};
 };
 
-// Own work that a rank would not have to do: an entry for each piece of it, in the order of
-// Replayer::own_work(). Negative = it would do more.
+// Own work to be removed from a rank: an entry for each of its pieces, in the order of
+// Replayer::own_work(). Negative = work is added.
 struct Relief {
   size_t entry = 0;  // of Steps::ranks
   std::vector<int64_t> less_ns = {};
 };
 
-// What is known beside the digests; each may be empty.
+// Optional information beyond the digests.
 struct ReplayHints {
   std::span<const IntervalSet> starved;  // by digest: where its device waited for a launch
   std::vector<std::string> hosts;        // by digest; "" = unknown
 };
 
-// Collectives of all ranks or of groups, messages, and what each rank does by itself between its
-// calls of them. Where ranks have GPUs it is their devices' time, and a collective is called when
-// its kernel begins: the host is not waited for. Meets nobody = a rank of its own.
+// Collectives of all ranks or of groups, messages, and each rank's own work between its calls. On
+// ranks with GPUs it is the devices' time, and a collective is called when its kernel begins: the
+// host is not waited for. A rank that meets no other rank is independent.
 //
 // Threading  immutable; share by const reference.
 // Units      ns.
@@ -70,15 +70,15 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // Positions in Steps::steps: all steady ones, in order. What follows has an entry for each.
+  // Positions in Steps::steps: all steady ones, in order. Results below have an entry for each.
   [[nodiscard]] const std::vector<size_t>& steps() const;
   [[nodiscard]] const std::vector<int64_t>& recorded() const;  // replayed, unchanged
-  // What each step would gain. A rank takes, segment by segment, the median of its peers: of those
-  // given, else of all that do the same calls in that step. A segment without a peer stays.
+  // The gain of each step. A rank takes, segment by segment, the median of its peers: of the given
+  // ones, else of all that make the same calls in that step. A segment without a peer stays.
   [[nodiscard]] std::vector<int64_t> gain_of(const Replacement& replacement) const;
 
-  // What a rank does by itself between its calls, in order of time; and what each step would gain
-  // if some ranks had less of it. Relief of one rank is given once.
+  // A rank's own work between its calls, in order of time; and the gain of each step if some ranks
+  // had less of it. Each rank has at most one relief.
   [[nodiscard]] std::span<const OwnTask> own_work(size_t entry) const;
   [[nodiscard]] std::vector<int64_t> gain_of(std::span<const Relief> reliefs) const;
 

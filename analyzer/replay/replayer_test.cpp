@@ -24,7 +24,7 @@ double mean_gain(const Replayer& replayer, const Replacement& replacement) {
   return mean_of(replayer.gain_of(replacement));
 }
 
-// The gain that is promised without the delay, and the one that comes true.
+// The predicted gain without the delay, and the real one.
 struct Outcome {
   double promised = 0;
   double true_gain = 0;
@@ -35,7 +35,7 @@ Outcome outcome(int ranks, size_t slow, const std::function<void(Job&, int64_t)>
   Job without(ranks);
   for (Job* job : {&with, &without}) {
     const int64_t delay = job == &with ? 7 * kMs : 0;
-    // Groups first, so that both have the same.
+    // Groups first, so that both runs have the same.
     std::vector<int> all;
     for (int r = 0; r < ranks; ++r) all.push_back(r);
     job->group(all);
@@ -60,7 +60,7 @@ Outcome outcome(int ranks, size_t slow, const std::function<void(Job&, int64_t)>
 TEST(ReplayerTest, ADelayOfOneRankCostsWhatTheRunWithoutItGains) {
   const Outcome o = outcome(3, 1, [](Job& job, int64_t delay) {
     job.everybody_works(20 * kMs);
-    job.work(2, 4 * kMs);  // another one is a little late, too: not all of the delay is won
+    job.work(2, 4 * kMs);  // another one is a little late, too: not all of the delay is gained
     job.work(1, delay);
     job.meet(0, 3 * kMs);
     job.everybody_works(5 * kMs);
@@ -82,7 +82,7 @@ TEST(ReplayerTest, ADelayBehindTheLastMeetingCountsInTheNextStep) {
   EXPECT_NEAR(o.promised, o.true_gain, 0.01 * o.true_gain);
 }
 
-// Only pairs meet before all do: what rank 1 is late by, rank 0 waits for, and all others later.
+// Only pairs meet before all do: rank 0 waits for rank 1's delay, and later all the others.
 TEST(ReplayerTest, GroupsThatAreNotTheWholeJob) {
   const Outcome o = outcome(4, 1, [](Job& job, int64_t delay) {
     for (int layer = 0; layer < 3; ++layer) {
@@ -99,7 +99,7 @@ TEST(ReplayerTest, GroupsThatAreNotTheWholeJob) {
   EXPECT_NEAR(o.promised, o.true_gain, 1);
 }
 
-// Nobody ever meets all others.
+// No rank ever meets all others.
 TEST(ReplayerTest, OnlySubsetsMeet) {
   const Outcome o = outcome(4, 3, [](Job& job, int64_t delay) {
     job.everybody_works(10 * kMs);
@@ -146,7 +146,7 @@ TEST(ReplayerTest, PeersCanBeChosenAndASegmentWithoutAnyStays) {
   EXPECT_NEAR(mean_gain(*replayer, {.all = true}), 20 * kMs, 1);
 }
 
-// Else its wait is a lag in these steps, which nothing shortens.
+// Otherwise its wait is a lag in these steps, which nothing shortens.
 TEST(ReplayerTest, AnEndThatIsNotedLateIsStillWhatTheRankWaitedFor) {
   int step = 0;
   const Outcome o = outcome(3, 1, [&](Job& job, int64_t delay) {
@@ -161,7 +161,7 @@ TEST(ReplayerTest, AnEndThatIsNotedLateIsStillWhatTheRankWaitedFor) {
   EXPECT_NEAR(o.promised, o.true_gain, 1);
 }
 
-// What stands still without a cause is kept, told of, and no gain.
+// A pause without a cause is kept and reported, and yields no gain.
 TEST(ReplayerTest, UnexplainedWaitingIsTold) {
   Job job(2);
   job.group({0, 1});
@@ -193,7 +193,7 @@ TEST(ReplayerTest, WhereNobodyMeetsEachRankIsPlayedByItself) {
   EXPECT_NEAR(mean_gain(*replayer, {.rank = 1}), 2 * kMs, 1);
 }
 
-// A run of so many calls takes too much memory: its last steps are replayed.
+// A run with that many calls takes too much memory: only its last steps are replayed.
 TEST(LastStepsTest, AsManyAsHaveSoFewCalls) {
   std::vector<RankDigest> digests(2);
   for (RankDigest& digest : digests) {
@@ -229,7 +229,7 @@ TEST(ReplayQualityTest, CostsGetTheErrorOfTheReplay) {
   EXPECT_DOUBLE_EQ(verdicts[0].straggler.confidence, 0.4);
 }
 
-// Two pairs on the same two hosts: what one begins later, both are done sooner with.
+// Two pairs on the same two hosts: if one begins later, both finish sooner with it.
 double gain_where_pairs_share_a_link(std::vector<std::string> hosts) {
   constexpr int64_t kAlone = 10 * kMs;
   Job job(4);
@@ -251,7 +251,7 @@ double gain_where_pairs_share_a_link(std::vector<std::string> hosts) {
 
 TEST(ReplayerTest, TransfersThatWouldMeetOnALinkGainNothing) {
   EXPECT_NEAR(gain_where_pairs_share_a_link({"a", "a", "b", "b"}), 0, 0.1 * kMs);
-  // Nobody knows that they are the same hosts, or they are not.
+  // The hosts are unknown, or different.
   EXPECT_GT(gain_where_pairs_share_a_link({}), 3 * kMs);
   EXPECT_GT(gain_where_pairs_share_a_link({"a", "b", "c", "d"}), 3 * kMs);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of replaying the run.
+// The results of replaying the run.
 #pragma once
 
 #include <algorithm>
@@ -12,26 +12,26 @@
 
 namespace dprof::analyzer {
 
-// The run with something different (docs/analysis/replay.md). nullopt: the recording cannot answer
-// it, and `refused` says why.
+// The run with a change (docs/analysis/replay.md). nullopt: the recording cannot answer it;
+// `refused` says why.
 struct WhatIf {
   std::string change;               // "input=0"; of several at once: "input=0 + rank:1=peers"
   std::optional<int64_t> step_ns;   // mean step
   std::optional<int64_t> gain_ns;   // per step; negative = longer
   std::optional<int64_t> bound_ns;  // half-width of the 95 % interval of both
-  std::string valid_because;        // what it rests on
-  std::string bias;                 // which way it errs
+  std::string valid_because;        // its basis
+  std::string bias;                 // direction of its error
   std::string refused;
-  bool asked = false;  // else it is among the best of the catalogue
+  bool asked = false;  // by the user; else it is among the best of the catalogue
   DPROF_FIELDS(change, step_ns, gain_ns, bound_ns, valid_because, bias, refused, asked);
 };
 
-// Time on the critical path of something, per step, mean over all steps.
+// Time on the critical path by name, per step, mean over all steps.
 struct OnPath {
   std::string name;  // a category, "rank 3", "all_reduce default_pg 25.0 MB"
   int64_t ns = 0;
   double share = 0;                // of the path
-  double criticality = 0;          // share of the steps in which it lies on the path
+  double criticality = 0;          // share of the steps in which it is on the path
   std::optional<int64_t> gain_ns;  // per step if it took 10 % less, by the replay
   DPROF_FIELDS(name, ns, share, criticality, gain_ns);
 };
@@ -39,14 +39,14 @@ struct OnPath {
 struct StepPath {
   int64_t step = 0;       // step index
   int64_t length_ns = 0;  // replayed
-  int last_rank = 0;      // that ended it
+  int last_rank = 0;      // the rank that ended it
   int64_t hand_overs = 0;
-  std::string longest;  // what most of it is
+  std::string longest;  // the largest part of it
   int64_t longest_ns = 0;
   DPROF_FIELDS(step, length_ns, last_rank, hand_overs, longest, longest_ns);
 };
 
-// The path goes on at another rank: `to` waited for `from` in a collective or message.
+// The path continues on another rank: `to` waited for `from` in a collective or message.
 struct HandOver {
   int from = 0;
   int to = 0;
@@ -55,8 +55,8 @@ struct HandOver {
   DPROF_FIELDS(from, to, by, per_step);
 };
 
-// How much longer it could take in a step, and the step would not: mean over the steps of what is
-// least in each.
+// By how much it could be longer in a step without lengthening the step: mean over the steps of the
+// smallest value in each.
 struct PathSlack {
   int rank = 0;
   std::string name;  // a category
@@ -64,10 +64,10 @@ struct PathSlack {
   DPROF_FIELDS(rank, name, ns);
 };
 
-// What decides how long the steps take, across ranks (docs/analysis/replay.md).
+// What determines the length of the steps, across ranks (docs/analysis/replay.md).
 struct CriticalPath {
   std::vector<StepPath> per_step;
-  std::vector<OnPath> by_category;  // longest first, as all that follow
+  std::vector<OnPath> by_category;  // longest first, like all that follow
   std::vector<OnPath> by_rank;
   std::vector<OnPath> by_phase;
   std::vector<OnPath> by_name;
@@ -76,8 +76,8 @@ struct CriticalPath {
   DPROF_FIELDS(per_step, by_category, by_rank, by_phase, by_name, hand_overs, slack);
 };
 
-// What a part of the run costs by itself: all else even, only its operations keep their recorded
-// lengths.
+// The cost of a part of the run alone: only its operations keep their recorded lengths, all others
+// are even.
 struct PartSlowdown {
   std::string part;  // "stage 3 of 4", "replica 1 of 2", "forward"
   std::vector<int> ranks;
@@ -85,7 +85,7 @@ struct PartSlowdown {
   DPROF_FIELDS(part, ranks, slowdown);
 };
 
-// The run against the one in which operations of a kind take the same everywhere
+// The run compared with one in which operations of a kind take equally long everywhere
 // (docs/analysis/replay.md).
 struct Slowdown {
   double slowdown = 1;                      // step_ns by ideal_ns
@@ -94,14 +94,14 @@ struct Slowdown {
   std::vector<PartSlowdown> stages;         // by number; empty = no pipeline
   std::vector<PartSlowdown> replicas;       // data-parallel ones, by number
   std::vector<PartSlowdown> operations;     // the most expensive first
-  std::vector<PartSlowdown> per_rank;       // by rank: the lesser of its stage's and its replica's
-  std::optional<double> last_stage_share;   // of what is lost, gained back if only it were even
+  std::vector<PartSlowdown> per_rank;       // by rank: the smaller of its stage's and its replica's
+  std::optional<double> last_stage_share;   // of the loss, gained back if only it were even
   std::optional<double> worst_ranks_share;  // likewise the worst 3 % of the ranks
   DPROF_FIELDS(slowdown, step_ns, ideal_ns, stages, replicas, operations, per_rank,
                last_stage_share, worst_ranks_share);
 };
 
-// What several findings cost together: removing all of them at once is not the sum of their costs.
+// The combined cost of several findings: less or more than the sum of their costs.
 struct CostTogether {
   std::vector<int64_t> findings;  // positions in the report's findings
   std::string change;
@@ -114,13 +114,13 @@ struct Replay {
   double identity_error =
       0;  // mean relative error per step of replaying the recorded run unchanged
   bool accepted = false;
-  int64_t steps = 0;       // that it was computed from
+  int64_t steps = 0;       // from which it was computed
   double unexplained = 0;  // share of the step in lags that no recorded cause explains
   std::string unit;        // what was replayed: "segments", "operations"
   std::vector<WhatIf> whatif;
   std::optional<Slowdown> slowdown;  // of operations only
-  // Even steps predicted from odd ones; where the load changed, one half from the other; relative
-  // to the step (analyzer/replay/held_out.h).
+  // Even steps predicted from odd ones; if the load changed, one half from the other; relative to
+  // the step (analyzer/replay/held_out.h).
   std::optional<double> held_out_error;
   std::optional<double> half_error;
   std::string refused;  // why it is not accepted
@@ -128,7 +128,7 @@ struct Replay {
   DPROF_FIELDS(identity_error, accepted, steps, unexplained, unit, whatif, slowdown, held_out_error,
                half_error, refused, together);
 
-  // The largest of what it was off by.
+  // The largest of its errors.
   [[nodiscard]] double error() const {
     return std::max({identity_error, held_out_error.value_or(0), half_error.value_or(0)});
   }

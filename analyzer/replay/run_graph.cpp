@@ -12,7 +12,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// A stop ends with the calls that were over by then; their ends differ a little from its own.
+// A stop ends with the calls that were over by then; their ends differ slightly from its own.
 constexpr int64_t kSameMoment = 10'000;
 
 class RunGraphBuilder {
@@ -50,7 +50,7 @@ class RunGraphBuilder {
  private:
   [[nodiscard]] size_t count() const { return steps_.steady().size(); }
 
-  // Where the steady steps begin on the rank's line, and where the last one ends.
+  // The begins of the steady steps on the rank's line, and the end of the last one.
   std::vector<TraceNs> borders_of(size_t r) {
     const std::vector<Interval> windows = own_windows(steps_.steady(), r);
     std::vector<TraceNs> borders;
@@ -73,7 +73,7 @@ class RunGraphBuilder {
     }
   }
 
-  // One rank while its line is drawn.
+  // One rank while its line is built.
   struct Line {
     size_t entry = 0;
     TaskId at_task = 0;
@@ -83,7 +83,7 @@ class RunGraphBuilder {
     size_t first_waited = 0;     // calls before it are over
     uint32_t calls_in_step = 0;  // the last one's number in the step, from 1
     bool stopped = false;        // since the last call
-    std::vector<bool> over;      // calls that a stop has waited for
+    std::vector<bool> over;      // calls for which a stop has waited
   };
 
   void draw_line(size_t r) {
@@ -98,13 +98,13 @@ class RunGraphBuilder {
           line.next_call < calls_[r].size() ? calls_[r][line.next_call].at : TraceNs{INT64_MAX};
       const TraceNs held =
           stop != stops.end() ? std::max(stop->begin, line.at) : TraceNs{INT64_MAX};
-      // What comes first; the call before the stop that it makes, a stop before the step's end.
+      // The earliest first: the call before the stop that it causes, a stop before the step's end.
       if (call <= held && call < border) {
         work_until(line, call);
         take_call(line);
       } else if (held < border) {
         work_until(line, held);
-        const TraceNs until = std::min(stop->end, border);  // a stop may go on in the next step
+        const TraceNs until = std::min(stop->end, border);  // a stop can continue in the next step
         take_stop(line, {held, until});
         if (until == stop->end) ++stop;
       } else {
@@ -203,7 +203,7 @@ class RunGraphBuilder {
 
   void take_call(Line& line) {
     const ReplayedCall& call = calls_[line.entry][line.next_call++];
-    // Held back by the call before, the rank had come to it earlier; nothing tells when.
+    // The previous call delayed it; the rank reached it earlier, at an unknown time.
     const TraceNs came = std::min(call.at, line.at);
     run_.graph.after(call.start, line.at_task);
     const TraceNs ready = std::max(came, call.queue_free);
@@ -212,8 +212,8 @@ class RunGraphBuilder {
     line.stopped = false;
   }
 
-  // A call made while the rank is held up waits for what was over by then: one call's end may be
-  // the next one's begin.
+  // A call made during a stop waits for the calls that were over by then: one call's end can be the
+  // next one's begin.
   void take_stop(Line& line, Interval stop) {
     const std::vector<ReplayedCall>& calls = calls_[line.entry];
     TraceNs from = stop.begin;
@@ -248,10 +248,10 @@ class RunGraphBuilder {
     line.at = std::max(line.at, stop.end);
   }
 
-  // Gloo's worker wakes the rank before it notes the end, and may lose its core to it: several ms
-  // on a host with as many ranks as cores. A call whose last member came within the stop, and that
-  // can have been over by its end, was what it waited for. Whether there is one; it ends with the
-  // stop.
+  // Gloo's worker wakes the rank before it records the end, and can lose its core to the rank:
+  // several ms on a host with as many ranks as cores. The rank waited for a call whose last member
+  // arrived during the stop, if that call can have been over by the stop's end. Returns whether
+  // there is one; it then ends with the stop.
   bool wait_for_late(Line& line, TaskId gate, Interval rest) {
     const std::vector<ReplayedCall>& calls = calls_[line.entry];
     std::optional<size_t> late;

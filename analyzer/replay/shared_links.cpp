@@ -13,26 +13,26 @@
 namespace dprof::analyzer {
 namespace {
 
-// Of the spread of transfers of a kind, what must be left, or added, for it to say anything.
+// Share of the spread of transfers of a kind that must remain, or be added, to count as evidence.
 constexpr double kClearlyLess = 0.8;
 constexpr double kClearlyMore = 1.25;
 constexpr size_t kFewestShared = 8;        // transfers that shared a link
-constexpr double kShared = 1.02;           // times as long as alone
+constexpr double kShared = 1.02;           // times the duration alone
 constexpr size_t kMostTransfers = 50'000;  // beyond, an answer would take too long
-// Until transfers and their shares agree; of many transfers fewer.
+// Rounds until transfers and their shares agree; with many transfers fewer.
 constexpr size_t kMostRounds = 64;
 constexpr size_t kMostTransferRounds = 1'000'000;
 constexpr double kSettledNs = 1'000;
 
-// One transfer while the links are looked at.
+// One transfer during the sweep over the links.
 struct OnLinks {
   const std::vector<uint32_t>* links = nullptr;
   double begin = 0;
-  double work = 0;  // that is left, in ns alone
+  double work = 0;  // remaining, in ns without sharing
   double end = 0;   // in: when work is asked for; out: when an end is
 };
 
-// Goes through all begins and ends in order of time.
+// Visits all begins and ends in order of time.
 class LinkSweep {
  public:
   LinkSweep(std::vector<OnLinks>& all, size_t links, bool ends_known)
@@ -94,7 +94,7 @@ class LinkSweep {
     }
   }
 
-  // Gives each that is on a link of that transfer its share from now on.
+  // Updates the shares of all transfers on a link of that transfer.
   void settle(uint32_t of, double at) {
     for (const uint32_t link : *all_[of].links) {
       for (const uint32_t i : active_[link]) share_again(i, at);
@@ -266,7 +266,7 @@ std::vector<int64_t> SharedLinks::simulate(const TaskGraph& graph,
       const double stretch = (all[i].end - all[i].begin) / works[i] / (one.taken_ns / one.alone_ns);
       const double carried = static_cast<double>(durations[one.carrier]) * stretch;
       const double moved = std::abs(carried - static_cast<double>(now[one.carrier]));
-      if (moved < 1) continue;  // nothing but rounding
+      if (moved < 1) continue;  // only rounding
       most = std::max(most, moved);
       for (const TaskId part : one.parts)
         now[part] = std::llround(static_cast<double>(durations[part]) * stretch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers that run at once over one link share it: what one takes depends on which others are
-// under way, and with another load these are others.
+// Concurrent transfers over one link share it: the duration of one depends on which others are in
+// progress, and these change with the load.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace dprof::analyzer {
 
-// A host has one link to the others, and one within. With n transfers on a link each gets an n-th
-// of it, and goes at the pace of its fullest link. What each would have taken alone is reckoned
-// from the recorded times.
+// A host has one link to the other hosts and one internal link. With n transfers on a link each
+// gets an n-th of it; a transfer proceeds at the pace of its most loaded link. Durations without
+// sharing are computed from the recorded times.
 //
 // Threading  immutable.
 // Cost       made in O(calls log calls); simulate() a few times TaskGraph's.
 class SharedLinks {
  public:
-  // What the recording says of it: whether transfers of a kind are more alike when each one's
-  // share of its links is taken into account.
+  // The evidence in the recording: whether transfers of a kind become more alike when their shares
+  // of the links are taken into account.
   enum class Evidence : uint8_t { kNone, kFor, kAgainst };
 
-  // nullopt: no two transfers were under way at once, or a host is not known. `hosts`: by entry.
+  // nullopt: no two transfers overlapped, or a host is unknown. `hosts`: by entry.
   [[nodiscard]] static std::optional<SharedLinks> of(const RunGraph& run,
                                                      std::span<const RankDigest> digests,
                                                      std::span<const size_t> ranks,
@@ -34,7 +34,7 @@ class SharedLinks {
 
   [[nodiscard]] Evidence evidence() const { return evidence_; }
 
-  // When each task ends, as TaskGraph::simulate, with shares as they then are.
+  // When each task ends, like TaskGraph::simulate, with the resulting shares.
   [[nodiscard]] std::vector<int64_t> simulate(const TaskGraph& graph,
                                               std::span<const int64_t> durations,
                                               std::span<const int64_t> lags) const;
@@ -59,8 +59,8 @@ class SharedLinks {
   Evidence evidence_ = Evidence::kNone;
 };
 
-// When each task ends. Transfers share links where the recording shows that they do, or where
-// `shared` says so; no `links`: they do not.
+// When each task ends. Transfers share links if the recording shows it or `shared` is set; without
+// `links` they do not.
 [[nodiscard]] std::vector<int64_t> simulate(const TaskGraph& graph, const SharedLinks* links,
                                             std::span<const int64_t> durations,
                                             std::span<const int64_t> lags, bool shared = false);

@@ -112,7 +112,7 @@ Slowdown EvenRun::slowdown(std::span<const RankDigest> digests, const Steps& ste
   }
   std::ranges::stable_sort(result.operations, std::greater{}, &PartSlowdown::slowdown);
 
-  // A rank is to blame no more than its stage and its replica are.
+  // A rank is blamed for no more than its stage and its replica.
   std::vector<size_t> by_slowdown;
   for (size_t r = 0; r < pipelines.of.size(); ++r) {
     double least = result.replicas[pipelines.of[r].replica].slowdown;

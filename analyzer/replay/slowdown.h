@@ -10,8 +10,8 @@
 
 namespace dprof::analyzer {
 
-// The even run: computation takes the mean of its kind over ranks and steps, as if it were dealt
-// out anew; communication the median, which no disturbance of the network moves.
+// The even run: computation takes the mean of its kind over ranks and steps, as if redistributed;
+// communication the median, which network disturbances do not affect.
 //
 // Invariant  durations refer to run.graph.
 // Cost       a replay for each stage, replica, kind of operation.
@@ -21,15 +21,15 @@ class EvenRun {
 
   [[nodiscard]] Slowdown slowdown(std::span<const RankDigest> digests, const Steps& steps) const;
 
-  // Lengths of the steps, without lags: as recorded, and where operations of some take what is
+  // Lengths of the steps without lags: as recorded, and with the operations of some entries made
   // even. Entries are those of Steps::ranks.
   [[nodiscard]] std::vector<int64_t> recorded() const;
   [[nodiscard]] std::vector<int64_t> even() const;
   [[nodiscard]] std::vector<int64_t> without(const std::vector<size_t>& entries) const;
   // Only these keep their lengths.
   [[nodiscard]] std::vector<int64_t> only(const std::vector<size_t>& entries) const;
-  // Rank `entry` takes what the others of its stage do, in the same step, for the same kind.
-  // nullopt: nobody else is of its stage.
+  // Rank `entry` takes the times of the other ranks of its stage, in the same step, for the same
+  // kind. nullopt: it is alone in its stage.
   [[nodiscard]] std::optional<std::vector<int64_t>> as_its_peers(size_t entry) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the ends of tasks to the lengths of steps.
+// Computes the lengths of steps from the ends of tasks.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace dprof::analyzer {
 // A step of the replay. It is over when all of `last` are.
 struct ReplayedStep {
   size_t step = 0;                  // position in Steps::steps
-  std::optional<int64_t> begin_ns;  // nullopt = where the step before is over
+  std::optional<int64_t> begin_ns;  // nullopt = at the end of the previous step
   int64_t recorded_ns = 0;          // its recorded length
   std::vector<TaskId> last;
 };
@@ -29,10 +29,10 @@ struct ReplayedStep {
 [[nodiscard]] double mean_of(std::span<const int64_t> lengths);
 [[nodiscard]] double mean_recorded(std::span<const ReplayedStep> steps);
 
-// Lags beyond this are no launch or scheduling delay (docs/analysis/replay.md).
+// Longer lags are not launch or scheduling delays (docs/analysis/replay.md).
 inline constexpr int64_t kLongLag = 1'500'000;
 
-// What part of the replayed time goes away where long lags are left out.
+// The share of the replayed time that disappears without long lags.
 [[nodiscard]] double unexplained_share(const TaskGraph& graph, std::span<const ReplayedStep> steps);
 
 }  // namespace dprof::analyzer

@@ -16,7 +16,7 @@ void TaskGraph::after(TaskId task, TaskId before) { edges_.push_back({task, befo
 
 std::optional<std::vector<TaskId>> TaskGraph::settle() {
   const size_t n = tasks_.size();
-  // Successors of each task, one behind the other; and of how many each is one.
+  // The successors of each task in one array, and the number of predecessors of each task.
   std::vector<uint32_t> first_next(n + 1, 0);
   std::vector<uint32_t> missing(n, 0);
   for (const Edge& edge : edges_) {
@@ -62,7 +62,7 @@ std::optional<std::vector<TaskId>> TaskGraph::settle() {
   std::deque<Task>().swap(tasks_);
   free_memory(order);
   before_.resize(edges_.size());
-  std::ranges::copy(std::span(first_).first(n), count.begin());  // where its next one comes
+  std::ranges::copy(std::span(first_).first(n), count.begin());  // where its next one goes
   for (const Edge& edge : edges_) before_[count[place[edge.task]]++] = place[edge.before];
   std::deque<Edge>().swap(edges_);
   settled_ = true;

@@ -18,13 +18,13 @@ struct Task {
   static constexpr int64_t kNoRelease = std::numeric_limits<int64_t>::min() / 4;
 
   int64_t duration_ns = 0;
-  // From when all before it was done until it began, as recorded: the delay of which the graph
-  // knows nothing. Kept in a replay, and told of.
+  // The recorded delay from the end of all its predecessors to its begin, which the graph does not
+  // explain. Kept in a replay, and reported.
   int64_t lag_ns = 0;
   int64_t release_ns = kNoRelease;  // not before this moment
 };
 
-// Invariant  once settled, every task is behind all that it waits for.
+// Invariant  once settled, every task comes after all its predecessors.
 // Threading  const after settle().
 // Units      ns on the run's axis.
 // Cost       settle() and simulate() O(tasks + edges); 28 bytes per task and 4 per edge.
@@ -33,15 +33,15 @@ class TaskGraph {
   TaskId add(const Task& task);
   void after(TaskId task, TaskId before);
 
-  // To be called once, when all is added. Numbers the tasks anew, each behind all that it waits
-  // for: a replay then goes through memory from front to back. Returns the new numbers by the old
-  // ones; nullopt: tasks wait for each other in a circle.
+  // Call once, after adding everything. Renumbers the tasks in topological order, so that a replay
+  // reads memory from front to back. Returns the new numbers by the old ones; nullopt: the
+  // dependencies form a cycle.
   [[nodiscard]] std::optional<std::vector<TaskId>> settle();
 
   [[nodiscard]] size_t size() const { return settled_ ? durations_.size() : tasks_.size(); }
   [[nodiscard]] Task& operator[](TaskId task) { return tasks_[task]; }  // until settled
 
-  // Once settled. What it waits for, and not before which moment it begins.
+  // Once settled: its predecessors, and the earliest moment at which it can begin.
   [[nodiscard]] std::span<const TaskId> before(TaskId task) const {
     return std::span(before_).subspan(first_[task], first_[task + 1] - first_[task]);
   }
@@ -49,7 +49,7 @@ class TaskGraph {
   [[nodiscard]] const std::vector<int64_t>& durations() const { return durations_; }
   [[nodiscard]] const std::vector<int64_t>& lags() const { return lags_; }
 
-  // When each task ends. `lags` empty: without any.
+  // When each task ends. Empty `lags`: no lags.
   [[nodiscard]] std::vector<int64_t> simulate(std::span<const int64_t> durations,
                                               std::span<const int64_t> lags) const;
 
@@ -65,7 +65,7 @@ class TaskGraph {
   std::vector<int64_t> durations_;
   std::vector<int64_t> lags_;
   std::vector<int64_t> releases_;
-  std::vector<uint32_t> first_;  // by task: where its predecessors begin
+  std::vector<uint32_t> first_;  // by task: the first of its predecessors in before_
   std::vector<TaskId> before_;   // predecessors
 };
 

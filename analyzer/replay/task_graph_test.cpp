@@ -58,7 +58,7 @@ TEST(StepLengthsTest, StepsFollowEachOtherOrBeginByThemselves) {
   EXPECT_DOUBLE_EQ(identity_error(apart, step_lengths(apart, ends)), 90.0 / 140 / 2);
 }
 
-// A replay that kept every recorded begin as a lag would be exact and know nothing.
+// A replay that kept every recorded begin as a lag would be exact and predict nothing.
 TEST(StepLengthsTest, LongLagsCountAsUnexplainedAndShortOnesDoNot) {
   TaskGraph graph;
   const TaskId work = graph.add({.duration_ns = 6'000'000, .release_ns = 0});

@@ -15,10 +15,10 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kWorthwhile = 0.005;  // of a step, that an answer nobody asked for gains
-constexpr double kModelError = 0.003;  // of a step: what answers without a gain are usually off by
+constexpr double kWorthwhile = 0.005;  // of a step: least gain of an answer not asked for
+constexpr double kModelError = 0.003;  // of a step: usual error of answers without a gain
 constexpr size_t kMostListed = 12;     // names in a hint
-constexpr size_t kRanksAsked = 4;      // of the catalogue: those that work most
+constexpr size_t kRanksAsked = 4;      // in the catalogue: those that work most
 
 // "a, b, … and 3 more".
 template <typename Names>
@@ -41,7 +41,7 @@ std::string words_of(std::span<const Change> changes) {
   return fmt::format("{}", fmt::join(words, " + "));
 }
 
-// The run with changes, as far as it can be made.
+// The run with changes, as far as they can be applied.
 class WhatIfModel::Trial {
  public:
   explicit Trial(const WhatIfModel& model, std::optional<Doubt> other_way = {})
@@ -56,15 +56,15 @@ class WhatIfModel::Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // "" = done; else why not.
+  // "" = done; else the reason why not.
   std::string make(std::span<const Change> changes) {
     for (const Change& change : changes) {
       std::string why =
           is_of_transfers(change.subject) ? transfers_.take(change) : work_.take(change);
       if (!why.empty()) return change.text + ": " + why;
     }
-    // Contention goes with the transfers that cause it. Where they become longer, what would then
-    // run beside them is not known.
+    // Contention disappears with the transfers that cause it. If they become longer, it is unknown
+    // what would then overlap them.
     const double left = transfers_.apply();
     if (model_.beside_.contention && left < 1) {
       const double lost = 1 - 1 / std::max(1.0, model_.beside_.contention->factor);
@@ -75,7 +75,7 @@ class WhatIfModel::Trial {
     return {};
   }
 
-  // What each step gains.
+  // The gain of each step.
   [[nodiscard]] std::vector<int64_t> gain() const {
     std::vector<int64_t> gain = lengths();
     for (size_t s = 0; s < gain.size(); ++s) gain[s] = model_.unchanged_[s] - gain[s];
@@ -103,7 +103,7 @@ class WhatIfModel::Trial {
   [[nodiscard]] std::vector<int64_t> lengths() const {
     std::vector<int64_t> lengths = run_.lengths(durations_, shared_);
     if (const double passes = transfers_.passes(); passes > 1) {
-      // Of so many passes all but the last send and update nothing.
+      // Of the passes, all but the last send and update nothing.
       std::vector<int64_t> without = durations_;
       transfers_.drop_gradients(without);
       const double slowed =
@@ -123,8 +123,8 @@ class WhatIfModel::Trial {
     return lengths;
   }
 
-  // Where ranks do not meet they wait for the one that is last after all passes, not after each:
-  // of so many steps from each on, a step of the rank that works most in them.
+  // Ranks that do not meet wait for the one that is last after all passes, not after each: over as
+  // many steps from each on, a step of the rank that works most in them.
   [[nodiscard]] std::vector<int64_t> unmet_lengths(std::span<const int64_t> durations,
                                                    size_t passes) const {
     const size_t steps = run_.steps.size();
@@ -149,7 +149,7 @@ class WhatIfModel::Trial {
   Grounds grounds_;
   ChangedWork work_;
   ChangedTransfers transfers_;
-  bool shared_ = false;  // links, though that is not known
+  bool shared_ = false;  // links, though that is unknown
 };
 
 WhatIfModel::WhatIfModel(PlayedRun run, Beside beside)
@@ -164,7 +164,7 @@ Status WhatIfModel::check(const Change& change) const {
     return fail(Code::kNotFound, fmt::format("--what-if '{}': {}", change.text, what),
                 std::move(there));
   };
-  // Where no rank has any, the question cannot be answered: said elsewhere.
+  // If no rank has any, the question cannot be answered: reported elsewhere.
   const auto in_shares = [&](std::string_view kind, const auto& shares) -> Status {
     std::vector<std::string_view> names;
     for (const auto& of_rank : shares) {
@@ -204,7 +204,7 @@ Status WhatIfModel::check(const Change& change) const {
     case Subject::kKernel:
       return in_shares("kernel", run_.kernels);
     case Subject::kOp:
-      if (run_.on_device) return Done{};  // kernels compute: said elsewhere
+      if (run_.on_device) return Done{};  // kernels compute: reported elsewhere
       return in_shares("operator", run_.ops);
     default:
       return Done{};
@@ -293,7 +293,7 @@ std::vector<WhatIf> WhatIfModel::best(size_t most) const {
     answers.push_back(*std::move(what));
   }
   std::ranges::stable_sort(answers, std::greater{}, [](const WhatIf& w) { return *w.gain_ns; });
-  // Of the caps of buckets the best one says it all.
+  // Of the bucket caps only the best one is listed.
   bool cap_seen = false;
   std::erase_if(answers, [&](const WhatIf& w) {
     const bool cap = w.change.starts_with("bucket_cap");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers how long a step would take if something were different, by replaying the recorded run
-// with other durations (docs/analysis/replay.md).
+// Answers how long a step would take after a change, by replaying the recorded run with other
+// durations (docs/analysis/replay.md).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace dprof::analyzer {
 
-// Ready to be asked: what a window keeps while its sliders move.
+// Ready for questions: the GUI keeps one while its sliders move.
 //
 // Threading  immutable; share by const reference.
 // Units      ns.
@@ -24,30 +24,30 @@ namespace dprof::analyzer {
 //            piece of own work.
 class WhatIfModel {
  public:
-  // What it knows beyond the graph.
+  // Additional knowledge beyond the graph.
   struct Beside {
     Replay quality;                  // how well the graph reproduces the run
-    std::optional<Overlap> overlap;  // what of exposed transfers could be hidden
+    std::optional<Overlap> overlap;  // how much exposed transfer time could be hidden
     std::optional<Contention> contention;
   };
   WhatIfModel(PlayedRun run, Beside beside);
 
-  // All changes at once. An error: a name that is not there; its hint lists those that are. What
-  // the recording cannot answer is no error: its figures are nullopt, and `refused` says why.
+  // Applies all changes at once. An unknown name is an error; its hint lists the known ones. If the
+  // recording cannot answer, that is not an error: the figures are nullopt, and `refused` says why.
   [[nodiscard]] Result<WhatIf> answer(std::span<const Change> changes) const;
 
-  // What each steady step would gain.
+  // The gain of each steady step.
   [[nodiscard]] std::vector<int64_t> gain_of(std::span<const Change> changes) const;
 
-  // Questions that make sense of this run; and the answers that gain most of a step, each half a
-  // percent at least, the best first.
+  // The questions that make sense for this run; and the answers with the largest gains per step,
+  // each at least half a percent, best first.
   [[nodiscard]] std::vector<Change> catalogue() const;
   [[nodiscard]] std::vector<WhatIf> best(size_t most) const;
 
   [[nodiscard]] const PlayedRun& run() const { return run_; }
-  // When each task ended, replayed unchanged: on the run's axis.
+  // When each task ended in the unchanged replay: on the run's axis.
   [[nodiscard]] const std::vector<int64_t>& ends() const { return ends_; }
-  // Lengths of the steps, replayed unchanged, and their recorded mean.
+  // Lengths of the steps in the unchanged replay, and their recorded mean.
   [[nodiscard]] const std::vector<int64_t>& unchanged() const { return unchanged_; }
   [[nodiscard]] int64_t mean_step_ns() const { return mean_step_ns_; }
 
@@ -63,7 +63,7 @@ class WhatIfModel {
   int64_t mean_step_ns_ = 0;
 };
 
-// As a user writes them, in one line.
+// In the user's notation, in one line.
 [[nodiscard]] std::string words_of(std::span<const Change> changes);
 
 }  // namespace dprof::analyzer

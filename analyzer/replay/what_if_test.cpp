@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 constexpr int64_t kMsOfJob = 1'000'000;
 constexpr size_t kStepsOfJob = 14;
 
-// Three ranks that meet once; rank 1 works longer, but in every third step rank 2 is last.
+// Three ranks that meet once per step; rank 1 works longest, in every third step rank 2.
 Job uneven_job() {
   Job job(3);
   job.group({0, 1, 2});
@@ -53,7 +53,7 @@ TEST(WhatIfTest, TransfersTakeTheirShare) {
   EXPECT_EQ(told(model, {"transfer*2"}).gain_ns, -4 * kMsOfJob);
 }
 
-// Both are late by turns: each has as many long steps as the other one.
+// Both are late by turns, with equally many long steps.
 TEST(WhatIfTest, WithoutStragglersRanksThatAreLateByTurnsAreNoLongerLate) {
   Job job(2);
   job.group({0, 1});
@@ -66,7 +66,7 @@ TEST(WhatIfTest, WithoutStragglersRanksThatAreLateByTurnsAreNoLongerLate) {
   EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
 }
 
-// The middle one of three is one of the two that are late.
+// The median of the three is one of the two late ones.
 TEST(WhatIfTest, WithoutStragglersTwoLateOnesOfThreeAreNoMeasure) {
   Job job(3);
   job.group({0, 1, 2});
@@ -80,14 +80,14 @@ TEST(WhatIfTest, WithoutStragglersTwoLateOnesOfThreeAreNoMeasure) {
   EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
 }
 
-// Of one size, they could be latency as well as bandwidth: the bound reaches from one to the other.
+// With one size they could be latency as well as bandwidth: the bound covers both.
 TEST(WhatIfTest, WhatIsUndecidedIsWithinTheBound) {
   const WhatIfModel model = uneven_job().model();
   EXPECT_GE(told(model, {"bandwidth*4"}).bound_ns, 3 * kMsOfJob);
   EXPECT_LT(told(model, {"transfer*0.25"}).bound_ns, kMsOfJob);
 }
 
-// Nothing is gained, and yet no model is exact.
+// No gain is predicted, but no model is exact.
 TEST(WhatIfTest, TheBoundHasAFloor) {
   const WhatIfModel model = uneven_job().model();
   EXPECT_GE(told(model, {"transfer*1"}).bound_ns, model.mean_step_ns() * 3 / 1000);
@@ -99,7 +99,7 @@ TEST(WhatIfTest, WhoIsNotLastGainsNothing) {
   EXPECT_EQ(told(model, {"rank:0=peers"}).gain_ns.value_or(-1) <= 0, true);
 }
 
-// Both together are one answer: 20 ms of work are left, of which the phase is all.
+// Both changes give one answer: 20 ms of work remain, all of it in the phase.
 TEST(WhatIfTest, ChangesTogetherAreOneAnswer) {
   const WhatIfModel model = uneven_job().model();
   const WhatIf one = told(model, {"phase:forward*0.5"});
@@ -161,10 +161,10 @@ TEST(CriticalPathTest, GoesThroughTheRankThatIsLastAndItsTransfer) {
     const auto one = std::ranges::find(list, name, &OnPath::name);
     return one == list.end() ? OnPath() : *one;
   };
-  // Steps 2 to 13: 3, 6, 9 and 12 have rank 2 last.
+  // Steps 2 to 13: rank 2 is last in 3, 6, 9 and 12.
   EXPECT_NEAR(of(path.by_rank, "rank 1").criticality, 8.0 / 12, 1e-9);
   EXPECT_NEAR(of(path.by_rank, "rank 2").criticality, 4.0 / 12, 1e-9);
-  // All end at once, and the first of them stands for them: no more than the transfer.
+  // All end at once, and the first of them represents them: only the transfer.
   EXPECT_EQ(of(path.by_rank, "rank 0").ns, 4 * kMsOfJob);
   EXPECT_EQ(of(path.by_category, "exposed_transfer").ns, 4 * kMsOfJob);
   EXPECT_NEAR(of(path.by_category, "exposed_transfer").criticality, 1, 1e-9);
@@ -194,7 +194,7 @@ TEST(CriticalPathTest, GoesOnAtTheRankThatWasWaitedFor) {
   const WhatIfModel model = job.model();
   const PathFinder finder(model);
   const PathOfStep path = finder.path(3);
-  // Rank 1 had waited for rank 0; then rank 0, which stands for both at the end, for rank 1.
+  // Rank 1 had waited for rank 0; then rank 0, which represents both at the end, for rank 1.
   ASSERT_EQ(path.hops.size(), 2U);
   EXPECT_EQ(path.hops[0].from, 0U);
   EXPECT_EQ(path.hops[0].to, 1U);
@@ -213,7 +213,7 @@ TEST(HeldOutTest, ARunThatGoesOnAsItBeganIsPredicted) {
   EXPECT_FALSE(check.half_error);
 }
 
-// Even steps do something that odd ones never do: nobody could have known.
+// Even steps do something that odd ones never do: it could not be predicted.
 TEST(HeldOutTest, WhatOnlyTheUnseenStepsHaveIsMissed) {
   Job job(2);
   job.group({0, 1});
@@ -227,7 +227,7 @@ TEST(HeldOutTest, WhatOnlyTheUnseenStepsHaveIsMissed) {
   EXPECT_GT(*check.error, 0.25);
 }
 
-// The load doubles in the middle: own work explains it, or transfers do that nobody foresaw.
+// The load doubles in the middle: either own work explains it, or unpredictable transfers do.
 TEST(HeldOutTest, AChangeOfTheLoadIsPredictedFromOwnWorkAndNotFromTransfers) {
   for (const bool by_transfers : {false, true}) {
     Job job(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules found, and what to do about it.
+// The findings of the rules, with advice.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct Finding {
   std::string rule;
   FindingSeverity severity = FindingSeverity::kInfo;
   std::string title;   // "rank 5 holds everyone up: +46.2 ms per step (15 %), in 98 % of steps"
-  std::string detail;  // one or two sentences with the numbers that decided
+  std::string detail;  // one or two sentences with the deciding numbers
   std::string advice;
   std::vector<int> ranks;
   std::optional<int64_t> cost_ns;  // per step
   std::optional<int64_t> bound_ns;
   std::string cause;
   double confidence = 0;
-  std::optional<int> caused_by;  // index of the finding that this is a symptom of
+  std::optional<int> caused_by;  // index of the finding of which this is a symptom
   std::vector<Evidence> evidence;
-  // For --explain, a sentence each: how it was decided and which numbers; what would refute it.
+  // For --explain, a sentence each: how it was decided, from which numbers; what would refute it.
   std::vector<std::string> decided_by;
   std::vector<std::string> refuted_by;
-  // What --what-if takes to see the run without it, "input=0"; "" = no change removes just that.
+  // The --what-if argument that removes it, "input=0"; "" = no change removes exactly this.
   std::string removed_by;
 };
 

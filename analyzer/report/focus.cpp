@@ -11,7 +11,7 @@ void keep_rank(List& list, int rank) {
   std::erase_if(list, [&](const auto& entry) { return entry.rank != rank; });
 }
 
-// A finding's symptoms point to it by position: those that lose theirs stand for themselves.
+// Symptoms refer to their cause by position; those that lose it stay as findings.
 void keep_findings(std::vector<Finding>& findings, int rank) {
   std::vector<std::optional<int>> place(findings.size());
   std::vector<Finding> kept;
@@ -34,7 +34,7 @@ void keep_findings(std::vector<Finding>& findings, int rank) {
 Report seen_from(const Report& report, int rank) {
   Report seen = report;
   keep_rank(seen.recording.lost, rank);
-  if (seen.replay) seen.replay->together.reset();  // positions of findings that were left out
+  if (seen.replay) seen.replay->together.reset();  // refers to findings that were left out
   if (seen.clock) keep_rank(seen.clock->devices, rank);
   if (seen.breakdown) keep_rank(seen.breakdown->per_rank, rank);
   if (seen.gpu_rows) keep_rank(seen.gpu_rows->per_rank, rank);
@@ -58,7 +58,7 @@ Report seen_from(const Report& report, int rank) {
     std::erase_if(*seen.point_to_point,
                   [&](const PointToPoint& p) { return p.from != rank && p.to != rank; });
   }
-  // A rotating straggler has no rank and concerns everybody; a slow host concerns its ranks.
+  // A rotating straggler has no rank and concerns every rank; a slow host concerns its ranks.
   if (seen.stragglers) {
     std::erase_if(*seen.stragglers, [&](const Straggler& s) {
       return s.rank && *s.rank != rank && std::ranges::count(s.host_ranks, rank) == 0;

@@ -6,9 +6,9 @@
 
 namespace dprof::analyzer {
 
-// Keeps of every list by rank what is that rank's, and of stragglers, findings and messages what
-// concerns it. What stands for the run as a whole (steps, clock, collectives, hang) stays. All
-// ranks have been analysed: the rank is still compared with the others.
+// Keeps that rank's entries of every per-rank list, and the stragglers, findings and messages that
+// concern it. Run-wide parts (steps, clock, collectives, hang) stay. All ranks have been analysed,
+// so the rank is still compared with the others.
 [[nodiscard]] Report seen_from(const Report& report, int rank);
 
 }  // namespace dprof::analyzer

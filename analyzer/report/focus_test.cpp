@@ -14,7 +14,7 @@ TEST(SeenFrom, KeepsWhatIsThatRanks) {
   ASSERT_EQ(seen.breakdown->per_rank.size(), 1U);
   EXPECT_EQ(seen.breakdown->per_rank.front().rank, 0);
   EXPECT_EQ(seen.overlap->per_rank.size(), 1U);
-  EXPECT_TRUE(seen.recording.lost.empty());  // they were rank 1's
+  EXPECT_TRUE(seen.recording.lost.empty());  // all of rank 1
   EXPECT_TRUE(seen.clock->devices.empty());
   EXPECT_TRUE(seen.stragglers->empty());
   ASSERT_EQ(seen.phases->size(), 1U);  // "serve" is marked on rank 1 only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of an analysis: what the timeline draws of it.
+// One rank's part of an analysis, as drawn on the timeline.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct RankAnalysis {
   ClockMap clock;  // from the trace's times (shift added) to the run's axis
   std::vector<StepWindow> steps;
   std::vector<Piece> pieces;
-  std::vector<OwnDelay> own_delays;  // by step; empty where ranks were not compared
-  std::vector<MemoryCurve> memory;   // by device; none where nothing is known
+  std::vector<OwnDelay> own_delays;  // by step; empty if ranks were not compared
+  std::vector<MemoryCurve> memory;   // by device; empty if nothing is known
 };
 
 }  // namespace dprof::analyzer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is, and what its recording holds, lost and cost.
+// Describes the run and its recording: contents, losses, overhead.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace dprof::analyzer {
 [[nodiscard]] RunInfo run_info_of(const Run& run, std::span<const TraceFile> traces,
                                   std::span<const RankDigest> digests, const StepsInfo* steps);
 
-// Of the ranks analysed. What the recorders remarked and what was lost comes behind `notes`, which
-// the recording takes over.
+// Covers the analysed ranks. Moves `notes` into the result, followed by the recorders' remarks and
+// the losses.
 [[nodiscard]] Recording recording_of(std::span<const RankDigest> digests,
                                      std::span<const TraceFile> traces,
                                      std::vector<Diagnostic> notes);

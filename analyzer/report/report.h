@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The typed result of an analysis (docs/report.md). Every renderer (text, JSON, …) and the GUI show
-// this and compute nothing. Times are integer ns; std::nullopt = not computed (a diagnostic says
-// why), an empty list = looked, found none.
+// it and compute nothing themselves. Times are integer ns; std::nullopt = not computed (a
+// diagnostic says why), an empty list = looked, found none.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ struct RunInfo {
   int64_t hosts = 0;
   std::optional<int64_t> world_size;
   std::optional<StepsInfo> steps;
-  // What it was recorded with and on, by the key of `meta`, and "gpu": different values of the
-  // ranks with ", " between them.
+  // The recording's software and hardware, by the key of `meta`, and "gpu"; values that differ
+  // between ranks are joined by ", ".
   std::vector<std::pair<std::string, std::string>> environment;
   DPROF_FIELDS(name, command, ranks, hosts, world_size, steps, environment);
 };
 
-// What the events of one name took, mean per rank and steady step, addresses and template arguments
-// left out of the name.
+// Time of all events of one name, mean per rank and steady step. Addresses and template arguments
+// are dropped from the name.
 struct NameTimes {
   std::string name;
-  bool on_device = false;  // kernels and copies of GPUs; else ranges of the host
+  bool on_device = false;  // kernels and copies of GPUs; else host ranges
   double count = 0;
   int64_t total_ns = 0;
-  int64_t self_ns = 0;  // without what nests in it
+  int64_t self_ns = 0;  // without nested events
   DPROF_FIELDS(name, on_device, count, total_ns, self_ns);
 };
 
@@ -114,7 +114,7 @@ struct Report {
                memory, energy, replay, critical_path, findings, names);
 };
 
-// Whether the job did not end well, as far as is known.
+// Whether the job is known to have failed.
 [[nodiscard]] inline bool has_failed(const Report& report) {
   return report.ending && report.ending->verdict.kind != "ok";
 }

@@ -13,9 +13,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kOthersShare = 0.5;  // of the exposed wait, which a culprit's cost explains
-// Pauses that are told one by one: of the median step at least, so many at most, and together that
-// share of all waiting.
+constexpr double kOthersShare = 0.5;  // of the exposed wait, explained by a culprit's cost
+// Pauses that are listed individually: their least length, of the median step, their number, and
+// the share of all waiting that they must make up together.
 constexpr double kLongPause = 0.5;
 constexpr size_t kFewPauses = 3;
 constexpr double kMostOfWaiting = 0.5;
@@ -85,9 +85,9 @@ const Advice* advice_of(std::string_view cause) {
   return found == std::end(kAdvice) ? nullptr : &*found;
 }
 
-// Of the C library: without a GPU there is no other allocator to blame. glibc gives back what is
-// free at the top of its heap from 128 KiB on, and maps blocks from 128 KiB on anew each time
-// (mallopt(3), M_TRIM_THRESHOLD and M_MMAP_THRESHOLD; the latter grows up to 32 MiB by itself).
+// For the C library: without a GPU there is no other allocator. glibc returns free memory at the
+// top of its heap from 128 KiB on, and maps blocks from 128 KiB on afresh each time (mallopt(3),
+// M_TRIM_THRESHOLD and M_MMAP_THRESHOLD; the latter grows up to 32 MiB automatically).
 constexpr std::string_view kKeepHostMemory =
     "keep freed memory in the process: MALLOC_TRIM_THRESHOLD_=1073741824 and "
     "MALLOC_MMAP_THRESHOLD_=1073741824 on all ranks, or preload jemalloc or tcmalloc";
@@ -105,8 +105,8 @@ bool is_stage(const Straggler& s) {
   return !s.host_ranks.empty() && s.host.empty() && !s.role.empty();
 }
 
-// "rank 3", "host b (ranks 4, 5, 6, 7)", "stage 4 of 4 (ranks 6, 7)"; of a host whose name was not
-// recorded "the host of ranks 4, 5".
+// "rank 3", "host b (ranks 4, 5, 6, 7)", "stage 4 of 4 (ranks 6, 7)"; for a host without a recorded
+// name "the host of ranks 4, 5".
 std::string culprit(const Straggler& s) {
   if (s.host_ranks.empty()) return fmt::format("rank {}", *s.rank);
   if (is_stage(s)) return fmt::format("{} ({})", s.role, list_of(s.host_ranks));
@@ -180,7 +180,7 @@ void explain(const RuleInput& input, const Verdict& v, Finding& finding) {
   finding.refuted_by.push_back("a run with another rank on that machine that shows no delay");
 }
 
-// What a replay without it changes.
+// The change to replay without it.
 std::string removed_by(const Straggler& s) {
   if (s.cause == "network") return {};
   if (!s.host.empty()) return fmt::format("host:{}=peers", s.host);
@@ -223,7 +223,7 @@ constexpr Rule kStraggler = {
     .advice = "compare that rank with another in the timeline",
     .detect = straggler};
 
-// How late the last rank was to a collective of a step: the most of that step.
+// Lateness of the last rank at a collective of a step: the largest in that step.
 struct Lateness {
   int rank = 0;
   int64_t ns = 0;
@@ -273,7 +273,7 @@ std::string few_pauses(const RuleInput& input, int64_t waiting_ns) {
                      steps.size() == 1 ? "" : "up to ", format_duration({longest}));
 }
 
-// Waiting that no culprit explains; where there is one, it hangs below that.
+// Waiting that no culprit explains; if there is a culprit, it is a symptom of that.
 std::optional<Measured> waiting(const RuleInput& input) {
   const int64_t steps = steady_steps(input);
   if (!input.report.overlap || steps <= 0) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a backward does with gradients beside computing them: copies them, waits for them.
+// What a backward does with gradients besides computing them: copies them, waits for them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kBeside = 0.05;  // of a reduction that computation may run beside: it stands
+constexpr double kBeside = 0.05;  // of a reduction that can overlap computation: still a wait
 constexpr size_t kFewestPerBackward = 2;
 constexpr int64_t kNoTensorBytes = 64 << 10;  // a metric, not a tensor of the model
 
 using schema::Function;
 using schema::Marker;
 
-// Tensors of the model itself; broadcasts in forward are of buffers.
+// Tensors of the model itself; broadcasts in forward carry buffers.
 bool exchanges(Function function) {
   return reduces(function) || function == Function::kAllGather || function == Function::kAllToAll;
 }
@@ -31,8 +31,8 @@ bool marks_forward(const RuleInput& input) {
       input.digests, [](const RankDigest& digest) { return has_phase(digest, Marker::kForward); });
 }
 
-// Groups of which forward needs results, so that backward may need them, too. Where nobody marks
-// forward, or what is exchanged is no metric, it may stand outside of every phase.
+// Groups whose results forward needs, so that backward can need them too. If forward is not marked,
+// or the data is larger than a metric, the exchange can be outside every phase.
 std::set<size_t> groups_in_forward(const RuleInput& input) {
   std::set<size_t> groups;
   const bool marked = marks_forward(input);
@@ -46,11 +46,11 @@ std::set<size_t> groups_in_forward(const RuleInput& input) {
   return groups;
 }
 
-// A rank's part of a reduction that a backward called.
+// A rank's part of a reduction called by a backward.
 struct Reduction {
   const Instance* instance = nullptr;
   TraceNs called;
-  Interval span;  // until it was done on this rank
+  Interval span;  // until it ended on this rank
 };
 
 // The reductions of gradients, by digest, in order of their call.
@@ -71,23 +71,23 @@ std::vector<std::vector<Reduction>> reductions_by_digest(const RuleInput& input)
   return found;
 }
 
-// What a rank computed with: on its device where it has one.
+// The rank's computation: on its device if it has one.
 IntervalSet computation_of(const RankDigest& digest) {
   if (!digest.gpu.empty()) return digest.gpu.compute;
-  // A node of autograd may hold the hook that waits; the operators in it do not.
+  // An autograd node can contain the waiting hook; the operators in it do not.
   if (digest.facts.has_ops) return digest.ops;
   std::vector<Interval> nodes(digest.autograd.begin(), digest.autograd.end());
   nodes.insert(nodes.end(), digest.autograd_elsewhere.begin(), digest.autograd_elsewhere.end());
   return union_of(std::move(nodes));
 }
 
-// A step in which each backward stands still for its reductions, on one rank.
+// A step in which each backward waits for its reductions, on one rank.
 struct Standing {
   int64_t cost_ns = 0;
-  std::vector<const Instance*> reductions;  // that are waited for, the last of each backward not
+  std::vector<const Instance*> reductions;  // waited for; without the last one of each backward
 };
 
-// nullopt: there are too few, or computation runs beside them, or after none.
+// nullopt: too few reductions, or computation overlaps them or follows none.
 std::optional<Standing> standing_in(std::span<const Reduction> of_backward, TraceNs backward_end,
                                     const TimeIndex& computation) {
   Standing standing;
@@ -112,7 +112,7 @@ std::optional<Standing> standing_in(std::span<const Reduction> of_backward, Trac
   return standing;
 }
 
-// The steady steps of a rank in which its backwards stand still.
+// The steady steps of a rank in which its backwards wait.
 std::vector<Standing> standing_steps(const RuleInput& input, const RankDigest& digest,
                                      const std::vector<Reduction>& reductions) {
   std::vector<Standing> steps;

@@ -17,8 +17,8 @@ std::vector<Finding> found_comm_backward(const RuleRun& run, std::string_view na
   return run.of(comm_rules(), name);
 }
 
-// Backward, from 40 to 90 ms, computes but for 55 to 60 and 70 to 75 ms: it waits for a reduction.
-// A third one is reduced at its end.
+// Backward, from 40 to 90 ms, computes except for 55 to 60 and 70 to 75 ms, when it waits for a
+// reduction. A third reduction follows at its end.
 CommRun waiting() {
   CommRun run(2);
   run.collective({.at_ms = 55, .transfer_ns = 5 * kNsPerMs});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How gradient buckets are cut, when they are sent, and what hides them.
+// How gradient buckets are divided, when they are sent, and what hides them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string cap_words(const BucketCap& cap) {
              : std::string("one bucket for all gradients");
 }
 
-// The cap with the least exposure; nullptr where none was searched.
+// The cap with the least exposure; nullptr if none was searched.
 const BucketCap* best_cap(const Buckets& buckets) {
   const auto best = std::ranges::min_element(buckets.caps, {}, &BucketCap::exposed_ns);
   return best == buckets.caps.end() ? nullptr : &*best;
@@ -38,7 +38,7 @@ const BucketCap* best_cap(const Buckets& buckets) {
 // The exposed transfers of a rank, median over ranks.
 struct Exposed {
   int64_t transfer_ns = 0;
-  int64_t hideable_ns = 0;  // of it
+  int64_t hideable_ns = 0;  // part of it
   double hidden_share = 0;  // of all communication
   size_t ranks = 0;
 };
@@ -64,8 +64,8 @@ std::optional<Exposed> exposed_of(const RuleInput& input) {
   return exposed;
 }
 
-// What helps against transfers depends on what is transferred in a step: gradients by collectives,
-// or messages from rank to rank.
+// Advice on transfers depends on their contents: gradients in collectives, or messages between
+// ranks.
 std::string transfer_advice(const Report& report) {
   const auto in_steps = [](const auto& entry) { return entry.per_step.value_or(0) > 0; };
   const bool collectives = report.collectives && std::ranges::any_of(*report.collectives, in_steps);
@@ -79,8 +79,8 @@ std::string transfer_advice(const Report& report) {
          "a larger batch, 16-bit gradients, no_sync() while accumulating";
 }
 
-// The part of a bucket's exposed time in which data moved, at most. It is just that where what
-// hides the bucket, the rest of backward, does so from its begin on: others are waited for first.
+// Upper bound of a bucket's exposed time in which data moved. Exact if the rest of backward hides
+// the bucket from its begin on: waits are then hidden first.
 int64_t exposed_transfer_of(const BucketSummary& bucket) {
   return std::min(bucket.exposed_ns, bucket.transfer_ns);
 }
@@ -88,8 +88,8 @@ int64_t exposed_transfer_of(const BucketSummary& bucket) {
 bool is_of_bucket(const Instance& i) { return i.bucket.has_value(); }
 bool is_of_gradients(const Instance& i) { return reduces(i.function); }
 
-// The flag costs a walk over the graph in each step and, where it never finds any, brings nothing:
-// whether it does is seen by all parameters being in buckets that were reduced in each step.
+// The flag costs a traversal of the graph in each step, and is useless if no parameter is ever
+// unused: that is the case if the buckets reduced in each step contain all parameters.
 std::optional<Measured> find_unused(const RuleInput& input) {
   std::vector<int> ranks;
   for (const RankDigest& digest : input.digests) {
@@ -172,7 +172,7 @@ std::optional<Measured> exposed_tail(const RuleInput& input) {
   const int64_t present = *buckets.present_exposed_ns;
   measured.cost_ns = std::min(all, present - best->exposed_ns);
   measured.confidence = 0.6;
-  // In place of the bound.
+  // Replaces the bound.
   measured.figures.emplace_back(
       "upper bound", "the exposure that another bucket size would save, by a model of the link");
   measured.advice =
@@ -181,7 +181,7 @@ std::optional<Measured> exposed_tail(const RuleInput& input) {
   return measured;
 }
 
-// Collectives of a rank's steady step that are smaller than what reaches half of the bandwidth.
+// Collectives of a rank's steady step that are below the size that reaches half of the bandwidth.
 struct SmallMessages {
   double latency_ns = 0;
   double all = 0;
@@ -219,7 +219,7 @@ std::optional<Measured> small_messages(const RuleInput& input) {
     if (found.latency_ns > most.latency_ns) most = std::move(found);
   }
   if (most.all < 2 || most.small < kSmallShare * most.all) return {};
-  // One call stays; what is hidden costs nothing.
+  // One call remains; hidden time costs nothing.
   const int64_t cost =
       std::min(rounded(most.latency_ns * (most.small - 1) / std::max(1.0, most.small)),
                exposed->transfer_ns);
@@ -234,7 +234,7 @@ std::optional<Measured> small_messages(const RuleInput& input) {
                                           }))};
 }
 
-// Reductions of a rank's steady step whose efficiency is known.
+// Reductions of a rank's steady step with a known efficiency.
 struct Reductions {
   double transfer_ns = 0;
   double bytes = 0;
@@ -277,7 +277,7 @@ std::optional<Measured> link_saturated(const RuleInput& input) {
 std::optional<Measured> contention(const RuleInput& input) {
   if (!input.report.contention) return {};
   const Contention& c = *input.report.contention;
-  // A factor within the operators' spread is no factor.
+  // A factor within the operators' spread is not significant.
   if (c.factor <= kContention || c.factor - 1 <= c.spread) return {};
   const bool gpu =
       std::ranges::any_of(input.digests, [](const RankDigest& d) { return !d.gpu.empty(); });

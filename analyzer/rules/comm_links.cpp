@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links, routes and servers; and what ends a run.
+// Links, routes and servers; and communication failures that end a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using schema::Marker;
 constexpr double kLowEfficiency = 0.6;
 constexpr double kGoodEfficiency = 0.8;
 constexpr double kLikeSize = 0.8;
-constexpr int64_t kLargeBytes = int64_t{1} << 20;  // of which bandwidth decides, not latency
+constexpr int64_t kLargeBytes = int64_t{1} << 20;  // limited by bandwidth, not latency
 constexpr int64_t kFewestTransfers = 20;
 constexpr int64_t kGlooBytes = 64 << 10;  // per step: more than metrics and objects
 constexpr size_t kFewCompleted = 2;       // completed by a job whose second iteration fails
@@ -83,8 +83,7 @@ constexpr Rule kStuck = {
     .refuted_by = {
         "records of the waiting ranks leaving that collective, which these traces lack"}};
 
-// Nobody stands in a call any more, since a timeout ended the job; but the ranks had ceased to do
-// the same.
+// No rank is in a call any more, because a timeout ended the job; but the ranks had diverged.
 std::optional<Measured> parted(const RuleInput& input) {
   if (input.report.hang || input.matching == nullptr || input.matching->divergences.empty() ||
       std::ranges::none_of(input.traces, failed))
@@ -97,7 +96,7 @@ std::optional<Measured> parted(const RuleInput& input) {
     if (next.starts_with(word_of(Function::kBarrier))) measured.advice = kForAllRanks;
     words += fmt::format("{}{} calls {}", words.empty() ? "" : ", ", list_of(side.ranks), next);
   }
-  // The smaller sides; all of them where none is larger.
+  // The smaller sides; all of them if none is larger.
   for (size_t s = d.tie ? 0 : 1; s < d.sides.size(); ++s)
     measured.ranks.insert(measured.ranks.end(), d.sides[s].ranks.begin(), d.sides[s].ranks.end());
   measured.figures = {
@@ -112,7 +111,7 @@ constexpr Rule kParted = {
     .decided_by = {"calls before #{call} agree on all ranks; from there on {sides}"},
     .refuted_by = {"lost records of calls on one of the ranks"}};
 
-// Part of a collective's transfers that no computation hid; 1 where that is not known.
+// The exposed part of a collective's transfers; 1 if unknown.
 double exposed_share(const RuleInput& input, const CollectiveSummary& summary) {
   if (!input.report.overlap) return 1;
   for (const CollectiveOverlap& c : input.report.overlap->per_collective) {
@@ -134,7 +133,7 @@ std::vector<const Instance*> instances_like(const RuleInput& input,
   });
 }
 
-// A host that all slow groups have in common.
+// A host common to all slow groups.
 Measured slow_host(const SlowHost& host) {
   return {.cost_ns = host.excess_ns,
           .ranks = host.ranks,
@@ -156,10 +155,10 @@ constexpr Rule kSlowHost = {
          "median ratio of their transfers to those of comparable groups: {times}"},
     .refuted_by = {"a bandwidth test between this host and others that is as fast as theirs"}};
 
-// Slow groups without a host that explains them: somewhere within.
+// Slow groups that no host explains: the cause is within them.
 Measured slow_within(const RuleInput& input, const SlowLinks& links) {
   const SlowGroupInfo& slowest = *std::ranges::max_element(links.groups, {}, &SlowGroupInfo::ratio);
-  double exposed = 0;  // of the group that has most, beyond the usual
+  double exposed = 0;  // of the group with the largest excess
   std::vector<int> ranks;
   for (const SlowGroupInfo& group : links.groups) {
     for (const int rank : group.ranks) {
@@ -234,7 +233,7 @@ std::vector<Finding> slow_group(const RuleInput& input) {
   return findings;
 }
 
-// The rank that every message has at one end; nullopt = there is none, or only a pair of ranks.
+// The rank at one end of every message; nullopt = there is none, or only a pair of ranks.
 std::optional<int> hub_of(std::span<const Message> messages) {
   std::map<int, size_t> touched;
   for (const Message& message : messages) {
@@ -254,7 +253,7 @@ bool has_mark(const RuleInput& input, std::string_view name) {
          std::ranges::count(*input.report.phases, name, &PhaseSummary::name) > 0;
 }
 
-// Collectives of back end gloo among ranks that use a GPU.
+// Gloo collectives among ranks that use a GPU.
 std::optional<Measured> gloo_on_gpu(const RuleInput& input) {
   const std::vector<const Instance*> gloo = steady_instances(input, [&](const Instance& i) {
     if (i.members.empty() || i.function == Function::kBarrier) return false;
@@ -283,7 +282,7 @@ std::optional<Measured> server_bottleneck(const RuleInput& input) {
   const std::optional<int> hub = hub_of(messages);
   const bool said = has_mark(input, "pull") || has_mark(input, "push");
   const RankDigest* server = hub ? digest_of(input, *hub) : nullptr;
-  // The middle of a pipeline computes, too.
+  // The middle stage of a pipeline also computes.
   if (!hub || (server != nullptr && has_phase(*server, Marker::kForward) && !said)) return {};
   std::vector<int> workers;
   std::vector<int64_t> waits;
@@ -319,8 +318,8 @@ std::optional<Measured> server_bottleneck(const RuleInput& input) {
   return measured;
 }
 
-// Somewhere else in this run transfers like these are fast: a median below one's own best alone
-// tells of fluctuation.
+// Similar transfers elsewhere in this run are fast: a median below its own best alone only shows
+// fluctuation.
 bool others_are_fast(const std::vector<CollectiveSummary>& all, const CollectiveSummary& slow) {
   return std::ranges::any_of(all, [&](const CollectiveSummary& c) {
     const auto bytes = static_cast<double>(c.bytes.value_or(0));
@@ -330,7 +329,7 @@ bool others_are_fast(const std::vector<CollectiveSummary>& all, const Collective
   });
 }
 
-// What a step loses in transfers that are slower than others like them; 0 where they are not.
+// The time that a step loses in transfers slower than similar ones; 0 if they are not slower.
 double lost_to_bandwidth(const RuleInput& input, const CollectiveSummary& c) {
   if (c.n < kFewestTransfers || c.bytes.value_or(0) < kLargeBytes || !c.efficiency ||
       *c.efficiency >= kLowEfficiency || c.per_step.value_or(0) <= 0 ||
@@ -348,7 +347,7 @@ std::optional<Measured> low_bandwidth(const RuleInput& input) {
     if (const double ns = lost_to_bandwidth(input, c); ns > 0) lost[&c] = ns;
   }
   if (lost.empty()) return {};
-  double cost_ns = 0;  // of the rank that loses most
+  double cost_ns = 0;  // of the rank with the largest loss
   for (const auto& collectives : collectives_by_rank(input)) {
     double own_ns = 0;
     for (const CollectiveSummary* c : collectives) {
@@ -375,7 +374,7 @@ bool reduces_gradients(const RankDigest& digest) {
   });
 }
 
-// The Reducer says so in the next forward, by an error: what is left is a job that ended with one,
+// The Reducer raises an error in the next forward: the trace shows a job that ended with an error
 // after a backward whose gradients were never reduced.
 std::optional<Measured> unfinished_reduction(const RuleInput& input) {
   Measured measured{.figures = {{"steps", kFewCompleted}}, .evidence = std::vector<Evidence>()};

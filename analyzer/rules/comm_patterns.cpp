@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which collectives a step has that it need not have, or lacks.
+// Collectives that a step has needlessly, or lacks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMetricBytes = 64 << 10;  // a metric, not a gradient
 constexpr double kFewestMetrics = 2;        // per step
-constexpr double kUnevenBytes = 1.3;        // the most that a rank gives, by the mean
+constexpr double kUnevenBytes = 1.3;        // the largest size of a rank, relative to the mean
 constexpr int64_t kFewestPatternSteps = 3;
 
 using schema::Function;
@@ -43,11 +43,11 @@ OverlapTimes overlap_of(const RuleInput& input, auto&& chosen) {
   return times;
 }
 
-// In which of the backwards of one step gradients are reduced, on one rank.
+// In which backwards of one step gradients are reduced, on one rank.
 struct Backwards {
   int64_t all = 0;
   int64_t reducing = 0;
-  int64_t updates = 0;  // optimizers
+  int64_t updates = 0;  // optimizer steps
 };
 Backwards backwards_in(const RankDigest& digest, const StepRecord& step,
                        std::span<const TraceNs> reductions) {
@@ -77,7 +77,7 @@ bool is_gradient_phase(Marker phase) {
   return phase == Marker::kBackward || phase == Marker::kOptimizer;
 }
 
-// Collectives and messages of this kind of recording stand in the trace.
+// The trace contains collectives and messages of this kind of recording.
 bool records_collectives(const RuleInput& input, const RankDigest& digest) {
   if (!digest.collectives.empty()) return true;
   const auto at = static_cast<size_t>(&digest - input.digests.data());
@@ -90,7 +90,7 @@ bool lost_anything(const RankDigest& digest) {
   return std::ranges::any_of(digest.losses, [](const LossRecord& l) { return l.count > 0; });
 }
 
-// Does this collective carry gradients or parameters between two optimizer steps?
+// Whether this collective can carry gradients or parameters between two optimizer steps.
 bool may_carry_gradients(const RankDigest& digest, const CollectiveRecord& record) {
   if (record.function == Function::kBarrier) return false;
   if (record.bucket || record.bytes.value_or(kMetricBytes) >= kMetricBytes) return true;
@@ -113,7 +113,7 @@ bool updates_alone(const RuleInput& input, const RankDigest& digest) {
          });
 }
 
-// Collectives of one kind in the steady steps, of which a rank has so many in each.
+// Collectives of one kind in the steady steps, with the number per rank and step.
 struct Pattern {
   std::vector<const Instance*> instances;
   int64_t steps = 0;
@@ -138,7 +138,7 @@ Pattern pattern_of(const RuleInput& input, auto&& chosen) {
   return pattern;
 }
 
-// Exposed time of collectives of that function and of one of their sizes.
+// Exposed time of collectives of that function with one of the pattern's sizes.
 OverlapTimes overlap_of(const RuleInput& input, const Pattern& pattern, Function function) {
   std::set<std::optional<int64_t>> sizes;
   for (const Instance* i : pattern.instances) sizes.insert(i->bytes);
@@ -148,14 +148,14 @@ OverlapTimes overlap_of(const RuleInput& input, const Pattern& pattern, Function
 }
 
 std::optional<Measured> sync_each_microbatch(const RuleInput& input) {
-  std::map<std::pair<int64_t, int64_t>, size_t> votes;  // (backwards, those that reduce) of a step
+  std::map<std::pair<int64_t, int64_t>, size_t> votes;  // per step: (backwards, those that reduce)
   size_t steps = 0;
   for (const RankDigest& digest : input.digests) {
     const std::vector<TraceNs> reductions = reductions_of(digest);
     if (reductions.empty()) continue;
     for (const StepRecord& step : steady_steps_of(input, digest)) {
       const Backwards found = backwards_in(digest, step, reductions);
-      // As many updates as backwards: several models, or as many steps.
+      // As many updates as backwards: several models, or separate steps.
       ++votes[{found.all, found.updates < found.all ? found.reducing : 0}];
       ++steps;
     }
@@ -201,7 +201,7 @@ std::optional<Measured> needless_barrier(const RuleInput& input) {
   const OverlapTimes exposed = overlap_of(
       input, [](const CollectiveOverlap& c) { return c.function == Function::kBarrier; });
   const int64_t cost = exposed.transfer_ns + exposed.wait_ns;
-  // One now and then, that costs nothing, is nobody's trouble.
+  // An occasional barrier without a cost is no problem.
   if (barriers.per_step <= 0 ||
       (barriers.per_step < kMostSteps && share_of(input, cost) < kInfoShare))
     return {};
@@ -268,7 +268,7 @@ std::optional<Measured> all_to_all_imbalance(const RuleInput& input) {
   const auto heaviest =
       std::ranges::max_element(bytes_of, {}, [](const auto& entry) { return entry.second; });
   return Measured{
-      // An even division moves the mean, not the most.
+      // An even division moves the mean instead of the largest size.
       .cost_ns = exposed.wait_ns + static_cast<int64_t>(static_cast<double>(exposed.transfer_ns) *
                                                         (1 - 1 / uneven_by)),
       .figures = {{"rank", heaviest->first},

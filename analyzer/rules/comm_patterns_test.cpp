@@ -81,7 +81,7 @@ TEST(NoGradientSync, BarriersExchangeNothing) {
 
 TEST(NoGradientSync, AnyWayOfExchangeIsOne) {
   CommRun reduces(2);
-  reduces.collective({.bytes = 16});  // a toy's gradients, in backward
+  reduces.collective({.bytes = 16});  // a toy model's gradients, in backward
   EXPECT_THAT(found_comm_patterns(reduces, "comm.no-gradient-sync"), IsEmpty());
   CommRun averages(2);  // parameters, now and then, after the optimizer
   averages.collective({.at_ms = 99.5, .every = 6});

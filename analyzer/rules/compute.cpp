@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the device computes what it has to in the way that suits it: from kernels' names.
+// Whether the device computes in the way that suits it, judged by kernel names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kFp32Share = 0.30;         // of the computation
-constexpr int64_t kTensorCores = 700;       // compute capability that has them
-constexpr double kFasterOnTensorCores = 2;  // at least, where the shapes suit
+constexpr int64_t kTensorCores = 700;       // lowest compute capability that has them
+constexpr double kFasterOnTensorCores = 2;  // at least, with suitable shapes
 constexpr double kUnalignedShare = 0.05;    // of the computation
 constexpr double kElementwiseShare = 0.30;
 constexpr double kFusedAway = 0.5;      // of the time of element-wise kernels, roughly
@@ -24,7 +24,7 @@ constexpr double kLowPower = 0.5;       // of the limit
 constexpr int64_t kFewestSamples = 5;
 constexpr double kMuchComputeHeadroom = 0.40;  // of the device's memory
 
-// Ranks in which kernels of a class take at least that share of the computation.
+// Ranks on which kernels of a class take at least that share of the computation.
 std::vector<TimeOfRank> where_share(const RuleInput& input, KernelClass what, double share) {
   std::vector<TimeOfRank> times = times_of_kernels(input, what);
   const std::vector<TimeOfRank> all = times_of_computation(input);
@@ -36,7 +36,8 @@ std::vector<TimeOfRank> where_share(const RuleInput& input, KernelClass what, do
   return times;
 }
 
-// Kernels of a class that take at least that share of the computation, at so much of their time.
+// Measures kernels of a class that take at least that share of the computation, costing `price` of
+// their time.
 Measured about_kernels(const RuleInput& input, KernelClass what, std::span<const TimeOfRank> times,
                        double price) {
   Measured measured = measured_of(times);
@@ -50,7 +51,7 @@ Measured about_kernels(const RuleInput& input, KernelClass what, std::span<const
 constexpr std::string_view kTaken =
     "these kernels take {taken ms} per step, by their share of all kernel time; lower median over {n} ranks";
 
-// nullopt: no device says.
+// nullopt: unknown for all devices.
 std::optional<int64_t> newest_device(const RankDigest& digest) {
   std::optional<int64_t> newest;
   for (const DeviceFact& device : digest.facts.devices) {
@@ -63,7 +64,7 @@ std::optional<int64_t> newest_device(const RankDigest& digest) {
 bool has_tensor_cores(const RankDigest& digest) {
   const std::optional<int64_t> capability = newest_device(digest);
   if (capability) return *capability >= kTensorCores;
-  // Names of cuBLAS and cuDNN begin with the architecture that they were written for.
+  // Kernel names of cuBLAS and cuDNN begin with their target architecture.
   return std::ranges::any_of(digest.facts.kernels, [](const KernelFact& kernel) {
     return kernel.what == KernelClass::kMatrixTensor ||
            std::ranges::any_of(
@@ -81,7 +82,7 @@ std::optional<Measured> fp32_matrices(const RuleInput& input) {
   return about_kernels(input, KernelClass::kMatrixFp32, times, 1 - 1 / kFasterOnTensorCores);
 }
 
-// A price that supposes a factor is an opportunity, and info: nobody should be woken for it.
+// A cost that assumes a factor is an opportunity: severity info, not an alarm.
 constexpr Rule kFp32Matrices = {
     .name = "compute.fp32-matrices",
     .finds =
@@ -149,7 +150,7 @@ constexpr Rule kElementwiseKernels = {
                            kFusedAway);
     }};
 
-// Convolutions that ran seldom, and still when the run was steady: tried out, for each new shape.
+// Convolutions that ran rarely, yet still after the run was steady: trials for each new shape.
 std::optional<Measured> conv_retuning(const RuleInput& input) {
   std::vector<TimeOfRank> costs;
   size_t names = 0;

@@ -15,7 +15,7 @@ std::vector<Finding> found_compute(const RuleRun& run, std::string_view name) {
   return run.of(compute_rules(), name);
 }
 
-// 80 ms of computation per step: so much of a class, the rest of no class.
+// 80 ms of computation per step: `ms` of one class, the rest of no class.
 RuleRun gpu_run(KernelClass what, const std::string& name, int64_t ms) {
   RuleRun run(2);
   run.set_all(Category::kForward, 30 * kNsPerMs);

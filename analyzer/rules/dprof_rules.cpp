@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes docs/rules.md from the tables of rules.
+// Generates docs/rules.md from the tables of rules.
 #include <fmt/format.h>
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that stand in another file than the list of their family.
+// Rules defined outside the file that lists their family.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where what a rule measured and what it says become a finding.
+// The one place that combines a rule's measurement and its text into a finding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Culprits as their peers: they have findings of their own.
+// Makes culprits work like their peers: they have findings of their own.
 std::vector<Change> without_culprits(const RuleInput& input) {
   std::vector<Change> changes;
   const auto add = [&](int rank) {
@@ -28,7 +28,7 @@ std::vector<Change> without_culprits(const RuleInput& input) {
   return changes;
 }
 
-// What the replay says that it costs, beside the culprits; nullopt: it does not.
+// The cost by replay, in addition to the culprits; nullopt: the replay gives none.
 std::optional<WhatIf> replayed_price(const RuleInput& input, const Rule& rule,
                                      const Measured& measured) {
   if (rule.removed_by.empty() || input.model == nullptr || !measured.cost_ns) return std::nullopt;

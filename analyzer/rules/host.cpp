@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps the device waiting for its host: synchronisation, launches, debugging modes.
+// Reasons for the device to wait for its host: synchronisation, launches, debugging modes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kShortKernelNs = 20'000;
-constexpr double kShortLagNs = 30'000;  // from launch to begin: nothing stands in the queue
+constexpr double kShortLagNs = 30'000;  // from launch to begin: nothing is queued
 constexpr int64_t kFewestKernels = 100;
 constexpr int64_t kFewestHostSampled = 32;
 constexpr double kAlmostAll = 0.95;
@@ -21,9 +21,9 @@ constexpr double kChecksPerNode = 0.5;
 constexpr int64_t kFewestChecks = 10;
 constexpr double kManyLaunches = 500;
 constexpr double kLaunchesPerTensor = 5;
-constexpr double kFarMore = 100;  // times as long: by how much says nothing
+constexpr double kFarMore = 100;  // times as long: beyond, the factor is meaningless
 
-// The device's idle time for want of work.
+// The device's idle time for lack of work.
 std::vector<TimeOfRank> starved_times(const RuleInput& input) {
   return sum_of(times_of(input, Category::kHost), times_of(input, Category::kLaunch));
 }
@@ -32,7 +32,7 @@ void keep(std::vector<TimeOfRank>& times, std::span<const int> ranks) {
   std::erase_if(times, [&](const TimeOfRank& t) { return std::ranges::count(ranks, t.rank) == 0; });
 }
 
-// Mean over steady steps of what facts have by step.
+// Mean over steady steps of a per-step fact.
 int64_t per_steady_step(const RuleInput& input, const RankDigest& digest,
                         std::vector<int64_t> Facts::*which) {
   const std::vector<int64_t>& by_step = digest.facts.*which;
@@ -46,8 +46,8 @@ int64_t per_steady_step(const RuleInput& input, const RankDigest& digest,
   return sum / static_cast<int64_t>(steady.size());
 }
 
-// The device idles after the host has waited for it: the price of such calls. A host that did not
-// wait would be ahead by no more than it waited.
+// The device idles after the host has waited for it: the cost of such calls. Without waiting, the
+// host would be ahead by at most its waiting time.
 std::optional<Measured> synchronising(const RuleInput& input, CallKind kind,
                                       std::string_view for_what) {
   const CallingRanks callers = callers_of(input, kind, kEachStep);
@@ -78,7 +78,7 @@ constexpr std::string_view kSuchCalls =
 constexpr std::string_view kCallers = "{calls} calls per steady step, median over {callers} ranks";
 constexpr std::string_view kIdle = "device idle time caused by these calls: {ms} per step";
 
-// Of both kinds the one that holds the host longer is the cause.
+// Of the two kinds, the one that blocks the host longer is the cause.
 bool device_waits_prevail(const RuleInput& input) {
   const CallingRanks device = callers_of(input, CallKind::kDeviceSync, kEachStep);
   return !device.ranks.empty() &&
@@ -139,7 +139,7 @@ constexpr Rule kDeviceSynchronize = {
     .refuted_by = {"a run without these calls that is no faster"},
     .measure = device_synchronize};
 
-// The ranks' kernels together.
+// The kernels of all these ranks.
 LogHistogram all_of(std::span<const RankDigest> digests, LogHistogram Facts::*which) {
   LogHistogram all;
   for (const RankDigest& digest : digests) all.merge(digest.facts.*which);
@@ -178,7 +178,7 @@ constexpr Rule kLaunchBound = {
     .refuted_by = {"a run under a CUDA graph that is no faster"},
     .measure = launch_bound};
 
-// A launch that returns when its kernel is done: CUDA_LAUNCH_BLOCKING.
+// A launch that returns only when its kernel has ended: CUDA_LAUNCH_BLOCKING.
 std::optional<Measured> launch_blocking(const RuleInput& input) {
   Measured measured;
   for (const RankDigest& digest : input.digests) {
@@ -352,11 +352,11 @@ constexpr Rule kBackwardOverhead = {
     .refuted_by = {"a compiled backward that is no faster"},
     .measure = backward_overhead};
 
-// Of a rank's devices, in its steady steps.
+// For a rank's devices, in its steady steps.
 struct HeldBackTimes {
   int64_t count = 0;
   int64_t ns = 0;
-  std::vector<int64_t> collectives;  // rows of those that held it back
+  std::vector<int64_t> collectives;  // rows of those that delayed it
 };
 
 HeldBackTimes held_back_on(const RuleInput& input, const RankDigest& digest) {

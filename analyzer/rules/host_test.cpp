@@ -120,7 +120,7 @@ TEST(HostDebugMode, LaunchesThatReturnWhenTheirKernelIsDone) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].title, HasSubstr("CUDA_LAUNCH_BLOCKING"));
-  run.facts(0).launches_until_done = 60;  // short kernels end within their launch now and then
+  run.facts(0).launches_until_done = 60;  // short kernels occasionally end within their launch
   EXPECT_THAT(found_host(run, "host.debug-mode"), IsEmpty());
 }
 
@@ -132,7 +132,7 @@ TEST(HostDebugMode, ChecksOfEachGradient) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_TRUE(is_complete(findings[0]));
   EXPECT_THAT(findings[0].title, HasSubstr("anomaly"));
-  run.facts(0).autograd_nodes = 600;  // a model that looks at its loss
+  run.facts(0).autograd_nodes = 600;  // a model that checks its loss
   EXPECT_THAT(found_host(run, "host.debug-mode"), IsEmpty());
 }
 
@@ -196,7 +196,7 @@ TEST(HostRules, SayNothingOfARunOnCpus) {
   }
 }
 
-// In each step a kernel stands behind a collective for so long, on both ranks.
+// In each step a kernel waits behind a collective for so long, on both ranks.
 RuleRun standing_behind(int64_t ns, int64_t every = 1) {
   RuleRun run = gpu_host_run();
   for (RankDigest& digest : run.digests) {

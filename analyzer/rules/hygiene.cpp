@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes the analysis itself less sure. None of these costs the training time.
+// Problems that make the analysis itself less certain. None of them costs training time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ constexpr Rule kLostRecords = {
     .refuted_by = {"nothing: the recorder counted them"},
     .measure = lost_records_rule};
 
-// Median over collectives of the wait of the rank that waited longest.
+// Median over collectives of the longest wait of a rank.
 int64_t median_lateness(const Report& report) {
   std::vector<int64_t> waits;
   if (!report.collectives) return 0;
@@ -166,7 +166,7 @@ constexpr Rule kFewSteps = {
     .refuted_by = {"nothing: they were counted"},
     .measure = few_steps};
 
-// Another model, another size or another generation of GPU than most ranks have.
+// A different model, size or generation of GPU from that of most ranks.
 std::optional<Measured> mixed_devices(const RuleInput& input) {
   std::map<std::string, std::set<int>> models;
   for (const RankDigest& digest : input.digests) {

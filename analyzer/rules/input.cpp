@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for data, and how it comes to the device. What concerns which samples the ranks read
-// stands in samples.cpp.
+// Waiting for data, and copying it to the device. samples.cpp checks which samples the ranks read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,8 +68,7 @@ constexpr Rule kBound = {
     .refuted_by = {"a run with synthetic or cached input that is no faster"},
     .measure = bound};
 
-// Of the threads that belong to no part of PyTorch that is known: workers of a loader, or of a
-// library's pool.
+// Threads that belong to no known part of PyTorch: workers of a loader, or of a library's pool.
 std::vector<const ThreadFact*> busy_threads(const RankDigest& digest) {
   std::vector<const ThreadFact*> busy;
   const double span = static_cast<double>(digest.span.length().ns);
@@ -92,7 +90,7 @@ Workers workers_of(const RankDigest& digest) {
   const bool never_ready =
       facts.batches.size() >= kFewestWaitedBatches &&
       std::ranges::all_of(facts.batches, [](const BatchFact& b) { return b.queue_depth == 0; });
-  // Workers that do not keep up have an empty queue, too; but they are busy.
+  // Workers that are too slow also leave the queue empty, but they are busy.
   return never_ready && busy_threads(digest).empty() ? Workers::kNone : Workers::kUnknown;
 }
 
@@ -105,7 +103,7 @@ std::optional<Measured> single_process_loading(const RuleInput& input) {
     named = named && digest->facts.single_process_loads > 0;
     return false;
   });
-  // A single rank whose loading is slow is a straggler.
+  // A single rank with slow loading is a straggler.
   Measured measured = measured_of(waits);
   measured.confidence = named ? 0.8 : 0.6;
   measured.figures = {
@@ -132,7 +130,7 @@ constexpr Rule kSingleProcessLoading = {
     .refuted_by = {"a run with num_workers > 0 that is no faster"},
     .measure = single_process_loading};
 
-// Whether a rank's copies to its device come from memory that the device cannot read by itself.
+// Whether a rank's copies to its device come from pageable memory.
 struct CopyVerdict {
   bool pageable = false;
   bool slow = false;  // slower than from page-locked memory
@@ -198,7 +196,7 @@ constexpr Rule kPageableCopies = {
     .refuted_by = {"a run with pin_memory=True and non_blocking=True that is no faster"},
     .measure = pageable_copies};
 
-// What an epoch's first batch takes longer than the others, of each epoch but the first.
+// The extra time of an epoch's first batch over the others, for each epoch but the first.
 struct Restarts {
   int64_t extra_ns = 0;  // of all epochs together
   int64_t epochs = 0;

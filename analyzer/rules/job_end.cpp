@@ -55,7 +55,7 @@ const KindOfEnd& kind_of(std::string_view name) {
   return found != std::end(kKinds) ? *found : std::end(kKinds)[-1];
 }
 
-// Where more is known than the kind.
+// If more is known than the kind.
 std::string advice_for(const Ending& ending, const KindOfEnd& kind) {
   const auto raised = std::ranges::find_if(
       ending.ranks, [](const EndedRank& rank) { return rank.first && !rank.exception.empty(); });
@@ -68,7 +68,7 @@ std::string advice_for(const Ending& ending, const KindOfEnd& kind) {
   return std::string(kind.advice);
 }
 
-// Where the ranks were that failed first, and those that waited for them.
+// The location of the ranks that failed first, and of those that waited for them.
 std::vector<Evidence> evidence_of_end(const RuleInput& input, const Ending& ending) {
   std::vector<Evidence> all;
   for (const EndedRank& rank : ending.ranks) {

@@ -11,7 +11,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Ended by themselves with an error, or by a signal that is not the launcher's.
+// Ranks that ended on their own with an error, or by a signal that is not the launcher's.
 std::vector<int> culprits(const RuleInput& input) {
   std::vector<int> ranks;
   for (const TraceFile& trace : input.traces) {
@@ -20,7 +20,7 @@ std::vector<int> culprits(const RuleInput& input) {
   return ranks;
 }
 
-// "in `forward` within `step`"; "" = nothing is known.
+// "in `forward` within `step`"; "" = unknown.
 std::string start_place_of(const RankDigest& digest) {
   const LastActivity& last = digest.last_activity;
   if (!last.open.empty()) {
@@ -84,15 +84,15 @@ constexpr Rule kFailedAtStart = {
     .refuted_by = {"updates made before the recording began"},
     .measure = failed_at_start};
 
-// Code 2, as most programs end that do not understand their options: nobody tried to meet.
+// Code 2, used by most programs for invalid options: no rank tried to meet.
 bool is_usage_error(const RuleInput& input) {
   return std::ranges::all_of(input.traces, [](const TraceFile& trace) {
     return !failed(trace) || trace.exit_status == "exit:2" || trace.exit_status == "signal:15";
   });
 }
 
-// Why it failed the trace does not say: that nobody met anybody speaks of the rendezvous, and of a
-// set-up that failed just after it, too.
+// The trace does not record why it failed: that no rank met another fits a failed rendezvous, but
+// also a set-up that failed right after it.
 std::optional<Measured> rendezvous(const RuleInput& input) {
   const int64_t world = input.report.run.world_size.value_or(1);
   const std::vector<int> ranks = culprits(input);
@@ -130,7 +130,7 @@ constexpr Rule kRendezvous = {
     .refuted_by = {"an error on that rank that has nothing to do with the rendezvous"},
     .measure = rendezvous};
 
-// A process that started torch and ended well without having computed anything.
+// A process that started torch and ended successfully without having computed anything.
 std::optional<Measured> no_ranks(const RuleInput& input) {
   if (!all_never_trained(input) || input.traces.size() != input.digests.size()) return {};
   const bool idle = std::ranges::all_of(input.digests, [](const RankDigest& digest) {

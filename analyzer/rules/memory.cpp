@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory is short, wasted or taken and given back all the time: from the report's memory, and
-// from calls of the driver. What grows stands in memory_leak.cpp.
+// Memory that is short, wasted or repeatedly allocated and released: from the report's memory and
+// from driver calls. Growing memory is in memory_leak.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kNearOom = 0.05;         // of the device's memory
 constexpr double kSlack = 0.25;           // of reserved memory
-constexpr double kStuckAllocator = 0.10;  // of it, not to be given back
+constexpr double kStuckAllocator = 0.10;  // of reserved memory, not releasable
 constexpr double kImbalance = 1.15;       // largest over mean peak
 constexpr double kMuchHeadroom = 0.40;
-constexpr double kWorthBytes = 0.01;  // of the peak: a leak below that per 1,000 steps is no news
+constexpr double kWorthBytes = 0.01;  // of the peak: a smaller leak per 1,000 steps is not reported
 
-// The report's, none where it has none.
+// The report's ranks; empty without memory data.
 std::span<const RankMemory> memory_of(const RuleInput& input) {
   return input.report.memory ? std::span<const RankMemory>(input.report.memory->per_rank)
                              : std::span<const RankMemory>();
@@ -72,7 +72,7 @@ constexpr Rule kNearOutOfMemory = {
     .refuted_by = {"another process that used that memory only for a while"},
     .measure = near_oom};
 
-// Calls of the driver that take or give back memory, in the steady run.
+// Driver calls that allocate or release memory, in steady steps.
 struct DriverCalls {
   std::vector<int> ranks;
   double per_step = 0;
@@ -100,7 +100,7 @@ DriverCalls driver_calls(const RuleInput& input) {
   return result;
 }
 
-// What the allocator's work costs a step: the device's idle time for it, on the rank that has most.
+// The allocator's cost per step: the device's idle time for it, on the rank with the largest one.
 int64_t allocator_cost(const RuleInput& input, const DriverCalls& calls) {
   int64_t cost = 0;
   for (const TimeOfRank& time : times_of(input, Category::kAllocator)) {
@@ -109,7 +109,7 @@ int64_t allocator_cost(const RuleInput& input, const DriverCalls& calls) {
   return cost > 0 ? cost : calls.ns;
 }
 
-// The program itself asks for it.
+// The program itself requests it.
 bool empties_cache(const RuleInput& input, const DriverCalls& calls) {
   const CallingRanks named = callers_of(input, CallKind::kEmptyCache, 0);
   if (named.per_step >= kEachStep) return true;
@@ -262,7 +262,7 @@ constexpr Rule kImbalanced = {
     .refuted_by = {"ranks that are meant to differ, as pipeline stages do"},
     .measure = imbalance};
 
-// Candidates are worth a line only where memory is what limits the run.
+// Candidates are only worth listing if memory limits the run.
 bool memory_is_short(const Memory& memory) {
   return !memory.out_of_memory.empty() ||
          std::ranges::any_of(memory.per_rank, [](const RankMemory& rank) {
@@ -351,7 +351,7 @@ constexpr Rule kRetainedGraph = {
     .refuted_by = {"tensors that are a cache without a graph, filled in forward"},
     .measure = retained_graph};
 
-// What says that the device is not filled: the title of that finding; "" = nothing does.
+// The title of the finding that the device is underused; "" = none.
 std::string starved(const RuleInput& input) {
   for (const std::vector<Rule>& family : {host_rules(), compute_rules()}) {
     for (const Rule& rule : family) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that grows from step to step, and when it ends.
+// Memory that grows from step to step, and when it will be exhausted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,19 +23,19 @@ std::string steps_words(double steps) {
   return format_count(std::llround(std::floor(std::min(steps, 1e15))));
 }
 
-// When the memory of a host ends, of which the processes on it take more from step to step.
+// When the memory of a host whose processes grow from step to step will be exhausted.
 struct HostForecast {
-  std::vector<int> ranks;     // that grow on that host
+  std::vector<int> ranks;     // those that grow on that host
   int64_t left_bytes = 0;     // at its last sample, see HostMemoryLeft
   double bytes_per_step = 0;  // all of them together
-  double bound = 0;           // half-width of the 95 % interval of it, if all are off alike
-  double steps = 0;           // from the end of the recording on
+  double bound = 0;           // half-width of its 95 % interval, if all err alike
+  double steps = 0;           // from the end of the recording
   double earliest = 0;        // by that interval
   double latest = 0;
 };
 
-// Of the host of `rank`, whose host memory grows. nullopt: no trace of that host tells how much of
-// its memory was left, or which ranks share it is not known.
+// For the host of `rank`, whose host memory grows. nullopt: no trace of that host records how much
+// memory was left, or it is unknown which ranks share the host.
 std::optional<HostForecast> host_forecast(const RuleInput& input, int rank) {
   const auto own = std::ranges::find(input.traces, rank, &TraceFile::rank);
   if (own == input.traces.end() || host_of(*own).empty()) return std::nullopt;
@@ -74,9 +74,9 @@ std::string words_of(const RuleInput& input, const HostForecast& forecast) {
   return words;
 }
 
-constexpr double kSoon = 1000;  // steps until memory ends, to be critical
+constexpr double kSoon = 1000;  // steps until memory is exhausted, to be critical
 
-// When the memory that grows is full, and whether that is soon.
+// When the growing memory is full, and whether that is soon.
 struct Outlook {
   std::string words;
   bool soon = false;
@@ -102,7 +102,7 @@ Outlook outlook_of(const RuleInput& input, const Leak& leak) {
       forecast->earliest < kSoon};
 }
 
-// In the order of the report's: steepest first.
+// In the report's order: steepest first.
 std::optional<Measured> leak(const RuleInput& input) {
   if (!input.report.memory || !input.report.memory->leaks) return {};
   Measured measured;

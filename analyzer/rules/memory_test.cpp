@@ -18,7 +18,7 @@ std::vector<Finding> found_memory(const RuleRun& run, std::string_view name) {
   return run.of(memory_rules(), name);
 }
 
-// Devices of 80 GB, so much of it used at the peak.
+// Devices of 80 GB, with `peak_gb` used at the peak.
 RuleRun memory_run(int64_t peak_gb, int ranks = 2) {
   RuleRun run(ranks);
   run.report.memory.emplace();

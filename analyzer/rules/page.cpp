@@ -29,7 +29,7 @@ std::string section_of(const Rule& rule) {
   std::string text =
       fmt::format("\n### {}{}{}\n\n", rule.name, rule.ids.empty() ? "" : " — ", rule.ids);
   if (!rule.built()) text += fmt::format("Not built: needs {}.\n\n", rule.needs);
-  // The threshold stands in what the rule says, once.
+  // The threshold appears once in the rule's text.
   const std::vector<Figure> figures = {
       {"at least", fmt::format("{} %", number(100 * rule.judged.at_least))}};
   text += line("fires when", filled(rule.finds, figures));

@@ -30,7 +30,7 @@ std::map<std::string, std::vector<int>> shared_devices(const RuleInput& input) {
   return users;
 }
 
-// Do these ranks pass messages to each other, as stages of a pipeline do?
+// Whether these ranks pass messages to each other, as stages of a pipeline do.
 bool pass_messages(const RuleInput& input, const std::vector<int>& ranks) {
   if (input.matching == nullptr) return false;
   const auto has = [&](const std::optional<int>& rank) {
@@ -41,7 +41,7 @@ bool pass_messages(const RuleInput& input, const std::vector<int>& ranks) {
   });
 }
 
-// Each GPU that ranks share, as stages of one model or not.
+// Each GPU that ranks share, either as stages of one model or otherwise.
 std::vector<Finding> sharing(const RuleInput& input, const Rule& rule, bool stages) {
   std::vector<Finding> findings;
   for (const auto& [uuid, ranks] : shared_devices(input)) {
@@ -66,7 +66,7 @@ int64_t phase_ns(const RuleInput& input, std::string_view name) {
   return longest;
 }
 
-// How many micro-batches a stage computes in a step; 0 = nothing says so.
+// Micro-batches that a stage computes in a step; 0 = unknown.
 double micro_batches(const RuleInput& input) {
   double most = 0;
   if (!input.report.phases) return 0;
@@ -77,7 +77,7 @@ double micro_batches(const RuleInput& input) {
   return most;
 }
 
-// The part of a step in which a stage has nothing to do, if all stages take the same.
+// The idle part of a stage's step if all stages take equally long.
 double ideal_bubble(double stages, double batches) { return (stages - 1) / (batches + stages - 1); }
 
 std::optional<Measured> data_parallel(const RuleInput& input) {
@@ -88,7 +88,7 @@ std::optional<Measured> data_parallel(const RuleInput& input) {
   const int64_t replicate = phase_ns(input, "replicate");
   const int64_t gather = phase_ns(input, "gather");
   const bool said = replicate > 0 && gather > 0;
-  // Several devices of one process may also be stages of one model: those are not copied.
+  // Several devices of one process can also be stages of one model: those are not copied.
   if (!said || (devices == 1 && !digest.gpu.empty())) return {};
   return Measured{
       .cost_ns = replicate + gather + phase_ns(input, "reduce"),
@@ -108,7 +108,7 @@ std::optional<Measured> bubble(const RuleInput& input) {
   }
   const auto n = static_cast<double>(stages.size());
   if (n < 2 || batches >= kEnoughPerStage * n) return {};
-  // Held up by others: a stage's idleness; its own transfers do not count.
+  // Time held up by others: a stage's idleness; its own transfers do not count.
   std::vector<int64_t> waits;
   for (const RankOverlap& rank : input.report.overlap->per_rank) {
     if (stages.contains(rank.rank)) waits.push_back(rank.exposed_wait_ns / steps);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule is: a declaration, from which docs/rules.md and the words of its findings are made,
-// and beside it the function that measures. find.cpp makes findings of both.
+// A rule: a declaration, from which docs/rules.md and the text of its findings are made, and the
+// function that measures. find.cpp combines both into findings.
 //
-// Threading  what measures is a pure function.
+// Threading  measuring functions are pure.
 #pragma once
 
 #include <concepts>
@@ -24,18 +24,18 @@ namespace dprof::analyzer {
 
 using enum FindingSeverity;
 
-// Everything that a rule may look at. The report has all but findings.
+// The inputs of a rule. The report is complete except for findings.
 struct RuleInput {
   const Report& report;
   const std::vector<Verdict>& verdicts;
   std::span<const RankDigest> digests;
-  const Matching* matching = nullptr;   // null in tests of rules that do not ask
+  const Matching* matching = nullptr;   // null in tests of rules that do not use it
   const Steps* steps = nullptr;         // null: no steps
   std::span<const TraceFile> traces{};  // by the same position as digests; empty in such tests
   const WhatIfModel* model = nullptr;   // null: nothing to replay
 };
 
-// A number or a word that the rule's words name: {copies}.
+// A number or word for a placeholder in the rule's text: {copies}.
 struct Figure {
   Figure(std::string_view its_name, std::string its_words)
       : name(its_name), words(std::move(its_words)) {}
@@ -46,42 +46,42 @@ struct Figure {
   std::string words;
 };
 
-// What a rule found, once.
+// One occurrence of what a rule found.
 struct Measured {
-  std::optional<int64_t> cost_ns = {};  // per step; nullopt: none that could be told
+  std::optional<int64_t> cost_ns = {};  // per step; nullopt: unknown
   std::vector<int> ranks = {};
   std::vector<Figure> figures = {};
   std::optional<std::vector<Evidence>> evidence = {};  // nullopt: a steady step of the ranks
-  std::vector<std::string> decided_by = {};            // after the rule's own
-  // In place of what the rule says.
+  std::vector<std::string> decided_by = {};            // appended to the rule's own
+  // Replaces the rule's advice.
   std::string advice = {};
   std::optional<double> confidence = {};
   std::optional<FindingSeverity> severity = {};
 };
 
-// How much a finding weighs.
+// The weight of a finding.
 struct Judged {
   std::string_view cause = "unknown";
-  double confidence = 1;  // low where no replay computed the cost: 0.5
-  double at_least = 0;    // what it has to cost, of the median step; below it is not worth a line
-  FindingSeverity mildest = FindingSeverity::kInfo;  // else by the cost
-  std::optional<FindingSeverity> severity = {};      // whatever it costs
+  double confidence = 1;  // low without a replayed cost: 0.5
+  double at_least = 0;    // the least cost, of the median step, to be reported
+  FindingSeverity mildest = FindingSeverity::kInfo;  // otherwise decided by the cost
+  std::optional<FindingSeverity> severity = {};      // regardless of the cost
 };
 
 struct Rule {
-  // The book, docs/rules.md. {at least} is the threshold below.
+  // Columns of docs/rules.md. {at least} is the threshold below.
   std::string_view name;        // "comm.sync-each-microbatch"
   std::string_view ids = {};    // of the mistakes that it finds: "M10, M13"; "" = none
   std::string_view finds = {};  // when it fires, a sentence without its period
-  std::string_view costs = {};  // measured by: "exposed communication of the first k - 1"
+  std::string_view costs = {};  // measured as "exposed communication of the first k - 1"
   std::string_view guard = {};  // when it does not fire
-  // Names of rules whose finding is the cause of this one's, by ", ": then it hangs below that one.
+  // Rules whose finding causes this one's, separated by ", ": it is then shown below that finding.
   std::string_view suppressed_by = {};
-  std::string_view advice = {};  // unless what was measured has its own
-  // The change of the run that removes what was found and nothing else, "input=0": where a replay
-  // answers it, its gain is the cost, with a bound, in place of what was measured.
+  std::string_view advice = {};  // unless the measurement brings its own
+  // The change that removes exactly this, "input=0": if a replay answers it, its gain with a bound
+  // replaces the measured cost.
   std::string_view removed_by = {};
-  std::string_view needs = {};  // not built: what the traces would have to tell
+  std::string_view needs = {};  // not built: the data that traces would need
 
   // A finding, in words in which names in braces are figures. Those of Measured, and
   //   {cost} "12.0 ms per step (15 %)"   {ms} "12.0 ms"   {upper bound} that it is one
@@ -89,11 +89,11 @@ struct Rule {
   Judged judged = {};
   std::string_view title = {};
   std::string_view detail = {};
-  std::string_view decided_by[3] = {};  // what is empty when filled is left out
+  std::string_view decided_by[3] = {};  // texts that are empty once filled are left out
   std::string_view refuted_by[3] = {};
 
   std::optional<Measured> (*measure)(const RuleInput&) = nullptr;
-  // In its place, for a rule whose findings differ in more than figures.
+  // Instead of `measure`, for a rule whose findings differ in more than figures.
   std::vector<Finding> (*detect)(const RuleInput&) = nullptr;
 
   [[nodiscard]] constexpr bool built() const { return measure != nullptr || detect != nullptr; }
@@ -102,12 +102,11 @@ struct Rule {
 // "waits {n} times" with the figure n in its place.
 [[nodiscard]] std::string filled(std::string_view words, std::span<const Figure> figures);
 
-// What the rule's words say of what was measured, if anything: one finding, or none if it costs too
-// little.
+// The finding for a measurement; none if nothing was measured or the cost is too low.
 [[nodiscard]] std::vector<Finding> found(const RuleInput& input, const Rule& rule,
                                          std::optional<Measured> what);
 
-// What one rule finds, without its name and general advice.
+// The findings of one rule, without its name and general advice.
 [[nodiscard]] std::vector<Finding> findings_of(const RuleInput& input, const Rule& rule);
 
 // One family each, in the order of docs/rules.md.

@@ -14,7 +14,7 @@ constexpr double kExplainedShare = 1.0 / 3;
 struct Found {
   const Rule* rule = nullptr;
   Finding finding;
-  size_t cause = SIZE_MAX;  // position of the finding that it is a symptom of
+  size_t cause = SIZE_MAX;  // position of the finding of which it is a symptom
 };
 
 std::vector<Found> run_rules(const RuleInput& input, std::span<const Rule> rules) {
@@ -38,8 +38,7 @@ bool names(std::string_view list, std::string_view name) {
   return false;
 }
 
-// A culprit's finding says of what kind its delay is: what explains it, or is explained by it, must
-// be of that kind.
+// A culprit's finding states the kind of its delay: its causes and symptoms must be of that kind.
 bool kinds_agree(const Finding& cause, const Finding& symptom) {
   if (symptom.rule == "balance.straggler") return cause.cause == symptom.cause;
   if (cause.rule != "balance.straggler") return true;
@@ -48,15 +47,15 @@ bool kinds_agree(const Finding& cause, const Finding& symptom) {
   return cause.cause == symptom.cause || cause.cause == "mixed" || cause.cause == "host";
 }
 
-// A cause that costs a small part of what its symptom costs explains little of it.
+// A cause that costs only a small part of its symptom's cost explains little of it.
 bool costs_agree(const Finding& cause, const Finding& symptom) {
   if (!cause.cost_ns || !symptom.cost_ns) return true;
   return static_cast<double>(*cause.cost_ns) >=
          kExplainedShare * static_cast<double>(*symptom.cost_ns);
 }
 
-// What concerns ranks that the cause does not concern is no symptom of it, and neither is what is
-// worse than a cause that is hardly worth a line.
+// A finding on ranks that the cause does not affect is not its symptom, nor is one worse than a
+// cause that is hardly worth reporting.
 bool explains(const Found& cause, const Found& symptom) {
   if (!names(symptom.rule->suppressed_by, cause.rule->name)) return false;
   if (cause.rule->name == kRunFailed.name) return true;
@@ -75,13 +74,13 @@ double weight_of(const Finding& finding) {
   return static_cast<double>(finding.cost_ns.value_or(0)) * finding.confidence;
 }
 
-// Rules may name each other: causes never form a circle.
+// Rules can name each other: causes never form a cycle.
 size_t root_of(const std::vector<Found>& all, size_t at) {
   while (all[at].cause != SIZE_MAX) at = all[at].cause;
   return at;
 }
 
-// Each finding's cause; of several the one that weighs most.
+// Sets each finding's cause; among several the one with the largest weight.
 void hang_below(std::vector<Found>& all) {
   for (size_t s = 0; s < all.size(); ++s) {
     for (size_t c = 0; c < all.size(); ++c) {
@@ -93,8 +92,8 @@ void hang_below(std::vector<Found>& all) {
   }
 }
 
-// Smaller comes first. Why the run failed is before all else. Fatal ones cost more than time; what
-// costs nothing that could be told stands behind what does; what is only worth a line stands last.
+// Smaller comes first. The reason for a failed run is first of all, fatal findings next; findings
+// without a known cost follow those with one; those only worth a line come last.
 std::tuple<int, double> place_of(const Finding& finding) {
   int kind = finding.cost_ns ? 1 : 2;
   if (finding.severity == FindingSeverity::kInfo) kind = 3;

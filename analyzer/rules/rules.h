@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings: what was computed, as sentences with cost, evidence and advice. Each rule stands in the
-// table of its family (rule.h); here they are run, symptoms are hung below their cause, and causes
-// are ranked by the time that they cost.
+// Findings: computed results as sentences with cost, evidence and advice. Each rule is defined in
+// the table of its family (rule.h). This runs them, attaches symptoms to their causes, and ranks
+// the causes by the time they cost.
 //
 // Threading  pure functions.
 #pragma once
@@ -23,19 +23,19 @@ struct Family {
 // All families, in the order of docs/rules.md.
 [[nodiscard]] const std::vector<Family>& all_families();
 
-// Every rule: fatal ones first, then by cost times confidence; those that cost too little to be
-// called culprits after all others. A finding's symptoms follow it, with caused_by set.
+// Runs every rule. Fatal findings first, then by cost times confidence, then those that cost too
+// little to be called culprits. A finding's symptoms follow it, with caused_by set.
 [[nodiscard]] std::vector<Finding> find_all(const RuleInput& input);
 
-// What those findings cost together that a change removes each: not the sum. nullopt: there are not
-// two of them, or the model cannot answer. A replay.
+// The combined cost of those findings that a change can remove, which is not their sum. nullopt:
+// fewer than two such findings, or the model cannot answer. Needs a replay.
 [[nodiscard]] std::optional<CostTogether> cost_together(std::span<const Finding> findings,
                                                         const WhatIfModel& model);
 
-// What these rules say, in their order: no ranking, no suppression.
+// The findings of these rules, in their order, without ranking and suppression.
 [[nodiscard]] std::vector<Finding> find_by(const RuleInput& input, std::span<const Rule> rules);
 
-// docs/rules.md.
+// The text of docs/rules.md.
 [[nodiscard]] std::string rules_page();
 
 }  // namespace dprof::analyzer

@@ -177,7 +177,7 @@ TEST(RulesTest, AdviceAgainstTransfersFitsWhatIsTransferred) {
   for (RankOverlap& rank : report.overlap->per_rank)
     rank.exposed_transfer_ns = kSteps * 12 * kNsPerMs;
   report.point_to_point = {{.from = 0, .to = 1, .n = 40, .per_step = 4}};
-  report.collectives = {{.n = 1, .per_step = 0}};  // at the start only
+  report.collectives = {{.n = 1, .per_step = 0}};  // only at the start
   EXPECT_THAT(found_all(report, {})[0].advice, HasSubstr("micro-batches"));
   report.collectives->push_back({.n = 10, .per_step = 1});
   EXPECT_THAT(found_all(report, {})[0].advice, HasSubstr("bucket_cap_mb"));
@@ -220,7 +220,7 @@ TEST(RulesTest, ASmallCauseExplainsNoLargeSymptom) {
 TEST(RulesTest, CausesAreRankedByTimeAndConfidence) {
   Report report = report_of(4);
   for (RankOverlap& rank : report.overlap->per_rank)
-    rank.exposed_transfer_ns = kSteps * 20 * kNsPerMs;  // of which a part could be won
+    rank.exposed_transfer_ns = kSteps * 20 * kNsPerMs;  // of which a part could be gained
   std::vector<Finding> findings = found_all(report, {verdict(2, 12 * kNsPerMs, true)});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].rule, "balance.straggler") << "surely 12 ms, against at most 20 ms";
@@ -249,7 +249,7 @@ std::vector<std::string> split(std::string_view list) {
   return parts;
 }
 
-// Those that dprof-trainer makes on purpose, M1 to M24.
+// The mistakes that dprof-trainer makes on purpose, M1 to M24.
 TEST(RuleTables, HaveEveryMistake) {
   std::multiset<std::string> ids;
   for (const Family& family : all_families()) {

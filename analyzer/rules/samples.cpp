@@ -28,9 +28,9 @@ bool passes_messages(const RankDigest& digest) {
   });
 }
 
-// Whom a rank trains the same parameters with: the communicator that reduces its gradient buckets,
-// or the only one there is. "" = cannot be told: stages and tensor-parallel ranks rightly read the
-// same samples.
+// The ranks with which a rank trains the same parameters: the communicator that reduces its
+// gradient buckets, or the only one. "" = unknown: stages and tensor-parallel ranks rightly read
+// the same samples.
 std::string replicas_of(const RankDigest& digest) {
   if (passes_messages(digest)) return "";
   std::set<size_t> buckets;
@@ -79,18 +79,18 @@ Evidence rows_of(int rank, const std::vector<const BatchFact*>& batches) {
                   {batches.front()->at, {last.at.ns + last.wait_ns.value_or(0)}});
 }
 
-// How much of what a rank reads others of its replicas read as well.
+// The share of a rank's samples that other ranks of its replicas read as well.
 struct Shared {
   int rank = 0;
   double share = 0;    // of its batches
-  double readers = 1;  // ranks that read such a batch, in the mean
+  double readers = 1;  // ranks that read such a batch, on average
   std::vector<const BatchFact*> shown;
 };
 
 class CommonBatches {
  public:
   explicit CommonBatches(std::span<const RankDigest> digests) : digests_(digests) {
-    // Keys refer to these words.
+    // Keys refer to these strings.
     for (const RankDigest& digest : digests) replicas_.push_back(replicas_of(digest));
     for (size_t d = 0; d < digests.size(); ++d) {
       epochs_.push_back(replicas_[d].empty() ? std::vector<Epoch>() : epochs_of(digests[d]));
@@ -145,7 +145,7 @@ class CommonBatches {
   Readers whole_;    // of each epoch as a whole, where hashes are sums
 };
 
-// Positions at which two epochs read the same batch, of those that both have.
+// Share of the common positions of two epochs at which they read the same batch.
 double repeated(const Epoch& a, const Epoch& b) {
   const size_t places = std::min(a.batches.size(), b.batches.size());
   if (places < kFewestSampleBatches) return 0;
@@ -154,11 +154,11 @@ double repeated(const Epoch& a, const Epoch& b) {
   return static_cast<double>(equal) / static_cast<double>(places);
 }
 
-// Whether a rank left in good order: after a step that it finished.
+// Whether a rank ended properly: after a finished step.
 bool ended_between_steps(const RankDigest& digest) {
   if (digest.steps.empty() || digest.steps_begun != static_cast<int64_t>(digest.steps.size()))
     return false;
-  // The launcher ends those that are left by a signal of its own, which tells nothing.
+  // The launcher ends the remaining ranks by a signal, which is not evidence.
   const std::string& status = digest.facts.exit_status;
   if (status.starts_with("signal") && status != "signal:15") return false;
   bool any = false;
@@ -170,7 +170,7 @@ bool ended_between_steps(const RankDigest& digest) {
   return !any || digest.step_source == schema::StepSource::kOptimizer;
 }
 
-// A collective of a common group that a rank waited in, and that the other never called.
+// A collective of a common group in which a rank waited, and which the other never called.
 const CollectiveRecord* waited_alone(const RankDigest& waiting, const RankDigest& gone,
                                      int64_t usual_ns) {
   std::map<std::pair<int64_t, schema::Function>, int64_t> called;  // highest number, by group
@@ -252,7 +252,7 @@ std::optional<Measured> order_repeats(const RuleInput& input) {
 }
 
 // The rank with most steps begins a further one, with a further batch, and waits in it for ranks
-// that have finished theirs. Whether it still waited at the end, or gave up, does not matter.
+// that have finished theirs. Whether it still waited at the end, or gave up, is irrelevant.
 std::optional<Measured> ended_early(const RuleInput& input) {
   const auto steps = [](const RankDigest& digest) { return digest.steps_begun; };
   if (input.digests.size() < 2) return {};
@@ -262,7 +262,7 @@ std::optional<Measured> ended_early(const RuleInput& input) {
     if (gone.steps_begun >= longest.steps_begun || gone.facts.batches.empty()) continue;
     if (gone.facts.batches.size() >= longest.facts.batches.size() || !ended_between_steps(gone))
       return {};
-    // One that waits elsewhere did not run out of data: the ranks call different things.
+    // A rank that waits elsewhere did not run out of data: the ranks diverged.
     if (waited_alone(gone, longest, usual_step(gone)) != nullptr) return {};
     const CollectiveRecord* waited = waited_alone(longest, gone, usual_step(gone));
     if (waited == nullptr) return {};
@@ -301,7 +301,7 @@ std::map<int64_t, int64_t> epochs_by_step(const RankDigest& digest) {
   return epochs;
 }
 
-// Several epochs: a rank with fewer batches is in the next one while the others finish theirs.
+// Several epochs: a rank with fewer batches is in the next epoch while the others finish theirs.
 std::optional<Measured> epochs_apart(const RuleInput& input) {
   std::map<int64_t, std::pair<int64_t, int64_t>> range;  // of epochs, by step
   std::vector<std::map<int64_t, int64_t>> of_rank;

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Hashes that depend on what is given, and on nothing else.
+// Hashes that depend only on the arguments.
 int64_t hash(int64_t a, int64_t b) { return (a + 1) * 1'000'003 + b * 7919; }
 
 TEST(ShardsOverlap, EqualBatches) {
@@ -36,7 +36,7 @@ TEST(ShardsOverlap, DisjointSharesAndASharedBatch) {
 
 TEST(ShardsOverlap, EqualEpochsInAnotherOrder) {
   RuleRun run(2);
-  // Each rank shuffles all of the data by itself: no batch is the same, the epoch's sum is.
+  // Each rank shuffles all of the data itself: batches differ, but the epoch's sum is equal.
   run.batches(0, 6, [](int64_t step) { return 100 + 10 * (step % 6); });
   run.batches(1, 6, [](int64_t step) { return 125 + 10 * (step % 6); });
   EXPECT_THAT(run.of(input_rules(), "input.shards-overlap"), IsEmpty()) << "other sums";
@@ -61,7 +61,7 @@ TEST(ShardsOverlap, TensorParallelRanksMayReadTheSame) {
   RuleRun run(2);
   for (int r = 0; r < 2; ++r) {
     run.batches(r, 100, [](int64_t step) { return hash(0, step); });
-    // Each rank's gradients go to a group of its own; they share another one.
+    // Each rank's gradients go to a group of its own; the ranks share another group.
     run.rank(r).communicators[0].hash = 10 + r;
     run.rank(r).communicators.push_back(
         {.hash = 99, .ordinal = 0, .name = "tensor", .size = 2, .members = {}, .own_number = r});

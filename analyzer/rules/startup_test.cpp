@@ -21,7 +21,7 @@ std::vector<Finding> found_startup(const RuleRun& run, std::string_view name) {
   return findings;
 }
 
-// Two ranks that never came to an update; rank 0 failed, the launcher ended rank 1.
+// Two ranks that never reached an update; rank 0 failed, the launcher ended rank 1.
 CommRun that_fails(bool met) {
   CommRun run(2);
   run.report.run.steps.reset();

@@ -57,7 +57,7 @@ int64_t kernel_ns(const Facts& facts) {
   return sum;
 }
 
-// Of those that these instances are in.
+// Of the steps that contain these instances.
 std::optional<int64_t> middle_step(std::span<const Instance* const> instances) {
   std::vector<int64_t> steps;
   for (const Instance* instance : instances) {
@@ -161,7 +161,7 @@ Measured measured_of(std::span<const TimeOfRank> times) {
 }
 
 const RankDigest* digest_of(const RuleInput& input, int rank) {
-  // Where all ranks left a trace it stands at its number.
+  // If all ranks left a trace, it is at its number.
   const auto place = static_cast<size_t>(rank);
   if (place < input.digests.size() && input.digests[place].rank == rank)
     return &input.digests[place];

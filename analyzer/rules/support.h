@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most rules measure with: shares of the median step, figures by rank, calls, kernels,
+// Shared measurements of the rules: shares of the median step, figures by rank, calls, kernels,
 // collectives, evidence.
 //
 // Threading  pure functions.
@@ -21,9 +21,9 @@ namespace dprof::analyzer {
 inline constexpr double kCriticalShare = 0.10;
 inline constexpr double kWarnShare = 0.03;
 inline constexpr double kInfoShare = 0.01;
-inline constexpr double kMostSteps = 0.8;  // of the steady steps, to say "each step"
+inline constexpr double kMostSteps = 0.8;  // of the steady steps, to claim "each step"
 inline constexpr double kEachStep = 0.9;   // calls per step: one in nearly each
-// Of a finding: rows of so many ranks, so many of each.
+// Limits of a finding's evidence: ranks, and rows of each.
 inline constexpr size_t kEvidenceRanks = 4;
 inline constexpr size_t kEvidenceRows = 20;
 
@@ -32,13 +32,13 @@ inline constexpr size_t kEvidenceRows = 20;
 [[nodiscard]] int64_t steady_steps(const RuleInput& input);         // 0 = no steps
 [[nodiscard]] double share_of(const RuleInput& input, int64_t ns);  // of the median step; 0 without
 
-// 0 where there is no whole.
+// 0 if `whole` is 0.
 [[nodiscard]] double ratio(auto part, auto whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 [[nodiscard]] inline bool is_most(size_t part, size_t all) { return 2 * part > all; }
 
-// Words.
+// Text.
 [[nodiscard]] std::string ms(int64_t ns);  // "12.0 ms"
 [[nodiscard]] std::string per_step(const RuleInput& input,
                                    int64_t ns);                 // "12.0 ms per step (15 %)"
@@ -59,14 +59,14 @@ struct TimeOfRank {
 [[nodiscard]] std::vector<TimeOfRank> sum_of(std::vector<TimeOfRank> a,
                                              std::span<const TimeOfRank> b);
 [[nodiscard]] int64_t median_of(std::span<const TimeOfRank> times);
-// A value that more than half of the ranks are not below: one straggler does not make it.
+// A value that more than half of the ranks reach: one straggler does not determine it.
 [[nodiscard]] int64_t lower_median(std::span<const TimeOfRank> times);
 [[nodiscard]] int64_t largest_of(std::span<const TimeOfRank> times);
 [[nodiscard]] std::vector<int> at_least(std::span<const TimeOfRank> times, int64_t ns);
-// What costs these ranks so much: their lower median, and who they are.
+// The cost of these ranks: their lower median, and which ranks they are.
 [[nodiscard]] Measured measured_of(std::span<const TimeOfRank> times);
 
-// Where things stand. Null and nullopt: not there.
+// Look-ups. Null and nullopt: not found.
 [[nodiscard]] const RankDigest* digest_of(const RuleInput& input, int rank);
 [[nodiscard]] std::optional<Interval> steady_span(const RuleInput& input, const RankDigest& digest);
 // The rank's complete steady steps.
@@ -75,13 +75,13 @@ struct TimeOfRank {
 [[nodiscard]] bool has_phase(const RankDigest& digest, schema::Marker marker);
 // Phases that begin in the window. O(log phases).
 [[nodiscard]] std::span<const PhaseRange> phases_in(const RankDigest& digest, Interval window);
-// An optimizer phase begins in that step.
+// Whether an optimizer phase begins in that step.
 [[nodiscard]] bool has_update(const RankDigest& digest, const StepRecord& step);
-// The innermost phase that the rank's training thread was in; kNone = none. O(log phases).
+// The innermost phase of the rank's training thread at that moment; kNone = none. O(log phases).
 [[nodiscard]] schema::Marker phase_at(const RankDigest& digest, TraceNs at);
-// In which phase most members of it called it.
+// The phase in which most members called it.
 [[nodiscard]] schema::Marker phase_of(const RuleInput& input, const Instance& instance);
-[[nodiscard]] bool has_gpu(const RuleInput& input);  // some rank has rows of a GPU
+[[nodiscard]] bool has_gpu(const RuleInput& input);  // some rank has GPU rows
 
 [[nodiscard]] inline bool reduces(schema::Function function) {
   return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;
@@ -93,8 +93,8 @@ struct TimeOfRank {
   std::erase_if(instances, [&](const Instance* i) { return !chosen(*i); });
   return instances;
 }
-// What these are to the rank that transfers longest in them: each takes part in those of its own
-// communicators only.
+// Figures of the rank with the longest transfers in them: each rank is only in the collectives of
+// its own communicators.
 struct RankShare {
   int64_t calls = 0;
   int64_t bytes = 0;
@@ -102,7 +102,7 @@ struct RankShare {
 };
 [[nodiscard]] RankShare largest_share(const RuleInput& input,
                                       std::span<const Instance* const> instances);
-// The report's collectives that a steady step has, for each rank with a trace those of its own
+// The report's collectives that occur in a steady step, for each rank with a trace those of its own
 // communicators. Without any rank: all of them, once.
 [[nodiscard]] std::vector<std::vector<const CollectiveSummary*>> collectives_by_rank(
     const RuleInput& input);
@@ -116,7 +116,7 @@ struct CallRate {
 };
 [[nodiscard]] CallRate rate_of(const RuleInput& input, const RankDigest& digest, CallKind kind);
 
-// The ranks that make at least so many of these calls in a steady step, and their median rate.
+// The ranks that make at least this many such calls in a steady step, and their median rate.
 struct CallingRanks {
   std::vector<int> ranks;
   double per_step = 0;
@@ -124,28 +124,28 @@ struct CallingRanks {
 };
 [[nodiscard]] CallingRanks callers_of(const RuleInput& input, CallKind kind, double at_least);
 
-// Time of the device that kernels of a class take in a steady step: their share of all kernels'
-// time that is no communication, of the step's computation. Ranks without kernels have no entry.
+// Device time of a class of kernels in a steady step: their share of the time of all kernels other
+// than communication, applied to the step's computation. Ranks without kernels have no entry.
 [[nodiscard]] std::vector<TimeOfRank> times_of_kernels(const RuleInput& input, KernelClass what);
 // The computation itself.
 [[nodiscard]] std::vector<TimeOfRank> times_of_computation(const RuleInput& input);
-// "ampere_sgemm_128x64_tn (41 % of the kernels' time)", of the ranks' three longest of a class.
+// "ampere_sgemm_128x64_tn (41 % of the kernels' time)": the ranks' three longest of a class.
 [[nodiscard]] std::string longest_kernels(const RuleInput& input, KernelClass what);
 
 // Evidence: 20 rows at most, of 4 ranks at most.
 [[nodiscard]] Evidence evidence(int rank, std::string_view table, std::vector<int64_t> rows,
                                 Interval span);
-// Rows of `collective`, by rank, of the ranks' parts in these instances, in the middle one of their
+// Rows of `collective`, by rank: the ranks' parts in these instances, in the middle one of their
 // steps.
 [[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input,
                                                 std::span<const Instance* const> instances);
-// The longest phases of that meaning in the ranks' steady steps.
+// The longest phases of that kind in the ranks' steady steps.
 [[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input, std::span<const int> ranks,
                                                 schema::Marker marker);
 // The longest of these calls in the ranks' steady steps.
 [[nodiscard]] std::vector<Evidence> evidence_of(const RuleInput& input, std::span<const int> ranks,
                                                 CallKind kind);
-// Where there are no rows to name: a steady step of these ranks, of table `step`.
+// If there are no rows to cite: a steady step of these ranks, from table `step`.
 [[nodiscard]] std::vector<Evidence> steps_evidence(const RuleInput& input,
                                                    std::span<const int> ranks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that update nothing, and work that every rank does although one would do.
+// Steps without an update, and work that every rank does although one would be enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using schema::Marker;
 constexpr double kSkippedShare = 0.1;  // of the updates; a few are usual while the scale settles
 constexpr int64_t kFewestSkipped = 3;
 
-// The windows of a rank that gathered fewer gradients than usual, and whether an update followed.
+// The windows of a rank with fewer gradients than usual, and whether an update followed.
 struct Windows {
   int64_t usual = 0;  // micro-steps
   std::vector<const StepRecord*> dropped;
@@ -52,7 +52,7 @@ Windows windows_of(const RankDigest& digest) {
   return windows;
 }
 
-// Each rank has a share of the parameters, and so has its own to save.
+// Each rank has a share of the parameters, and therefore its own to save.
 bool is_sharded(const RuleInput& input) {
   return std::ranges::any_of(steady_instances(input), [](const Instance* i) {
     return i->function == Function::kReduceScatter || i->function == Function::kAllGather;
@@ -116,11 +116,11 @@ std::optional<Measured> many_writers(const RuleInput& input) {
     for (TimeOfRank& save : saves) save.ns = 0;
   }
   const std::vector<TimeOfRank> writes = sum_of(saves, times_of(input, "host.logging"));
-  // A rank that only passes by, since another one writes, has hardly any such time.
+  // A rank that merely passes by, because another one writes, has hardly any such time.
   const std::vector<int> ranks = at_least(writes, std::max<int64_t>(1, largest_of(writes) / 10));
   if (ranks.size() < 2) return {};
   std::vector<Evidence> rows = evidence_of(input, ranks, Marker::kCheckpoint);
-  // One of them has to write.
+  // One of the ranks must write.
   Measured measured{.cost_ns = median_of(writes),
                     .ranks = ranks,
                     .figures = {{"checkpoints", ms(median_of(saves))}}};
@@ -165,7 +165,7 @@ constexpr Rule kSkippedSteps = {
     .refuted_by = {"a program that steps its optimizer before the scaler's update"},
     .measure = skipped_steps};
 
-// Info, whatever it costs: whether the files are equal the trace does not say.
+// Info regardless of its cost: the trace does not show whether the files are equal.
 constexpr Rule kManyWriters = {
     .name = "io.many-writers",
     .ids = "M19",

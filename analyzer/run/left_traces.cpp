@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargestNote = 1 << 16;  // of bytes; a recorder's has some hundreds
+constexpr uintmax_t kLargestNote = 1 << 16;  // in bytes; a recorder's has a few hundred
 
-// nullopt: the folder is not here, or another user's.
+// nullopt: the folder is not on this host, or is another user's.
 std::optional<int64_t> count_traces(const fs::path& folder) {
   int64_t traces = 0;
   std::error_code error;

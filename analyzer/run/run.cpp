@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a comparison of two runs asks.
+// What a comparison of two runs needs.
 constexpr std::string_view kEnvironment[] = {"cpu_model",    "cpus",          "cuda_driver",
                                              "detail",       "dprof_version", "host",
                                              "nccl_version", "torch_version"};
 
-// A trace that could be opened, with what decides which of a rank's traces counts.
+// A trace that could be opened, with what decides which trace of a rank counts.
 struct Candidate {
   TraceFile file;
   std::string command;
@@ -39,7 +39,7 @@ struct Candidate {
   int64_t first_event_ns = 0;
 };
 
-// A time that can be added to another without overflow; damaged files hold anything.
+// A time that can be added to another without overflow; damaged files can hold any value.
 std::optional<int64_t> as_time(const std::optional<int64_t>& value) {
   constexpr int64_t kLimit = int64_t{1} << 61;
   if (!value || *value < -kLimit || *value > kLimit) return std::nullopt;
@@ -95,12 +95,12 @@ Result<Candidate> read_candidate(const fs::path& path) {
   return candidate;
 }
 
-// What only the recorders know, and no trace: why processes have none, and where the others went.
+// Known only to recorders, not from traces: why processes have none, where others went.
 constexpr std::string_view kOnlyInIndex[] = {"memory_limit", "missing_rank", "no_descriptors",
                                              "no_peers",     "not_local",    "other_clock",
                                              "turned_away",  "wire_version"};
 
-// One diagnostic of a code, for all recorders: the first text, and how many there are.
+// One diagnostic per code, for all recorders: the first text, and the number of occurrences.
 void note_recorders(const nlohmann::json& index, Run& run) {
   const auto diagnostics = index.find("diagnostics");
   if (diagnostics == index.end() || !diagnostics->is_array()) return;
@@ -119,8 +119,8 @@ void note_recorders(const nlohmann::json& index, Run& run) {
   }
 }
 
-// run.json is an index that can be rebuilt: of the traces nothing is read from it, but that it is
-// missing or damaged is worth saying.
+// run.json is an index that can be rebuilt: the traces do not depend on it, but a missing or
+// damaged one is reported.
 void check_index(const fs::path& folder, Run& run) {
   const fs::path path = folder / "run.json";
   std::error_code error;
@@ -141,7 +141,7 @@ void check_index(const fs::path& folder, Run& run) {
   note_recorders(index, run);
 }
 
-// Expands folders; a path that is not there is an error of its own.
+// Expands folders; a path that does not exist is a separate error.
 Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& paths, Run& run) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
@@ -172,7 +172,7 @@ std::string name_of(const fs::path& path) {
   return used.has_filename() ? used.filename().string() : used.parent_path().filename().string();
 }
 
-// Launchers and helpers are left out in silence, but not what trained or used a device.
+// Launchers and helpers are left out silently, but not processes that trained or used a device.
 void note_left_out(const std::vector<Candidate>& left, Run& run) {
   const auto count = std::ranges::count_if(left, &Candidate::has_work);
   if (count == 0) return;
@@ -185,8 +185,8 @@ void note_left_out(const std::vector<Candidate>& left, Run& run) {
       count));
 }
 
-// A process without a rank (a launcher, a single process) is no rank of a job that has ranks; and
-// where none has one, what did no step beside processes that did some is none (torch.compile's
+// A process without a rank (a launcher, a single process) is not a rank of a job that has ranks. If
+// none has a rank, processes without a step are left out when others have steps (torch.compile's
 // workers).
 void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others, Run& run) {
   const auto keep = [&](auto is_rank) {
@@ -203,7 +203,7 @@ void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>&
   for (Candidate& candidate : candidates) candidate.file.rank = next++;
 }
 
-// The trace that counts among several of one rank: the last one that trained.
+// Which of one rank's traces counts: the last one that trained.
 auto seniority(const Candidate& c) {
   return std::make_tuple(c.has_steps, c.restart_count,
                          c.origin_realtime_ns.value_or(0) + c.first_event_ns, c.file.path);
@@ -233,9 +233,9 @@ std::vector<Candidate> one_per_rank(std::vector<Candidate> candidates,
   return chosen;
 }
 
-// Time 0 of a trace is its recorder's start. Recorders that share a clock are told apart by where
-// they started on it; the first one of each other clock is placed by the realtime clock, as well as
-// that goes.
+// Time 0 of a trace is its recorder's start. Recorders that share a clock are placed by their start
+// on it; the first one of each other clock is placed by the realtime clock, as accurately as
+// possible.
 void place_on_axis(const Candidate& reference, std::vector<Candidate>& candidates,
                    std::map<std::string, Candidate>& firsts) {
   for (Candidate& candidate : candidates) {
@@ -284,7 +284,7 @@ void note_unfinished(Run& run) {
   }
 }
 
-// A trace that was made a moment ago does not say yet which run it is of.
+// A trace created a moment ago does not yet say to which run it belongs.
 bool has_just_begun(const Candidate& candidate) {
   return candidate.file.run_id.empty() && candidate.file.ended.empty();
 }

@@ -52,7 +52,7 @@ class OpenRunTest : public ::testing::Test {
     ASSERT_TRUE(database->execute(sql).ok()) << sql;
   }
 
-  // Opens the folder, of which rank 1 is damaged: a report of the others, and the file is named.
+  // Opens the folder, with rank 1 damaged: the report covers the others and names the file.
   void expect_named_and_left_out(const std::string& why) const {
     const auto run = open_run({folder()});
     ASSERT_TRUE(run.ok()) << run.error().what;
@@ -265,7 +265,7 @@ TEST_F(OpenRunTest, PathsThatAreNotThere) {
   EXPECT_EQ(open_run({}).error().code, Code::kUsage);
 }
 
-// Of the run's diagnostics, that of a code; an empty one where there is none.
+// The run's diagnostic of that code; an empty one if none.
 Diagnostic of_code(const Run& run, std::string_view code) {
   const auto found = std::ranges::find(run.diagnostics, code, &Diagnostic::code);
   return found == run.diagnostics.end() ? Diagnostic() : *found;
@@ -285,7 +285,7 @@ TEST_F(OpenRunTest, TracesThatAreOnANodesDiskAreCounted) {
   EXPECT_THAT(of_code(*open_run({folder()}), "traces_left").text,
               StartsWith("traces on node-a, in /not/here; hint: "));
 
-  // On that node the folder itself tells.
+  // On that node the folder itself gives the count.
   const fs::path disk = home_.path() / "disk";
   fs::create_directory(disk);
   write_text(folder() / "node-a-7.local",

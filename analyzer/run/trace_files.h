@@ -9,7 +9,7 @@
 
 namespace dprof::analyzer {
 
-// Sorted by name. Fails where there is none, and says where they are if that is known.
+// Sorted by name. Fails if there are none, and says where they are if known.
 Result<std::vector<std::filesystem::path>> trace_files(const std::filesystem::path& folder);
 
 }  // namespace dprof::analyzer

@@ -18,7 +18,7 @@ using schema::ReadQuery;
 
 constexpr std::array<std::string_view, 3> kShown = {"host_range", "gpu_activity", "collective"};
 
-// The table whose row ids a column of a trace holds, if the timeline shows its rows.
+// The table whose row ids a trace column holds, if the timeline shows its rows.
 std::string rows_of(const QueryColumn& column) {
   const auto shown = [](std::string_view table) {
     return std::ranges::find(kShown, table) != kShown.end() ? std::string(table) : std::string();
@@ -34,7 +34,7 @@ std::string rows_of(const QueryColumn& column) {
   return {};
 }
 
-// Rows of a UNION come from several tables, of which SQLite names the first alone.
+// Rows of a UNION come from several tables, of which SQLite names only the first.
 bool has_union(std::string_view text) {
   constexpr std::string_view kWord = "union";
   const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
@@ -101,7 +101,7 @@ class Asking {
  private:
   void leave_out(int rank, SqlError error) {
     result_.left_out.push_back({rank, error.error.what});
-    // Of several the one that is about the text, which can be changed.
+    // Prefer an error in the statement, which the user can fix.
     const bool about_text = error.error.code == Code::kUsage;
     if (!first_error_ || (about_text && first_error_->error.code != Code::kUsage))
       first_error_ = std::move(error);

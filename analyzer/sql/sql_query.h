@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One SQL statement, asked of the traces of several ranks: what the timeline's SQL dock runs.
+// Runs one SQL statement on the traces of several ranks, for the timeline's SQL dock.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,29 @@ using schema::SqlValue;
 
 struct SqlColumn {
   std::string name;
-  std::string rows_of;  // its integers are row ids of this table that the timeline shows; "" = none
+  std::string rows_of;  // its integers are row ids of this table, shown on the timeline; "" = none
 };
 
-// A rank that did not answer, or not to the end.
+// A rank whose query failed or did not finish.
 struct SqlLeftOut {
   int rank = 0;
   std::string why;
 };
 
-// Times in it are as they stand in the traces: on the clock of each rank's host.
+// Times are as stored in the traces: on the clock of each rank's host.
 struct SqlResult {
-  std::vector<SqlColumn> columns;           // `rank` stands before those of the statement
-  std::vector<std::vector<SqlValue>> rows;  // by rank, and of each in the statement's order
-  std::vector<int> ranks;                   // that answered
+  std::vector<SqlColumn> columns;           // `rank`, then those of the statement
+  std::vector<std::vector<SqlValue>> rows;  // by rank, and within it in the statement's order
+  std::vector<int> ranks;                   // those that answered
   std::vector<SqlLeftOut> left_out;
-  bool more = false;  // there are more rows than these
+  bool more = false;  // more rows exist than returned
 };
 [[nodiscard]] int rank_of(const std::vector<SqlValue>& row);
 
-// Why there is no result.
+// The reason for a missing result.
 struct SqlError {
   Error error;
-  std::optional<size_t> offset;  // in the statement's text, in bytes; nullopt = not known
+  std::optional<size_t> offset;  // in the statement's text, in bytes; nullopt = unknown
 };
 using SqlAnswer = std::variant<SqlResult, SqlError>;
 
@@ -53,9 +53,9 @@ struct SqlLimits {
   size_t bytes = size_t{64} << 20;  // of all values
 };
 
-// Runs the statement on one rank after the other. A rank whose trace cannot be read is left out; an
-// error is what all of them say. `progress` is told of each rank, `is_unwanted` asked all the time
-// while one is read: false, or true, ends it, and the answer is then nobody's.
+// Runs the statement on one rank after the other. A rank whose trace cannot be read is left out;
+// the error is returned only if no rank answered. `progress` is called per rank, `is_unwanted`
+// repeatedly; false or true cancels, and the answer is then discarded.
 SqlAnswer run_sql(const std::vector<TraceFile>& traces, std::string_view text,
                   const SqlLimits& limits = {}, const std::function<bool()>& is_unwanted = {},
                   const Progress& progress = {});

@@ -12,8 +12,8 @@ constexpr size_t kBins = 8192;
 constexpr size_t kLeastPeriodBins = 16;  // a shorter period is not resolved
 constexpr size_t kFewestPeriods = 5;
 constexpr double kCorrelated = 0.5;     // of the variance
-constexpr double kNearlyTheBest = 0.8;  // a multiple of the period correlates as well as it
-constexpr double kSearched = 0.25;      // of a period, on both sides of where a begin is expected
+constexpr double kNearlyTheBest = 0.8;  // a multiple of the period correlates equally well
+constexpr double kSearched = 0.25;      // of a period, on both sides of an expected begin
 
 std::vector<double> occupation(const IntervalSet& busy, TraceNs begin, double bin_ns) {
   std::vector<double> bins(kBins, 0);
@@ -54,7 +54,7 @@ std::optional<size_t> first_peak(const std::vector<double>& correlation) {
   double best = kCorrelated;
   for (size_t lag = kLeastPeriodBins; lag + 1 < correlation.size(); ++lag)
     best = std::max(best, correlation[lag]);
-  // The slope down from lag 0 is no peak.
+  // Skip the slope down from lag 0, which is not a peak.
   size_t lag = 1;
   while (lag + 1 < correlation.size() && correlation[lag + 1] <= correlation[lag]) ++lag;
   for (lag = std::max(lag, kLeastPeriodBins); lag + 1 < correlation.size(); ++lag) {

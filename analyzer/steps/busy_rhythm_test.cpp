@@ -27,7 +27,7 @@ TEST(BusyRhythmTest, FindsThePeriodAndItsBegins) {
       now += 300'000;
     }
     run(10e6);
-    now += 5'000'000;  // the host makes the next batch
+    now += 5'000'000;  // the host prepares the next batch
   }
   const auto begins = rhythm_of(busy);
   ASSERT_TRUE(begins);

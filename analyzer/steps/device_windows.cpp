@@ -8,7 +8,7 @@ namespace dprof::analyzer {
 std::vector<std::optional<Interval>> device_windows_of(std::span<const Launch> launches,
                                                        std::span<const Interval> hosts,
                                                        TraceNs end) {
-  // First start of what was launched in a step, and in the gap after it.
+  // The first start of work launched in a step, and in the gap after it.
   struct Stretch {
     std::optional<TraceNs> in_step;
     std::optional<TraceNs> in_gap;
@@ -27,7 +27,7 @@ std::vector<std::optional<Interval>> device_windows_of(std::span<const Launch> l
     }
   }
   std::vector<std::optional<Interval>> windows(hosts.size());
-  TraceNs bound = end;  // where the next one begins; from the back, so that begins are monotone
+  TraceNs bound = end;  // begin of the next one; backwards, so that begins are monotone
   for (size_t s = hosts.size(); s-- > 0;) {
     if (stretches[s].in_gap) bound = std::min(bound, *stretches[s].in_gap);
     if (!stretches[s].in_step) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of host steps on the GPU: the host runs ahead of it.
+// Maps host steps to windows on the GPU: the host runs ahead of it.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,15 @@
 
 namespace dprof::analyzer {
 
-// For each host window the device window [b_s, b_s+1): b_s is where the first activity begins whose
-// launch lies in host step s, made monotone. The last one ends where the first activity launched
-// after it begins, or with `end`, the end of the device's work. `hosts` are sorted and disjoint; a
-// window after a gap between host windows ends where work launched in the gap begins. nullopt for
-// steps that launched nothing. O(launches + windows).
+// The device window [b_s, b_s+1) of each host window: b_s is the begin of the first activity
+// launched in host step s, made monotone. The last one ends at the first activity launched after
+// it, or at `end`, the end of the device's work. `hosts` are sorted and disjoint; a window before a
+// gap between host windows ends at the first work launched in the gap. nullopt for steps without
+// launches. O(launches + windows).
 [[nodiscard]] std::vector<std::optional<Interval>> device_windows_of(
     std::span<const Launch> launches, std::span<const Interval> hosts, TraceNs end);
 
-// An entry's windows in these steps: on the device where it has one in each of them, else on the
-// host.
+// An entry's windows in these steps: on the device if it has one in each step, else on the host.
 [[nodiscard]] std::vector<Interval> own_windows(std::span<const AlignedStep> steps, size_t entry);
 
 }  // namespace dprof::analyzer

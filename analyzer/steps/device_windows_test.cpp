@@ -33,7 +33,7 @@ TEST(DeviceWindowsTest, StepThatLaunchedNothingHasNone) {
 }
 
 TEST(DeviceWindowsTest, BeginsNeverGoBack) {
-  // A copy of the next step overtakes on another stream.
+  // A copy for the next step overtakes on another stream.
   const std::vector<Launch> launches = {{{10}, {90}}, {{110}, {60}}, {{120}, {200}}};
   const std::vector<Interval> hosts = {{{0}, {100}}, {{100}, {200}}};
   const Windows windows = device_windows_of(launches, hosts, {400});

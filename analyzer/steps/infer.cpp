@@ -22,20 +22,20 @@ namespace dprof::analyzer {
 namespace {
 
 struct StepBegins {
-  std::string by;               // "order of collectives": what they were found from
+  std::string by;               // "order of collectives": their source
   size_t tokens = 0;            // per step; 0 = not found from tokens
   std::vector<TraceNs> begins;  // ascending
-  // They are where something recurs in the middle of a step, not where the step begins.
+  // They recur within the step rather than at its begin.
   bool within_steps = false;
 };
 
 struct BeginsFound {
   std::optional<StepBegins> begins;
-  std::string unsteady;  // what repeated, but not evenly in time; "" = nothing
+  std::string unsteady;  // repeats, but not evenly in time; "" = nothing does
 };
 
-// Of several forwards without a collective after them (gradients are accumulated) the first one.
-// Forwards within forwards are layers; messages are a pipeline's.
+// Of several forwards without a collective between them (gradient accumulation) only the first.
+// Nested forwards are layers; messages mean a pipeline.
 std::vector<TraceNs> forwards_after_collectives(const RankDigest& digest) {
   std::vector<TraceNs> begins;
   auto next = digest.collectives.begin();
@@ -92,7 +92,7 @@ std::optional<StepBegins> of_moments(std::vector<TraceNs> begins, std::string by
 }
 
 // Tries, in this order: DDP's forward after a collective, DDP's first bucket, the order of
-// collectives, that of operators, of kernels, and the rhythm of the GPU's busy time.
+// collectives, of operators, of kernels, and the rhythm of the GPU's busy time.
 BeginsFound find_begins(const RankDigest& digest) {
   BeginsFound found;
   const auto take = [&](std::optional<StepBegins> begins) {
@@ -114,11 +114,11 @@ BeginsFound find_begins(const RankDigest& digest) {
   return found;
 }
 
-constexpr double kLeastGap = 0.005;  // of a step: less is the pause between two operators
+constexpr double kLeastGap = 0.005;  // of a step: a shorter one is a pause between two operators
 constexpr double kSamePlace = 0.1;   // of a step
 constexpr double kQuietInMostSteps = 0.8;
 
-// The longest part of `window` that `set` does not cover; empty if it covers all.
+// The longest part of `window` outside `set`; empty if `set` covers all of it.
 Interval longest_gap(const IntervalSet& set, Interval window) {
   Interval best{window.begin, window.begin};
   TraceNs from = window.begin;
@@ -134,7 +134,7 @@ Interval longest_gap(const IntervalSet& set, Interval window) {
   return best;
 }
 
-// When the last collective ended that had ended by then, or the trace began.
+// The latest end of a collective before `moment`, else the begin of the trace.
 TraceNs last_end_before(const RankDigest& digest, TraceNs moment) {
   TraceNs last = digest.span.begin;
   for (const CollectiveRecord& record : digest.collectives) {
@@ -148,7 +148,7 @@ IntervalSet busy_times(const RankDigest& digest, const IntervalSet& autograd) {
   for (const PhaseRange& phase : digest.phases) {
     if (phase.marker != schema::Marker::kInput) more.push_back(phase.span);
   }
-  // Where the host waits for its collectives; with a GPU it does not.
+  // Without a GPU the host waits for its collectives.
   if (digest.gpu.empty()) {
     for (const CollectiveRecord& record : digest.collectives) {
       if (record.arrival() && record.end && record.by_training_thread)
@@ -159,10 +159,9 @@ IntervalSet busy_times(const RankDigest& digest, const IntervalSet& autograd) {
                   union_of(std::move(more)));
 }
 
-// A step begins where the longest time begins in which the training thread does nothing that was
-// recorded, between the backward of the step before and its own: after the optimizer, before the
-// batch. One per begin. nullopt = the rank's operators were not recorded, or that place is not the
-// same in most steps.
+// A step begins at the longest gap in the training thread's recorded work between the backward of
+// the step before and its own: after the optimizer, before the batch. One per begin. nullopt = the
+// rank's operators were not recorded, or that place is not the same in most steps.
 std::optional<std::vector<TraceNs>> quiet_starts(const RankDigest& digest,
                                                  std::span<const TraceNs> begins) {
   if (begins.size() < 3 || (digest.ops.empty() && digest.autograd.empty())) return std::nullopt;
@@ -175,7 +174,7 @@ std::optional<std::vector<TraceNs>> quiet_starts(const RankDigest& digest,
   std::vector<int64_t> gaps;
   std::vector<int64_t> offsets;
   for (size_t i = 0; i < begins.size(); ++i) {
-    // What lies further back than a usual step belongs to no step, or to the one before.
+    // Anything further back than a usual step belongs to the step before, or to none.
     const TraceNs earliest = begins[i] - DurationNs{usual_length};
     const TraceNs before = i == 0 ? last_end_before(digest, begins[i]) : begins[i - 1];
     Interval window{std::max(before, earliest), begins[i]};
@@ -194,14 +193,14 @@ std::optional<std::vector<TraceNs>> quiet_starts(const RankDigest& digest,
   if (static_cast<double>(median_ns(gaps)) < kLeastGap * usual ||
       static_cast<double>(same) < kQuietInMostSteps * static_cast<double>(begins.size()))
     return std::nullopt;
-  // Before the first step stands anything.
+  // Before the first step the gap is arbitrary.
   if (!is_usual(offsets.front())) starts.front() = begins.front() - DurationNs{usual_offset};
   return starts;
 }
 
 constexpr size_t kVoters = 8;  // ranks that are asked for the length of a step
 
-// Steps from each begin to the next; the last one is not known to be complete.
+// Steps from each begin to the next; the last one might be incomplete.
 void set_steps(RankDigest& digest, std::span<const TraceNs> begins) {
   digest.steps.clear();
   for (size_t i = 0; i + 1 < begins.size(); ++i)
@@ -210,7 +209,7 @@ void set_steps(RankDigest& digest, std::span<const TraceNs> begins) {
   digest.step_source = schema::StepSource::kInferred;
 }
 
-// The steps of one rank as another saw them, by what they did together.
+// The steps of one rank converted to another's time by their shared events.
 std::vector<StepRecord> carried(const std::vector<StepRecord>& steps,
                                 std::span<const SharedEvent> events) {
   std::vector<StepRecord> here;
@@ -240,7 +239,7 @@ class Inferrer {
   void run() {
     std::vector<size_t> known;
     for (size_t d = 0; d < digests_.size(); ++d) {
-      // A rank that began a marked step and did not end it has none; that is no reason to guess.
+      // A rank that began a marked step and did not end it has none: do not guess.
       if (digests_[d].steps.empty() && digests_[d].steps_begun == 0) {
         missing_.push_back(d);
       } else if (!digests_[d].steps.empty()) {
@@ -269,8 +268,8 @@ class Inferrer {
                        ranks.size() - kNamed);
   }
 
-  // Carries steps over to all of `missing_` that share something with one that has them, and from
-  // these on. Returns who got some.
+  // Carries steps over to all of `missing_` that share events with a rank that has steps, and
+  // onwards from these. Returns the ranks that got steps.
   std::vector<size_t> carry_from(std::vector<size_t> known) {
     std::vector<size_t> got;
     for (size_t k = 0; k < known.size() && !missing_.empty(); ++k) {
@@ -291,7 +290,7 @@ class Inferrer {
     return got;
   }
 
-  // Asks ranks that have none, takes what most of them say, and carries it over to their peers.
+  // Asks ranks without steps, takes the majority's answer, and carries it over to their peers.
   void infer_next() {
     std::map<std::pair<std::string, size_t>, std::vector<std::pair<size_t, StepBegins>>> votes;
     std::string unsteady;
@@ -328,8 +327,8 @@ class Inferrer {
         make_diagnostic("steps_inferred", std::move(text), static_cast<int64_t>(all.size())));
   }
 
-  // Nobody marked the begin of a step; where operators were recorded, it is where they pause. The
-  // others keep as far ahead of what recurs as the seed is.
+  // The begin of a step is not marked; where operators were recorded, it is at their pause. The
+  // other ranks keep the seed's distance between the begin and the recurring event.
   void settle_begins(size_t seed, std::span<const TraceNs> recurs, const std::vector<size_t>& all) {
     const auto of_seed = quiet_starts(digests_[seed], recurs);
     if (!of_seed) return;

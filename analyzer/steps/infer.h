@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the steps of ranks that marked none, from what repeats (docs/analysis/steps.md).
+// Infers the steps of ranks without marked steps from repetition (docs/analysis/steps.md).
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace dprof::analyzer {
 
-// Fills `steps` and `step_source` of digests that have none. Says in `diagnostics` what was
-// inferred, or why it could not be.
+// Fills `steps` and `step_source` of digests without steps. Reports in `diagnostics` what was
+// inferred, or why nothing could be.
 void infer_steps(std::span<RankDigest> digests, const Matching& matching,
                  std::vector<Diagnostic>& diagnostics);
 

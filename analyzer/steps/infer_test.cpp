@@ -50,7 +50,7 @@ std::vector<std::string> codes(const std::vector<Diagnostic>& diagnostics) {
   return all;
 }
 
-// Every step but the last, at most `share` of its length away from where it is.
+// Every step but the last is found, at most `share` of its length off.
 void expect_steps_of(const RankDigest& digest, const std::vector<test_support::StepTimes>& truth,
                      double share) {
   ASSERT_EQ(digest.steps.size(), truth.size() - 1) << "rank " << digest.rank;
@@ -68,14 +68,14 @@ void expect_steps_of(const RankDigest& digest, const std::vector<test_support::S
 
 struct HiddenCase {
   const char* name;
-  bool buckets;  // collectives say which bucket of DDP they are
+  bool buckets;  // collectives record their DDP bucket
   int ranks;
   int64_t micro_steps;
 };
 
 class HiddenMarksTest : public ::testing::TestWithParam<HiddenCase> {};
 
-// Target (docs/analysis/steps.md): with the marks hidden, all steps are found, and boundaries are
+// Target (docs/analysis/steps.md): with the marks hidden, all steps are found, with boundaries
 // within 1 %.
 TEST_P(HiddenMarksTest, StepsAreFoundWithinAPercent) {
   const HiddenCase& c = GetParam();

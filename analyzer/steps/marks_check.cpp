@@ -16,7 +16,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kMostUnsound = 0.1;  // share of the marked steps that may be empty or overlap
-constexpr double kAgreement = 0.8;    // share of what two ranks share that is in the same step
+constexpr double kAgreement = 0.8;    // share of two ranks' shared events that are in the same step
 constexpr size_t kFewestShared = 5;
 
 bool are_sound(const std::vector<StepRecord>& steps) {
@@ -29,7 +29,7 @@ bool are_sound(const std::vector<StepRecord>& steps) {
   return static_cast<double>(unsound) <= kMostUnsound * static_cast<double>(steps.size());
 }
 
-// Takes the next evidence that the rank has itself.
+// Falls back to the rank's own next-best evidence.
 void fall_back(RankDigest& digest, std::string_view why, std::vector<Diagnostic>& diagnostics) {
   const bool marked = digest.step_source == schema::StepSource::kMarker;
   const size_t marks = digest.steps.size();
@@ -49,7 +49,7 @@ void fall_back(RankDigest& digest, std::string_view why, std::vector<Diagnostic>
                                                        : "the ends of optimizer ranges are used")));
 }
 
-// Finds the step of moments that come in ascending order.
+// Finds the steps of moments given in ascending order.
 class StepFinder {
  public:
   explicit StepFinder(const std::vector<StepRecord>& steps) : steps_(steps) {}
@@ -68,22 +68,22 @@ class StepFinder {
 struct Agreement {
   size_t shared = 0;
   size_t agree = 0;
-  int64_t shift = 0;  // the other's number less the known one's, of the same step
+  int64_t shift = 0;  // the other's number of a step minus the known one's
   [[nodiscard]] double share() const {
     return shared == 0 ? 0 : static_cast<double>(agree) / static_cast<double>(shared);
   }
 };
 
-using Shifts = std::map<int64_t, size_t>;  // the other's index less the known rank's, and how often
+using Shifts = std::map<int64_t, size_t>;  // the other's index minus the known one's; how often
 
 size_t times(const Shifts& shifts, int64_t shift) {
   const auto found = shifts.find(shift);
   return found == shifts.end() ? 0 : found->second;
 }
 
-// What two ranks do together is in the same step on both. A message may be received a step later
-// than it was sent, if those of its direction usually are: a parameter server's answers begin the
-// workers' next step. Such messages alone do not tell that a rank counts from another number.
+// Shared operations are in the same step on both ranks. A message can be received a step later than
+// it was sent, if messages in its direction usually are: a parameter server's answers begin the
+// workers' next step. Such messages alone do not show that a rank counts from another number.
 Agreement agreement_of(const std::vector<StepRecord>& known, const std::vector<StepRecord>& other,
                        std::span<const SharedEvent> events) {
   std::array<Shifts, 3> by_way;
@@ -128,8 +128,8 @@ class Checker {
       }
     }
     for (const RankDigest& digest : digests_) held_.push_back(digest.steps.empty());
-    // Each round takes a rank whose count is the usual one as known, and holds against it all that
-    // it shares something with.
+    // Each round takes a rank with the usual count as known, and checks against it every rank that
+    // shares events with it.
     for (auto known = next_known(); known; known = next_known()) spread_from(*known);
   }
 
@@ -169,7 +169,7 @@ class Checker {
     RankDigest& digest = digests_[d];
     for (int evidence = 0; evidence < 2 && !digest.steps.empty(); ++evidence) {
       const Agreement found = agreement_of(digests_[known].steps, digest.steps, events);
-      if (found.shared < kFewestShared) return;  // nothing to hold them against
+      if (found.shared < kFewestShared) return;  // too few to check against
       if (found.share() >= kAgreement) return renumber(digest, found.shift);
       fall_back(digest,
                 fmt::format("disagree with rank {} about {} of {} collectives and messages",
@@ -189,7 +189,7 @@ class Checker {
   std::span<RankDigest> digests_;
   const Matching& matching_;
   std::vector<Diagnostic>& diagnostics_;
-  std::vector<bool> held_;  // against another rank, or known
+  std::vector<bool> held_;  // checked against another rank, or known
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ constexpr int64_t kSteps = 10;
 constexpr int kWorker = 0;
 constexpr int kServer = 1;
 
-// A worker pushes its gradients in each step, which takes 10 ms. The server's step n takes what was
-// pushed in the worker's step n, and answers: in time for the same step, or for the next one.
+// A worker pushes its gradients in each step, which takes 10 ms. The server's step n receives the
+// gradients of the worker's step n, and answers in time for the same step, or for the next one.
 struct ServedRun {
   explicit ServedRun(bool in_same_step) : run(2) {
     const size_t group = run.group({kWorker, kServer});

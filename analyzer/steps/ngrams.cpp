@@ -9,8 +9,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// Gives equal strings equal numbers, counted from 0: a gram is the number of its front, and its
-// last token. So no two grams are ever taken for the same.
+// Numbers equal strings equally, from 0: a gram is the number of its front and its last token. Two
+// grams are therefore never confused.
 class Numbers {
  public:
   explicit Numbers(size_t expected) { known_.reserve(expected); }
@@ -82,7 +82,7 @@ void add_voters(std::span<const uint32_t> ids, size_t distinct, size_t length, s
   }
 }
 
-// With a tolerance votes that differ by less than it are for the same; the middle one counts.
+// With a tolerance, votes that differ by less than it count as equal; the middle one wins.
 Vote winner_of(std::vector<Gram> voters, double tolerance) {
   std::ranges::stable_sort(voters, {}, &Gram::distance);
   size_t best_first = 0;

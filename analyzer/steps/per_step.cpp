@@ -21,7 +21,7 @@ std::optional<size_t> StepsByTime::at(size_t digest, TraceNs time) const {
   });
 }
 
-// Of a rank that has steps.
+// Only for a rank with steps.
 std::optional<TraceNs> StepsByTime::arrival_of(const Member& member,
                                                std::span<const RankDigest> digests) const {
   if (!rank_of_[member.digest]) return std::nullopt;

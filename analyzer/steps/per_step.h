@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which of some steps a thing happens, and how often in one.
+// Assigns events to steps, and counts how many occur per step.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@
 
 namespace dprof::analyzer {
 
-// Some of the run's steps, by the time of their ranks. Refers to them.
-// Cost  O(log steps) per question.
+// A subset of the run's steps, by the time of their ranks. Refers to them.
+// Cost  O(log steps) per query.
 class StepsByTime {
  public:
-  // The steady ones; without steps nothing lies in one.
+  // The steady steps; without steps every query returns nullopt.
   StepsByTime(const std::optional<Steps>& steps, size_t digests);
   StepsByTime(const Steps& steps, std::span<const AlignedStep> chosen, size_t digests);
 
   [[nodiscard]] size_t count() const { return chosen_.size(); }
-  // Position among the steps, by the windows of that digest's rank; nullopt = in none of them.
+  // Position among the steps, by the windows of that digest's rank; nullopt = outside all of them.
   [[nodiscard]] std::optional<size_t> at(size_t digest, TraceNs time) const;
-  // By the first member whose rank has steps; of a message the sender, else the receiver.
+  // By the first member whose rank has steps; for a message by the sender, else the receiver.
   [[nodiscard]] std::optional<size_t> of(const Instance& instance,
                                          std::span<const RankDigest> digests) const;
   [[nodiscard]] std::optional<size_t> of(const Message& message,
@@ -38,13 +38,13 @@ class StepsByTime {
   std::vector<std::optional<size_t>> rank_of_;  // by digest: position in Steps::ranks
 };
 
-// Counts one kind of thing.
+// Counts one kind of event.
 class StepCount {
  public:
   void add(std::optional<size_t> step) {
     if (step) ++in_step_[*step];
   }
-  // Median over all steps, those without any included; nullopt = there are no steps.
+  // Median over all steps, including those without any; nullopt = no steps.
   [[nodiscard]] std::optional<double> median_of(size_t steps) const;
 
  private:

@@ -13,25 +13,25 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr VotingRule kExact = {};
-// For sequences with so much inserted that hardly two distances are equal.
+// For sequences with so many insertions that hardly two distances are equal.
 constexpr VotingRule kLoose = {.share = 0.6, .tolerance = 0.25, .coverage = 0.6, .fewest = 10};
 constexpr size_t kManyVotes = 8;  // exact ones that need no comparison
 constexpr double kAboutAPeriod = 0.25;
 constexpr double kUsualCount = 0.05;  // counts of a token that differ by less are the same
 constexpr double kInWindows = 0.7;    // share of the steps with the usual count
-constexpr double kMostRemoved = 0.5;  // of the tokens: more is no noise
-constexpr double kGoodMatch = 0.6;    // of the tokens compared, for a begin that no gram marks
+constexpr double kMostRemoved = 0.5;  // of the tokens: more is not noise
+constexpr double kGoodMatch = 0.6;    // of the compared tokens, for a begin that no gram marks
 constexpr size_t kCompared = 16;
 constexpr int kRounds = 3;  // of removing noise
 constexpr size_t kMostShift = 32;
-constexpr double kLongPause = 2;     // times the pause before the token that had the longest
+constexpr double kLongPause = 2;     // times the pause before the token with the longest one
 constexpr double kSameNumber = 0.8;  // of the stretches between long pauses
 
-// A sequence without the tokens that were found to be noise.
+// A sequence without the tokens classified as noise.
 struct Sequence {
   std::vector<uint32_t> tokens;
   std::vector<TraceNs> times;
-  std::vector<size_t> origin;  // positions in the sequence as it was given
+  std::vector<size_t> origin;  // positions in the original sequence
 };
 
 Vote vote_on(const Sequence& sequence) {
@@ -41,13 +41,13 @@ Vote vote_on(const Sequence& sequence) {
   return exact.grams.size() >= loose.grams.size() ? exact : loose;
 }
 
-// The gram that comes back most regularly; of several the shortest.
+// The gram that recurs most regularly; among several the shortest.
 const Gram& most_reliable(const Vote& vote) {
   return *std::ranges::min_element(
       vote.grams, {}, [](const Gram& gram) { return std::pair(-gram.share, gram.length); });
 }
 
-// Stretches from one occurrence to the next that are about a period long.
+// Stretches between successive occurrences that are about a period long.
 std::vector<std::pair<size_t, size_t>> whole_periods(const Gram& gram, size_t distance) {
   std::vector<std::pair<size_t, size_t>> periods;
   const auto usual = static_cast<double>(distance);
@@ -59,8 +59,8 @@ std::vector<std::pair<size_t, size_t>> whole_periods(const Gram& gram, size_t di
   return periods;
 }
 
-// Tokens that come neither in each period in the same number, nor at a regular distance: inserted
-// ones.
+// Inserted tokens: those that recur neither in the same number per period nor at a regular
+// distance.
 std::vector<bool> noise_of(const Sequence& sequence, const Vote& vote) {
   const size_t kinds =
       1 + static_cast<size_t>(std::ranges::max(sequence.tokens));  // tokens are dense numbers
@@ -105,7 +105,7 @@ int64_t pause_before(const Sequence& sequence, size_t i) {
   return i == 0 ? 0 : (sequence.times[i] - sequence.times[i - 1]).ns;
 }
 
-// How far into a period, counted from `gram`, the token stands before which the pause is longest.
+// The offset within a period, counted from `gram`, of the token with the longest pause before it.
 size_t phase_of_pause(const Sequence& sequence, const Gram& gram, size_t distance) {
   std::vector<std::vector<int64_t>> pauses(distance);
   for (const size_t begin : gram.at) {
@@ -134,14 +134,14 @@ size_t offset_of(const Gram& from, const Gram& to) {
   return static_cast<size_t>(median_ns(std::move(offsets)));
 }
 
-// A recurring gram, and how far from its first token a step begins.
+// A recurring gram, and the offset of a step's begin from its first token.
 struct Anchor {
   const Gram* gram = nullptr;
   int64_t shift = 0;
 };
 
-// The voting gram nearest to the longest pause, best of all around or right after it; of several
-// the most regular one, then the shortest.
+// The voting gram nearest to the longest pause, preferably around or right after it; among several
+// the most regular, then the shortest.
 Anchor anchor_of(const Sequence& sequence, const Vote& vote) {
   const Gram& reference = most_reliable(vote);
   const size_t phase = phase_of_pause(sequence, reference, vote.distance);
@@ -182,8 +182,8 @@ std::optional<size_t> most_alike(const Sequence& sequence, size_t example, size_
   return best;
 }
 
-// Adds begins before the first and after the last one, as long as what follows looks the same. The
-// last step need not be whole.
+// Adds begins before the first and after the last one, as long as the following tokens look the
+// same. The last step can be incomplete.
 void extend(const Sequence& sequence, size_t period, std::vector<size_t>& begins) {
   const size_t shift = std::min(kMostShift, period / 2);
   while (!begins.empty() && begins.front() + shift >= period) {
@@ -199,8 +199,8 @@ void extend(const Sequence& sequence, size_t period, std::vector<size_t>& begins
   }
 }
 
-// A step whose anchor was broken by something inserted leaves two periods between two begins: the
-// begin between them is looked for by what follows it.
+// If an insertion breaks a step's anchor, two begins are two periods apart: the begin between them
+// is found by the tokens after it.
 std::vector<size_t> begins_of(const Sequence& sequence, const Anchor& anchor) {
   std::vector<size_t> begins;
   const size_t period = anchor.gram->distance;
@@ -228,8 +228,8 @@ std::vector<size_t> begins_of(const Sequence& sequence, const Anchor& anchor) {
   return begins;
 }
 
-// All tokens are alike: only pauses tell where a step begins. They do so where they fall into two
-// kinds, and equally many tokens lie between two long ones.
+// All tokens are alike: only pauses show where a step begins, and only if there are two kinds of
+// pauses with equally many tokens between the long ones.
 std::optional<Period> by_pauses(const Sequence& sequence) {
   std::vector<int64_t> pauses;
   for (size_t i = 1; i < sequence.times.size(); ++i) pauses.push_back(pause_before(sequence, i));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token grammars: what collectives of common ways to train
-// look like, with ops inserted.
+// Token grammars: collectives of common training methods, with inserted operations.
 #include "analyzer/steps/period.h"
 
 #include <gmock/gmock.h>
@@ -72,8 +71,8 @@ struct Sequence {
 
 enum class Inserted : uint8_t { kInSteps, kBeforeTokens };
 
-// 40 steps; with the given probability per step or per token one foreign op is inserted, and
-// somewhere 15 of them.
+// 40 steps, with one foreign op inserted per step or per token with the given probability, and 15
+// of them at one place.
 Sequence made(const Grammar& step, double probability, Inserted where, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(0, 1);

@@ -11,7 +11,7 @@ using schema::Marker;
 // A collective that the training thread called.
 struct CommCall {
   TraceNs at;
-  TraceNs begin;  // of the transfer or of the wait for it, where that is known
+  TraceNs begin;  // of the transfer or of the wait for it, if known
   TraceNs end;
 };
 
@@ -32,8 +32,8 @@ std::span<const CommCall> calls_within(const std::vector<CommCall>& calls, Inter
   return first < end ? std::span<const CommCall>(first, end) : std::span<const CommCall>();
 }
 
-// Ends of phases and begins of them both end a run of autograd nodes that no phase covers; so does
-// the next forward.
+// Begins and ends of phases end a run of autograd nodes outside all phases; so does the next
+// forward.
 std::vector<TraceNs> borders_of(const RankDigest& digest, const IntervalSet& forwards) {
   std::vector<TraceNs> borders;
   for (const PhaseRange& phase : digest.phases) {
@@ -62,7 +62,7 @@ IntervalSet backward_marked(const RankDigest& digest) {
   return union_of(std::move(marked));
 }
 
-// Of a forward that nobody marked. What is computed again within backward is no forward.
+// Signs of an unmarked forward. Recomputation within backward is not a forward.
 IntervalSet signs_of_forward(const RankDigest& digest) {
   if (digest.forward_signs.empty()) return {};
   std::vector<Interval> taken(digest.autograd);
@@ -71,7 +71,7 @@ IntervalSet signs_of_forward(const RankDigest& digest) {
   return difference_of(outside, digest.autograd_elsewhere);
 }
 
-// From the first to the last sign of each; a phase, a step or a node of backward ends it.
+// From the first to the last sign of each; a phase, a step or a backward node ends it.
 void add_forwards(const RankDigest& digest, const IntervalSet& signs, std::vector<TraceNs> borders,
                   std::vector<PhaseRange>& phases) {
   for (const IntervalSet* nodes : {&digest.autograd, &digest.autograd_elsewhere}) {
@@ -86,7 +86,7 @@ void add_forwards(const RankDigest& digest, const IntervalSet& signs, std::vecto
   }
 }
 
-// From the last sign of computation in a backward until the last collective that it called ended.
+// From the last sign of computation in a backward until the last collective that it called ends.
 Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
                  std::span<const CommCall> calls) {
   TraceNs begin = calls.back().at;
@@ -99,8 +99,8 @@ Interval tail_of(const PhaseRange& backward, const RankDigest& digest,
   return {begin, std::min(end, backward.span.end)};
 }
 
-// A thread that waited goes on as soon as the collective has ended: within this, or this share of
-// it. One that slept for reasons of its own beside a collective goes on at any time.
+// A waiting thread continues within this time after the collective's end, or this share of its
+// duration. A thread that slept for other reasons continues at an unrelated time.
 constexpr int64_t kGoesOnWithinNs = 100'000;
 constexpr double kGoesOnWithin = 0.1;
 
@@ -109,7 +109,7 @@ TraceNs next_begin(const IntervalSet& set, TraceNs at) {
   return next != set.end() ? next->begin : TraceNs{INT64_MAX};
 }
 
-// Calls between two nodes, as FSDP's hooks make them.
+// Calls between two nodes, as in FSDP's hooks.
 void add_between_nodes(const RankDigest& digest, std::span<const CommCall> calls,
                        std::vector<Interval>& blocked) {
   for (const CommCall& call : calls) {

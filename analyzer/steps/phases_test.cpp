@@ -18,7 +18,7 @@ std::vector<std::pair<Marker, Interval>> inferred(const RankDigest& digest) {
   return phases;
 }
 
-// Two steps of forward, backward and a marked optimizer, of which nobody marked the former two.
+// Two steps of unmarked forward, unmarked backward and a marked optimizer.
 RankDigest unmarked() {
   RankDigest digest;
   digest.span = from_to(0, 2000);

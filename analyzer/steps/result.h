@@ -14,7 +14,7 @@
 
 namespace dprof::analyzer {
 
-// A step that is not like the others.
+// A step that differs from the others.
 struct OuterEvent {
   int64_t step = 0;      // step index
   std::string kind;      // checkpoint, validation, other
@@ -26,13 +26,13 @@ struct StepsInfo {
   int64_t count = 0;
   int64_t first_steady = 0;  // step indices, both included
   int64_t last_steady = 0;
-  int64_t steady = 0;     // how many: recording with --every leaves gaps between indices
+  int64_t steady = 0;     // their number: recording with --every leaves gaps between indices
   int64_t median_ns = 0;  // over steady steps, of the longest rank's window
   schema::StepSource source = schema::StepSource::kMarker;
-  std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = cannot be told
+  std::optional<int64_t> micro_steps;  // per step, the usual number; nullopt = unknown
   std::vector<OuterEvent> outer;       // among the steady steps, by index
-  // Of the steady steps without those of `outer`, in their order, the longest rank's window: the
-  // last kMostLengths of them.
+  // The longest rank's windows of the steady steps except those of `outer`, in order: the last
+  // kMostLengths of them.
   static constexpr size_t kMostLengths = 2000;
   std::vector<int64_t> lengths_ns;
   DPROF_FIELDS(count, first_steady, last_steady, steady, median_ns, source, micro_steps, outer,
@@ -48,11 +48,11 @@ struct StepWindow {
 struct AlignedStep {
   int64_t index = 0;
   std::vector<Interval> windows;  // one per entry of Steps::ranks
-  // Where its work lay on the GPU, one per entry of Steps::ranks (device_windows.h); nullopt = the
-  // rank launched none in it. Empty where no rank has any.
+  // Its work's window on the GPU, one per entry of Steps::ranks (device_windows.h); nullopt = the
+  // rank launched nothing in it. Empty if no rank has any.
   std::vector<std::optional<Interval>> device_windows;
   int64_t longest_ns = 0;  // the longest rank's window
-  bool outer = false;      // a steady step with something extra: in totals, but not in the median
+  bool outer = false;      // a steady step with extra work: in totals, but not in the median
 };
 
 // Invariant  steps are in order of index, each with a window on every rank of `ranks`;
@@ -67,8 +67,7 @@ struct Steps {
   [[nodiscard]] std::span<const AlignedStep> steady() const {
     return std::span(steps).subspan(first_steady, last_steady - first_steady + 1);
   }
-  // An entry's step on the host until its next one begins: what lies between belongs to the one
-  // before.
+  // An entry's step on the host until its next one begins: the gap counts to the earlier step.
   [[nodiscard]] Interval until_next(size_t step, size_t entry) const;
 };
 

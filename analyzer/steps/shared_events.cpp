@@ -60,7 +60,7 @@ std::vector<SharedEvent> SharedWith::events(size_t other) const {
 std::optional<TraceNs> MomentCarrier::carry(TraceNs moment) {
   while (next_ < events_.size() && events_[next_].known_arrival < moment) ++next_;
   if (next_ == events_.size()) {
-    // Beyond the last one only what ends with it is known.
+    // After the last event, only its end can be used.
     if (events_.empty() || !events_.back().known_end || !events_.back().end) return std::nullopt;
     const DurationNs after = moment - *events_.back().known_end;
     return after.ns < 0 ? std::nullopt : std::optional(*events_.back().end + after);
@@ -73,7 +73,7 @@ std::optional<TraceNs> MomentCarrier::carry(TraceNs moment) {
       const DurationNs after = moment - *last.known_end;
       if (after.ns >= 0 && after < before)
         return std::min(*last.end + after, std::max(next.arrival, *last.end));
-      // Nothing of what came before can be in what begins here.
+      // The moment is after the last event's end, here as there.
       if (after.ns >= 0) return std::max(next.arrival - before, std::min(*last.end, next.arrival));
     }
     return std::max(next.arrival - before, last.arrival);

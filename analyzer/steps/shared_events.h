@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events that two ranks took part in, which convert a time of one rank to the other without looking
-// at their clocks.
+// Events shared by two ranks. They convert a time of one rank to the other without comparing
+// clocks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dprof::analyzer {
 
 enum class Way : uint8_t { kTogether, kFromKnown, kToKnown };  // a collective, or who sent it
 
-// A collective or message in which both take part: when each came to it, and when it ended there.
+// A collective or message shared by both: when each rank arrived, and when it ended there.
 struct SharedEvent {
   TraceNs known_arrival;
   TraceNs arrival;
@@ -24,13 +24,13 @@ struct SharedEvent {
   Way way = Way::kTogether;
 };
 
-// Finds what any rank shares with one whose steps are known. Holds references.
-// Cost  O(records of the known rank) to make, O(records of the other) per question.
+// Finds the events that any rank shares with one whose steps are known. Holds references.
+// Cost  O(records of the known rank) to construct, O(records of the other) per query.
 class SharedWith {
  public:
   SharedWith(std::span<const RankDigest> digests, const Matching& matching, size_t known);
 
-  // In order of the known rank's arrivals; those that the other has in another order are left out.
+  // In order of the known rank's arrivals, without those that the other rank has in another order.
   [[nodiscard]] std::vector<SharedEvent> events(size_t other) const;
 
  private:
@@ -43,12 +43,12 @@ class SharedWith {
   std::span<const RankDigest> digests_;
   const Matching& matching_;
   size_t known_;
-  std::vector<size_t> record_of_instance_;  // kNoInstance: the known rank takes no part
+  std::vector<size_t> record_of_instance_;  // kNoInstance: the known rank is not a member
 };
 
-// Carries moments of the known rank over to the other, in ascending order of moments: the stretch
-// to the nearest shared event, be it the arrival at the next or the end of the last one, is taken
-// to be as long there. nullopt before the first and after the last shared event.
+// Converts ascending moments of the known rank to the other rank's time: the distance to the
+// nearest shared event, the arrival at the next or the end of the last one, is taken to be the same
+// there. nullopt before the first and after the last shared event.
 class MomentCarrier {
  public:
   explicit MomentCarrier(std::span<const SharedEvent> events) : events_(events) {}

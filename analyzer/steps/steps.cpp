@@ -39,7 +39,7 @@ Named named_by(std::string_view name) {
   return Named::kNothing;
 }
 
-// Which steady step holds a moment of that rank.
+// The steady step of that rank that contains a moment.
 std::optional<size_t> steady_at(const Steps& steps, size_t rank, TraceNs moment) {
   return holder_of(steps.steady(), moment,
                    [rank](const AlignedStep& step) { return step.windows[rank]; });
@@ -67,8 +67,8 @@ void see_checkpoints(const RankDigest& digest, const Steps& steps, size_t rank,
   }
 }
 
-// A number for each step's collectives: steps that did the same have the same. Order does not
-// matter: calls of several threads come in any.
+// A number for each step's collectives: equal for steps with equal collectives in any order, since
+// calls of several threads interleave.
 std::vector<uint64_t> contents_of(const RankDigest& digest, const Steps& steps, size_t rank) {
   std::vector<uint64_t> contents(steps.steady().size(), 0);
   const auto mixed = [](uint64_t x) {
@@ -88,7 +88,7 @@ std::vector<uint64_t> contents_of(const RankDigest& digest, const Steps& steps, 
   return contents;
 }
 
-// Counts one more vote for each step in which this rank did other collectives than usual. False if
+// Adds a vote for each step in which this rank's collectives differ from its usual ones. False if
 // it has no usual ones.
 bool vote_by_contents(const std::vector<uint64_t>& contents, std::vector<size_t>& votes) {
   std::unordered_map<uint64_t, size_t> count;
@@ -101,11 +101,11 @@ bool vote_by_contents(const std::vector<uint64_t>& contents, std::vector<size_t>
   return true;
 }
 
-// For each step of steps.steady() what it carries: "checkpoint", "validation", "other", or "" for
-// an ordinary one. A step is not ordinary if
-//   - a range in it says so (checkpoint, validation, evaluate, …) and it holds a checkpoint or is
-//     longer than three times the median, or
-//   - most ranks did other collectives in it than in their other steps.
+// The extra work of each step of steps.steady(): "checkpoint", "validation", "other", or "" for an
+// ordinary step. A step is not ordinary if
+//   - a range in it says so (checkpoint, validation, evaluate, …) and it contains a checkpoint or
+//     is longer than three times the median, or
+//   - most ranks' collectives differ from those in their other steps.
 // O(collectives + steps * ranks).
 std::vector<std::string> outer_kinds(std::span<const RankDigest> digests, const Steps& steps) {
   const std::span<const AlignedStep> steady = steps.steady();
@@ -141,11 +141,11 @@ std::vector<std::string> outer_kinds(std::span<const RankDigest> digests, const 
 using schema::Marker;
 
 constexpr double kInMostSteps = 0.8;
-// A layer that is spread over ranks repeats within a step too, but has fewer collectives.
+// A layer that is spread over ranks also repeats within a step, but with fewer collectives.
 constexpr size_t kLeastTokens = kLongestGram + 1;
 constexpr size_t kMostTokens = size_t{1} << 16;  // of one step
 
-// The number that most steps have, if 80 % of them do.
+// The most frequent number, if 80 % of the steps have it.
 std::optional<int64_t> usual_number(const std::vector<int64_t>& numbers) {
   std::map<int64_t, size_t> count;
   for (const int64_t number : numbers) ++count[number];
@@ -175,7 +175,7 @@ std::optional<int64_t> by_marks(const RankDigest& digest, const Steps& steps) {
   return std::nullopt;
 }
 
-// Steady steps by one rank's windows; moments are asked for in ascending order.
+// Finds steady steps by one rank's windows; moments are given in ascending order.
 class WindowCursor {
  public:
   WindowCursor(const Steps& steps, size_t rank) : steady_(steps.steady()), rank_(rank) {}
@@ -197,7 +197,7 @@ std::optional<int64_t> by_phases(const RankDigest& digest, const Steps& steps, s
   std::vector<int64_t> forwards(n, 0);
   std::vector<int64_t> backwards(n, 0);
   WindowCursor cursor(steps, rank);
-  TraceNs covered_to{INT64_MIN};  // a phase within a phase of its kind is none of its own
+  TraceNs covered_to{INT64_MIN};  // a phase nested in one of its kind is not counted
   Marker covered_by = Marker::kNone;
   for (const PhaseRange& phase : with_inferred_phases(digest)) {
     if (phase.marker != Marker::kForward && phase.marker != Marker::kBackward) continue;
@@ -211,7 +211,7 @@ std::optional<int64_t> by_phases(const RankDigest& digest, const Steps& steps, s
   return number && number == usual_number(backwards) ? number : std::nullopt;
 }
 
-// Of the step in the middle: what repeats in its collectives.
+// Repetition among the collectives of the middle step.
 std::optional<int64_t> by_tokens(const RankDigest& digest, const Steps& steps, size_t rank) {
   const std::span<const AlignedStep> steady = steps.steady();
   const Interval window = steady[steady.size() / 2].windows[rank];
@@ -229,11 +229,11 @@ std::optional<int64_t> by_tokens(const RankDigest& digest, const Steps& steps, s
   return usual_number(numbers);
 }
 
-// The usual number of micro-steps in a steady step: by ranges named micro_step, else by forwards
-// and backwards that come in equal number, else by collectives that repeat within the step. nullopt
-// = none of these tells. O(phases + collectives of one rank).
+// The usual number of micro-steps in a steady step: by ranges named micro_step, else by equally
+// many forwards and backwards, else by collectives that repeat within the step. nullopt = unknown.
+// O(phases + collectives of one rank).
 std::optional<int64_t> micro_steps_of(std::span<const RankDigest> digests, const Steps& steps) {
-  // Every rank of a step has as many: the first that tells is enough.
+  // All ranks of a step agree: the first one with an answer is enough.
   constexpr size_t kAsked = 8;
   for (size_t r = 0; r < std::min(kAsked, steps.ranks.size()); ++r) {
     const RankDigest& digest = digests[steps.ranks[r]];
@@ -252,7 +252,7 @@ std::vector<double> as_doubles(std::span<const int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-// Complete steps of one rank by index; what is empty or overlaps an earlier one is left out.
+// Complete steps of one rank by index, without empty and overlapping ones.
 std::map<int64_t, Interval> sound_steps(const RankDigest& digest, int64_t& left_out) {
   std::vector<StepRecord> records = digest.steps;
   std::ranges::stable_sort(records, {}, [](const StepRecord& s) { return s.window.begin; });
@@ -284,7 +284,7 @@ void note_ranks_without_steps(std::span<const RankDigest> digests, const std::ve
   }
 }
 
-// The choice of steady steps; false if none of the chosen indices is there.
+// Chooses the steady steps; false if none of the chosen indices exists.
 bool settle_steady(Steps& steps, const std::optional<std::pair<int64_t, int64_t>>& chosen) {
   if (!chosen) {
     std::vector<int64_t> lengths;
@@ -352,7 +352,7 @@ void fill_device_windows(std::span<const RankDigest> digests, Steps& steps) {
 
 using RankSteps = std::map<int64_t, Interval>;
 
-// Leaves out ranks that have hardly any steps: they would take theirs from all others.
+// Leaves out ranks with very few steps: the common steps of all ranks would be as few.
 void leave_out_short_ranks(std::span<const RankDigest> digests, std::vector<size_t>& ranks,
                            std::vector<RankSteps>& of_rank, std::vector<Diagnostic>& diagnostics) {
   std::vector<int64_t> counts;
@@ -374,7 +374,7 @@ void leave_out_short_ranks(std::span<const RankDigest> digests, std::vector<size
   of_rank.resize(kept);
 }
 
-// The steps that all ranks have.
+// The steps common to all ranks.
 void join(const std::vector<RankSteps>& of_rank, Steps& steps) {
   for (const auto& [index, window] : of_rank.front()) {
     AlignedStep step{.index = index, .windows = {}, .device_windows = {}};
@@ -407,7 +407,7 @@ size_t end_of_warm_up(const std::vector<int64_t>& lengths_ns) {
   const double tolerance = std::max(3 * mad_n(half), 0.01 * settled);
   for (size_t first = kAlwaysWarmUp; first < n / 2; ++first) {
     const double running = median(as_doubles(std::span(lengths_ns).subspan(first, kRunning)));
-    // A run that begins faster than it goes on became slower: that is no warm-up.
+    // A run that becomes slower has no warm-up.
     if (running - settled <= tolerance) return first;
   }
   return std::max(kAlwaysWarmUp, n / 2);

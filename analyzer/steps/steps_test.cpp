@@ -176,7 +176,7 @@ TEST(OuterEventsTest, OtherCollectivesThanUsual) {
     }
     digest.marked.push_back({"validation", {{.step = 9, .count = 1, .total_ns = 1500}}});
   }
-  // One rank lost a record: that is no event of the run.
+  // One rank lost a record: that is not an event of the run.
   digests[1].collectives.erase(digests[1].collectives.begin() + 12 * 3);
   std::vector<Diagnostic> diagnostics;
   const auto steps = align_steps(digests, {}, diagnostics);

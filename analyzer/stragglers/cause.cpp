@@ -16,7 +16,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// What looks at the training thread saw, and what that is as a cause.
+// The state seen by samples of the training thread, and the cause that it means.
 struct WaitWord {
   schema::ThreadWait wait;
   const char* cause;
@@ -54,7 +54,7 @@ class Decision {
   Decision(const CauseInput& input, const Suspect& suspect) : in_(input), suspect_(suspect) {
     const bool lasts = suspect.shape == Shape::kPersistent;
     if (lasts) {
-      // Over all steps: those in which it shows are those in which chance helped.
+      // Over all steps: selecting those in which it shows would favour chance.
       for (size_t s = suspect.onset.value_or(0); s < in_.work.steps.size(); ++s)
         turns_.push_back({*suspect.rank, s});
     } else if (suspect.rank) {
@@ -88,7 +88,7 @@ class Decision {
     } else if (cause_.word == "host") {
       refine_host();
     } else if (cause_.word == "rank0_work" && !in_.rank0) {
-      cause_.word = "host";  // any rank may log; only the first is chosen to do it for all
+      cause_.word = "host";  // any rank can log; only rank 0 is chosen to do it for all
     }
     return std::move(cause_);
   }
@@ -117,7 +117,7 @@ class Decision {
       delta.push_back(own.back() - theirs.back());
     }
     const double spread = mad_n({delta.begin(), delta.end()});
-    // What comes in few of the steps (samples, checkpoints) has no median.
+    // Work that occurs in few of the steps (samples, checkpoints) has no median.
     const bool by_mean = !lasts || median_ns(own) == 0;
     if (by_mean) return {mean(own), mean(theirs), mean(delta), spread};
     return {median_ns(own), median_ns(theirs), median_ns(delta), spread};
@@ -147,7 +147,7 @@ class Decision {
                                          format_ms({of_best.peers_ns})));
   }
 
-  // A phase's relative excess; nullopt = too short to tell.
+  // A phase's relative excess; nullopt = too short to judge.
   [[nodiscard]] std::optional<double> ratio(OwnKind kind) const {
     const Difference& d = of(kind);
     if (static_cast<double>(d.peers_ns) < limit::kCounts * static_cast<double>(own_total_))
@@ -182,7 +182,7 @@ class Decision {
     return median(std::move(values));
   }
 
-  // Own against usual; nullopt = one of them is not known.
+  // Own value against the usual one; nullopt = one of them is unknown.
   template <typename Get>
   [[nodiscard]] std::optional<double> against_peers(const Get& get) const {
     const std::optional<double> own = get(in_.machines[*suspect_.rank]);
@@ -279,7 +279,7 @@ class Decision {
   }
 
   void refine_host() {
-    // A device idles within the ranges of phases, too: there the range says nothing.
+    // A device also idles within the ranges of phases: the range is then no evidence.
     const bool named = best_ == OwnKind::kRange && !in_.work.on_device;
     const bool only_here = static_cast<double>(of(best_).peers_ns) <=
                            limit::kHardlyAny * static_cast<double>(of(best_).own_ns);
@@ -310,22 +310,22 @@ class Decision {
            "the reason");
   }
 
-  // The training thread has about as much CPU time per step as its peers': it did not work for
-  // longer. False where that is not known.
+  // The training thread has about as much CPU time per step as its peers': it did not work longer.
+  // False if unknown.
   [[nodiscard]] bool has_no_cpu_time_for_it() const {
     const std::optional<double> own = in_.machines[*suspect_.rank].cpu_per_step_ns;
     const std::optional<double> theirs = usual([](const Machine& m) { return m.cpu_per_step_ns; });
     return own && theirs && *own - *theirs <= limit::kOnCpu * delay_per_step();
   }
 
-  // What the recorder samples is known over all steps, and the delay is of some of them.
+  // Samples of the recorder cover all steps, the delay only some of them.
   [[nodiscard]] double delay_per_step() const {
     return static_cast<double>(of(best_).delta_ns) * static_cast<double>(turns_.size()) /
            static_cast<double>(std::max<size_t>(1, in_.work.steps.size()));
   }
 
-  // The delay is work of the kernel, which meanwhile gives the process more pages than its peers:
-  // memory goes back to the system and comes again.
+  // The delay is work of the kernel, which meanwhile maps more pages for the process than for its
+  // peers: memory is returned to the system and allocated again.
   bool manages_memory() {
     const auto kernel = [](const Machine& m) { return m.kernel_cpu_per_step_ns; };
     const auto pages = [](const Machine& m) { return m.faults_per_step; };
@@ -347,7 +347,7 @@ class Decision {
     return true;
   }
 
-  // Whether the training thread waited outside of every phase, and for what.
+  // Whether the training thread waited outside every phase, and for what.
   void refine_wait() {
     const Looks::ByWait& looks = in_.machines[*suspect_.rank].looks.counts;
     const double all = std::accumulate(looks.begin(), looks.end(), 0.0);
@@ -366,8 +366,8 @@ class Decision {
         all == 0 ? "was not recorded" : fmt::format("is not clear from {:.0f} samples", all)));
   }
 
-  // How much of the delay the thread spent like that, at least: by the looks at it, less what its
-  // peers spend like that at most, by the looks at them.
+  // The least share of the delay that the thread spent in this wait: by its own samples, minus the
+  // most that its peers spend in it, by theirs.
   [[nodiscard]] double least_share(schema::ThreadWait wait) const {
     const auto bounds = [wait](const Looks::ByWait& observations) {
       const double all = std::accumulate(observations.begin(), observations.end(), 0.0);
@@ -391,7 +391,7 @@ class Decision {
   std::vector<Turn> turns_;
   Differences differences_;
   int64_t own_total_ = 0;  // the peers' own work
-  int64_t total_ = 0;      // of what is longer
+  int64_t total_ = 0;      // of the kinds that are longer
   OwnKind best_ = OwnKind::kUnattributed;
   Cause cause_;
 };

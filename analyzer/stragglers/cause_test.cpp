@@ -135,7 +135,7 @@ TEST(CauseTest, DevicesByTheirClocksAndModels) {
 
 using schema::ThreadWait;
 
-// 99 ms outside of every phase, its peers 20, and so many looks at it, each in a step of its own.
+// 99 ms outside every phase, its peers 20, with this many samples, each in a step of its own.
 Case waiting(std::initializer_list<std::pair<ThreadWait, double>> looks) {
   Case one(kinds(10, 100, 200, 30, 99));
   for (Machine& machine : one.machines) machine.cpu_per_step_ns = 300.0 * kCauseMs;
@@ -167,16 +167,16 @@ TEST(CauseTest, LooksTellWhatTheThreadWaitedFor) {
   const Case writing = waiting({{ThreadWait::kDisk, 27}});
   EXPECT_EQ(writing.cause().word, "host");
   EXPECT_THAT(last_reason(writing), HasSubstr("disk"));
-  // One as well as the other.
+  // Both about equally.
   const Case both = waiting({{ThreadWait::kSleep, 14}, {ThreadWait::kLock, 15}});
   EXPECT_EQ(both.cause().word, "host");
   EXPECT_THAT(last_reason(both), HasSubstr("is not clear from 29 samples"));
 }
 
 TEST(CauseTest, FewLooksProveNothing) {
-  // Its peers may wait like that for all of their 20 ms: nobody looked.
+  // Its peers could wait like that for all of their 20 ms: there are no samples.
   EXPECT_EQ(waiting({{ThreadWait::kLock, 4}}).cause().word, "host");
-  // In one long step a hundred looks see one wait.
+  // In one long step a hundred samples see one wait.
   Case once = waiting({{ThreadWait::kLock, 100}});
   once.machines[1].looks.observations = {};
   once.machines[1].looks.observations[static_cast<size_t>(ThreadWait::kLock)] = 1;
@@ -184,7 +184,7 @@ TEST(CauseTest, FewLooksProveNothing) {
   EXPECT_EQ(waiting({{ThreadWait::kLock, 12}}).cause().word, "synchronisation");
 }
 
-// What its peers do as well is not what it is later by.
+// Waiting that its peers do as well does not explain its lateness.
 TEST(CauseTest, PeersThatWaitAlikeAreNoExcess) {
   Case one(kinds(10, 100, 200, 30, 150));
   for (size_t rank = 0; rank < 3; ++rank) {
@@ -256,7 +256,7 @@ TEST(CauseTest, PausesNowAndThenOutsideOfPhases) {
   EXPECT_EQ(one.cause().word, "host") << "a collection would have a range";
 }
 
-// Steps of 100 each; 0 to 40 of each is forward, the rest nobody's, but for a named range from 90
+// Steps of 100 each; 0 to 40 of each is forward, the rest unmarked except for a named range from 90
 // on.
 TEST(MachinesTest, LooksWithinHostTimeOfSteadySteps) {
   Steps steps;

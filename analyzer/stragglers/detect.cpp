@@ -10,7 +10,7 @@
 
 namespace dprof::analyzer {
 namespace {
-// Computation differs by that much between healthy machines of one kind; few peers cannot tell.
+// Computation differs by this much between healthy machines of one kind; few peers cannot show it.
 constexpr size_t kManyRanks[] = {64, 1024};
 constexpr double kPower = 1.645;  // standard deviations above the threshold, for 0.95
 
@@ -21,7 +21,7 @@ class MedianOfOthers {
     std::ranges::sort(sorted_);
   }
 
-  // `value` is one of those given; which one of equal ones makes no difference.
+  // `value` is one of those given; equal ones are interchangeable.
   [[nodiscard]] int64_t without(int64_t value) const {
     const auto removed =
         static_cast<size_t>(std::ranges::lower_bound(sorted_, value) - sorted_.begin());
@@ -54,7 +54,7 @@ std::vector<Series> excess_by(size_t ranks, size_t steps, const Roles& roles, co
   return excess;
 }
 
-// One way to look at the ranks: all of their own work, or one kind of it.
+// One view of the ranks: all of their own work, or one kind of it.
 struct View {
   const std::vector<Series>* excess = nullptr;
   std::vector<double> typical;  // of each rank
@@ -94,7 +94,7 @@ class Detector {
       if (!one) one = evident(r);
       if (one) suspects.push_back(*std::move(one));
     }
-    // What lasts is another matter; spikes of single ranks are not, where all of them take turns.
+    // Lasting delays are kept; spikes of single ranks are not if all ranks take turns.
     const auto lasts = [](const Suspect& s) { return s.shape == Shape::kPersistent; };
     std::vector<bool> free(ranks, true);
     for (const Suspect& suspect : suspects) free[*suspect.rank] = !lasts(suspect);
@@ -123,7 +123,7 @@ class Detector {
     return result;
   }
 
-  // Share of its own time that a usual rank is ready to run and has no core.
+  // Share of its own time for which a typical rank is ready to run without a core.
   [[nodiscard]] double crowd() const {
     std::vector<double> shares;
     for (size_t r = 0; r < work_.kind_ns.size(); ++r) {
@@ -138,7 +138,7 @@ class Detector {
     return shares.empty() ? 0 : median(shares);
   }
 
-  // Spread from rank to rank that chance may give.
+  // Spread between ranks that can arise by chance.
   [[nodiscard]] double spread(const View& view, size_t rank) const {
     std::vector<double> others;
     for (const size_t r : roles_.sets[*roles_.set_of[rank]]) {
@@ -169,7 +169,7 @@ class Detector {
   [[nodiscard]] std::optional<Suspect> lasting(size_t rank) const {
     const Series& excess = excess_.total[rank];
     std::optional<size_t> onset = onset_of(excess, scale_.threshold_ns);
-    // What comes and goes has no beginning: spikes would otherwise begin with the first of them.
+    // An intermittent delay has no onset: it would otherwise be its first spike.
     if (onset && !is_persistent(rank, *onset)) onset.reset();
     if (!onset && !is_persistent(rank, 0)) return std::nullopt;
     Suspect suspect{.rank = rank,
@@ -202,7 +202,7 @@ class Detector {
     }
   }
 
-  // By a kind of time that is seldom there at all.
+  // By a kind of time that is normally absent.
   [[nodiscard]] std::optional<Suspect> evident(size_t rank) const {
     for (size_t v = 1; v < views_.size(); ++v) {
       if (spikes_[v].empty()) continue;

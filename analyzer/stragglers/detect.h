@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds ranks with an own delay, and when they have it. By robust statistics only: what a suspect
-// costs decides later whether it is named.
+// Finds ranks with an own delay, and when they have it. Uses robust statistics only: its cost
+// decides later whether a suspect is named.
 #pragma once
 
 #include <optional>
@@ -26,11 +26,11 @@ struct Suspect {
   Shape shape = Shape::kPersistent;
   std::vector<size_t> when;        // entries of OwnWork::steps in which it shows
   std::vector<int64_t> excess_ns;  // per entry of OwnWork::steps: own work beyond the peers' median
-  double share = 0;                // of the steps, in which it shows
-  std::optional<size_t> onset;     // entry of OwnWork::steps from which on it lasts; none = always
-  // Only of a rotating one.
+  double share = 0;                // of the steps in which it shows
+  std::optional<size_t> onset;     // entry of OwnWork::steps from which it lasts; none = always
+  // Only if rotating.
   std::vector<Turn> turns;     // by step; of several in one step the latest first
-  bool one_at_a_time = false;  // rather than each rank by itself, whatever the others do
+  bool one_at_a_time = false;  // rather than each rank independently of the others
 };
 
 using Series = std::vector<int64_t>;
@@ -42,20 +42,20 @@ struct Excess {
 };
 Excess excess_of(const OwnWork& work, const Roles& roles);
 
-// What a comparison can see: see docs/analysis/stragglers.md.
+// The resolution of a comparison: see docs/analysis/stragglers.md.
 struct Scale {
   double threshold_ns = 0;  // of a rank's typical excess
-  double prior = 0;         // spread that computation has from rank to rank, relative, at least
+  double prior = 0;         // assumed relative spread of computation between ranks, at least
   double least_z = 0;       // robust z of a rank among its peers
   double floor_ns = 0;      // a lasting excess of this size is found with probability 0.95
 };
 Scale scale_of(const OwnWork& work, const Roles& roles, const Excess& excess,
                int64_t median_step_ns);
 
-// At least so many steps: fewer show no time structure.
+// Fewer steps show no time structure.
 inline constexpr size_t kLeastSteps = 6;
 
-// Healthy noise must not pass: see the constants in detect.cpp. `median_step_ns` gives the scale.
+// Healthy noise must not pass: see the constants in detect.cpp. `median_step_ns` sets the scale.
 // O(ranks * steps * kinds * log(ranks)).
 std::vector<Suspect> suspects_of(const OwnWork& work, const Roles& roles, const Excess& excess,
                                  int64_t median_step_ns);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kDetectStep = 100'000'000;
 
-// The job of docs/analysis/stragglers.md: ranks differ by a little all the time, steps by more,
+// The job of docs/analysis/stragglers.md: ranks differ slightly all the time, steps differ more,
 // with rare spikes.
 struct Job {
   int ranks = 8;
@@ -36,7 +36,7 @@ OwnWork work_of(const Job& job, uint64_t seed) {
     std::vector<int64_t> series;
     for (size_t s = 0; s < job.steps; ++s) {
       double length = own * (1 + job.noise * normal(random));
-      // Hiccups of a machine are of all sizes.
+      // Hiccups of a machine have all sizes.
       if (uniform(random) < job.spike_rate) length -= job.spike * std::log(1 - uniform(random));
       series.push_back(static_cast<int64_t>(length * static_cast<double>(kDetectStep)));
     }
@@ -104,7 +104,7 @@ TEST(DetectTest, HealthyJobsRaiseNoSuspectThatMatters) {
       }
     }
   }
-  EXPECT_LE(suspects, 3);  // a static difference of three sigmas is there, and is no culprit
+  EXPECT_LE(suspects, 3);  // static differences of three sigmas occur, and are no culprits
 }
 
 TEST(DetectTest, NoisyHealthyJobsRaiseNoSuspectAtAll) {
@@ -199,8 +199,7 @@ TEST(DetectTest, WhatLastsAllTheTimeHasNoOnset) {
   }
 }
 
-// They are each other's measure of what is usual: a delay that is somebody's in each step is no
-// spike.
+// They define each other's usual value: a delay that one of them has in each step is no spike.
 TEST(DetectTest, FewRanksByTurnsAreRotating) {
   for (const size_t ranks : {2, 3, 4}) {
     OwnWork work = work_of({.ranks = static_cast<int>(ranks), .noise = 0.01, .spike_rate = 0}, 4);
@@ -211,7 +210,7 @@ TEST(DetectTest, FewRanksByTurnsAreRotating) {
   }
 }
 
-// More ranks than steps: not each of them has its turn, and by chance some have two.
+// More ranks than steps: not every rank has a turn, and by chance some have two.
 TEST(DetectTest, ManyRanksByTurnsAreRotatingWhateverTheNoise) {
   for (const bool by_chance : {false, true}) {
     for (const double noise : {0.01, 0.02}) {
@@ -272,7 +271,7 @@ TEST(DetectTest, HiccupsOfManyRanksAreNobodys) {
   }
 }
 
-// The floor says what is found with probability 0.95.
+// The floor is the delay that is found with probability 0.95.
 TEST(DetectTest, FloorIsFoundAsOftenAsItSays) {
   for (const int ranks : {3, 8, 64}) {
     int seen = 0;

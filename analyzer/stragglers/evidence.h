@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that show a straggler: what it did in its most typical step, who waited for it there,
-// and the rows of the other steps.
+// The rows that show a straggler: its work in its most typical step, the ranks that waited for it
+// there, and the rows of the other steps.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct EvidenceInput {
   const OwnWork& work;
 };
 
-// `phase`: whose rows are shown; without any such rows the steps' spans alone. O(collectives).
+// `phase`: shows its rows; without any, only the steps' spans. O(collectives).
 std::vector<Evidence> evidence_of(const EvidenceInput& input, const Suspect& suspect,
                                   schema::Marker phase);
 

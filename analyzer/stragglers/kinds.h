@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of own time that ranks are compared by. What held a rank up is none of them.
+// The kinds of own time by which ranks are compared. Time in which a rank was held up is none of
+// them.
 #pragma once
 
 #include <array>
@@ -17,27 +18,27 @@ enum class OwnKind : uint8_t {
   kBackward,
   kOptimizer,
   kOtherCompute,
-  // Host: within a phase and in no operator.
+  // Host: within a phase but in no operator.
   kForwardHost,
   kBackwardHost,
   kOptimizerHost,
   kGc,
   kCheckpoint,
   kLogging,
-  kRange,         // in another range that somebody named
-  kUnattributed,  // outside of every range
-  kRunnable,      // ready to run, and on no core
+  kRange,         // in another named range
+  kUnattributed,  // outside every range
+  kRunnable,      // ready to run, but without a core
   kAllocator,
   kSyncBubble,
   kCopy,
-  kStarved,  // launches, and idleness of a device that nothing explains
+  kStarved,  // launches, and device idleness without a known cause
   kProfiler,
 };
 inline constexpr size_t kOwnKinds = 19;
 using KindNs = std::array<int64_t, kOwnKinds>;
 
 struct KindInfo {
-  std::string_view cause;  // of a delay that consists of it, if nothing tells more
+  std::string_view cause;  // default cause of a delay of this kind
   std::string_view name;   // for people
   schema::Marker phase;    // where to look for evidence
 };
@@ -69,7 +70,7 @@ inline constexpr std::array<KindInfo, kOwnKinds> kKinds = {{
   return kind >= index_of(OwnKind::kForward) && kind <= index_of(OwnKind::kOtherCompute);
 }
 
-// A range, or the kernel's own account, says what it was: a few of them are enough.
+// A range or the kernel itself identifies it: a few occurrences are enough.
 [[nodiscard]] constexpr bool is_evident(size_t kind) {
   const auto is = [&](OwnKind k) { return kind == index_of(k); };
   return is(OwnKind::kGc) || is(OwnKind::kCheckpoint) || is(OwnKind::kLogging) ||

@@ -59,7 +59,7 @@ std::optional<double> cpu_in(const std::vector<CounterSample>& samples, Interval
   return share * static_cast<double>(span.length().ns);
 }
 
-// The steady step that a moment of a rank belongs to: until the next one begins.
+// The steady step of a rank's moment: until the next one begins.
 std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at) {
   const auto steady = steps.steady();
   const auto position = [&](const AlignedStep& step) {
@@ -146,7 +146,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
     if (machine.cpu_per_step_ns) *machine.cpu_per_step_ns /= count;
     machine.kernel_cpu_per_step_ns = rise_per_step(digest.system.kernel_cpu, span, count);
     machine.faults_per_step = rise_per_step(digest.system.faults, span, count);
-    // Over the whole recording: ranks that meet in each step have the same number of steps.
+    // Over the whole recording: ranks that meet in each step have equally many steps.
     const auto begun = static_cast<double>(std::max<int64_t>(1, digest.steps_begun));
     machine.kernels_per_step =
         static_cast<double>(digest.gpu.empty() ? digest.facts.autograd_nodes : digest.gpu.rows) /

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts that distinguish causes: the machine on which each rank ran, the batches that it was given,
-// and what its training thread waited for.
+// Facts that distinguish causes: the machine of each rank, its batches, and what its training
+// thread waited for.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 
 namespace dprof::analyzer {
 
-// Looks at the training thread within its host time outside of every range, in steady steps.
+// Samples of the training thread's state within its host time outside every range, in steady steps.
 struct Looks {
   using ByWait = std::array<double, schema::kThreadWaits>;
   ByWait counts{};
-  // Looks within one step see one and the same wait: together they are one observation, and a step
-  // that stood still for long counts no more than any other.
+  // Samples within one step see the same wait: together they are one observation, so that a step
+  // with a long pause counts no more than any other.
   ByWait observations{};
 };
 
@@ -33,15 +33,15 @@ struct Machine {
   std::optional<double> throttled;  // share of the samples
   int64_t throttle_reasons = 0;
   int64_t ecc_errors = 0;  // new ones
-  // Mean length of kernels that are bound by memory, and of matrix products.
+  // Mean length of memory-bound kernels, and of matrix products.
   std::optional<double> memory_kernel_ns;
   std::optional<double> matrix_kernel_ns;
   std::optional<double> batch_elements;   // mean over the batches of steady steps
   std::optional<double> cpu_per_step_ns;  // CPU time of the training thread
-  // Of the whole process: CPU time within the kernel, and pages that it was given.
+  // Of the whole process: CPU time within the kernel, and page faults.
   std::optional<double> kernel_cpu_per_step_ns;
   std::optional<double> faults_per_step;
-  double kernels_per_step = 0;  // or operators of autograd where there are none
+  double kernels_per_step = 0;  // or autograd operators if there are none
   Looks looks;
 };
 
@@ -55,7 +55,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
 [[nodiscard]] Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
                              std::span<const LatticePiece> pieces);
 
-// Elements of "[32, 3, 224, 224]"; of several such parts, together. nullopt = no such text.
+// Elements of "[32, 3, 224, 224]"; of several such parts, their sum. nullopt = not of this form.
 [[nodiscard]] std::optional<double> elements_of(std::string_view shape);
 
 }  // namespace dprof::analyzer

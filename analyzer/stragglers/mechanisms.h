@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each cause that a culprit can have: what has to be seen in the recording, and what would
-// contradict it. docs/analysis/causes.md shows the same table.
+// For each possible cause of a culprit: the evidence that the recording must contain, and what
+// would contradict it. docs/analysis/causes.md shows the same table.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ inline constexpr Mechanism kMechanisms[] = {
      "a recording at a higher detail"},
 };
 
-// nullptr: no cause of a culprit.
+// nullptr: not the cause of a culprit.
 [[nodiscard]] constexpr const Mechanism* mechanism_of(std::string_view cause) {
   const auto* const found = std::ranges::find(kMechanisms, cause, &Mechanism::cause);
   return found == std::end(kMechanisms) ? nullptr : found;

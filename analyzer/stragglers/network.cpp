@@ -22,10 +22,10 @@ namespace {
 
 constexpr double kOneGroup = 0.6;  // confidence: of one slow group, and of several
 constexpr double kSeveralGroups = 0.85;
-constexpr double kAnywhere = 0.5;   // where nothing tells whose link it is
+constexpr double kAnywhere = 0.5;   // if the slow link cannot be located
 constexpr size_t kNeverSteady = 2;  // the first steps of a run
 
-// What all verdicts on the network say, and whether the cost is one.
+// The common part of all network verdicts, and whether the cost is certain.
 void judge_cost(const Comparison& c, Verdict& verdict) {
   Straggler& s = verdict.straggler;
   s.shape = "persistent";
@@ -67,7 +67,7 @@ Verdict verdict_of(const Comparison& c, const SlowHost& host) {
 // Transfers that became slower at one time, between hosts.
 std::vector<const SlowerGroup*> at_once(const Comparison& c, const HostNumbers& hosts) {
   std::vector<const SlowerGroup*> onsets;
-  const int64_t since = c.links->slower.front().transfers.step;  // that which lost most
+  const int64_t since = c.links->slower.front().transfers.step;  // with the largest loss
   for (const SlowerGroup& onset : c.links->slower) {
     if (static_cast<size_t>(std::abs(onset.transfers.step - since)) <= limit::kAtOnce &&
         hosts.of(onset.ranks).size() > 1)
@@ -76,8 +76,8 @@ std::vector<const SlowerGroup*> at_once(const Comparison& c, const HostNumbers& 
   return onsets;
 }
 
-// What transfers took beyond what they had taken before, per step from `since` on, on the rank
-// that has most of it.
+// Transfer time beyond the previous level, per step from `since` on, on the rank with the largest
+// loss.
 double lost_by_transfers(const Comparison& c, std::span<const SlowerGroup* const> onsets,
                          int64_t since, int64_t steps) {
   using Flow = std::tuple<std::string_view, schema::Function, std::optional<int64_t>>;
@@ -119,7 +119,7 @@ double lost_by_transfers(const Comparison& c, std::span<const SlowerGroup* const
   return most / static_cast<double>(std::max<int64_t>(1, steps));
 }
 
-// The host that all transfers that became slower have in common, and those that did not have not.
+// The host that all transfers that became slower share, and the others do not.
 std::optional<int> common_host(const Comparison& c, std::span<const SlowerGroup* const> onsets,
                                const HostNumbers& hosts) {
   std::set<std::vector<int>> slower;  // ranks
@@ -138,15 +138,15 @@ std::optional<int> common_host(const Comparison& c, std::span<const SlowerGroup*
   return found.certain.size() == 1 ? std::optional(found.certain.front()) : std::nullopt;
 }
 
-// The mean of two stretches of steps, and what is between them.
+// The difference between the means of two ranges of steps.
 Estimate difference_of(const std::vector<double>& before, const std::vector<double>& after) {
   const Estimate first = bootstrap_mean(before);
   const Estimate second = bootstrap_mean(after);
   return {second.value - first.value, std::hypot(first.half_width, second.half_width)};
 }
 
-// All links, or one that every collective passes: transfers became slower at one step and steps
-// longer by no more than that explains. nullopt: they did not, or something else did as well.
+// All links, or one used by every collective: transfers became slower at one step, and steps became
+// longer by no more than that explains. nullopt: they did not, or there was another change.
 std::optional<Verdict> slower_network(const Comparison& c) {
   if (c.links->slower.empty()) return std::nullopt;
   const HostNumbers hosts(c.traces);

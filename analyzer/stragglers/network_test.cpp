@@ -12,7 +12,7 @@ constexpr int64_t kNetworkMs = 1'000'000;
 constexpr int64_t kNetworkSteps = 40;
 constexpr int64_t kSince = 20;
 
-// Two ranks that reduce once in a step; from one step on transfers, and steps, take longer.
+// Two ranks that reduce once per step; from one step on transfers, and steps, take longer.
 struct NetworkJob {
   std::vector<RankDigest> digests = std::vector<RankDigest>(2);
   std::vector<TraceFile> traces = std::vector<TraceFile>(2);
@@ -74,7 +74,7 @@ TEST(NetworkTest, TransfersThatBecameSlowerForAllAreNobodysLink) {
   EXPECT_FALSE(s.rank);
   EXPECT_EQ(s.onset_step, kSince);
   EXPECT_TRUE(verdicts.front().named);
-  // In 20 of 38 steady steps, and no more than the steps lost.
+  // In 20 of 38 steady steps, and at most what the steps lost.
   EXPECT_NEAR(static_cast<double>(s.cost_ns), 28e6 * 20 / 38, static_cast<double>(kNetworkMs) / 2);
   EXPECT_GT(s.bound_ns, 0);
 }
@@ -93,7 +93,7 @@ TEST(NetworkTest, WithinOneHostItIsNoNetwork) {
   EXPECT_TRUE(job.verdicts().empty());
 }
 
-// Four hosts, and only what touches one of them became slower.
+// Four hosts; only transfers that involve one of them became slower.
 TEST(NetworkTest, TheHostThatSlowerMessagesHaveInCommon) {
   NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
   job.traces.resize(4);

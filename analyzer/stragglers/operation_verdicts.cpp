@@ -55,7 +55,7 @@ class OperationJudge {
 
   [[nodiscard]] size_t count() const { return run_.steps.size(); }
 
-  // Mean computation of some ranks in each step; of one kind, or of all.
+  // Mean computation of some ranks in each step, of one kind or of all.
   [[nodiscard]] PerStep computation(const std::vector<size_t>& entries,
                                     std::optional<size_t> kind = {}) const {
     PerStep sums(count(), 0);
@@ -99,7 +99,8 @@ class OperationJudge {
     for (size_t r = 0; r < pipelines.of.size(); ++r) {
       if (pipelines.of[r].stage != longest) others.push_back(r);
     }
-    // Dealing the work out anew wins no more than what is lost, whatever the stage alone would.
+    // Redistributing the work gains no more than the total loss, whatever the stage alone would
+    // gain.
     std::vector<int64_t> cost = difference(recorded_, even_.even());
     for (int64_t& ns : cost) ns = std::llround(share * static_cast<double>(ns));
     Verdict verdict = verdict_of(members, others, cost);
@@ -151,7 +152,7 @@ class OperationJudge {
     s.cause = "compute";
     if (run_.pipelines.stages > 1)
       s.role = stage_words(run_.pipelines.of[entry].stage, run_.pipelines.stages);
-    // One peer says only which of the two is slower.
+    // A single peer only shows which of the two is slower.
     s.confidence = verdict.share_of_steps * (peers.size() > 1 ? 1.0 : 0.8);
     verdict.named = is_dear(s, peers.size() + 1) && verdict.share_of_steps >= limit::kLasting;
     verdict.decided_by.push_back(
@@ -170,7 +171,7 @@ class OperationJudge {
 
   [[nodiscard]] int rank_of(size_t entry) const { return digests_[steps_.ranks[entry]].rank; }
 
-  // What members and others differ in; `gain` is what each step would win.
+  // How members and others differ; `gain` is the gain of each step.
   Verdict verdict_of(const std::vector<size_t>& members, const std::vector<size_t>& others,
                      const std::vector<int64_t>& gain) const {
     const PerStep own = computation(members);
@@ -208,7 +209,7 @@ class OperationJudge {
     return verdict;
   }
 
-  // What the rank computed in the middle step.
+  // The rank's computation in the middle step.
   [[nodiscard]] Evidence evidence_of(size_t entry, schema::Marker marker) const {
     const RankDigest& digest = digests_[steps_.ranks[entry]];
     const Interval window = steps_.steps[run_.steps[count() / 2].step].windows[entry];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds who holds up a run of whole operations.
+// Finds the stages and ranks that hold up a run of whole operations.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 namespace dprof::analyzer {
 
 // A stage that is too long for the others, and ranks that are slower than the others of their
-// stage. Most expensive first; those below one percent of the step are left out. `host_ranks` has
-// the ranks of the stage.
+// stage. Most expensive first; costs below one percent of the step are left out. `host_ranks`
+// contains the ranks of the stage.
 [[nodiscard]] std::vector<Verdict> operation_verdicts(const OperationRun& run,
                                                       std::span<const RankDigest> digests,
                                                       const Steps& steps);

@@ -10,7 +10,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// An autograd node without an operator for that long ran something else: a hook.
+// An autograd node without an operator for this long ran something else: a hook.
 constexpr DurationNs kHook{1'000'000};
 
 OwnKind host_kind_of(HostDetail detail) {
@@ -54,7 +54,7 @@ OwnKind outside_of_operators(OwnKind kind) {
   return kind;
 }
 
-// When operators ran on a rank's threads, as far as is known.
+// The known times of operators on a rank's threads.
 IntervalSet operators_of(const RankDigest& digest) {
   const IntervalSet nodes = union_of(digest.autograd, digest.autograd_elsewhere);
   std::vector<Interval> without;
@@ -69,7 +69,7 @@ struct Window {
   KindNs kinds{};
 };
 
-// Deals a rank's pieces out to its windows. `operators` nullptr: a phase's time is computation.
+// Distributes a rank's pieces over its windows. `operators` nullptr: a phase's time is computation.
 void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
           std::vector<Window>& windows) {
   size_t first = 0;
@@ -92,7 +92,7 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
                       std::max((*operators)[o].begin, part.begin))
                          .ns;
         }
-        // Beside a collective and in no operator the thread waits for it, as far as can be told.
+        // During a collective and outside operators the thread presumably waits for it.
         const bool waits = pieces[p].category == Category::kOverlapped;
         if (!waits) window.kinds[index_of(other)] += outside;
       }
@@ -101,7 +101,7 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
   }
 }
 
-// By operators where they were recorded, and on no GPU.
+// By operators if they were recorded and the rank has no GPU.
 void deal(const RankDigest& digest, std::span<const LatticePiece> pieces, bool by_operators,
           std::vector<Window>& windows) {
   const bool divide = by_operators && digest.gpu.empty() && !digest.ops.empty();
@@ -125,7 +125,7 @@ bool all_on_device(const Steps& steps) {
   });
 }
 
-// Steps in which the rank has fewer collectives than usual, where records were lost.
+// Steps in which a rank with lost records has fewer collectives than usual.
 std::vector<bool> incomplete_steps(const RankDigest& digest, const std::vector<Window>& host) {
   std::vector<bool> incomplete(host.size(), false);
   if (std::ranges::none_of(digest.losses, [](const LossRecord& l) { return is_lost(l.reason); }))
@@ -141,7 +141,7 @@ std::vector<bool> incomplete_steps(const RankDigest& digest, const std::vector<W
   return incomplete;
 }
 
-// Puts the rank's usual times where they are not known.
+// Fills unknown times with the rank's usual ones.
 void fill_incomplete(std::vector<Window>& windows, const std::vector<bool>& incomplete) {
   if (std::ranges::none_of(incomplete, [](bool b) { return b; })) return;
   KindNs usual{};
@@ -157,8 +157,8 @@ void fill_incomplete(std::vector<Window>& windows, const std::vector<bool>& inco
   }
 }
 
-// Whether operators were recorded well enough to tell computation from the host's own time: on each
-// rank they make up most of its forward and of its backward.
+// Whether operators were recorded well enough to separate computation from host time: on each rank
+// they make up most of its forward and of its backward.
 bool tells_operators(const std::vector<std::vector<Window>>& windows) {
   for (const auto& [inside, outside] : {std::pair{OwnKind::kForward, OwnKind::kForwardHost},
                                         std::pair{OwnKind::kBackward, OwnKind::kBackwardHost}}) {

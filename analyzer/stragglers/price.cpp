@@ -22,7 +22,7 @@ Times minus(Times a, const Times& b) {
   return a;
 }
 
-// What of an excess is the suspect's delay.
+// The part of an excess that is the suspect's delay.
 Times delay_in(const Suspect& suspect, const Times& excess) {
   Times delay(excess.size(), 0);
   if (suspect.shape == Shape::kPersistent) {
@@ -41,8 +41,8 @@ Times delay_in(const Suspect& suspect, const Times& excess) {
   return delay;
 }
 
-// Half-width of 95 % of a lasting delay, per step of all: each step's excess is an observation of
-// it. Others are known step by step.
+// Half-width of the 95 % interval of a lasting delay, per step over all steps: each step's excess
+// is an observation of it. Other delays are known step by step.
 double error_of(const Suspect& suspect, const Times& excess) {
   if (suspect.shape != Shape::kPersistent) return 0;
   const size_t from = suspect.onset.value_or(0);
@@ -52,7 +52,7 @@ double error_of(const Suspect& suspect, const Times& excess) {
          bootstrap_mean({excess.begin() + static_cast<ptrdiff_t>(from), excess.end()}).half_width;
 }
 
-// To what level the longest of these have to be cut, for all cuts together to be that much.
+// The level to which the longest of these must be cut so that all cuts add up to `less`.
 int64_t level_of(Times pieces, int64_t less) {
   std::ranges::sort(pieces, std::greater());
   int64_t sum = 0;
@@ -78,7 +78,7 @@ Prices::Prices(const Comparison& comparison, const OwnWork& work, const Roles& r
     replayer_ = nullptr;
 }
 
-// Beyond the median of those of its set that nobody suspects.
+// Beyond the median of the unsuspected ranks of its set.
 template <typename Get>
 int64_t Prices::excess_in(size_t rank, const std::vector<bool>& suspected, const Get& get) const {
   if (!roles_.set_of[rank]) return 0;
@@ -123,7 +123,7 @@ Prices::Delay Prices::delay_of(const Suspect& suspect, const std::vector<bool>& 
   return delay;
 }
 
-// What each rank does beyond its peers when it is its turn.
+// Each rank's excess over its peers when it is its turn.
 Prices::Delays Prices::delays_by_turns(const Suspect& suspect,
                                        const std::vector<bool>& suspected) const {
   const Times of_last = delay_in(suspect, suspect.excess_ns);
@@ -151,7 +151,7 @@ Prices::Delays Prices::delays_by_turns(const Suspect& suspect,
   return delays;
 }
 
-// Of the rank that is last, if all meet at the end of a step.
+// Of the last rank, if all meet at the end of a step.
 Times Prices::lengths(const Delays& delays) const {
   std::vector<Times> own = work_.own_ns;
   for (const Delay& delay : delays) own[delay.rank] = minus(own[delay.rank], delay.ns);
@@ -169,7 +169,7 @@ Times Prices::gain(const Delays& delays) const {
   return replayer_->gain_of(reliefs);
 }
 
-// Each kind of own time becomes shorter in each step, its longest pieces first: a delay in one
+// Each kind of own time is shortened in each step, its longest pieces first: a delay in one
 // micro-batch makes that piece long, a slow stage all of them.
 Relief Prices::relief_by_kinds(size_t rank, const ByKind& delay) const {
   const std::span<const OwnTask> tasks = replayer_->own_work(rank);
@@ -211,13 +211,13 @@ Prices::Usual Prices::usual_at_places(size_t set, const std::vector<bool>& suspe
       own.back() += segment.own_ns;  // before and after it was held up there
       former = segment.entry;
     }
-    own.resize(static_cast<size_t>(peers), 0);  // who has no segment did nothing there
+    own.resize(static_cast<size_t>(peers), 0);  // a rank without a segment did nothing there
     usual.push_back(median_if_any(own));
   }
   return usual;
 }
 
-// nullopt: it works where nobody else does.
+// nullopt: it works where it has no peers.
 std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Times& delay,
                                                const Usual& usual) const {
   struct Here {
@@ -247,7 +247,7 @@ std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Tim
     spots[place.spot].push_back(here);
   }
   Relief relief{.entry = *suspect.rank, .less_ns = Times(tasks.size(), 0)};
-  // The longest pieces there first; a rank that does less than its peers there does as much.
+  // The longest pieces there first; a rank with less work than its peers is not lengthened.
   const auto take = [&](const Here& here, int64_t less) {
     Times pieces;
     for (size_t t = here.first; t < here.end; ++t) pieces.push_back(tasks[t].span.length().ns);
@@ -293,7 +293,7 @@ std::optional<Relief> Prices::relief_by_places(const Suspect& suspect, const Tim
   return relief;
 }
 
-// What each group bears, by steps.
+// The cost of each group, by step.
 std::vector<Times> Prices::shares_of(const std::vector<Delays>& groups) const {
   std::vector<Times> shares;
   for (const Delays& own : groups) shares.push_back(gain(own));
@@ -308,14 +308,14 @@ std::vector<Times> Prices::shares_of(const std::vector<Delays>& groups) const {
   Delays gone;
   for (const Delays& own : groups) gone.insert(gone.end(), own.begin(), own.end());
   const Times of_all = gain(gone);
-  // Alone, and after all others: what weighs most does in both.
+  // Alone and after all others: the largest effect is large in both.
   std::vector<std::pair<double, size_t>> order;
   for (size_t g = 0; g < groups.size(); ++g) {
     const double last = mean_of(minus(of_all, gain(without(g))));
     order.emplace_back(mean_of(shares[g]) + last, g);
   }
   std::ranges::stable_sort(order, std::greater{}, [](const auto& one) { return one.first; });
-  // Those that go one after the other and share.
+  // Groups that are removed in turn and share their cost.
   struct Block {
     std::vector<size_t> groups;
     Times gain;

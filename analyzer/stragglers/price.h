@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of a delay: how much shorter the steps would be without it. "Excess over the median"
-// would promise too much, for another rank would be last.
+// would promise too much, because another rank would then be last.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ namespace dprof::analyzer {
 struct Price {
   int64_t cost_ns = 0;   // per step, mean over all of them
   int64_t bound_ns = 0;  // half-width of the 95 % interval
-  // What it was before rank:R=peers confirmed no more than this; nullopt = it did, or was not
-  // asked.
+  // The cost before rank:R=peers confirmed no more than this; nullopt = it was confirmed, or not
+  // checked.
   std::optional<int64_t> unconfirmed_ns = {};
 };
 
-// The price of a lasting delay of this rank, where the other way of asking, with its peers' own
-// work in its place (--what-if rank:R=peers), gains less by more than both bounds: then that. Where
-// messages wait for each other a shorter stage may only move the waiting, and which order of events
-// it leaves depends on where the time is taken off.
+// The price of a lasting delay of this rank. If replacing its own work by its peers' (--what-if
+// rank:R=peers) gains less by more than both bounds, that gain is the price. Where messages wait
+// for each other, a shorter stage can merely move the waiting, and the resulting order of events
+// depends on where the time is removed.
 [[nodiscard]] Price confirmed(const Price& price, int rank, const WhatIfModel& model);
 
-// A rank keeps its own fluctuation; what goes is its delay. That of a lasting one is the mean of
-// what it does beyond its peers' median, in each step from its onset on; that of any other what it
-// does in the steps in which it shows beyond what it does there in the others. (A rank that took
-// its peers' median instead would also lose its fluctuation, and seem to win by that.)
+// Removes the delay, but keeps the rank's own fluctuation. A lasting delay is the mean of the
+// rank's excess over its peers' median, in each step from its onset on; any other is the excess in
+// the steps in which it shows, beyond that in the others. (A rank that took its peers' median
+// instead would also lose its fluctuation, and seem to gain from that.)
 //
-// By a replay of all collectives and messages, if it reproduces the run: a lasting delay goes where
-// the rank works longer than its peers do between the same two calls, any other where its longest
-// pieces are. Without peers there, each kind of own time becomes shorter where it is longest. Else
-// by who is last in a step: exact where all meet once in it.
+// Uses a replay of all collectives and messages if it reproduces the run: a lasting delay is
+// removed where the rank works longer than its peers between the same two calls, any other from its
+// longest pieces. Without peers there, each kind of own time is shortened where it is longest.
+// Otherwise uses the last rank of each step: exact if all ranks meet once per step.
 //
 // Cost  O(pieces of own work + steps * ranks log ranks) for each group of suspects, and three
 //       replays.
@@ -49,23 +49,23 @@ class Prices {
  public:
   Prices(const Comparison& comparison, const OwnWork& work, const Roles& roles);
 
-  // For each group of suspects. Of several at once the one that weighs most goes first, and costs
-  // what the run gains by that; each other one what it gains when it goes after those. Where a
-  // later one gains more than one before it, they hide each other, and share: together all of them
-  // bear what they cost. Suspects are no peers.
+  // For each group of suspects. The group with the largest effect is removed first, and costs what
+  // the run gains; each further one costs what its removal gains after those. If a later one gains
+  // more than an earlier one, they hide each other and share their total cost. Suspects are not
+  // peers.
   [[nodiscard]] std::vector<Price> of(const std::vector<std::vector<Suspect>>& groups) const;
 
  private:
-  // What one rank does too much of.
+  // The excess work of one rank.
   struct Delay {
     size_t rank = 0;
     std::vector<int64_t> ns;  // per step
-    Relief relief;            // the same by pieces; only where it is replayed
+    Relief relief;            // the same by pieces; only if replayed
     double error_ns = 0;      // half-width of 95 %, per step
   };
   using Delays = std::vector<Delay>;
   using ByKind = std::vector<std::vector<int64_t>>;  // [kind][entry of steps]
-  // What the ranks of a set that nobody suspects do at each place; nullopt = none is there.
+  // The work of a set's unsuspected ranks at each place; nullopt = none is there.
   using Usual = std::vector<std::optional<int64_t>>;
 
   template <typename Get>
@@ -94,13 +94,12 @@ class Prices {
   const Replayer* replayer_;  // nullptr: it does not reproduce the run
 };
 
-// Costs can be wrong by what the replay of the run itself is, and by what its gains are usually off
-// by: the bound of `s` with both.
+// The bound of a cost: `s`'s own, the error of the run's replay, and the usual error of its gains.
 [[nodiscard]] int64_t bound_with_replay(const Replay& replay, int64_t median_step_ns,
                                         const Straggler& s);
 
-// All bounds with the replay's; where it was refused, so that its error could not be told, the
-// confidence is halved as well.
+// Widens all bounds by the replay's; if the replay was refused, so that its error is unknown, also
+// halves the confidence.
 void widen_costs(const Replay& replay, int64_t median_step_ns, std::vector<Verdict>& verdicts);
 
 }  // namespace dprof::analyzer

@@ -28,7 +28,7 @@ OwnWork fluctuating(size_t ranks) {
   return work;
 }
 
-// Mean step, by the rank that is last.
+// Mean step, by the last rank.
 double mean_step(const OwnWork& work) {
   double sum = 0;
   for (size_t s = 0; s < work.steps.size(); ++s) {
@@ -58,8 +58,8 @@ Suspect of_rank(size_t rank, Shape shape, std::vector<size_t> when) {
 
 class PriceTest : public ::testing::TestWithParam<size_t> {};
 
-// Against one other rank as against many: what the same run without the delay would gain, and no
-// gain from fluctuation.
+// Against one other rank as against many: the gain is that of the same run without the delay, and
+// excludes fluctuation.
 TEST_P(PriceTest, ALastingDelayCostsWhatTheRunWithoutItGains) {
   const OwnWork without = fluctuating(GetParam());
   for (const int64_t delay : {2 * kMs, 5 * kMs, 20 * kMs}) {
@@ -91,7 +91,7 @@ TEST_P(PriceTest, ADelayNowAndThenCostsOnlyWhereItShows) {
 }
 
 // The longer delay hides the shorter one: without it the run gains their difference, and only then
-// is the other one last.
+// is the other rank last.
 TEST(PriceOfSeveralTest, WhoIsHiddenCostsWhatGoingAfterTheOtherGains) {
   const OwnWork without = fluctuating(8);
   OwnWork with = without;
@@ -121,7 +121,7 @@ TEST(PriceOfSeveralTest, EqualsHideEachOtherAndShare) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PriceTest, ::testing::Values(2, 3, 8, 64));
 
-// Another rank each time: what is left is that some rank is always last.
+// A different rank each time: what remains is that some rank is always last.
 TEST(PriceByTurnsTest, FluctuationIsNotPartOfTheDelay) {
   const OwnWork without = fluctuating(8);
   OwnWork with = without;

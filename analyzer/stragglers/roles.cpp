@@ -55,7 +55,7 @@ void make_sets(Roles& roles) {
     all.push_back(r);
   }
   roles.set_of.assign(ranks, std::nullopt);
-  // With one peer it could only be told that they differ: then all are compared.
+  // With one peer only the difference would show, not the culprit: then all are compared.
   bool with_all = by_name.size() == 1;
   for (const auto& [name, members] : by_name)
     with_all = with_all || members.size() < limit::kLeastPeers;

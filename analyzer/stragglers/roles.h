@@ -16,23 +16,23 @@
 namespace dprof::analyzer {
 
 struct Role {
-  std::string name;        // "stage 3 of 4", "server"; empty = as all others
+  std::string name;        // "stage 3 of 4", "server"; empty = same as the others
   bool is_stage = false;   // of a pipeline
-  bool is_server = false;  // its job is another one: nobody's peer, and compared with nobody
+  bool is_server = false;  // does a different job: not compared with any rank
 };
 
 struct Roles {
   std::vector<Role> of;                   // by entry of Steps::ranks
-  std::vector<std::vector<size_t>> sets;  // that are compared within themselves; they may overlap
-  // The set that a rank is judged in; nullopt = in none.
+  std::vector<std::vector<size_t>> sets;  // compared within themselves; they can overlap
+  // The set in which a rank is judged; nullopt = none.
   std::vector<std::optional<size_t>> set_of;
   // Ranks that are alone in their role are compared with all others but servers.
   [[nodiscard]] bool alone(size_t rank) const;
 };
 
-// A rank that has messages and computes no phases is a server; where there is none, the stage of a
-// pipeline is a role (replay/pipelines.h). Otherwise all have the same role. `work` may be without
-// kinds. O(messages log messages).
+// A rank with messages but without phases is a server; without servers, each pipeline stage is a
+// role (replay/pipelines.h). Otherwise all ranks have the same role. `work` can lack kinds.
+// O(messages log messages).
 Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
                const OwnWork& work);
 

@@ -11,16 +11,13 @@
 
 namespace dprof::analyzer {
 namespace {
-// Of the entropy that turns of all ranks could have: fewer, and only some of the ranks take turns.
-// Leads that are so by chance, at most: of exponential ones .17, of the difference of two normal
-// ones .21.
 
 Series part_of(const Series& values, size_t begin, size_t end) {
   return {values.begin() + static_cast<ptrdiff_t>(begin),
           values.begin() + static_cast<ptrdiff_t>(end)};
 }
 
-// How many of the windows that the run is cut into show the excess by themselves.
+// The number of windows of the run that show the excess by themselves.
 size_t windows_above(const Series& values, double threshold, size_t windows) {
   size_t above = 0;
   for (size_t w = 0; w < windows; ++w) {
@@ -31,9 +28,8 @@ size_t windows_above(const Series& values, double threshold, size_t windows) {
   return above;
 }
 
-// The difference must also stand out of its own fluctuation: few peers can be close to each other
-// by luck. Steps that follow each other fluctuate together, so only each fifth counts as an
-// observation.
+// The difference must also exceed its own fluctuation: few peers can be close to each other by
+// luck. Consecutive steps fluctuate together, so only every fifth counts as an observation.
 bool stands_out_of_itself(const Series& excess) {
   const std::vector<double> values = doubles(excess);
   const double observations = std::max(1.0, static_cast<double>(values.size()) / 5);
@@ -41,8 +37,8 @@ bool stands_out_of_itself(const Series& excess) {
   return median(values) > limit::kLeastZ * error;
 }
 
-// Most spikes come at one distance from the one before, and none is missing before the first and
-// after the last of them.
+// Most spikes have the same distance from the previous one, and none is missing before the first
+// and after the last of them.
 bool is_periodic(const std::vector<size_t>& spikes, size_t steps) {
   std::map<size_t, size_t> distances;
   for (size_t i = 1; i < spikes.size(); ++i) ++distances[spikes[i] - spikes[i - 1]];
@@ -77,7 +73,7 @@ bool are_alike(const Series& excess, const std::vector<size_t>& spikes) {
   return mad_n(sizes) <= limit::kAlike * median(sizes);
 }
 
-// Probability of at least `least` of `n` that come with probability p each.
+// Probability of at least `least` of `n` events with probability p each.
 double tail_of(size_t least, size_t n, double p) {
   double tail = 0;
   for (size_t k = least; k <= n; ++k) {
@@ -89,13 +85,15 @@ double tail_of(size_t least, size_t n, double p) {
   return std::min(1.0, tail);
 }
 
-// Probability that chance gives one of `ranks` at least `own` of `all` spikes, if it favours none.
+// Probability that one of `ranks` has at least `own` of `all` spikes if all ranks are equally
+// likely.
 double chance_of(size_t own, size_t all, size_t ranks) {
   const auto n = static_cast<double>(ranks);
   return std::min(1.0, n * tail_of(own, all, 1 / n));
 }
 
-// Of the shares of the turns; 1 = all ranks have as many, or as evenly as so few can be dealt out.
+// Evenness of the turns; 1 = all ranks have equally many, or as evenly as so few can be
+// distributed.
 double evenness_of(const std::vector<size_t>& counts) {
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   double entropy = 0;
@@ -106,7 +104,7 @@ double evenness_of(const std::vector<size_t>& counts) {
   return entropy / std::log(static_cast<double>(std::min(all, counts.size())));
 }
 
-// Whether the turns are those of all ranks, and of none in particular.
+// Whether the turns belong to all ranks, and to none in particular.
 bool is_spread(const std::vector<size_t>& counts) {
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   const size_t top = *std::ranges::max_element(counts);
@@ -151,7 +149,7 @@ std::optional<size_t> onset_of(const Series& excess, double threshold) {
   const auto was = static_cast<double>(median_ns(before));
   const auto level = static_cast<double>(median_ns(after));
   if (was > limit::kQuietBefore * level || level - was <= threshold) return std::nullopt;
-  // A short stretch that is even by luck must stand out of what came before it.
+  // A short stretch that is even by luck must differ clearly from what came before.
   const double observations = std::max(1.0, static_cast<double>(after.size()) / 5);
   if (level - was <= limit::kLeastZ * 1.2533 * mad_n(doubles(before)) / std::sqrt(observations))
     return std::nullopt;
@@ -174,7 +172,7 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
   const Series& excess = excess_of[rank];
   if (own.size() < (evident ? size_t{2} : limit::kLeastSpikes) || !is_concentrated(excess, own))
     return std::nullopt;
-  // Hiccups of a busy machine are no rivals of spikes that are much larger.
+  // Hiccups of a busy machine do not compete with much larger spikes.
   const double typical = median(sizes_of(excess, own));
   size_t all = own.size();
   for (size_t r = 0; r < spikes.size(); ++r) {
@@ -192,8 +190,8 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
     return std::nullopt;
   const double share = static_cast<double>(own.size()) / static_cast<double>(excess.size());
   if (!periodic && !evident && share >= limit::kTransientShare) {
-    // Neither rare nor regular: only a stretch of time, such as a fault that came and went. Against
-    // one other rank only, a busy machine looks the same, but for large spikes of one size.
+    // Neither rare nor regular: only a stretch of time, such as a fault that came and went. With
+    // only one other rank, a busy machine looks the same, except for large spikes of one size.
     if (spikes.size() == 2 && (!are_alike(excess, own) || typical < great_ns)) return std::nullopt;
     const size_t stretch = own.back() - own.front() + 1;
     const bool dense =
@@ -293,7 +291,7 @@ std::optional<Suspect> by_turns(const std::vector<Series>& excess, const std::ve
   if (!is_spread(of_those)) return std::nullopt;
   const auto alike = static_cast<size_t>(std::ranges::count_if(
       leads, [&](double lead) { return std::abs(lead - typical) <= limit::kSameSize * typical; }));
-  // Steps in a row in which the same rank is last are one observation.
+  // Consecutive steps with the same last rank are one observation.
   if (tail_of(alike * changes / steps, changes, limit::kSameByChance) > limit::kByLuck)
     return std::nullopt;
   suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(steps);

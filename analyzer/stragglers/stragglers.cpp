@@ -107,7 +107,7 @@ class Judge {
     return verdicts;
   }
 
-  // Several at once share what they cost: then no single one's removal says what is its part.
+  // Several groups share their cost: a single removal then does not show its part.
   void confirm(const std::vector<RankGroup>& groups, std::vector<Price>& prices) const {
     if (c_.model == nullptr) return;
     const auto costs = [&](const Price& price) { return share(price.cost_ns) >= limit::kNamed; };
@@ -134,7 +134,7 @@ class Judge {
         suspect);
   }
 
-  // Whether that many of those that could be are suspects: a node, or a stage, is slow as a whole.
+  // Whether enough of the possible ranks are suspects: a node, or a stage, is slow as a whole.
   [[nodiscard]] static bool is_shared(size_t suspects, size_t members, size_t all) {
     return suspects >= 2 && members < all &&
            static_cast<double>(suspects) >= limit::kOfHost * static_cast<double>(members);
@@ -192,8 +192,7 @@ class Judge {
     return std::accumulate(suspect.excess_ns.begin(), suspect.excess_ns.end(), int64_t{0});
   }
 
-  // Stages of a pipeline are never quite alike, in forward no more than in backward: nobody is to
-  // blame for that.
+  // Stages of a pipeline are never quite alike, in forward or in backward: that is not a culprit.
   [[nodiscard]] bool is_expected(const RankGroup& group) const {
     const Suspect& first = group.suspects.front();
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
@@ -252,9 +251,9 @@ class Judge {
     return per_step(sum);
   }
 
-  // Two ranks that share cores differ by chance for longer than a short run. Against one other rank
-  // only, computation that is slower as a whole, a little, or by no more than it fluctuates,
-  // accuses nobody; where computation hardly fluctuates, nobody shares anything.
+  // Two ranks that share cores differ by chance for longer than a short run. Against only one other
+  // rank, computation that is slightly slower as a whole, or by no more than its fluctuation, is
+  // not evidence; if computation hardly fluctuates, the ranks do not share cores.
   [[nodiscard]] bool is_clear_between_two(const RankGroup& group) const {
     const Cause& cause = group.cause;
     if (cause.computes) {
@@ -268,7 +267,7 @@ class Judge {
     return group.suspects.front().shape != Shape::kPersistent || cause.steady;
   }
 
-  // With the replay's own error the cost is not told from nothing.
+  // Within the replay's own error the cost cannot be distinguished from zero.
   [[nodiscard]] bool is_within_bound(const Straggler& s) const {
     return c_.replayer != nullptr &&
            bound_with_replay(c_.replayer->quality(), median_step(), s) >= s.cost_ns;
@@ -281,8 +280,8 @@ class Judge {
     return share(s.cost_ns) >= least_named(compared);
   }
 
-  // Certain when it shows in every step where it is said to, its cost is sharp, and there is a
-  // majority to compare with.
+  // Certain if it shows in every step in which it is claimed, its cost is precise, and there is a
+  // majority for comparison.
   [[nodiscard]] double confidence_of(const Suspect& suspect, const Straggler& s) const {
     const double sharp =
         s.cost_ns <= 0
@@ -369,7 +368,7 @@ void observe_judging(JudgingObserver observer) { judging_observer() = std::move(
 
 Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
   if (judging_observer()) {
-    // It may judge as well.
+    // The observer can call judge() itself.
     JudgingObserver observer = std::exchange(judging_observer(), nullptr);
     observer(comparison);
     observe_judging(std::move(observer));

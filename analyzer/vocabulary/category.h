@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a moment of a step is spent on.
+// The categories of a step's time.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace dprof::analyzer {
 
-// The parts of a step's wall time (docs/analysis/breakdown.md), in the order of the report. Every
-// nanosecond has exactly one.
+// The parts of a step's wall time (docs/analysis/breakdown.md), in report order. Every nanosecond
+// belongs to exactly one.
 enum class Category : uint8_t {
   kForward,
   kBackward,
@@ -37,7 +37,7 @@ inline constexpr size_t kCategories = 16;
 [[nodiscard]] std::string_view phase_name(schema::Marker phase);  // "forward"; "other"
 using CategoryNs = std::array<int64_t, kCategories>;
 
-// What computation in a phase counts as.
+// The category of computation in a phase.
 [[nodiscard]] constexpr Category compute_in(schema::Marker phase) {
   switch (phase) {
     case schema::Marker::kForward:

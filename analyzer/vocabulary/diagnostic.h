@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user is told beside the figures: something was lost, doubted or not computed.
+// A diagnostic: a note beside the figures that data was lost, is doubtful or was not computed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a trace that show what is claimed.
+// The rows of a trace that support a claim.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distinguishes missing rows that were lost from others.
+// Distinguishes lost records from other missing rows.
 #pragma once
 
 #include "schema/generated/rows.h"
 
 namespace dprof::analyzer {
 
-// Records that should have been there and are not. What an importer had no use for is none of them:
-// its diagnostics tell of that.
+// Records that should exist and do not. Records that an importer skipped on purpose do not count;
+// its diagnostics report those.
 [[nodiscard]] constexpr bool is_lost(schema::LossReason reason) {
   return reason != schema::LossReason::kSkippedRow;
 }

@@ -7,8 +7,8 @@
 
 namespace dprof::analyzer {
 
-// Called now and then with what is being done and 0…1, on the caller's thread; may return false to
-// cancel (kUsage error "cancelled").
+// Called occasionally on the caller's thread with the current stage and a share of 0…1; can return
+// false to cancel (kUsage error "cancelled").
 using Progress = std::function<bool(std::string_view stage, double share)>;
 
 }  // namespace dprof::analyzer

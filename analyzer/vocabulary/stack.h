@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame of a stack that was taken while the job hung.
+// A frame of a stack captured while the job hung.
 #pragma once
 
 #include <cstdint>

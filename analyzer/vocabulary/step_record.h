@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of one rank, and the phases within.
+// A step of one rank and its phases.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace dprof::analyzer {
 
-// A phase of the training thread: a range with a meaning (marker_names.h), or a backward that was
-// found by its autograd nodes.
+// A phase of the training thread: a named range (marker_names.h), or a backward that was inferred
+// from its autograd nodes.
 struct PhaseRange {
   Interval span;
   schema::Marker marker = schema::Marker::kNone;

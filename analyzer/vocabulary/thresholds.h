@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every constant by which ranks and links are suspected, named and given a cause, with its unit,
-// why it is there and where it comes from. docs/analysis/thresholds.md shows them, and what the
-// scoreboard's precision and recall become where one of them is 30 % less or more.
+// Every threshold that decides which ranks and links are suspected, named and given a cause, with
+// its unit, reason and source. docs/analysis/thresholds.md lists them with the scoreboard's
+// precision and recall when each is 30 % lower or higher.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace dprof::analyzer {
 
-// Known by its name: what the scoreboard varies. A program that analyses reads them only.
+// Registered by name so that the scoreboard can vary it. An analysis only reads it.
 //
-// Threading  reads from any thread; set() where nothing else runs.
+// Threading  reads from any thread; set() only while no other thread runs.
 class AnyThreshold {
  public:
   AnyThreshold(std::string_view name, double value, std::string_view unit, std::string_view why,
@@ -28,7 +28,7 @@ class AnyThreshold {
   AnyThreshold(const AnyThreshold&) = delete;
   AnyThreshold& operator=(const AnyThreshold&) = delete;
 
-  // All of them, those that were written last first.
+  // Linked list of all thresholds, the most recently constructed first.
   [[nodiscard]] static const AnyThreshold* first() noexcept { return newest; }
   [[nodiscard]] const AnyThreshold* next() const noexcept { return next_; }
   [[nodiscard]] virtual double varied(double factor) const noexcept { return usual * factor; }
@@ -57,7 +57,7 @@ class Threshold final : public AnyThreshold {
   operator double() const noexcept { return value(); }
 };
 
-// A ratio that is near 1: what varies is how far it is from it.
+// A ratio near 1: its distance from 1 is varied.
 class Ratio1 final : public AnyThreshold {
  public:
   using AnyThreshold::AnyThreshold;
@@ -68,7 +68,7 @@ class Ratio1 final : public AnyThreshold {
   operator double() const noexcept { return value(); }
 };
 
-// Of things that are counted: at least one more or less.
+// A count: varied by at least 1.
 class CountThreshold final : public AnyThreshold {
  public:
   using AnyThreshold::AnyThreshold;

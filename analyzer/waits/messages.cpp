@@ -17,11 +17,11 @@ using schema::Function;
 struct Side {
   size_t digest = 0;
   size_t record = 0;
-  std::optional<int> peer;  // global rank; nullopt = not known
+  std::optional<int> peer;  // global rank; nullopt = unknown
   bool taken = false;
 };
 
-// Messages of one size that go to one rank. Where that is not known: sends only.
+// Messages of one size to one rank. If the rank is unknown: sends only.
 struct MessageKey {
   size_t group;
   std::optional<int> to;
@@ -55,7 +55,7 @@ class MessageMatcher {
     return digests_[side.digest].collectives[side.record];
   }
 
-  // Which rank has which number in a communicator, by what the ranks say of themselves.
+  // Maps numbers within a communicator to ranks, from the ranks' own records.
   void learn_numbers() {
     others_numbered_.assign(matching_.groups.size(), false);
     for (size_t d = 0; d < digests_.size(); ++d) {
@@ -69,8 +69,8 @@ class MessageMatcher {
     }
   }
 
-  // The peer is recorded by its number in the communicator. Of a rank without a trace it is the
-  // rank's own number, unless members are recorded or another rank shows that numbers differ.
+  // The peer is recorded by its number in the communicator. For a rank without a trace this is the
+  // rank itself, unless members are recorded or another rank shows that numbers differ.
   [[nodiscard]] std::optional<int> peer_of(size_t group, const CollectiveRecord& record) const {
     if (!record.peer || *record.peer < 0 || *record.peer > INT32_MAX) return std::nullopt;
     const auto known = rank_of_number_.find({group, *record.peer});
@@ -111,7 +111,7 @@ class MessageMatcher {
   }
 
   void pair_up(const MessageKey& key, Inbox& inbox) {
-    std::map<int, size_t> next;                    // by sender: its first send that is left
+    std::map<int, size_t> next;                    // by sender: its first unpaired send
     std::set<std::pair<TraceNs, int>> first_left;  // of each sender, by its begin
     const auto begin_of = [&](int from) {
       const std::vector<Side>& sends = inbox.sends.at(from);
@@ -192,7 +192,7 @@ class MessageMatcher {
   const Alignment& alignment_;
   Matching& matching_;
   std::map<std::pair<size_t, int64_t>, int> rank_of_number_;  // by group and number
-  std::vector<bool> others_numbered_;  // by group: a number that is not the rank's own
+  std::vector<bool> others_numbered_;  // by group: some number differs from its rank
   std::map<MessageKey, Inbox> inboxes_;
 };
 

@@ -10,11 +10,11 @@ namespace dprof::analyzer {
 
 // Fills `messages` and `message_of` of a matching whose groups are known.
 //
-// Sends and receives of one pair of ranks, communicator and size belong together in the order of
-// their calls. (Tags are not recorded; messages of one size under several tags may be taken for
-// each other, which moves times, not counts.) A receive from any source takes the send that began
-// first of those that are left for its rank. Where clocks can be compared, no receive takes a send
-// that surely began after its end: its own was not recorded. O(messages log ranks).
+// Sends and receives of one pair of ranks, communicator and size are paired in the order of their
+// calls. (Tags are not recorded; messages of one size under several tags can be confused, which
+// moves times, not counts.) A receive from any source takes the earliest remaining send to its
+// rank. Where clocks can be compared, no receive takes a send that certainly began after the
+// receive ended: its own send was not recorded. O(messages log ranks).
 void match_messages(std::span<const RankDigest> digests, const Alignment& alignment,
                     Matching& matching);
 

@@ -31,7 +31,7 @@ class RankCalls {
                      int64_t bytes = 1000) {
     return call(Function::kRecv, from, start, end, bytes);
   }
-  // As a recorder leaves it that knows no member but the rank itself.
+  // As recorded by a recorder that knows no member but its own rank.
   RankCalls& only_own_number(int64_t number) {
     digest_.communicators[0].members = {};
     digest_.communicators[0].own_number = number;
@@ -116,7 +116,7 @@ TEST(MessagesTest, WithoutMembersEachRankTellsItsOwnNumber) {
       RankCalls(6, {0, 1}).receive(0, 100, 200).only_own_number(1).digest()};
   EXPECT_THAT(counts_of(group), ElementsAre(Counts{4, 6, 1}));
 
-  // Of the world's group, rank 1 left no trace.
+  // In the world's group, rank 1 left no trace.
   const std::vector<RankDigest> world = {
       RankCalls(0, {0, 1, 2}).send(1, 100, 200).send(2, 300, 400).only_own_number(0).digest(),
       RankCalls(2, {0, 1, 2}).receive(0, 300, 400).only_own_number(2).digest()};

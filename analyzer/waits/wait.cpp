@@ -12,8 +12,8 @@ namespace {
 
 using schema::Function;
 
-// Up to this part of the transfer a spread of ends does not matter: the transfer is wrong by half
-// of it.
+// Up to this part of the transfer a spread of the ends is ignored: the transfer is then off by half
+// of the spread.
 constexpr int64_t kSmallSpreadParts = 20;
 
 const CollectiveRecord& record_of(std::span<const RankDigest> digests, const Member& member) {
@@ -45,7 +45,7 @@ class Divider {
     name_last_arriver(last, bound);
   }
 
-  // The root's data cannot come before the root does.
+  // The root's data cannot arrive before the root does.
   void divide_from_root(size_t root, int64_t bound) {
     for (size_t i = 0; i < stays_.size(); ++i) {
       Member& member = instance_.members[i];
@@ -56,7 +56,7 @@ class Divider {
     note_clocks(bound);
   }
 
-  // The root cannot finish before the last member has come.
+  // The root cannot finish before the last member has arrived.
   void divide_to_root(size_t root, int64_t bound) {
     const size_t last = last_by([](const Interval& stay) { return stay.begin; });
     Member& at_root = instance_.members[root];
@@ -71,7 +71,7 @@ class Divider {
     instance_.guessed = true;
   }
 
-  // The largest bound of a difference between that member and another; nullopt = unknown.
+  // The largest bound of a difference between this member and another; nullopt = unknown.
   [[nodiscard]] std::optional<int64_t> bound_from(size_t from) const {
     int64_t largest = 0;
     for (size_t i = 0; i < stays_.size(); ++i) {
@@ -110,8 +110,8 @@ class Divider {
     return spread <= transfer / kSmallSpreadParts;
   }
 
-  // Nobody ends before all have begun. If that fails by more than the clocks can be wrong, the
-  // clocks or the records are not what they seem.
+  // No member ends before all have begun. If this is violated by more than the clocks' bound, the
+  // clocks or the records are wrong.
   [[nodiscard]] bool is_possible(size_t last, int64_t bound) const {
     return std::ranges::all_of(
         stays_, [&](const Interval& stay) { return (stays_[last].begin - stay.end).ns <= bound; });
@@ -128,7 +128,7 @@ class Divider {
       instance_.members[i].wait_ns = length(i) - instance_.transfer_ns;
   }
 
-  // Members end one after the other: the transfer is the middle one's.
+  // Members end one after the other: the transfer is that of the middle one.
   void by_starts(size_t last, int64_t bound) {
     std::vector<int64_t> transfers;
     transfers.reserve(stays_.size());
@@ -145,13 +145,13 @@ class Divider {
     instance_.bound_ns = bound;
   }
 
-  // Only a rank that came later than every other by more than can be an error.
+  // Only a rank that came later than every other by more than the possible error.
   void name_last_arriver(size_t last, const std::optional<int64_t>& bound) {
     if (bound && leads(last, *bound, [](const Interval& stay) { return stay.begin.ns; })) {
       instance_.last_arriver = last;
       return;
     }
-    if (bound == 0) return;  // one clock: nothing tells better than the starts
+    if (bound == 0) return;  // one clock: the starts are the best evidence
     const size_t shortest = shortest_stay();
     if (leads(shortest, instance_.spread_ns.value_or(0),
               [](const Interval& stay) { return -stay.length().ns; }))
@@ -171,7 +171,7 @@ class Divider {
   std::vector<Interval> stays_;  // by member
 };
 
-// Position of the root among the members that are there.
+// Position of the root among the recorded members.
 std::optional<size_t> root_of(const Instance& instance, std::span<const RankDigest> digests,
                               const Group& group) {
   const std::optional<int64_t> root = record_of(digests, instance.members.front()).root;

@@ -70,7 +70,7 @@ TEST(WaitTest, SmallSpreadNeedsNoClock) {
 }
 
 TEST(WaitTest, LargeSpreadIsDividedByTheStarts) {
-  // The first rank returns long before the others: its stay is not the transfer.
+  // The first rank returns long before the others: its duration is not the transfer.
   const Instance one = divided({{0, 700}, {400, 1500}, {100, 1400}}, Function::kAllReduce, 3);
   EXPECT_THAT(waits_of(one), ::testing::ElementsAre(400, 0, 300));
   EXPECT_EQ(one.transfer_ns, 1000) << "of 300, 1000 and 1100 the middle one";
@@ -167,7 +167,7 @@ TEST(WaitTest, SenderWaitsForALateReceiver) {
   EXPECT_EQ(message.transfer_ns, 310);
 }
 
-// How wrong each way is, on generated all-reduces: late by |N(0, 300 us)|, a transfer of 500 us,
+// Errors of each method on generated all-reduces: late by |N(0, 300 us)|, a transfer of 500 us,
 // ends spread by U(0, spread), clocks wrong by N(0, sigma).
 struct Errors {
   double transfer_bias_us = 0;  // mean of estimate - truth
@@ -217,7 +217,7 @@ TEST_P(WaitErrorTest, ClockFreeIsWrongByHalfTheSpreadAtAnyClockError) {
 }
 
 TEST_P(WaitErrorTest, StatedClocksAreOnlyUsedWhereTheyAreBetter) {
-  // 10 us of 500 is small: as good as without clocks, whatever they are.
+  // 10 us of 500 is small: as good as without clocks, whatever the clocks are.
   const Errors small = errors_of(GetParam(), 10, 10, 50'000);
   EXPECT_NEAR(small.transfer_bias_us, 5, 1.5);
   EXPECT_LT(small.wait_error_us, 5);

@@ -9,7 +9,7 @@
 namespace dprof::inject {
 namespace {
 
-// Reads a decimal number and steps over it; false when there is none or it is out of range.
+// Parses a decimal number and advances past it; false if there is none or it is out of range.
 bool read_number(const char*& at, uint64_t& number) noexcept {
   while (*at == ' ') ++at;
   if (*at < '0' || *at > '9') return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clock this process reads (collector/wire/ticks.h): the one that the recorder names in
+// Which clock this process reads (collector/wire/ticks.h): the one named by the recorder in
 // DPROF_CLOCK.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace dprof::inject {
 
-// The scale that the recorder has put into the environment ("source tick0 multiplier shift"), or
-// one that makes ticks of CLOCK_MONOTONIC's nanoseconds when `text` is null or makes no sense.
+// The scale from the recorder's environment variable ("source tick0 multiplier shift"), or one for
+// nanoseconds of CLOCK_MONOTONIC as ticks if `text` is null or malformed.
 [[nodiscard]] wire::TickScale tick_scale_of(const char* text) noexcept;
 
 }  // namespace dprof::inject

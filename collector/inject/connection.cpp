@@ -15,9 +15,9 @@
 namespace dprof::inject {
 namespace {
 
-constexpr int kHighDescriptor = 1000;  // out of the way of programs that count on small numbers
+constexpr int kHighDescriptor = 1000;  // out of the way of programs that expect low numbers
 
-// The same socket under a high number, where the limit allows it.
+// Moves the socket to a high number if the limit allows.
 int moved_up(int descriptor) noexcept {
   rlimit limit{};
   int lowest = kHighDescriptor;
@@ -85,7 +85,8 @@ Connection::Peer Connection::peer() const noexcept {
   pollfd watch{descriptor_, POLLIN | POLLRDHUP, 0};
   if (poll(&watch, 1, 0) <= 0) return Peer::kThere;
   if ((watch.revents & (POLLHUP | POLLRDHUP | POLLERR)) == 0) return Peer::kThere;
-  // The number may have got another owner between the two calls: then it was not our peer's end.
+  // Another owner may have taken the number between the two calls: then the hang-up was not our
+  // peer's.
   return still_ours() ? Peer::kGone : Peer::kUnknown;
 }
 

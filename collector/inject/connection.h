@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket to the recorder: connect, one hello, then nothing but a watch for the hang-up. The
-// program may close our descriptor and reuse its number, so nothing is ever sent after the hello,
-// and the number is looked at again before each use.
+// The socket to the recorder: connect, send one hello, then only watch for the hang-up. The program
+// can close our descriptor and reuse its number, so nothing is sent after the hello, and the number
+// is checked before each use.
 //
 // Threading  one thread at a time: first the one that starts the session, then the helper.
 #pragma once
@@ -21,15 +21,15 @@ class Connection {
   };                                            // kBusy: the recorder's backlog is full, try again
   enum class Peer { kThere, kGone, kUnknown };  // kUnknown: our descriptor was closed
 
-  // Makes the socket if there is none yet, and connects it to `path`.
+  // Creates the socket if needed, and connects it to `path`.
   Connect connect(const char* path) noexcept;
 
-  // Sends the one packet, with `descriptor` unless it is negative. False when the recorder is gone.
+  // Sends the one packet, with `descriptor` unless it is negative. False if the recorder is gone.
   bool send_hello(const void* packet, uint32_t bytes, int descriptor) noexcept;
 
   [[nodiscard]] Peer peer() const noexcept;
 
-  // Closes the descriptor if it still is ours. Safe in a fork child.
+  // Closes the descriptor if it is still ours. Safe in a fork child.
   void close() noexcept;
 
  private:

@@ -20,8 +20,8 @@ void begin_range(const char* name, uint64_t id, wire::Record* record) noexcept {
   if (thread->writer.push(*record)) thread->torch_open.push(id, true);
 }
 
-// HOT PATH, on training threads. Budget: p50 <= 40 ns. Ends what was begun, also while the source
-// is off; but not in the child of a raw fork, whose thread still knows its parent's ring.
+// HOT PATH, on training threads. Budget: p50 <= 40 ns. Ends a begun range even while the source is
+// off; but not in the child of a raw fork, whose thread state still names its parent's ring.
 void end_range(uint64_t id, uint8_t category) noexcept {
   ThreadState* thread = session_alive() ? thread_state : nullptr;
   if (thread == nullptr) return;
@@ -45,7 +45,7 @@ bool write(const char* name, wire::Record* record, bool is_end) noexcept {
   return thread->writer.push(*record, is_end ? wire::Room::kNamedEnd : wire::Room::kOther);
 }
 
-// Programs that make themselves a rank (mp.spawn) set the variables after the hello went out.
+// Programs that make themselves a rank (mp.spawn) set the variables after the hello was sent.
 void note_rank_variables() noexcept {
   char buffer[wire::kMaxTextBytes];
   HelloText text(buffer, sizeof buffer);

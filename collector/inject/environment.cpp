@@ -15,7 +15,7 @@
 namespace dprof::inject {
 namespace {
 
-// Those of dprof come first.
+// dprof's own variables come first.
 constexpr const char* kNoted[] = {
     wire::kSocketVariable,
     wire::kDetailVariable,
@@ -27,7 +27,7 @@ constexpr const char* kNoted[] = {
     nccl::kEventsVariable,
     wire::kTorchTrustVariable,
     wire::kTorchLayoutVariable,
-    // Those by which other clients of CUPTI are known (cuda_clients.cpp).
+    // Variables that reveal other clients of CUPTI (cuda_clients.cpp).
     kKinetoDaemonVariable,
     "NSYS_PROFILING_SESSION_ID",
     "QUADD_INJECTION_PROXY",

@@ -15,8 +15,8 @@
 namespace dprof::inject {
 namespace {
 
-// The helper may wait in the loader for a lock that the forking thread holds: a fork must not wait
-// for it for ever.
+// The helper can wait in the loader for a lock held by the forking thread: the fork's wait for the
+// helper must be bounded.
 TEST(Fork, DoesNotWaitForEverForAHelperInTheLoader) {
   ASSERT_TRUE(watch_forks());
   std::atomic<bool> inside = false;
@@ -41,7 +41,7 @@ TEST(Fork, LetsTheHelperUseTheLoaderAfterwards) {
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      { const LinkerUse use; }  // nor is it kept from it in the child
+      { const LinkerUse use; }  // nor is the child kept out of the loader
       _exit(0);
     }
     const LinkerUse use;
@@ -51,7 +51,7 @@ TEST(Fork, LetsTheHelperUseTheLoaderAfterwards) {
   }
 }
 
-// A library must not be loaded while those it needs are torn down.
+// A library must not be loaded while its dependencies are torn down.
 TEST(Exit, WaitsForTheHelperToBeOutOfTheLoader) {
   const auto ends = [] {
     std::atomic<bool> inside = false;

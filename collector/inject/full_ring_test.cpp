@@ -80,7 +80,7 @@ class FullRingTest : public ::testing::TestWithParam<uint32_t> {
     return record;
   }
 
-  // --- what a reader makes of the records ---
+  // --- what a reader reconstructs from the records ---
   void drain() {
     if (thread_state == nullptr) return;
     const uint32_t ring = thread_state->ring;
@@ -192,7 +192,7 @@ TEST_P(FullRingTest, NoRangeGetsTheEndOfAnother) {
           });
         }
         break;
-      default: {  // what neither begins nor ends anything
+      default: {  // neither a begin nor an end
         wire::Record record{};
         record.kind = Kind::kMemoryEvent;
         record.slots = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of the hello: rank variables as the launcher left them, and the command line. The
-// recorder decides what they mean.
+// The texts of the hello: the launcher's rank variables, unchanged, and the command line. The
+// recorder interprets them.
 //
-// Threading  reads the environment: by the thread that starts the session.
+// Threading  reads the environment: only on the thread that starts the session.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace dprof::inject {
 
-// "KEY=VALUE\0" entries in a buffer of fixed size; what does not fit is left out.
+// "KEY=VALUE\0" entries in a buffer of fixed size; entries that do not fit are left out.
 class HelloText {
  public:
   HelloText(char* buffer, size_t capacity) noexcept : buffer_(buffer), capacity_(capacity) {}
 
   void add(const char* key, const char* value) noexcept;
-  void add_rank_variables() noexcept;  // those of every launcher that we know, where set
+  void add_rank_variables() noexcept;  // of every known launcher, where set
   void add_command_line() noexcept;
   void add_error(const char* what) noexcept { add("error", what); }
 

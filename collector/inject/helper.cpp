@@ -43,10 +43,10 @@ void wait_for_control(uint32_t generation_seen, uint64_t ns) noexcept {
           nullptr, 0);
 }
 
-// What is recorded, as the trace last heard. Owned by the helper.
+// What is recorded, as last published to the trace. Owned by the helper.
 constinit wire::Detail published = {};
 
-// Writes what is recorded from now on into the trace, if that changed.
+// Writes to the trace what is recorded from now on, if that changed.
 void publish(const wire::Detail& now) noexcept {
   if (published.state == now.state && published.detail == now.detail &&
       published.sources == now.sources)
@@ -62,7 +62,7 @@ void publish(const wire::Detail& now) noexcept {
   thread->writer.push(record);
 }
 
-// What the recorder asks for, turned into the mask. False when it says stop.
+// Converts the recorder's request into the mask. False if it says stop.
 bool apply_control() noexcept {
   wire::ControlPage& control = *runtime.mapping.control();
   const uint32_t state = control.state.load(std::memory_order_relaxed);
@@ -79,14 +79,14 @@ bool apply_control() noexcept {
            .sources = sources & kMaskSources,
            .cause = control.cause.load(std::memory_order_relaxed)});
   set_mask(on ? bits : 0);
-  // What costs something without being written (callbacks for each op) waits until it is wanted.
+  // Work that costs time without being written (callbacks for each op) waits until it is wanted.
   const auto wanted = on ? detail : wire::DetailLevel::kLight;
   const LinkerUse sources_may_call_the_linker;
   for (const SourceHooks* source : all_sources()) source->apply(on ? bits : 0, wanted);
   return true;
 }
 
-// Brings the hello to a recorder whose backlog was full. False when it stays so.
+// Sends the hello again to a recorder whose backlog was full. False if it stays full.
 bool finish_connecting() noexcept {
   for (uint64_t waited = 0; !runtime.hello_sent; waited += kBusySleepNs) {
     const Connection::Connect connect = runtime.connection.connect(runtime.socket_path);
@@ -99,7 +99,7 @@ bool finish_connecting() noexcept {
 
 void serve_recorder() noexcept {
   if (!finish_connecting()) return;
-  // What has held until now; the recorder may have asked for something else meanwhile.
+  // The state so far; the recorder may have requested another one meanwhile.
   const bool on = runtime.default_mask != 0;
   publish({.state = static_cast<uint32_t>(on ? wire::CaptureState::kRecording
                                              : wire::CaptureState::kArmed),
@@ -128,8 +128,8 @@ void serve_recorder() noexcept {
   }
 }
 
-// Nobody reads any more: hooks return at once from now on, and what costs without a hook of ours
-// (CUPTI's buffers, callbacks of torch) ends too.
+// The recorder no longer reads: hooks return at once from now on, and costs outside our hooks
+// (CUPTI's buffers, callbacks of torch) end too.
 void stop_sources() noexcept {
   disable_session();
   const LinkerUse sources_may_call_the_linker;
@@ -139,7 +139,7 @@ void stop_sources() noexcept {
   }
 }
 
-// The process is ending, and its libraries are still there.
+// The process is ending, and its libraries are still loaded.
 void finish_sources() noexcept {
   for (const SourceHooks* source : all_sources()) {
     const LinkerUse may_call_the_linker;
@@ -156,11 +156,11 @@ void* helper_main(void*) noexcept {
     const bool stops = begin_stopping();
     stops ? stop_sources() : finish_sources();
     declare_over();
-    // Not into this thread's destructors beside those of the process.
+    // Keep this thread's destructors from running beside those of the process.
     if (!stops) {
       for (;;) pause_ns(kSleepNs);
     }
-    // The descriptor stays: closing a number that the program may be reusing is worse than one
+    // The descriptor stays open: closing a number that the program may be reusing is worse than one
     // dead socket.
   }
   return nullptr;

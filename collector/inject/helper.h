@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that the library starts, in a process that has a recorder: it looks for torch,
+// The only thread that the library starts, in a process with a recorder: it looks for torch,
 // applies the control page, keeps spare rings and arena pages ready, and switches everything off
 // when the recorder is gone. It sleeps on the control page's generation, with a timeout.
 //
@@ -9,8 +9,8 @@
 
 namespace dprof::inject {
 
-// Starts it, with all signals blocked; errno of what failed, else 0. It does nothing before
-// Runtime::helper_may_run.
+// Starts the helper, with all signals blocked; returns 0 or the errno of the failure. It does
+// nothing before Runtime::helper_may_run.
 [[nodiscard]] int start_helper() noexcept;
 
 }  // namespace dprof::inject

@@ -14,6 +14,6 @@ inline constexpr uint32_t kMaskCuda = 1u << 4;
 inline constexpr uint32_t kMaskSources = 0xffu;
 inline constexpr uint32_t kMaskStandard = 1u << 8;  // detail standard or more
 inline constexpr uint32_t kMaskFull = 1u << 9;      // detail full
-inline constexpr uint32_t kMaskEpochShift = 16;     // the rest counts how often NVTX went on or off
+inline constexpr uint32_t kMaskEpochShift = 16;     // the rest counts NVTX's on/off changes
 
 }  // namespace dprof::inject

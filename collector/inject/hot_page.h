@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that every hook tests first. They lie in a page of their own that the kernel wipes in a
-// fork child (MADV_WIPEONFORK), so that 0 means "off" there, also after a raw fork system call that
-// runs no handler of ours.
+// The words that every hook tests first, in a page of their own that the kernel wipes in a fork
+// child (MADV_WIPEONFORK). So 0 means "off" there, even after a raw fork system call that runs no
+// handler of ours.
 //
 // Threading  read by every hook (relaxed); written by the session and the helper.
 // Cost       one load and a branch.

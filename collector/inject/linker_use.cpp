@@ -12,7 +12,7 @@ constexpr long kPauseNs = 50'000;
 constexpr int kForkTries = 400;    // 20 ms in all
 constexpr int kExitTries = 20000;  // 1 s
 
-constinit std::atomic<uint32_t> forks = 0;  // that have begun and not ended
+constinit std::atomic<uint32_t> forks = 0;  // begun and not yet ended
 constinit std::atomic<bool> in_linker = false;
 constinit std::atomic<bool> ending = false;
 
@@ -25,7 +25,7 @@ void wait_for_helper(int tries) noexcept {
   for (int i = 0; i < tries && in_linker.load(); ++i) pause();
 }
 
-// In the loader from now on, unless the process is ending.
+// Marks the helper as in the loader, unless the process is ending.
 bool enter() noexcept {
   in_linker.store(true);
   if (!ending.load()) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memfd that the process shares with its recorder, and its pages. A write to a page that cannot
-// be had would be a SIGBUS or an OOM kill in the training process, so pages are populated before
+// The memfd that the process shares with its recorder, and its pages. A write to an unavailable
+// page would be a SIGBUS or an OOM kill in the training process, so pages are populated before
 // anything writes to them.
 //
 // Threading  create() by the one thread that starts the session; populate() by any.
@@ -13,16 +13,16 @@ namespace dprof::inject {
 struct SharedMemory {
   wire::Mapping mapping;
   int descriptor = -1;    // the memfd, sealed against shrinking; the caller closes it
-  int error = 0;          // errno of what failed, 0 = all is well
+  int error = 0;          // errno of the failure, 0 = none
   const char* what = "";  // which call failed
 };
 
-// Makes the memfd, seals and maps it, and populates header, control page and ring directory.
-// Refuses when RLIMIT_FSIZE is too small: growing the file would kill the process with SIGXFSZ.
+// Creates, seals and maps the memfd, and populates header, control page and ring directory. Refuses
+// if RLIMIT_FSIZE is too small: growing the file would kill the process with SIGXFSZ.
 [[nodiscard]] SharedMemory create_shared_memory() noexcept;
 
-// Makes sure that [offset, offset + bytes) of the mapping has pages; false when it cannot be had.
-// Kernels before 5.14 have no MADV_POPULATE_WRITE: there the pages come on first touch.
+// Populates the pages of [offset, offset + bytes) of the mapping; false if they are unavailable.
+// Kernels before 5.14 have no MADV_POPULATE_WRITE: there the pages are allocated on first touch.
 [[nodiscard]] bool populate(const wire::Mapping& mapping, uint64_t offset, uint64_t bytes) noexcept;
 
 }  // namespace dprof::inject

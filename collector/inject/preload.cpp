@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LD_PRELOAD brings: the constructor, a wrapped dlopen (`import torch` calls it, and in a
+// The LD_PRELOAD part: the constructor, a wrapped dlopen (`import torch` calls it, and in a
 // CPU-only Python job that is the only sign of torch), and _exit/_Exit, which run no exit handler.
 //
 // glibc searches the RUNPATH of the object that *calls* dlopen, found by the return address. So the
@@ -34,9 +34,9 @@ Function next(const char* name) noexcept {
 constinit std::atomic<Dlopen> real_dlopen = nullptr;
 constinit std::atomic<Exit> real_exit = nullptr;
 
-// Nsight Compute preloads wrappers of dlopen, too, through which the program sees another libcuda.
-// Called by one of another library they find none: the program's dlsym of cuInit fails (ncu
-// 2025.3). So ours goes on to the C library's; theirs have been asked before.
+// Nsight Compute also preloads wrappers of dlopen, which give the program another libcuda. Called
+// from another library's wrapper they fail: the program's dlsym of cuInit finds nothing (ncu
+// 2025.3). So our wrapper calls the C library's dlopen directly; theirs have already run.
 bool is_of_nsight_compute(Dlopen function) noexcept {
   Dl_info where{};
   if (function == nullptr || dladdr(reinterpret_cast<void*>(function), &where) == 0) return false;
@@ -56,7 +56,7 @@ Dlopen next_dlopen() noexcept {
   return found;
 }
 
-// The wrapped function, looked up at its first call when that comes before our constructor.
+// The wrapped function, looked up at its first call if that precedes our constructor.
 [[gnu::noinline]] Dlopen before_dlopen(const char* file) noexcept {
   Dlopen real = real_dlopen.load(std::memory_order_acquire);
   if (real == nullptr) {
@@ -75,7 +75,7 @@ Dlopen next_dlopen() noexcept {
   for (;;) syscall(SYS_exit_group, status);
 }
 
-// Reads the environment, and starts only what is recorded from its first instruction on.
+// Reads the environment, and starts only what records from the program's first instruction on.
 [[gnu::constructor]] void on_load() noexcept {
   if (real_dlopen.load(std::memory_order_acquire) == nullptr) {
     real_dlopen.store(next_dlopen(), std::memory_order_release);

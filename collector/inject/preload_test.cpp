@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libdprof.so as a file, and what it does to programs that it is preloaded into.
+// libdprof.so as a file, and its effect on programs that preload it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ TEST(Preload, ShellsStayUntouched) {
   EXPECT_EQ(recorder.accept(100), nullptr) << "no torch, no NVTX: no session";
 }
 
-// The recorder's answer of a LibTorch that is not known.
+// The recorder's verdict on an unknown LibTorch.
 void judge(const SeenSession& session, wire::TorchVerdict verdict, const char* sentence) {
   wire::ControlPage& control = *session.mapping().control();
   snprintf(control.torch_sentence, sizeof control.torch_sentence, "%s", sentence);
@@ -108,7 +108,7 @@ TEST(Preload, ForeignTorchIsLeftAloneAndNamed) {
   EXPECT_EQ(session->fact(wire::Fact::kTorchSource), "off: its numel is elsewhere");
 }
 
-// What is called torch here has none of its functions: the library is bound at once, or not at all.
+// This fake torch has none of the real functions: the library is bound at once, or not at all.
 TEST(Preload, ATorchThatLacksSymbolsIsRefusedByName) {
   if (kTorchBuildId[0] == '\0') GTEST_SKIP() << "built without LibTorch";
   const MiniRecorder recorder;
@@ -123,7 +123,7 @@ TEST(Preload, ATorchThatLacksSymbolsIsRefusedByName) {
   EXPECT_THAT(session->fact(wire::Fact::kTorchSource), ::testing::HasSubstr(".so"));
 }
 
-// Which of them an object is of, nobody can tell.
+// An object cannot be attributed to one of the two.
 TEST(Preload, TwoTorchesInOneProcessAreRefused) {
   const std::string first = kBin + "/foreign/libtorch_cpu.so";
   const std::string second = kBin + "/foreign/copy/libtorch_cpu.so";
@@ -141,7 +141,7 @@ TEST(Preload, TwoTorchesInOneProcessAreRefused) {
 }
 
 TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {
-  // libdprof.so looks in its own folder: a copy of it stands beside the other library.
+  // libdprof.so searches its own folder, so it is copied next to the other library.
   const std::string folder = kBin + "/other_torch";
   std::filesystem::copy_file(kLibrary, folder + "/libdprof.so",
                              std::filesystem::copy_options::overwrite_existing);
@@ -157,7 +157,7 @@ TEST(Preload, TheLibraryThatWasBuiltForThisTorchIsChosen) {
   EXPECT_EQ(session->remarks(wire::Remark::kTorchLibraryMissing), 0u);
 }
 
-// Nsight Compute's programs find no CUDA where another wrapper calls its own.
+// Programs under Nsight Compute find no CUDA if another wrapper calls Nsight's.
 TEST(Preload, AnotherToolsDlopenIsAskedUnlessItIsNsightComputes) {
   const auto first_line = [](const std::string& other) {
     Child child({kBin + "/loader_probe", kBin + "/foreign/libtorch_cpu.so"},

@@ -15,7 +15,7 @@ using Object = PythonObject;
 constinit Object* hook_before = nullptr;         // sys.excepthook
 constinit Object* thread_hook_before = nullptr;  // threading.excepthook
 
-// A reference that is given back. Any error of the interpreter's is ours, and is cleared.
+// An owned reference. Any pending interpreter error is ours, and is cleared.
 class Owned {
  public:
   explicit Owned(Object* object) noexcept : object_(object) {
@@ -43,8 +43,8 @@ constexpr size_t kMostMessage = 1024;
 constexpr int kMostFrames = 5;
 constexpr int kDeepest = 2000;  // Python's own limit of recursion is 1000
 
-// What is noted: "TYPE: MESSAGE", then a line "FILE:LINE FUNCTION" for each frame, the innermost
-// first, each behind a tab.
+// The noted text: "TYPE: MESSAGE", then a line "FILE:LINE FUNCTION" for each frame, the innermost
+// first, each after a tab.
 class Words {
  public:
   void add(const char* text, size_t bytes, size_t most) noexcept {
@@ -61,7 +61,7 @@ class Words {
     if (utf8 == nullptr) return python.clear_error();
     add(utf8, static_cast<size_t>(bytes), most);
   }
-  // A tab is a frame's.
+  // Tabs are reserved for frames.
   void without_tabs() noexcept {
     for (size_t i = 0; i < used_; ++i) {
       if (text_[i] == '\t') text_[i] = ' ';
@@ -90,11 +90,11 @@ void add_frame(Words& words, Object* trace) noexcept {
   words.add(function.get(), kMostName);
 }
 
-// A traceback leads from the outermost frame inwards.
+// A traceback runs from the outermost frame inwards.
 void add_frames(Words& words, Object* trace) noexcept {
   Object* last[kMostFrames] = {};
   int count = 0;
-  // The chain keeps its links alive; each is looked at through a reference of its own.
+  // The chain keeps its links alive; each is read through its own reference.
   Owned at(nullptr);
   Object* link = trace;
   while (link != nullptr && link != python.none && count < kDeepest) {
@@ -122,7 +122,7 @@ void note(Object* type, Object* value, Object* trace, const char* where) noexcep
   note_exception(words.c_str());
 }
 
-// `sys.exit` within a handler: what is handled is the reason.
+// `sys.exit` within an exception handler: the handled exception is the reason.
 void note_passing(Object* value) noexcept {
   if (value == nullptr || value == python.none) return;
   const Owned type(value, "__class__");
@@ -133,8 +133,8 @@ void note_passing(Object* value) noexcept {
   if (strcmp(utf8, "SystemExit") == 0) {
     const Owned code(value, "code");
     if (code.get() == nullptr || code.get() == python.none || python.number(code.get()) == 0)
-      return;              // not for a failure
-    python.clear_error();  // a code may be a text
+      return;              // not a failure
+    python.clear_error();  // an exit code can be a text
     const Owned reason(value, "__context__");
     const Owned reason_type(reason.get() != python.none ? reason.get() : nullptr, "__class__");
     const Owned trace(reason.get(), "__traceback__");
@@ -178,8 +178,8 @@ void chain_threads() noexcept {
   python.set(threading, "excepthook", hook.get());
 }
 
-// A child of multiprocessing catches what its target raises, and prints it or, as torch's
-// `mp.spawn`, hands it to the parent and leaves. While it passes, the child's finalizers are run.
+// A child of multiprocessing catches the exception of its target, and prints it or, as torch's
+// `mp.spawn`, passes it to the parent and exits. Its finalizers run while the exception is handled.
 Object* on_child_end(Object*, Object*) noexcept {
   Object* info = python.system_get("exc_info");
   const Owned raised(info != nullptr ? python.call(info, nullptr) : nullptr);
@@ -192,8 +192,8 @@ Object* on_child_end(Object*, Object*) noexcept {
 constinit PythonMethod child_method = {"note_exception", &on_child_end, kPositionalArguments,
                                        nullptr};
 
-// Where it is there already: it is what started this process. Its finalizers are emptied in a
-// fork's child, so only those of `spawn` are seen.
+// Only if already imported, because then multiprocessing started this process. A fork child starts
+// with empty finalizers, so only children of `spawn` are seen.
 void watch_multiprocessing() noexcept {
   constexpr int kFirst = 1'000'000;  // among the finalizers: others may raise and catch
   Object* modules = python.system_get("modules");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a Python program raised: what reaches sys.excepthook and threading.excepthook is noted
-// (wire::Fact::kException) and handed on to the hook that was there; and what ends a process that
-// multiprocessing spawned, while its finalizers are run.
+// Why a Python program raised: exceptions that reach sys.excepthook and threading.excepthook are
+// noted (wire::Fact::kException) and passed on to the previous hook; and exceptions that end a
+// process spawned by multiprocessing, while its finalizers run.
 //
-// The hooks are put in place once torch is imported. A hook that the program sets later and that
-// hands nothing on hides what was raised from us.
+// The hooks are installed once torch is imported. A hook that the program sets later and that does
+// not call the previous one hides the exception from us.
 #pragma once
 
 namespace dprof::inject {

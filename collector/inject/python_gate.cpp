@@ -10,7 +10,7 @@ namespace {
 
 enum class PythonStage { kLooking, kFound, kDone };
 
-// The helper's own.
+// Owned by the helper.
 constinit PythonStage python_stage = PythonStage::kLooking;
 
 struct GateApi {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library has Python do for it, once: note uncaught exceptions (python_errors.h) and
-// collections of garbage (python_gc.h) and, with --on-hang, register faulthandler
-// (python_stacks.h).
+// The library's one-time requests to Python: note uncaught exceptions (python_errors.h) and garbage
+// collections (python_gc.h) and, with --on-hang, register faulthandler (python_stacks.h).
 //
-// The interpreter's own C API, of its stable ABI (PEP 384), looked up by name: no Python is linked.
-// Python carries it out itself, on its main thread between two instructions (Py_AddPendingCall).
+// Uses the interpreter's stable C API (PEP 384), looked up by name: no Python is linked. Python
+// runs the requests itself, on its main thread between two instructions (Py_AddPendingCall).
 #pragma once
 
 #include <dlfcn.h>

@@ -17,7 +17,7 @@ constexpr const char* kNames[] = {"gc.collect generation 0", "gc.collect generat
                                   "gc.collect generation 2"};
 constexpr long kGenerations = sizeof kNames / sizeof kNames[0];
 
-// Collections do not nest, so one id is enough for all of them.
+// Collections do not nest, so one id is enough for all.
 const uint64_t kCollectionId = reinterpret_cast<uintptr_t>(&kNames);
 
 long info_number(PythonObject* info, const char* key) noexcept {
@@ -56,9 +56,9 @@ void end_collection(ThreadState& thread, PythonObject* info) noexcept {
   thread.writer.push(record, wire::Room::kNestedEnd);
 }
 
-// HOT PATH, on any thread that runs Python, with the interpreter's lock. Only where the thread
-// has recorded something else: a launcher that imports torch leaves no trace of its collections.
-// An end is written also while the source is off, if its begin was.
+// HOT PATH, on any thread that runs Python, with the interpreter's lock. Only if the thread has
+// recorded something else: a launcher that imports torch leaves no trace of its collections. An end
+// is also written while the source is off, if its begin was written.
 PythonObject* on_collection(PythonObject*, PythonObject* arguments) noexcept {
   const char* phase = python.utf8(python.item_of_tuple(arguments, 0), nullptr);
   PythonObject* info = python.item_of_tuple(arguments, 1);

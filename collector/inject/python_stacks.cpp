@@ -17,7 +17,7 @@
 namespace dprof::inject {
 namespace {
 
-// A high number, out of the way of programs that count on small ones.
+// A high number, out of the way of programs that expect low ones.
 int open_stacks_file() noexcept {
   constexpr int kHighDescriptor = 1000;
   const char* variable = noted_variable(wire::kStacksVariable);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With `dprof record --on-hang stacks` only: lets the recorder look into this process (Yama), and
-// has Python's faulthandler write the stacks of all threads into a file when a spare signal comes.
-// A signal that the program handles itself is left to it.
+// has Python's faulthandler write the stacks of all threads to a file on a spare signal. A signal
+// that the program handles itself is not touched.
 #pragma once
 
 namespace dprof::inject {

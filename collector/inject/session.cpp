@@ -36,7 +36,8 @@ struct Problem {
   const char* what = "";
 };
 
-// Before the recorder says something else. "armed-full": nothing yet, full when it begins.
+// Used until the recorder requests something else. "armed-full": nothing yet, full when recording
+// begins.
 wire::DetailLevel detail_of_environment(bool& armed) noexcept {
   const char* word = noted_variable(wire::kDetailVariable);
   if (word == nullptr) return wire::DetailLevel::kStandard;
@@ -47,7 +48,7 @@ wire::DetailLevel detail_of_environment(bool& armed) noexcept {
   return strcmp(word, "full") == 0 ? wire::DetailLevel::kFull : wire::DetailLevel::kStandard;
 }
 
-// The folder of this library, found now because the program may change its directory later.
+// The folder of this library, found now because the program can change its directory later.
 void note_own_folder() noexcept {
   Dl_info info{};
   static char resolved[kMaxPath];  // PATH_MAX is what realpath needs
@@ -77,7 +78,7 @@ void fill_header() noexcept {
   control.sources.store(~0u);
 }
 
-// Everything that a session needs but the connection. Leaves nothing behind when it fails.
+// Prepares everything except the connection. Leaves nothing behind on failure.
 Problem prepare() noexcept {
   const SharedMemory memory = create_shared_memory();
   if (memory.error != 0) return {memory.error, memory.what};
@@ -104,15 +105,14 @@ Problem prepare() noexcept {
   return problem;
 }
 
-// The packet of this process: written when the session starts, since the helper may have to send
-// it.
+// The hello packet: written when the session starts, because the helper may have to send it.
 struct HelloPacket {
   alignas(wire::Hello) char bytes[wire::kHelloBytes];
   uint32_t length;
 };
 constinit HelloPacket hello_packet = {};
 
-// `problem`: why the process has nothing to share, so that the report can say it.
+// `problem`: why the process has no shared memory, for the report.
 void write_hello(const Problem& problem) noexcept {
   HelloText text(hello_packet.bytes + sizeof(wire::Hello),
                  sizeof hello_packet.bytes - sizeof(wire::Hello));
@@ -125,7 +125,7 @@ void write_hello(const Problem& problem) noexcept {
   hello_packet.length = static_cast<uint32_t>(sizeof hello) + hello.text_bytes;
 }
 
-// True when the session is there.
+// True once the session is set up.
 bool start(const char* path) noexcept {
   const Connection::Connect connect = runtime.connection.connect(path);
   if (connect == Connection::Connect::kRefused) return false;
@@ -213,7 +213,7 @@ void add_remark(wire::Remark remark) noexcept {
 }
 
 void note_exception(const char* text) noexcept {
-  // The word is wiped in a fork's child, and that of a vfork has another pid.
+  // The word is wiped in a fork child; a vfork child has another pid.
   if (hot_page.pid.load(std::memory_order_relaxed) != getpid()) return;
   const int kept = errno;
   set_fact(wire::Fact::kException, text);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording session of this process: found or refused once, at the first event, then for good.
-// A process without a recorder has no thread, no descriptor and no hook of ours.
+// The recording session of this process: found or refused once, at the first event, for good. A
+// process without a recorder has no thread, no descriptor and no hook of ours.
 //
 //   Unknown ─ first event ─▶ Starting ─▶ Active ─ recorder gone, fork child ─▶ Disabled
 //                                  └──── no recorder ────────────────────────▶ Disabled
 //
 // Threading  start_session() by any door; one wins, the others return at once and record nothing
-//            until it is done. Hooks do not look here but at the hot page.
+//            until it is done. Hooks read the hot page instead.
 #pragma once
 
 #include <atomic>
@@ -37,20 +37,20 @@ struct Runtime {
   wire::DetailLevel default_detail;
   uint64_t first_event_ticks;
   char socket_path[108];
-  char own_folder[kMaxPath];  // where this library lies; "" = not known
+  char own_folder[kMaxPath];  // folder of this library; "" = not known
 };
 extern Runtime runtime;
 
 [[nodiscard]] inline uint64_t ticks() noexcept { return wire::read_ticks(runtime.scale.source); }
 
-// A door was opened: starts the session if there is a recorder. True when hooks should be put in
-// place (there is a session, or one is about to be). Never waits for another thread. Keeps errno.
+// A door was opened: starts the session if there is a recorder. True if hooks are to be installed
+// (there is a session, or one is about to start). Never waits for another thread. Keeps errno.
 bool start_session() noexcept;
 
-// Sends the hello, once. False when the recorder is gone.
+// Sends the hello, once. False if the recorder is gone.
 bool send_hello() noexcept;
 
-// Switches everything off for the rest of the process. What was written stays for the recorder.
+// Switches everything off for the rest of the process. Written records stay for the recorder.
 void disable_session() noexcept;
 
 // Sets the mask that hooks test.
@@ -62,7 +62,8 @@ void set_mask(uint32_t bits) noexcept;
 void set_fact(wire::Fact fact, const char* text) noexcept;
 void add_remark(wire::Remark remark) noexcept;
 
-// What nobody caught, as wire::Fact::kException has it. Nothing in a fork's child. Keeps errno.
+// Notes an uncaught exception, in the format of wire::Fact::kException. No effect in a fork child.
+// Keeps errno.
 void note_exception(const char* text) noexcept;
 
 }  // namespace dprof::inject

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collector in real child processes, against a recorder of the test's own. Each case runs with
-// the collector linked into the child and, where it was built, preloaded as libdprof.so.
+// The collector in real child processes, against the test's own recorder. Each case runs with the
+// collector linked into the child and, if built, preloaded as libdprof.so.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -31,7 +31,7 @@ bool move(Phase from, Phase to) noexcept {
 }
 
 bool is_ours() noexcept {
-  // A vfork child shares our memory, so the wiped page does not tell it apart: its pid does.
+  // A vfork child shares our memory, wiped page included: its pid identifies it.
   return hot_page.pid.load(std::memory_order_relaxed) == getpid();
 }
 
@@ -41,9 +41,9 @@ void set_clean_end(uint32_t word) noexcept {
   runtime.mapping.header()->clean_end.store(word, std::memory_order_release);
 }
 
-void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the code is not told
+void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the exit code is not known here
 
-// What follows are the destructors of libraries.
+// Runs before the destructors of libraries.
 void end_in_order() noexcept {
   if (!is_ours()) return;
   finish_session();
@@ -51,8 +51,9 @@ void end_in_order() noexcept {
   end_quickly();
 }
 
-// After the destructors: the linker does not know whose handler this is. Registered in a library's
-// constructor, one of on_exit() alone would come too late to keep the helper away from it.
+// Runs after the destructors: the linker does not know whose handler this is. Registered in a
+// library's constructor, an on_exit() handler alone would run too late to keep the helper out of
+// the linker.
 void note_code(int code, void*) noexcept { mark_clean_end(code); }
 
 }  // namespace

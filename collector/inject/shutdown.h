@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session ends. Its states, and who moves it on:
+// How a session ends. Its states and their transitions:
 //
 //   kServing ── recorder gone, or it said stop (helper) ──▶ kStopping ── sources are off ──▶ kOver
 //      │                                                                                       ▲
 //      └── the process ends (the thread that ends it) ──▶ kFinishing ── sources are read out ──┘
 //
-// Whoever comes second waits for the first, 2 s at most: a process does not take its libraries down
+// The second party waits for the first, 2 s at most: a process does not take its libraries down
 // while the helper is still in them. From kOver on the helper calls no source and no library again,
-// and none attaches. In a fork child there is no session: the kernel has wiped the hot page.
+// and no source attaches. A fork child has no session: the kernel has wiped the hot page.
 //
 // The ends of a process:
 //   exit, return of main   sources finish; the helper keeps away from the linker; the end is clean
@@ -15,7 +15,7 @@
 //   _exit, quick_exit      sources finish; the end is clean
 //   killed                 nothing of this runs; the recorder sees a process that was killed
 // "Clean" is a word in the header; without it the recorder writes "process killed". The mapping
-// stays: other threads may still run hooks while the process is torn down.
+// stays: other threads can still run hooks while the process is torn down.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,23 @@ enum class Phase : uint32_t { kServing, kStopping, kFinishing, kOver };
 
 // --- The helper's side ---
 
-void note_helper() noexcept;  // by it, at its start: it never waits for itself
-// Nobody reads any more. False when the process is ending already: then finish the sources instead.
+void note_helper() noexcept;  // by the helper, at its start: it never waits for itself
+// The recorder no longer reads. False if the process is already ending: then finish the sources
+// instead.
 [[nodiscard]] bool begin_stopping() noexcept;
 void declare_over() noexcept;
 
 // --- The process's side ---
 
-// Registers the exit handlers, at the first event: so that they run before the libraries that were
-// there earlier are torn down.
+// Registers the exit handlers, at the first event: so that they run before already loaded libraries
+// are torn down.
 void watch_exit() noexcept;
 
-// The process is ending: has the helper finish all sources, and waits for it, 2 s at most. At once
-// where that was done, or the process (a fork or vfork child) has no session. Idempotent.
+// The process is ending: has the helper finish all sources, and waits for it, 2 s at most. Returns
+// at once if already done, or if the process (a fork or vfork child) has no session. Idempotent.
 void finish_session() noexcept;
 
-// Finishes, then sets the clean-end word, with the code that the process ends with. Idempotent.
+// Finishes, then sets the clean-end word, with the process's exit code. Idempotent.
 void mark_clean_end(int code) noexcept;
 
 }  // namespace dprof::inject

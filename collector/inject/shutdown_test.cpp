@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every order in which a process can end: what happens before the end and in exit handlers on both
-// sides of ours, and each way to end. Real processes; the GPU is the FAKE CUPTI.
+// Every order in which a process can end: actions before the end and in exit handlers on both sides
+// of ours, and each way to end. Real processes; the GPU is the FAKE CUPTI.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,9 +37,10 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     std::vector<std::pair<std::string, std::string>> environment = {
         {wire::kSocketVariable, recorder_.path()},
         {"DPROF_CUPTI_LIBRARY", DPROF_TEST_BIN_DIR "/libfake_cupti.so"},
-        // glibc keeps the text of dlerror() for a thread that the exit overtakes.
+        // glibc keeps the text of dlerror() for a thread interrupted by the exit.
         {"ASAN_OPTIONS", "detect_leaks=0"},
-        // Else ThreadSanitizer sleeps a second at each exit, and how long that takes is judged.
+        // Otherwise ThreadSanitizer sleeps a second at each exit, which would distort the measured
+        // time.
         {"TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0"},
         {"FAKE_CUPTI_STRICT", "1"}};
     const bool linked = GetParam() == Reached::kLinked;
@@ -49,7 +50,7 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     return std::make_unique<Child>(command, environment);
   }
 
-  // Whoever waits in vain waits 2 s each time; a busy machine is slow now and then.
+  // A failed wait takes 2 s each time; a busy machine is slow now and then.
   void ends_well(const std::string& end, const Words& acts) {
     SCOPED_TRACE(::testing::PrintToString(acts) + " then " + end);
     constexpr int kTries = 5;
@@ -58,7 +59,7 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     }
   }
 
-  // How long it took to end.
+  // The time it took to end.
   steady_clock::duration end_once(const std::string& end, const Words& acts) {
     steady_clock::duration took{};
     check_end(end, acts, took);
@@ -91,7 +92,7 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     };
     EXPECT_TRUE(saw("main"));
     if (dies) return;
-    // CUDA that starts in main or in a handler before ours is recorded to its last word.
+    // CUDA that starts in main or in a handler before ours is recorded completely.
     const bool cuda = contains(acts, "main:cuda") || contains(acts, "late:cuda");
     EXPECT_EQ(saw("last words"), cuda);
     if (end != "both") {
@@ -121,7 +122,7 @@ TEST_P(ShutdownTest, WhateverOrderBeforeAnyEnd) {
   Words acts{"main:cuda", "main:die", "main:dlclose", "main:fork"};
   do {
     for (const char* end : {"return", "_exit", "quick_exit", "both"}) {
-      // Only the preloaded library sees _exit.
+      // Only the preloaded library intercepts _exit.
       if (GetParam() == Reached::kLinked && (end[0] == '_' || end[0] == 'b')) continue;
       ends_well(end, acts);
       if (HasFatalFailure()) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a source (torch, NCCL, CUDA) lets the helper thread do for it. NVTX needs nothing: its hooks
-// look at the mask themselves.
+// What the helper thread does for a source (torch, NCCL, CUDA). NVTX needs none of it: its hooks
+// read the mask themselves.
 //
-// Threading  all on the helper, one after the other. All but drain() may call the dynamic linker,
+// Threading  all on the helper, one after the other. All but drain() can call the dynamic linker,
 //            for which forks wait a little (linker_use.h).
 #pragma once
 
@@ -13,24 +13,24 @@
 namespace dprof::inject {
 
 struct SourceHooks {
-  // What is to be recorded has changed, or the session has begun: the mask that hooks test
-  // (hot_bits.h, 0 = nothing) and the level that is asked for.
+  // The session has begun, or the recorder changed what to record: the mask that hooks test
+  // (hot_bits.h, 0 = nothing) and the requested level.
   void (*apply)(uint32_t mask, wire::DetailLevel detail) noexcept;
-  // On each wake-up. Returns for how long it needs no other, in ns.
+  // On each wake-up. Returns how long no further call is needed, in ns.
   uint64_t (*serve)(uint64_t now_ns) noexcept;
-  // After serve(): what may take long and needs no linker. Returns the same. May be null.
+  // After serve(): work that can take long and needs no linker. Returns the same. Can be null.
   uint64_t (*drain)() noexcept;
-  // The process ends in good order, and its libraries are still there. Last call; 2 s at most. May
+  // The process ends in good order, and its libraries are still loaded. Last call; 2 s at most. Can
   // be null.
   void (*finish)() noexcept;
-  // The recorder is gone, or said stop. Everything is switched off and given back, for good. Last
-  // call. May be null: apply(0) is enough.
+  // The recorder is gone, or said stop. Everything is switched off and released for good. Last
+  // call. Can be null: apply(0) is enough.
   void (*stop)() noexcept;
 };
 
-inline constexpr uint64_t kNoHurry = 100'000'000;  // the helper wakes up that often anyway
+inline constexpr uint64_t kNoHurry = 100'000'000;  // the helper wakes up this often anyway
 
-// All of them, in the order in which they are served.
+// All sources, in the order in which they are served.
 struct SourceList {
   const SourceHooks* const* begin_;
   const SourceHooks* const* end_;

@@ -11,14 +11,14 @@ constexpr uint32_t kTableEntries = 16384;
 constexpr uint32_t kProbes = 16;
 constexpr uint64_t kPopulateBytes = 256 << 10;
 
-// Above it numbers within names are given up, so that there is room for other names.
+// Above this, numbers within names are collapsed, to leave room for other names.
 constexpr uint64_t kCollapseAbove = wire::kArenaBytes / 4 * 3;
 constexpr size_t kCollapsedBytes = 256;
 
 constinit std::atomic<uint32_t> interned[kTableEntries] = {};
 constinit std::atomic<uint64_t> populated_bytes = 0;
 
-// Appends to the arena after seeing to its pages; 0 when that cannot be.
+// Populates the pages, then appends to the arena; 0 if either is impossible.
 uint32_t append(const wire::Mapping& mapping, const char* text, size_t length) noexcept {
   const uint64_t need = length + sizeof(wire::ArenaEntry) + wire::kArenaUnit;
   if (!populate_arena(mapping, need)) {
@@ -29,7 +29,7 @@ uint32_t append(const wire::Mapping& mapping, const char* text, size_t length) n
   return wire::arena_append(mapping, text, length, ticks());
 }
 
-// 0: it is not there; `place` is then the first free one of its places, or null.
+// 0: not found; `place` is then the first free slot for it, or null.
 uint32_t find(const wire::Mapping& mapping, const char* text, size_t length, uint32_t hash,
               std::atomic<uint32_t>*& place) noexcept {
   for (uint32_t probe = 0; probe < kProbes; ++probe) {
@@ -45,7 +45,7 @@ uint32_t find(const wire::Mapping& mapping, const char* text, size_t length, uin
   return 0;
 }
 
-// "request 4711 of 90" becomes "request # of #". 0 where it has no number, or is too long.
+// "request 4711 of 90" becomes "request # of #". 0 if it has no number, or is too long.
 size_t collapse_numbers(const char* text, size_t length, char* to) noexcept {
   size_t bytes = 0;
   bool has_number = false;
@@ -64,7 +64,7 @@ size_t collapse_numbers(const char* text, size_t length, char* to) noexcept {
 uint32_t TextCache::miss(const wire::Mapping& mapping, const char* text, Entry& entry) noexcept {
   const size_t length = strlen(text);
   const uint32_t id = intern(mapping, text, length);
-  // A cut text would never compare equal: leave the entry to others.
+  // A cut text would never compare equal: keep the cache entry for others.
   if (id != 0 && length <= wire::kMaxTextBytes) entry = {text, id};
   return id;
 }
@@ -84,8 +84,7 @@ uint32_t intern(const wire::Mapping& mapping, const char* text, size_t length) n
     }
   }
   const uint32_t made = append(mapping, text, length);
-  // Where all its places are taken one of the others has to go: it is appended once more if it
-  // comes again.
+  // If all its slots are taken, one entry is evicted: it is appended once more if it comes again.
   if (place == nullptr) place = &interned[(hash + made % kProbes) % kTableEntries];
   if (made != 0) place->store(made, std::memory_order_release);
   return made;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to arena id. A per-thread cache by address, checked by content (temporary buffers reuse
-// addresses, and a library can be unloaded and another mapped there), then a table by content that
-// all threads share, then the arena. So each text is written once, whatever buffer it comes from.
+// addresses, and another library can be mapped where one was unloaded), then a table by content,
+// shared by all threads, then the arena. So each text is written once, whatever buffer it comes
+// from.
 //
 // Threading  the cache belongs to its thread; the table is lock-free.
 // Cost       a hit in the cache is one string compare; a miss hashes the text.
@@ -48,7 +49,7 @@ class TextCache {
   Entry entries_[kEntries] = {};
 };
 
-// The id of a text by content, appending it if it is new. Cold: callers keep the id.
+// The id of a text by content; appends new texts. Cold: callers keep the id.
 [[nodiscard]] uint32_t intern(const wire::Mapping& mapping, const char* text,
                               size_t length) noexcept;
 

@@ -29,7 +29,7 @@ bool is_free(uint32_t ring) noexcept {
          static_cast<uint32_t>(wire::RingStatus::kFree);
 }
 
-// Claims a free ring; the caller then is the only one that may touch it.
+// Claims a free ring; only the caller may touch it from then on.
 bool claim(uint32_t ring) noexcept {
   if (!is_free(ring) || claimed[ring].exchange(true, std::memory_order_acq_rel)) return false;
   if (is_free(ring)) return true;

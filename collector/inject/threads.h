@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ring per recording thread: taken at its first event, given back when it ends. A thread that
-// finds none records nothing, and each of its events is counted.
+// One ring per recording thread: taken at its first event, returned when it ends. A thread without
+// a ring records nothing, and each of its events is counted.
 //
 // Threading  current_thread() and what it returns belong to the calling thread; claiming is
-//            lock-free. The states lie in static memory, so a hook never allocates.
+//            lock-free. The states are static, so a hook never allocates.
 #pragma once
 
 #include "collector/inject/hot_page.h"
@@ -14,20 +14,20 @@
 namespace dprof::inject {
 
 // Which nesting ranges of this thread were written, so that ends are written for those only: a
-// range may begin while its source is off, or be dropped by a full ring.
+// range can begin while its source is off, or be dropped by a full ring.
 //
-// Cost  a compare with the top, as a rule.
+// Cost  usually a compare with the top.
 class OpenRanges {
  public:
   static constexpr uint32_t kDepth = 128;
 
-  // Deeper than kDepth the outermost entry is forgotten: its end will not be written.
+  // Beyond kDepth the outermost entry is forgotten: its end will not be written.
   void push(uint64_t what, bool written) noexcept {
     if (depth_ == kDepth) [[unlikely]]
       forget_outermost();
     entries_[depth_++] = {what, written};
   }
-  // Takes out the innermost entry of `what`; true if its begin was written.
+  // Removes the innermost entry of `what`; true if its begin was written.
   bool pop(uint64_t what) noexcept {
     for (uint32_t at = depth_; at-- > 0;) {
       if (entries_[at].what != what) continue;
@@ -38,7 +38,7 @@ class OpenRanges {
     }
     return false;
   }
-  // Forgets everything when the source was off in between: what ended meanwhile is not known.
+  // Forgets everything if the source was off in between, because ends in that time were not seen.
   void follow(uint32_t mask) noexcept {
     const uint32_t epoch = mask >> kMaskEpochShift;
     if (epoch == epoch_) return;
@@ -69,12 +69,12 @@ struct ThreadState {
   OpenRanges nvtx_open;   // by domain
   OpenRanges torch_open;  // by address of the RecordFunction
   uint32_t ring = 0;
-  uint64_t ranges = 0;  // NVTX start/end ranges that this ring ever numbered
+  uint64_t ranges = 0;  // NVTX start/end ranges numbered on this ring so far
 };
 
-// Times the hook that it lives in, once in wire::kTimedEvery records.
+// Times the enclosing hook once in wire::kTimedEvery records.
 //
-// Cost  1 ns else.
+// Cost  1 ns otherwise.
 class HookTimer {
  public:
   explicit HookTimer(ThreadState& thread) noexcept : thread_(thread) {
@@ -95,8 +95,8 @@ class HookTimer {
 
 extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-exec")));
 
-// Takes a ring for the calling thread; null (and counted) when there is none. After one vain look
-// at all rings no thread looks again until the helper has found a free one.
+// Takes a ring for the calling thread; null (and counted) if none is free. After a failed search no
+// thread searches again until the helper has found a free ring.
 [[gnu::noinline, gnu::cold]] ThreadState* claim_thread() noexcept;
 
 [[nodiscard]] inline ThreadState* current_thread() noexcept {
@@ -104,7 +104,7 @@ extern thread_local ThreadState* thread_state __attribute__((tls_model("initial-
   return state != nullptr ? state : claim_thread();
 }
 
-// Once, before the session is active: what runs when a recording thread ends.
+// Once, before the session is active: registers the handler for the end of a recording thread.
 [[nodiscard]] bool prepare_threads() noexcept;
 
 // Keeps two free rings populated, so that a thread's first event only takes one. By the helper, at

@@ -23,7 +23,7 @@ uint64_t events_without_ring() {
       .count.load();
 }
 
-// Each event of such a thread would else look at all rings, twice.
+// Otherwise each event of such a thread would search all rings, twice.
 TEST(Threads, AfterAVainLookOnlyTheHelperLooksForAFreeRing) {
   const LocalSession session;
   for (uint32_t ring = 0; ring < wire::kMaxRings; ++ring) set_status(ring, wire::RingStatus::kLive);
@@ -38,7 +38,7 @@ TEST(Threads, AfterAVainLookOnlyTheHelperLooksForAFreeRing) {
   EXPECT_EQ(events_without_ring(), 2u);
 }
 
-// No handler of ours runs in it, and the ring that it still has in mind is its parent's.
+// No handler of ours runs in the child, and the ring in its thread state is its parent's.
 TEST(Threads, TheChildOfARawForkWritesNothing) {
   const LocalSession session;
   const CoreApi& core = core_table();

@@ -26,7 +26,7 @@ struct Sight {
   bool python = false;  // an interpreter: torch is ready only once libtorch_python is mapped
   unsigned long long objects_added = 0;
   char path[kMaxPath] = {};   // of libtorch_cpu
-  char other[kMaxPath] = {};  // of a second one: whose objects are whose cannot be told
+  char other[kMaxPath] = {};  // of a second one: objects cannot be attributed to either
   char build_id[wire::kBuildIdHex] = {};
 };
 
@@ -79,18 +79,18 @@ void look(Sight& sight) noexcept {
 // Owned by the helper thread.
 struct Gate {
   unsigned long long objects_seen = 0;
-  uint64_t started_ns = 0;    // of looking; 0 = not yet
+  uint64_t started_ns = 0;    // start of the search; 0 = not yet
   uint64_t next_call_ns = 0;  // of the entry
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
   TorchEntry entry = nullptr;
-  bool known = false;  // the very build
-  bool asked = false;  // the recorder, whose verdict is not there yet
+  bool known = false;  // exactly this build was measured
+  bool asked = false;  // the recorder, whose verdict is still pending
   bool settled = false;
 };
 constinit Gate gate;
 
-// "2.11.0" from the C function that libtorch exports for this; the build id tells it apart from
-// other builds of that release.
+// "2.11.0" from the C function that libtorch exports for this; the build id distinguishes builds of
+// that release.
 void note_version(void* torch_cpu) noexcept {
   using AbiVersion = uint64_t (*)();
   const auto abi_version = reinterpret_cast<AbiVersion>(dlsym(torch_cpu, "aoti_torch_abi_version"));
@@ -114,8 +114,8 @@ void refuse(wire::Remark remark, const char* why) noexcept {
   set_fact(wire::Fact::kTorchSource, why);
 }
 
-// A library that was built for just this LibTorch, and carries its build id in its name, comes
-// before that of this dprof. The id is made of hex digits only.
+// A library built for exactly this LibTorch, with its build id in the file name, takes precedence
+// over this dprof's. The id consists of hex digits only.
 bool find_own_library(const char* build_id, char* path, size_t bytes) noexcept {
   if (build_id[0] == '\0') return false;
   snprintf(path, bytes, "%s/libdprof_torch-%s.so", runtime.own_folder, build_id);
@@ -158,7 +158,7 @@ void load(const Sight& sight) noexcept {
              sight.other);
     return refuse(wire::Remark::kTorchVersionMismatch, why);
   }
-  // Through dlopen: it waits until torch's static constructors are done.
+  // Through dlopen, which waits until torch's static constructors are done.
   void* torch_cpu = dlopen(sight.path, RTLD_NOW | RTLD_NOLOAD);
   if (torch_cpu != nullptr) note_version(torch_cpu);
   char path[kMaxPath + 256];
@@ -178,7 +178,7 @@ void load(const Sight& sight) noexcept {
   }
 }
 
-// The recorder's probe may have answered.
+// Checks whether the recorder's probe has answered.
 void hear_verdict() noexcept {
   wire::ControlPage& control = *runtime.mapping.control();
   const auto verdict =
@@ -213,7 +213,7 @@ bool torch_is_mapped() noexcept {
 
 namespace {
 
-// True when no more looking is needed soon: it is loaded, or it never will be.
+// True if no further search is needed soon: torch is loaded, or never will be.
 bool look_for_torch() noexcept {
   if (gate.settled) return true;
   unsigned long long objects_added = 0;
@@ -230,7 +230,7 @@ bool look_for_torch() noexcept {
 }
 
 constexpr uint64_t kEagerNs = 3'000'000;             // while a torch is expected
-constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // then it is looked for less often
+constexpr uint64_t kExpectedNs = 60'000'000'000ULL;  // afterwards it is looked for less often
 
 uint64_t watch_for_torch(uint64_t now_ns) noexcept {
   if (gate.started_ns == 0) gate.started_ns = now_ns;

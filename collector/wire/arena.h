@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The append-only string arena. An id is an offset in 8-byte units (0 = none); an entry is {length,
-// hash, bytes}. Room is taken by fetch_add, so threads share no lock; an entry is complete before
-// the record that names it is published. Two threads may append the same text: the recorder interns
+// hash, bytes}. fetch_add reserves space, so threads share no lock; an entry is complete before the
+// record that refers to it is published. Two threads can append the same text: the recorder interns
 // by content.
 #pragma once
 
@@ -25,8 +25,8 @@ inline constexpr uint32_t kArenaUnit = 8;
   return hash;
 }
 
-// Appends a text (cut to kMaxTextBytes, counted); 0 when the arena is full (counted). Cold: callers
-// keep the id.
+// Appends a text (cut to kMaxTextBytes, counted). Returns 0 when the arena is full (counted). Cold:
+// callers keep the id.
 [[gnu::noinline]] inline uint32_t arena_append(const Mapping& mapping, const char* text,
                                                size_t length, uint64_t ticks) noexcept {
   Header& header = *mapping.header();
@@ -52,8 +52,8 @@ inline constexpr uint32_t kArenaUnit = 8;
   return static_cast<uint32_t>(at / kArenaUnit);
 }
 
-// The text of an id in an untrusted arena; length 0 if the id makes no sense. Points into the
-// mapping: copy it.
+// The text of an id in an untrusted arena; length 0 for an invalid id. Points into the mapping:
+// copy it.
 struct ArenaText {
   const char* text = nullptr;
   uint32_t length = 0;
@@ -67,7 +67,7 @@ struct ArenaText {
   return {reinterpret_cast<const char*>(mapping.arena() + at + sizeof entry), entry.length};
 }
 
-// The first unit is never handed out, so that id 0 means none.
+// The first unit is never handed out, so id 0 means none.
 inline void arena_start(const Mapping& mapping) noexcept {
   mapping.header()->arena_used.store(kArenaUnit, std::memory_order_relaxed);
 }

@@ -70,7 +70,7 @@ TEST_F(ArenaTest, WrongIdsAndEntriesAreRefused) {
   ArenaEntry entry{kMaxTextBytes + 1, 0};
   memcpy(mapping_.arena() + uint64_t{id} * kArenaUnit, &entry, sizeof entry);
   EXPECT_EQ(arena_text(mapping_, id).length, 0u);
-  // An entry at the very end that claims to reach past it.
+  // An entry at the very end whose length reaches past the arena.
   const auto last = static_cast<uint32_t>(kArenaBytes / kArenaUnit - 1);
   entry.length = 100;
   memcpy(mapping_.arena() + uint64_t{last} * kArenaUnit, &entry, sizeof entry);

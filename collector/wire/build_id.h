@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The build id of an ELF file, by which a LibTorch and its libdprof_torch.so are matched: read from
-// what is mapped by the process, from the file by the doctor.
+// The build id of an ELF file, which matches a LibTorch to its libdprof_torch.so. The process reads
+// it from its mapping, the doctor from the file.
 #pragma once
 
 #include <elf.h>
@@ -13,7 +13,7 @@ namespace dprof::wire {
 
 inline constexpr uint32_t kBuildIdHex = 129;  // digits of 64 bytes, and a NUL
 
-// The NT_GNU_BUILD_ID in a note segment, as hex digits; "" when there is none. For untrusted sizes.
+// The NT_GNU_BUILD_ID in a note segment, as hex digits; "" without one. Accepts untrusted sizes.
 inline void read_build_id(const unsigned char* notes, uint64_t bytes, char* hex,
                           uint32_t hex_bytes) noexcept {
   const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where CUPTI is looked for, in this order: already loaded; beside a library that is mapped; by
-// name; in a toolkit. The process and the doctor must find the same.
+// Where to look for CUPTI, in this order: already loaded; next to a mapped library; by name; in a
+// toolkit. The process and the doctor must find the same library.
 #pragma once
 
 namespace dprof::wire {
@@ -10,7 +10,7 @@ inline constexpr const char* kCuptiNames[] = {"libcupti.so.13", "libcupti.so.12"
 // Pip's wheels of CUDA 13 and 12, and a toolkit.
 struct CuptiNeighbour {
   const char* library;  // start of the file name
-  const char* folder;   // of CUPTI, seen from that file's folder
+  const char* folder;   // relative to that library's folder
 };
 inline constexpr char kTorchLibrary[] = "libtorch_cpu.so";
 inline constexpr CuptiNeighbour kCuptiNeighbours[] = {

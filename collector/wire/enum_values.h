@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the trace's enumerations that records carry. The wire includes nothing of the
-// schema; enum_values_test.cpp compares with it.
+// The trace's enumeration values that records carry. The wire does not include the schema;
+// enum_values_test.cpp compares the two.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire includes nothing of the schema, so its numbers are compared with the trace's here, in a
-// test, which may include both.
+// The wire does not include the schema; this test includes both and compares their values.
 #include "collector/wire/enum_values.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the records of the cuda source. Times ending in _ns are nanoseconds since the
-// recorder's start, unless kRealtimeBase is set: then CLOCK_REALTIME, because CUPTI took no
-// timestamp callback.
+// Bodies of the CUDA source's records. Times ending in _ns are nanoseconds since the recorder's
+// start, unless kRealtimeBase is set: then CLOCK_REALTIME, because CUPTI accepted no timestamp
+// callback.
 #pragma once
 
 #include "collector/wire/record.h"
@@ -77,8 +77,8 @@ enum class GpuEventKind : uint8_t { kRecord = 1, kStreamWait = 2, kSynchronize =
 
 struct GpuEvent {
   int64_t time_ns;  // of the call
-  uint64_t event;   // its handle, which is unique while the event lives
-  uint32_t stream;  // that recorded or waits; ~0 = the host
+  uint64_t event;   // the event's handle, unique while the event lives
+  uint32_t stream;  // the stream that records or waits; ~0 = the host
   uint32_t correlation;
   uint16_t device;
   GpuEventKind kind;
@@ -97,8 +97,8 @@ struct CuptiOverhead {
 };
 
 struct GpuFlush {
-  uint64_t delivered;  // records decoded since the last one
-  uint64_t dropped;    // that CUPTI counted as dropped since the last one
+  uint64_t delivered;  // records decoded since the last flush
+  uint64_t dropped;    // records that CUPTI counted as dropped since the last flush
   uint64_t cost_ns;    // of the flush call
   uint64_t reserved[3];
 };

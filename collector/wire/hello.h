@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one packet that a process sends to its recorder (SOCK_SEQPACKET), with the memfd as
-// SCM_RIGHTS, and the environment variables that led it there.
+// SCM_RIGHTS, and the environment variables that tell it where to send it.
 #pragma once
 
 #include <csignal>
@@ -18,17 +18,17 @@ inline constexpr char kClockVariable[] = "DPROF_CLOCK";  // "source tick0 multip
 inline constexpr char kDetailVariable[] = "DPROF_DETAIL";  // [armed-]light | standard | full
 inline constexpr char kArmedPrefix[] = "armed-";
 inline constexpr char kCudaVariable[] = "DPROF_CUDA";  // cupti | yield | off
-// "PID FOLDER", with `--on-hang stacks`: of the recorder, which may look into the process, and
-// where Python writes its stacks (write_stacks_path()) when stacks_signal() comes.
+// "PID FOLDER", with `--on-hang stacks`: PID of the recorder, which may look into the process, and
+// the folder where Python writes its stacks (write_stacks_path()) on stacks_signal().
 inline constexpr char kStacksVariable[] = "DPROF_STACKS";
 inline constexpr char kPythonVariable[] = "DPROF_PYTHON";  // gc=on | gc=off
-inline constexpr char kRankVariable[] = "DPROF_RANK";      // wins over every launcher's variable
+inline constexpr char kRankVariable[] = "DPROF_RANK";      // overrides every launcher's variable
 
 inline constexpr uint32_t kHelloBytes = 32768;  // at most; longer command lines are cut
 
-// A signal that nobody is known to use.
+// A signal without a known user.
 [[nodiscard]] inline int stacks_signal() noexcept { return SIGRTMAX - 7; }
-// `pid`: as the process sees itself; `ticks`: of its hello.
+// `pid`: as the process sees itself; `ticks`: from its hello.
 inline void write_stacks_path(char* path, size_t bytes, const char* folder, int pid,
                               uint64_t ticks) noexcept {
   snprintf(path, bytes, "%s/stacks-%d-%llu", folder, pid, static_cast<unsigned long long>(ticks));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies where in the memfd that a recorded process shares with its recorder. Sparse: pages
-// exist only where used.
+// Layout of the memfd that a recorded process shares with its recorder. Sparse: pages exist only
+// where used.
 //
 //   header · control page · ring directory · string arena · rings
 //
@@ -63,7 +63,7 @@ static_assert(sizeof(TickScale) == 24);
   return static_cast<int64_t>((distance * static_cast<__int128>(scale.multiplier)) >> scale.shift);
 }
 
-// Facts that are known only some time after the start: arena ids, 0 = not known.
+// Facts that become known some time after the start: arena ids, 0 = not known.
 enum class Fact : uint32_t {
   kTorchVersion,
   kTorchBuildId,
@@ -75,23 +75,22 @@ enum class Fact : uint32_t {
   kCuptiSource,  // "on", or why not
   kCuptiVersion,
   kCudaDriver,    // version of the driver
-  kMemorySource,  // what of memory is recorded
-  kException,  // that nobody caught: "TYPE: MESSAGE", and "\n\tFILE:LINE FUNCTION" for each frame
-  kTorchPath,  // of a libtorch_cpu whose build is not known: the recorder is to probe it
+  kMemorySource,  // which memory is recorded
+  kException,     // uncaught: "TYPE: MESSAGE", then "\n\tFILE:LINE FUNCTION" for each frame
+  kTorchPath,     // of a libtorch_cpu of unknown build, for the recorder to probe
   kCount
 };
 inline constexpr uint32_t kFactCount = 16;  // room
 
-// What the process has to remark; the recorder turns each non-zero count into a diagnostic of that
-// name.
+// Remarks of the process; the recorder turns each non-zero count into a diagnostic of that name.
 enum class Remark : uint32_t {
   kTorchVersionMismatch,
   kTorchLibraryMissing,
-  kCuptiTaken,    // another client has CUPTI; Fact::kCuptiSource names it where it can
+  kCuptiTaken,    // another client uses CUPTI; named in Fact::kCuptiSource if known
   kCuptiRefused,  // CUPTI answered with an error
   kCuptiMissing,  // no libcupti could be loaded
   kNcclTooOld,
-  kNcclEventsRefused,  // of DPROF_NCCL_EVENTS; Fact::kNcclSource says what and why
+  kNcclEventsRefused,  // part of DPROF_NCCL_EVENTS; details in Fact::kNcclSource
   kCount
 };
 inline constexpr uint32_t kRemarkCount = 32;
@@ -113,21 +112,21 @@ struct LossCounter {
   std::atomic<uint64_t> last_ticks;
 };
 
-// What hooks cost: one call in kTimedEvery is timed. Written by the producer.
+// Cost of the hooks: one call in kTimedEvery is timed. Written by the producer.
 inline constexpr uint32_t kTimedEvery = 1024;
 struct HookTimes {
-  std::atomic<uint64_t> calls;        // slots written when the last one was timed
-  std::atomic<uint64_t> timed;        // of these, timed
-  std::atomic<uint64_t> timed_ticks;  // that those took together
+  std::atomic<uint64_t> calls;        // slots written up to the last timed call
+  std::atomic<uint64_t> timed;        // number of timed calls
+  std::atomic<uint64_t> timed_ticks;  // their total time
 };
 
-// Header::clean_end once the process ends in good order, with its exit code where that is known.
+// Header::clean_end of a process that ends in good order, with its exit code if known.
 inline constexpr uint32_t kCleanEnd = 1;
 inline constexpr uint32_t kCodeKnown = 0x100;
 [[nodiscard]] constexpr uint32_t clean_end_of(int code) noexcept {
   return kCleanEnd | kCodeKnown | (static_cast<uint32_t>(code) & 0xff) << 16;
 }
-// -1 = not known.
+// The exit code; -1 = not known.
 [[nodiscard]] constexpr int code_of_clean_end(uint32_t word) noexcept {
   return (word & kCodeKnown) != 0 ? static_cast<int>(word >> 16 & 0xff) : -1;
 }
@@ -141,8 +140,8 @@ struct Header {
   uint64_t arena_bytes;
   uint64_t total_bytes;
   TickScale scale;
-  std::atomic<uint32_t> clean_end;    // 0: not in good order, or not yet
-  std::atomic<uint32_t> rings_taken;  // directory entries that were ever used
+  std::atomic<uint32_t> clean_end;    // 0: not in good order, or still running
+  std::atomic<uint32_t> rings_taken;  // directory entries ever used
   std::atomic<uint64_t> arena_used;   // bytes; may pass arena_bytes when full
   std::atomic<uint32_t> facts[kFactCount];
   std::atomic<uint32_t> remarks[kRemarkCount];
@@ -150,20 +149,19 @@ struct Header {
 };
 static_assert(sizeof(Header) <= kControlOffset);
 
-// Written by the recorder: the fields first, then `generation` (release), then a futex wake of
-// `generation`.
-// What the recorder's probe says of the process's LibTorch (Fact::kTorchPath).
 enum class TorchVerdict : uint32_t { kNone = 0, kFits = 1, kDiffers = 2 };
 inline constexpr uint32_t kVerdictBytes = 512;
 
+// Written by the recorder: the fields first, then `generation` (release), then a futex wake of
+// `generation`.
 struct ControlPage {
   std::atomic<uint32_t> generation;
   std::atomic<uint32_t> state;    // CaptureState
   std::atomic<uint32_t> detail;   // DetailLevel
   std::atomic<uint32_t> sources;  // bit mask of Source numbers that may record; all ones = all
-  std::atomic<uint32_t> cause;    // CaptureCause: why it was changed last
-  std::atomic<uint32_t> hangs;    // how often the job was seen to hang: what waits for its end is
-                                  // wanted unfinished
+  std::atomic<uint32_t> cause;    // CaptureCause of the last change
+  std::atomic<uint32_t> hangs;    // how often the job was seen to hang: each time, unfinished
+                                  // records are to be flushed
   alignas(64) std::atomic<uint32_t> recorder_asleep;  // 1: the drain thread sleeps on `wake`
   std::atomic<uint32_t> wake;  // futex; a producer adds 1 when its ring is half full
   alignas(64) std::atomic<uint32_t> torch_verdict;  // TorchVerdict

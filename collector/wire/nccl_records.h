@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the records of NCCL's profiler plugin. An event's id is what was handed to NCCL as its
-// handle: a count, never a pointer, unique in the process. `Record.ticks` is when the event began.
+// Bodies of the records of NCCL's profiler plugin. An event's id is the handle given to NCCL: a
+// count, never a pointer, unique in the process. `Record.ticks` is when the event began.
 #pragma once
 
 #include "collector/wire/record.h"
@@ -12,13 +12,13 @@ inline constexpr uint8_t kCaptured = 1;       // the call is captured in a CUDA 
 inline constexpr uint8_t kGroupImplicit = 2;  // a group of one call, made by NCCL
 }  // namespace nccl_flag
 
-// A `sequence` that is not known, because a count would not be the same on all ranks: a call that
-// is captured in a CUDA graph, a collective of the copy engines, or too many peers to count.
+// An unknown `sequence`, where a count could differ between ranks: a call captured in a CUDA graph,
+// a collective of the copy engines, or too many peers to count.
 inline constexpr uint64_t kNoSequence = ~uint64_t{0};
 
 struct NcclCommunicator {
   uint64_t hash;     // commHash, equal on all ranks
-  uint64_t ordinal;  // own count per process and hash, from 0: a re-created communicator is another
+  uint64_t ordinal;  // own count per process and hash, from 0: re-creation gives a new one
   int32_t ranks;     // -1 = not known (plugin v3)
   int32_t rank;
   int32_t nodes;
@@ -41,8 +41,8 @@ struct NcclCall {
   uint8_t point_to_point;  // 1 = send or receive
 };
 
-// For AllGather and Broadcast NCCL gives the count in bytes and calls the type int8, whatever the
-// caller's was: type and elements are in the NcclCall, where there is one.
+// For AllGather and Broadcast NCCL reports the count in bytes and the type as int8, whatever the
+// caller passed: the NcclCall, if there is one, has the caller's type and element count.
 struct NcclCollective {
   uint64_t id;
   uint64_t call;  // id of its NcclCall (CollApi), 0 = none (plugin v3 and v4)

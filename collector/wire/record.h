@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records that a process writes into its rings. 64 bytes each; larger ones take continuation
-// slots, which hold raw bytes and are published by the same store as the first slot. Fields that
-// come from a recorded process carry no promise: the recorder copies, checks, then uses them.
+// slots, which hold raw bytes and are published by the same store as the first slot. Fields written
+// by a recorded process are untrusted: the recorder copies, checks, then uses them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr uint32_t kMaxSlots = 4;  // of one record, the first included
 
 enum class Kind : uint16_t {
   kNone = 0,               // never written: an all-zero slot is not a record
-  kRangeBegin = 1,         // string = name; of category nvtx_mark it is a moment and has no end
+  kRangeBegin = 1,         // string = name; a range of category nvtx_mark is an instant without end
   kRangeEnd = 2,           // string = 0
   kCollectiveEnqueue = 3,  // string = name of the op ("c10d::allreduce_")
   kCollectiveBegin = 4,    // string = name of the range ("gloo:all_reduce")
@@ -26,8 +26,8 @@ enum class Kind : uint16_t {
   kThreadName = 7,    // string = name
   kSchemaEntry = 8,   // string = name of the field
   kDetail = 9,        // the capture state changed
-  // Of CUDA (gpu_records.h). Their times are nanoseconds on the trace's axis: CUPTI stamps with our
-  // clock and the fixed scale.
+  // CUDA (gpu_records.h). Times are nanoseconds on the trace's axis: CUPTI stamps with our clock
+  // and the fixed scale.
   kDevice = 10,               // string = model name
   kStreamName = 11,           // string = name
   kGpuActivity = 12,          // string = kernel name, or the kind of copy; may carry a KernelShape
@@ -36,7 +36,7 @@ enum class Kind : uint16_t {
   kGpuEvent = 15,             // event record, stream wait, synchronisation call
   kCuptiOverhead = 16,        // string = what CUPTI was busy with
   kGpuFlush = 18,             // everything that ended before `ticks` has been written
-  // Of NCCL's profiler plugin (nccl_records.h).
+  // NCCL's profiler plugin (nccl_records.h).
   kNcclCommunicator = 30,   // string = name
   kNcclCall = 31,           // string = function: an API call began
   kNcclCollective = 32,     // string = function: a collective was enqueued
@@ -44,7 +44,7 @@ enum class Kind : uint16_t {
   kNcclLaunch = 34,         // the kernel launch of a group began
   kNcclKernelChannel = 36,  // option: one channel of a kernel, device times
   kNcclProxy = 37,          // option: one operation of the proxy thread
-  // Of memory, data and LibTorch's gradient buckets (training_records.h).
+  // Memory, data and LibTorch's gradient buckets (training_records.h).
   kMemoryEvent = 50,
   kMemorySample = 51,
   kMemoryTag = 52,    // what a block holds
@@ -53,13 +53,13 @@ enum class Kind : uint16_t {
   kSetting = 55,      // string = "key=value", for meta
 };
 
-// What the numbers mean is the trace's enumerations (schema/enums.h: RangeCategory, Function,
-// DataType, Reduction, Backend, PayloadKind, Source); the wire includes nothing of the schema, so
-// they are plain integers here, and a test compares.
+// The numbers are values of the trace's enumerations (schema/enums.h: RangeCategory, Function,
+// DataType, Reduction, Backend, PayloadKind, Source). The wire does not include the schema, so they
+// are plain integers here, and a test compares them.
 struct RangeBegin {
   int64_t sequence;  // autograd sequence number, -1 = none
-  uint64_t key;      // 0: nests on its thread. Else what its end will carry, from any thread.
-  uint64_t payload;  // the value; for a payload with a schema its number of bytes in the
+  uint64_t key;      // 0: nests on its thread. Otherwise the key of its end, on any thread.
+  uint64_t payload;  // the value; for a payload with a schema, its size in bytes in the
                      // continuation slots
   uint64_t schema_id;
   uint32_t domain;  // string id of the NVTX domain, 0 = the default one
@@ -96,21 +96,21 @@ struct CollectiveEnqueue {
   uint8_t data_type;  // DataType
   uint8_t reduction;  // Reduction
   uint8_t backend;    // Backend
-  uint16_t bucket;    // 1 + index of the gradient bucket that it reduces, 0 = none known
+  uint16_t bucket;    // 1 + index of the gradient bucket it reduces, 0 = not known
   uint8_t reserved[2];
   uint64_t ready_ticks;  // when the bucket's last gradient was ready, 0 = not known
 };
 
-struct CollectiveEdge {  // begin and end
+struct CollectiveEdge {  // at the begin and at the end
   uint64_t key;          // equal in both; reused afterwards
   uint64_t group;        // 0 = not known
-  uint32_t failed;       // an end: 1 = with an error, whose text is the record's string
+  uint32_t failed;       // at an end: 1 = failed; the record's string is the error text
   uint32_t reserved_word;
   uint64_t reserved[3];
 };
 
 struct Communicator {
-  uint64_t group;    // hash, equal on all ranks of it
+  uint64_t group;    // equal on all its ranks
   int32_t size;      // -1 = not known
   int32_t own_rank;  // -1 = not known
   uint8_t backend;   // Backend
@@ -127,7 +127,7 @@ struct ThreadName {
 struct SchemaEntry {
   uint64_t schema_id;
   uint64_t type;
-  uint64_t offset;       // bytes; natural alignment is worked out already
+  uint64_t offset;       // bytes, with natural alignment already applied
   uint32_t domain;       // string id
   uint32_t schema_name;  // string id
   uint32_t index;
@@ -139,7 +139,7 @@ struct Detail {
   uint32_t state;    // CaptureState
   uint32_t detail;   // DetailLevel
   uint32_t sources;  // bit mask of Source numbers
-  uint32_t cause;    // CaptureCause, as the control page says it
+  uint32_t cause;    // CaptureCause from the control page
   uint64_t reserved[4];
 };
 
@@ -167,7 +167,7 @@ struct Record {
   };
 };
 
-// The body of a kind that has no member in the union: 48 trivially copyable bytes.
+// The body of a kind without a member in the union: 48 trivially copyable bytes.
 template <typename Body>
 [[nodiscard]] inline Body body_of(const Record& record) noexcept {
   static_assert(sizeof(Body) == kPayloadBytes && std::is_trivially_copyable_v<Body>);

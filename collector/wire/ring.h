@@ -16,16 +16,16 @@ namespace dprof::wire {
 inline constexpr uint64_t kRingMask = kRingSlots - 1;
 static_assert((kRingSlots & kRingMask) == 0);
 
-// The last slots of a ring are for ends: whatever could be begun can also be ended, so that a full
-// ring never leaves an end to be taken for that of another range. The very last are for ends that
-// belong to the innermost open range; a thread has at most so many of these open at once
-// (inject/threads.h). An end that names what it ends loses no more than that.
+// The last slots of a ring are reserved for ends: every range that could begin can also end, so a
+// full ring never pairs an end with the wrong range. The very last are for ends of the innermost
+// open range; a thread has at most that many of these open at once (inject/threads.h). An end that
+// names its range loses only that range.
 inline constexpr uint32_t kNestedReserve = 256;
 inline constexpr uint32_t kEndReserve = 512;
 enum class Room : uint32_t {
   kNestedEnd = 0,
   kNamedEnd = kNestedReserve,
-  kOther = kEndReserve,  // all that is no end
+  kOther = kEndReserve,  // every record that is not an end
 };
 inline constexpr uint64_t kGiveBackSlots = 1024;  // a reader returns room this often
 
@@ -36,7 +36,7 @@ inline void futex_wake(std::atomic<uint32_t>& word) noexcept {
   errno = kept;
 }
 
-// Invariant  head_ == shared_->head; nobody else writes it.
+// Invariant  head_ == shared_->head; no other writer.
 // Threading  used by its own thread only.
 class RingWriter {
  public:
@@ -52,8 +52,9 @@ class RingWriter {
 
   // HOT PATH, on the training thread. Budget: p50 <= 60 ns (bench/ring_write.cpp), the rdtsc of the
   // caller included. No allocation, lock, system call or log (but for the wake-up of a sleeping
-  // recorder at half full). A full ring drops the new record and counts it; what is no end finds it
-  // full earlier. `tail` is written by another process: a wrong value costs records, never memory.
+  // recorder at half full). A full ring drops the new record and counts it; for records other than
+  // ends it is full earlier. `tail` is written by another process: a wrong value costs records,
+  // never memory.
   [[gnu::always_inline]] inline bool push(const Record& record, Room room = Room::kOther) noexcept {
     const auto reserve = static_cast<uint32_t>(room);
     if (head_ + reserve - tail_seen_ >= kRingSlots) [[unlikely]] {
@@ -87,13 +88,13 @@ class RingWriter {
 
   [[nodiscard]] bool valid() const noexcept { return shared_ != nullptr; }
 
-  // HOT PATH, on the training thread. Budget: 1 ns. Whether the call that begins now is one of
-  // those that are timed.
+  // HOT PATH, on the training thread. Budget: 1 ns. Whether the call that begins now is to be
+  // timed.
   [[gnu::always_inline, nodiscard]] inline bool timing_due() const noexcept {
     return head_ >= time_at_;
   }
-  // What such a call took. A thread that was not running meanwhile says nothing of the hook: its
-  // time is cut.
+  // Adds the duration of a timed call. Capped: time in which the thread was not running is not the
+  // hook's cost.
   [[gnu::noinline, gnu::cold]] void note_time(uint64_t ticks) noexcept {
     HookTimes& hooks = shared_->hooks;
     const uint64_t timed = hooks.timed.load(std::memory_order_relaxed) + 1;
@@ -102,12 +103,12 @@ class RingWriter {
                                 (ticks < kMostTimedTicks ? ticks : kMostTimedTicks),
                             std::memory_order_relaxed);
     hooks.timed.store(timed, std::memory_order_relaxed);
-    // Not in step with the program: begins and ends take turns.
+    // Out of step with the program, because begins and ends alternate.
     time_at_ = head_ + kTimedEvery - 4 + (timed * 5 & 7);
   }
 
  private:
-  static constexpr uint64_t kFirstTimed = 16;            // the first ones find cold memory
+  static constexpr uint64_t kFirstTimed = 16;            // the first calls find cold memory
   static constexpr uint64_t kMostTimedTicks = 1u << 15;  // 11 us at 3 GHz
 
   [[gnu::always_inline]] inline void publish(uint32_t slots) noexcept {
@@ -118,7 +119,7 @@ class RingWriter {
     }
   }
 
-  // Looks at the recorder's tail again; counts the drop when there still is no room.
+  // Reads the recorder's tail again; counts the drop if there is still no room.
   [[gnu::noinline, gnu::cold]] bool make_room(uint32_t slots, uint64_t ticks) noexcept {
     tail_seen_ = shared_->tail.load(std::memory_order_acquire);
     if (head_ + slots - tail_seen_ <= kRingSlots) return true;
@@ -155,10 +156,10 @@ class RingReader {
   RingReader(RingShared* shared, const Record* slots) noexcept
       : shared_(shared), slots_(slots), tail_(shared->tail.load(std::memory_order_relaxed)) {}
 
-  // Hands every record that is there to visit(const ReadRecord&) and gives the slots back as it
-  // goes, so that a slow visitor does not hold the whole ring.
-  // Returns how many. A head that is out of range is taken for damage (damaged()): everything up to
-  // it is skipped, but what was read before is not read again when a head goes back.
+  // Passes every available record to visit(const ReadRecord&) and gives the slots back as it goes,
+  // so that a slow visitor does not hold the whole ring. Returns their number. An out-of-range head
+  // is treated as damage (damaged()): everything up to it is skipped, but records already read are
+  // not read again when a head goes back.
   template <typename Visit>
   uint64_t drain(Visit&& visit) noexcept(noexcept(visit(ReadRecord{}))) {
     const uint64_t head_untrusted = shared_->head.load(std::memory_order_acquire);

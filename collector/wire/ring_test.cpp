@@ -14,7 +14,7 @@
 namespace dprof::wire {
 namespace {
 
-// A ring between two guard pages' worth of known bytes, so that a stray write is seen.
+// A ring between two guard pages' worth of known bytes, which reveal a stray write.
 class RingTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kGuardSlots = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the clock of the records, on both sides: raw ticks in the process, nanoseconds only in the
-// recorder. The TSC where the recorder has found it usable, else CLOCK_MONOTONIC in ns.
+// recorder. The TSC if the recorder found it usable, else CLOCK_MONOTONIC in ns.
 //
 // Cost  about 10 ns (TSC), 22 ns (CLOCK_MONOTONIC).
 #pragma once

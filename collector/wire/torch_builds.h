@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builds of libtorch_cpu.so that scripts/torch-matrix measured: PyPI's wheels. A process that
-// has one of them gets libdprof_torch.so at once; any other build is probed first.
+// The builds of libtorch_cpu.so that scripts/torch-matrix measured: PyPI's wheels. A process with
+// one of them gets libdprof_torch.so at once; any other build is probed first.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dprof::wire {
 
-// For tests: "none", no build is known; "all", each one is. And 2.N, whose layout is taken.
+// For tests: "none" = no build is known; "all" = every build is; "2.N" = assume the layout of 2.N.
 inline constexpr char kTorchTrustVariable[] = "DPROF_TORCH_TRUST";
 inline constexpr char kTorchLayoutVariable[] = "DPROF_TORCH_LAYOUT";
 

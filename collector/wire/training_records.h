@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the records about memory, gradient buckets and process groups, which libdprof_torch.so
-// writes.
+// Bodies of libdprof_torch.so's records of memory, gradient buckets and process groups.
 #pragma once
 
 #include "collector/wire/record.h"

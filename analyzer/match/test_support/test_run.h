@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: digests of a run, call by call, without traces.
+// For tests: builds the digests of a run call by call, without traces.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace dprof::analyzer {
 // How the calls of a communicator are numbered in the records.
 enum class Numbers : uint8_t { kNccl, kC10d, kNone };
 
-// Ranks that call collectives of communicators, each with its own clock hand. Nothing is simulated:
-// a test says what each rank recorded.
+// Ranks that call collectives of communicators, each with its own current time. Nothing is
+// simulated: a test states what each rank recorded.
 class TestRun {
  public:
   static constexpr int64_t kMs = 1'000'000;
@@ -35,8 +35,8 @@ class TestRun {
     }
   }
 
-  // All given ranks know it, under the same index everywhere; ranks that are not given have an
-  // entry too, so that the indexes agree, of a communicator of their own.
+  // All given ranks know it under the same index. The other ranks get a communicator of their own
+  // in its place, so that indexes agree.
   size_t group(const std::vector<int>& members, Numbers numbers = Numbers::kC10d) {
     const size_t index = numbers_.size();
     numbers_.push_back(numbers);
@@ -65,7 +65,7 @@ class TestRun {
     std::optional<int64_t> root = {};
   };
 
-  // A call that ends; without `ended` it begins and does not.
+  // A call that ends; with `ended` false it only begins.
   CollectiveRecord& call(int rank, size_t group, What what, bool ended = true) {
     Count& count = counts_[group][static_cast<size_t>(rank)];
     CollectiveRecord record;
@@ -97,12 +97,12 @@ class TestRun {
     return add(rank, record);
   }
 
-  // Every member does it.
+  // Every member makes the call.
   void everybody(size_t group, const std::vector<int>& ranks, What what) {
     for (const int rank : ranks) call(rank, group, what);
   }
 
-  // Time goes by until the traces end.
+  // Nothing happens for `ns` before the traces end.
   void stand_still(int64_t ns) {
     for (RankDigest& digest : digests) {
       digest.last_sign = {digest.span.end.ns + ns};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the trace of a rank that trains a small network, with every allocation, and what lay
-// where in truth.
+// For tests: the trace of a rank that trains a small network, with every allocation, and the true
+// use of each block.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct TrainingSpec {
   std::vector<int64_t> layers = {4'000'000, 9'000'000, 1'000'000};  // bytes of parameters
   int64_t activation_factor = 2;  // of a layer's bytes, kept for backward
   int64_t leak_per_step = 0;
-  int64_t retained_every = 0;  // keeps the activations of each n-th step's first layer: 5 steps
+  int64_t retained_every = 0;  // keeps the activations of each n-th step's first layer for 5 steps
   bool names = false;          // parameters, gradients and optimizer state are registered
   bool totals = false;         // rows carry allocated_bytes
   bool from_start = true;      // the parameters' allocations are recorded
@@ -35,7 +35,7 @@ struct TrainingSpec {
   bool ops = true;
 };
 
-// Simulates and writes it down. What it keeps as truth it counts by itself.
+// Simulates and records the training. Counts the truth independently.
 class Training {
  public:
   explicit Training(const TrainingSpec& spec) : spec_(spec) { run(); }
@@ -91,7 +91,7 @@ class Training {
     system_.push_back({at, std::move(kind), subject, value});
   }
 
-  // The same rows, and the allocator's totals afterwards in them.
+  // The same rows, with the allocator's totals after each.
   [[nodiscard]] int64_t level() const { return level_; }
   [[nodiscard]] int64_t now() const { return time_; }
 

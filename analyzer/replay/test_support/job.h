@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that tests play by hand.
+// A simulated job for tests.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace dprof::analyzer {
 
-// A rank that notes the end of a call that much too late, and has gone on since.
+// A rank that records the end of a call too late by this much, and has already continued.
 struct LateNote {
   int rank = -1;
   int64_t ns = 0;
 };
 
-// A job played by hand: ranks work, and meet in groups. It leaves what a recording would, and knows
-// what really happens when a rank works less.
+// A simulated job: ranks work, and meet in groups. It produces the digests that a recording would,
+// and knows what really happens when a rank works less.
 class Job {
  public:
   explicit Job(int ranks) : run_(ranks), now_(static_cast<size_t>(ranks), 0) {
@@ -65,10 +65,10 @@ class Job {
     }
   }
 
-  // Waits that nothing recorded explains.
+  // A wait without a recorded cause.
   void stand_still(int rank, int64_t ns) { pass(rank, ns, Category::kDependency); }
 
-  // By rank: whose links transfers go over.
+  // By rank: the host whose links its transfers use.
   void on_hosts(std::vector<std::string> hosts) { hosts_ = std::move(hosts); }
 
   void step_begins() {
@@ -78,7 +78,7 @@ class Job {
   // Everything from the third step on is steady.
   std::unique_ptr<Replayer> replayer() { return replay().segments; }
 
-  // The same, to be asked.
+  // The same, as a model for questions.
   WhatIfModel model(bool accepted = true) {
     Replay quality;
     quality.accepted = accepted;
@@ -91,7 +91,7 @@ class Job {
             {.quality = quality, .overlap = {}, .contention = {}}};
   }
 
-  // Mean length of the steady steps, by the rank that is last.
+  // Mean length of the steady steps, by the last rank.
   [[nodiscard]] double mean_step() const {
     const auto last_at = [&](size_t s) {
       int64_t last = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report in which every part is there, for the renderers' tests.
+// A report with every part filled in, for the renderers' tests.
 #pragma once
 
 #include "analyzer/report/report.h"

@@ -41,10 +41,10 @@ class CommRun : public RuleRun {
     std::optional<int64_t> bucket = {};
     schema::DataType dtype = schema::DataType::kFloat32;
     int every = 1;                // in each such step
-    std::vector<int> ranks = {};  // of a communicator of theirs; none: all, in default_pg
+    std::vector<int> ranks = {};  // of a separate communicator; empty: all, in default_pg
   };
 
-  // In each step; none of it is hidden.
+  // In each step, fully exposed.
   void collective(const What& what) {
     const size_t group = group_of(what.ranks);
     const std::vector<int> members = matching->groups[group].members;

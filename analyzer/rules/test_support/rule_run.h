@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of rules: a small run, as the rest of the analysis would have left it, that a test
-// changes where its rule looks. Twelve steps of 100 ms, the last ten steady.
+// For tests of rules: a small analysed run that a test changes where its rule looks. Twelve steps
+// of 100 ms, the last ten steady.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class RuleRun {
       one.detail_ns.emplace_back(std::string(key), kSteady * ns);
   }
 
-  // So many calls of that length in each step, on all ranks.
+  // Adds this many calls of that length to each step, on all ranks.
   void call_all(CallKind kind, int64_t per_step, int64_t ns) {
     for (RankDigest& digest : digests) {
       Calls& calls = digest.facts.calls[static_cast<size_t>(kind)];
@@ -97,7 +97,7 @@ class RuleRun {
     }
   }
 
-  // All ranks have a GPU and kernels of these classes, in each of the steps.
+  // Gives all ranks a GPU and kernels of these classes in each step.
   void kernel_all(KernelClass what, const std::string& name, int64_t ns_per_step) {
     for (RankDigest& digest : digests) {
       Facts& facts = digest.facts;
@@ -114,7 +114,7 @@ class RuleRun {
     }
   }
 
-  // One batch per step; hashes and epochs by step, as the functions say.
+  // One batch per step, with hashes and epochs given by step.
   template <typename HashOf>
   void batches(int r, int64_t per_epoch, HashOf&& hash_of) {
     for (const StepRecord& step : rank(r).steps) {
@@ -136,13 +136,13 @@ class RuleRun {
             .matching = matching ? &*matching : nullptr,
             .traces = traces};
   }
-  // What one rule says by itself.
+  // The findings of one rule alone.
   [[nodiscard]] std::vector<Finding> of(std::span<const Rule> family, std::string_view name) const {
     const auto rule = std::ranges::find(family, name, &Rule::name);
     if (rule == family.end() || !rule->built()) return {Finding{.rule = "no such rule"}};
     return findings_of(input(), *rule);
   }
-  // The finding that `name` became a symptom of; "" = none, or it is not there.
+  // The cause of the finding `name`; "" = it has none, or there is no such finding.
   [[nodiscard]] std::string cause_of(std::string_view name) const {
     const std::vector<Finding> all = find_all(input());
     for (const Finding& finding : all) {
@@ -155,11 +155,11 @@ class RuleRun {
   Report report;
   std::vector<Verdict> verdicts;
   std::vector<RankDigest> digests;
-  std::optional<Matching> matching;  // without value: rules get none
+  std::optional<Matching> matching;  // no value: rules get none
   std::vector<TraceFile> traces;
 };
 
-// What every finding has to have.
+// Requirements on every finding.
 inline bool is_complete(const Finding& finding) {
   return !finding.title.empty() && !finding.decided_by.empty() && !finding.refuted_by.empty() &&
          !finding.ranks.empty() && !finding.evidence.empty() && !finding.cause.empty() &&

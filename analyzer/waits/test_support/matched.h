@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: matches and settles the times in one call.
+// For tests: matches collectives and settles their times in one call.
 #pragma once
 
 #include "analyzer/align/align.h"
@@ -8,8 +8,8 @@
 
 namespace dprof::analyzer {
 
-// `count` ranks whose clocks are known to within `bound_ns` each; nullopt = not at all, 0 = they
-// are one clock.
+// `count` ranks whose clocks are known to within `bound_ns` each; nullopt = not at all, 0 = one
+// shared clock.
 inline Alignment alignment_of(size_t count, std::optional<int64_t> bound_ns) {
   Alignment alignment;
   alignment.aligned = bound_ns.has_value();

@@ -24,11 +24,11 @@ using cupti::Domain;
 
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kFlushEveryNs = 1'000 * kMs;
-constexpr uint64_t kFlushAfterNs = 3'000 * kMs;  // so long work of before goes on arriving
+constexpr uint64_t kFlushAfterNs = 3'000 * kMs;  // how long earlier work may still arrive
 constexpr uint64_t kTurnNs = 50 * kMs;           // the helper has other work, too
 constexpr uint64_t kBacklogNs = kMs;
 
-// Launches, copies and what waits for them: joined to the GPU's work by correlation id.
+// Launches, copies and waits for them: joined to the GPU's work by correlation id.
 constexpr uint32_t kRuntimeCalls[] = {
     cupti::runtime_api::kMemcpy,
     cupti::runtime_api::kMemcpyAsync,
@@ -65,8 +65,8 @@ constexpr uint32_t kDriverCalls[] = {
 };
 constexpr ActivityKind kBaseKinds[] = {ActivityKind::kExternalCorrelation, ActivityKind::kMemcpy,
                                        ActivityKind::kMemcpyPeer, ActivityKind::kMemset};
-// Synchronisation alone made a step of 2.6 ms with 80 kernels 13 % longer on an H200
-// (docs/gpu_results.md). How long the host waits is in its calls.
+// Recording synchronisation alone made a step of 2.6 ms with 80 kernels 13 % longer on an H200
+// (docs/gpu_results.md). The calls already show how long the host waits.
 struct DetailKind {
   ActivityKind kind;
   wire::DetailLevel from;
@@ -79,10 +79,10 @@ constexpr DetailKind kDetailKinds[] = {
 constexpr ActivityKind kMetadataKinds[] = {ActivityKind::kDevice, ActivityKind::kContext,
                                            ActivityKind::kStream};
 
-// How deep the calling thread's pushes are, so that a pop never takes what another pushed.
+// Depth of the calling thread's pushes, so that a pop never removes another client's push.
 thread_local uint32_t external_depth __attribute__((tls_model("initial-exec"))) = 0;
 
-// HOT PATH, by CUPTI, for host records on the launching thread. Budget: 20 ns.
+// HOT PATH, called by CUPTI for host records on the launching thread. Budget: 20 ns.
 uint64_t timestamp() noexcept {
   return static_cast<uint64_t>(wire::ticks_to_ns(runtime.scale, ticks()));
 }
@@ -125,7 +125,7 @@ cupti::Result CudaCapture::subscribe() noexcept {
     const cupti::Result result = backend_->subscribe(client_, kHandlers);
     if (result == cupti::kSuccess) return result;
   }
-  // Also where the library has v2 and the driver has not.
+  // Also for a library that has v2 with a driver that has not.
   backend_ = &cupti::kBackendV1;
   return backend_->subscribe(client_, kHandlers);
 }
@@ -179,7 +179,7 @@ bool CudaCapture::prepare(const Start& start, char* why, size_t why_bytes) noexc
   set_metadata(true);
   if (start.first) {
     graphs_on_ = backend_->set_kind(client_, ActivityKind::kGraphTrace, true) == cupti::kSuccess;
-    raise_detail(start.detail);  // now, also where recording begins later
+    raise_detail(start.detail);  // now, even if recording begins later
   }
   const cupti::Result kernels = set_base(true);
   if (kernels != cupti::kSuccess)
@@ -191,8 +191,8 @@ void CudaCapture::set_metadata(bool on) noexcept {
   for (const ActivityKind kind : kMetadataKinds) backend_->set_kind(client_, kind, on);
 }
 
-// Functions that are asked for one by one after a context was made have no records: then all are
-// asked for, and the decoder chooses.
+// Functions enabled one by one after a context was made yield no records: then all are enabled, and
+// the decoder selects.
 void CudaCapture::set_calls(bool on) noexcept {
   if (!listed_calls_) {
     backend_->set_kind(client_, ActivityKind::kRuntime, on);
@@ -205,14 +205,14 @@ void CudaCapture::set_calls(bool on) noexcept {
   for (const uint32_t call : kDriverCalls) backend_->set_api(client_, Domain::kDriver, call, on);
 }
 
-// What a library does not know is left out; only kernels must be there.
+// Kinds unknown to the library are left out; only kernels are required.
 cupti::Result CudaCapture::set_base(bool on) noexcept {
   set_calls(on);
   for (const ActivityKind kind : kBaseKinds) backend_->set_kind(client_, kind, on);
   return backend_->set_kind(client_, ActivityKind::kConcurrentKernel, on);
 }
 
-// What a level has more than those below it; never fewer again.
+// Adds what a level has beyond those below it; never switches off again.
 void CudaCapture::raise_detail(wire::DetailLevel detail) noexcept {
   for (const DetailKind& one : kDetailKinds) {
     if (one.from > detail_ && one.from <= detail) backend_->set_kind(client_, one.kind, true);
@@ -242,7 +242,7 @@ void CudaCapture::switch_off() noexcept {
   set_metadata(false);
 }
 
-// On the clock that CUPTI's records have.
+// On the clock of CUPTI's records.
 uint64_t CudaCapture::now() const noexcept {
   if (client_.own_clock) return timestamp();
   timespec real{};
@@ -260,7 +260,7 @@ void CudaCapture::want(uint32_t mask, wire::DetailLevel detail) noexcept {
   if (!base && recording_) end();
 }
 
-// What CUPTI still has of before is left out by its times.
+// Earlier records that CUPTI still holds are left out by their times.
 void CudaCapture::begin() noexcept {
   decoder_.record_between(now(), UINT64_MAX);
   external_.store(backend_, std::memory_order_release);
@@ -313,8 +313,8 @@ void CudaCapture::end_buffer(uint64_t unread_bytes) noexcept {
   record_ = nullptr;
 }
 
-// Decodes the current buffer. False when the ring stayed full or the time was up; it goes on from
-// there next time.
+// Decodes the current buffer. False if the ring stayed full or time ran out; the next call resumes
+// there.
 bool CudaCapture::decode_buffer(const cupti::Sink& sink, uint64_t deadline_ns) noexcept {
   const uint8_t* end = current_.data + current_.valid_bytes;
   for (uint32_t count = 1;; ++count) {
@@ -340,7 +340,7 @@ bool CudaCapture::decode_buffer(const cupti::Sink& sink, uint64_t deadline_ns) n
   }
 }
 
-// True when everything that is finished has been decoded.
+// True when all finished buffers have been decoded.
 bool CudaCapture::decode_until(uint64_t deadline_ns) noexcept {
   ThreadState* thread = current_thread();
   const cupti::Sink sink = sink_of(thread, library_.table);
@@ -370,7 +370,7 @@ void CudaCapture::finish(uint64_t limit_ns) noexcept {
   flush(cupti::kFlushForced);
   while (!decode_until(deadline) && wire::monotonic_ns() < deadline) {
   }
-  // What is left now is lost: say so rather than leave it out.
+  // What is left now is lost: count it.
   if (current_.data != nullptr) {
     const uint8_t* from = record_ != nullptr ? record_ : current_.data;
     end_buffer(static_cast<uint64_t>(current_.data + current_.valid_bytes - from));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The use of CUPTI by this process: attaching, what is switched on, and bringing its records to the
+// The use of CUPTI by this process: attaching, enabling record kinds, and moving its records to the
 // helper's ring.
 //
-// What was switched on stays on until the process ends, or CUPTI is given back. CUPTI 13.0 (driver
-// 580, H200) crashed on one of its own threads where kinds of records were switched off and on
-// while kernels ran, and where a graph was launched that is older than its kind of record;
-// functions that are asked for after a context was made have no records
-// (docs/design/collector.md). While nothing is recorded, what comes is left out by its times.
+// Record kinds stay enabled until the process ends or CUPTI is released. CUPTI 13.0 (driver 580,
+// H200) crashed on one of its own threads when record kinds were switched off and on while kernels
+// ran, and when a graph was launched that is older than its record kind; functions enabled after a
+// context was made have no records (docs/design/collector.md). While recording is off, records are
+// left out by their times.
 //
-// Threading  attach() by one thread at a time (the caller sees to it); then everything else by the
-//            helper, but for push_external() and pop_external(), which any thread may call.
+// Threading  attach() by one thread at a time (ensured by the caller); then everything else by the
+//            helper, except push_external() and pop_external(), which any thread can call.
 #pragma once
 
 #include <atomic>
@@ -31,26 +31,26 @@ class CudaCapture {
     wire::DetailLevel detail{};
     bool first = false;  // no device is in use yet: no graph, no kernel
   };
-  // Loads CUPTI, subscribes and switches on what is asked for. Without the subscription no other
-  // call is made. Otherwise `why` says why not.
+  // Loads CUPTI, subscribes and enables the requested kinds. Without the subscription no other call
+  // is made. On failure `why` gives the reason.
   Attached attach(const Start& start, char* why, size_t why_bytes) noexcept;
 
-  // Switches everything off, takes what is there and gives the subscription back.
+  // Switches everything off, collects available records and releases the subscription.
   void detach() noexcept;
 
-  // The recorder goes: takes what is finished; CUPTI's records are dropped from now on.
+  // The recorder is leaving: collects finished buffers; later CUPTI records are dropped.
   void leave() noexcept;
 
-  // What is to be recorded from now on. When recording ends the rest is flushed.
+  // What to record from now on. When recording ends, the rest is flushed.
   void want(uint32_t mask, wire::DetailLevel detail) noexcept;
 
   void flush_when_due(uint64_t now_ns) noexcept;
-  // Takes unfinished records, too, and all that CUPTI holds back for their sake.
+  // Flushes unfinished records, too, and all buffers that CUPTI holds back because of them.
   void flush_unfinished() noexcept { flush(cupti::kFlushForced); }
-  // Decodes what is finished, 50 ms at most. Returns for how long it needs no other call.
+  // Decodes finished buffers, 50 ms at most. Returns how long no further call is needed.
   uint64_t drain() noexcept;
 
-  // Takes everything, unfinished records too, for `limit_ns` at most.
+  // Collects everything, unfinished records too, for `limit_ns` at most.
   void finish(uint64_t limit_ns) noexcept;
 
   void push_external(uint64_t id) noexcept;
@@ -87,13 +87,13 @@ class CudaCapture {
   cupti::BufferPool pool_;
   cupti::Decoder decoder_;
 
-  bool listed_calls_ = true;                              // functions are asked for one by one
+  bool listed_calls_ = true;                              // functions are enabled one by one
   bool graphs_on_ = false;                                // whole graphs have records
-  wire::DetailLevel detail_ = wire::DetailLevel::kLight;  // whose kinds are on
+  wire::DetailLevel detail_ = wire::DetailLevel::kLight;  // the level whose kinds are on
   bool watching_ = false;                                 // events
   bool recording_ = false;
 
-  // The buffer that is being read, and where in it.
+  // The buffer being read, and the position in it.
   cupti::BufferPool::Finished current_ = {};
   uint8_t* record_ = nullptr;
 

@@ -18,7 +18,7 @@ struct Sign {
   const char* client;
 };
 
-// Libraries that only these tools bring.
+// Libraries that only these tools load.
 constexpr Sign kLibraries[] = {
     {"libToolsInjection", "Nsight Systems"},
     {"libInterceptorInjectionTarget", "Nsight Compute"},

@@ -30,7 +30,7 @@ struct Call {
   bool per_thread;  // the null handle means the thread's own default stream
 };
 
-// What the call was given. False for a call that is not ours to see.
+// The arguments of the call. False for a call that is not to be recorded.
 bool read_call(uint32_t callback_id, const void* parameters, Call& call) noexcept {
   switch (callback_id) {
     case kEventRecord:
@@ -90,7 +90,7 @@ void on_driver_call(void*, uint32_t domain, uint32_t callback_id,
   if (call.kind != wire::GpuEventKind::kSynchronize &&
       table->get_stream_id(data->context, call.stream, call.per_thread ? 1 : 0, &body.stream) !=
           cupti::kSuccess) {
-    return;  // a dependency of nobody knows which stream says nothing
+    return;  // a dependency without a known stream is useless
   }
   wire::set_body(record, body);
   thread->writer.push(record);

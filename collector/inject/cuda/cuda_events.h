@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stream waits for what: event records, stream waits and event synchronisations, seen through
-// callbacks on the driver's calls (the runtime's end in them), because activity records do not tie
-// an event's record to its wait. The event is its handle, which is unique while it lives.
+// Dependencies between streams: event records, stream waits and event synchronisations, seen
+// through callbacks on the driver's calls (which the runtime's calls end in), because activity
+// records do not tie an event's record to its wait. The event is its handle, unique while the event
+// lives.
 //
 // Threading  on_driver_call() on the calling thread, into that thread's ring.
 #pragma once
@@ -10,8 +11,8 @@
 
 namespace dprof::inject {
 
-// HOT PATH, on training threads, at the beginning of each of those calls. Budget: p50 <= 150 ns
-// over CUPTI's own cost: two questions to CUPTI for ids and one record.
+// HOT PATH, on training threads, at the beginning of each of those calls. Budget: p50 <= 150 ns on
+// top of CUPTI's own cost: two queries to CUPTI for ids and one record.
 void on_driver_call(void* user, uint32_t domain, uint32_t callback_id,
                     const cupti::CallbackData* data) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name that the CUDA driver looks up, in cuInit, in the file of CUDA_INJECTION64_PATH.
+// The function that the CUDA driver looks up, in cuInit, in the file of CUDA_INJECTION64_PATH.
 #include "collector/inject/cuda/cuda_source.h"
 #include "collector/inject/export.h"
 

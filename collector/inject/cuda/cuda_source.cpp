@@ -19,7 +19,7 @@ namespace dprof::inject {
 namespace {
 
 constexpr uint64_t kLookEveryNs = 1'000'000'000;
-constexpr uint64_t kAttachNs = 500'000'000;    // that the end of the session waits for an attach
+constexpr uint64_t kAttachNs = 500'000'000;    // limit of the session's end on an attach
 constexpr uint64_t kFinishNs = 1'400'000'000;  // both within the time that the process waits
 
 enum class Mode : uint8_t { kCupti, kYield, kOff };
@@ -30,7 +30,7 @@ enum class Mode : uint8_t { kCupti, kYield, kOff };
 enum class State : uint32_t { kIdle, kAttaching, kOn, kRefused, kStopped };
 
 constinit std::atomic<State> state = State::kIdle;
-constinit std::atomic<bool> cuda_in_use = false;  // somebody has called cuInit
+constinit std::atomic<bool> cuda_in_use = false;  // cuInit was called
 constinit std::atomic<bool> finish_is_registered = false;
 
 // Owned by the helper.
@@ -38,8 +38,8 @@ struct Wanted {
   uint32_t mask;
   wire::DetailLevel detail;
   uint64_t next_look_ns;
-  uint32_t hangs;  // of the recorder's that were answered
-  bool said;       // that another client is in the way, or that it is off
+  uint32_t hangs;  // of the recorder's hang count, handled so far
+  bool said;       // reported: another client is in the way, or CUDA is off
 };
 constinit Wanted wanted = {};
 
@@ -75,13 +75,13 @@ void say(Attached result, const char* why) noexcept {
   }
 }
 
-// True for the one that is to end what is on.
+// True for the one thread that is to end the running capture.
 bool take_over() noexcept {
   State on = State::kOn;
   return state.compare_exchange_strong(on, State::kStopped, std::memory_order_acq_rel);
 }
 
-// Attaches, if nobody else is about to and the session is not ending. On the thread that called
+// Attaches, unless another thread is attaching or the session is ending. On the thread that called
 // cuInit, or on the helper.
 void attach(Mode how, const CudaCapture::Start& start, bool& said) noexcept {
   State idle = State::kIdle;
@@ -99,7 +99,7 @@ void attach(Mode how, const CudaCapture::Start& start, bool& said) noexcept {
     note_versions();
     set_fact(wire::Fact::kCuptiSource, "on");
     state.store(State::kOn, std::memory_order_release);
-    // After CUPTI has registered its own, so that ours runs before.
+    // After CUPTI has registered its own handler, so that ours runs before it.
     if (!finish_is_registered.exchange(true)) atexit(&finish_session);
     if (phase() == Phase::kOver && take_over()) cuda_capture.leave();  // it ended meanwhile
     return;
@@ -130,14 +130,15 @@ void apply(uint32_t mask, wire::DetailLevel detail) noexcept {
   cuda_capture.want(mask, detail);
 }
 
-// Kernels may run, and switching on what records them may crash CUPTI: only yield risks it.
+// Kernels may be running, and enabling their record kind may crash CUPTI: only yield takes the
+// risk.
 void refuse_late() noexcept {
   State idle = State::kIdle;
   if (!state.compare_exchange_strong(idle, State::kRefused, std::memory_order_acq_rel)) return;
   say(Attached::kRefused, "off: CUDA was in use before dprof could attach to it");
 }
 
-// Where the driver was initialised before we were there, or its variable leads to another tool.
+// For a driver that was initialised before we were loaded, or whose variable names another tool.
 void look_for_cuda(uint64_t now_ns) noexcept {
   const Mode how = mode();
   if (how == Mode::kOff || now_ns < wanted.next_look_ns) return;
@@ -149,9 +150,9 @@ void look_for_cuda(uint64_t now_ns) noexcept {
   attach(how, {.mask = wanted.mask, .detail = wanted.detail, .first = first}, wanted.said);
 }
 
-// CUPTI holds back a buffer of records while one of them is unfinished, such as the kernel of a
-// collective that nobody else joins: a process that is killed there would leave no kernel of its
-// last seconds. The unfinished one is handed over without its end.
+// CUPTI holds back a buffer while one of its records is unfinished, such as the kernel of a
+// collective that no other rank joins: a process killed there would leave no kernel of its last
+// seconds. The unfinished record is delivered without its end.
 void answer_hang() noexcept {
   const uint32_t hangs = runtime.mapping.control()->hangs.load(std::memory_order_acquire);
   if (hangs == wanted.hangs) return;
@@ -174,7 +175,8 @@ uint64_t drain() noexcept {
   return state.load(std::memory_order_acquire) == State::kOn ? cuda_capture.drain() : kNoHurry;
 }
 
-// A thread that is attaching when the session ends, and takes longer, ends what it has begun.
+// A thread still attaching when the session ends, and too slow to wait for, undoes its attach
+// itself.
 void wait_for_attach() noexcept {
   const timespec pause{0, 1'000'000};
   const uint64_t until = wire::monotonic_ns() + kAttachNs;
@@ -182,7 +184,7 @@ void wait_for_attach() noexcept {
     nanosleep(&pause, nullptr);
 }
 
-// While CUDA is alive: takes what CUPTI still has.
+// While CUDA is alive: collects what CUPTI still holds.
 void finish() noexcept {
   wait_for_attach();
   if (take_over()) cuda_capture.finish(kFinishNs);
@@ -202,8 +204,8 @@ int on_cuda_start() noexcept {
   const Mode how = mode_of(getenv(wire::kCudaVariable));
   if (how == Mode::kOff || getenv(wire::kSocketVariable) == nullptr || !start_session()) return 1;
   const bool first = !cuda_in_use.exchange(true, std::memory_order_acq_rel);
-  // With yield the helper does it when recording is on; and when the session is about to start on
-  // another thread the helper does it as well.
+  // With yield the helper attaches when recording is on; it also does so if the session is about to
+  // start on another thread.
   if (first && how == Mode::kCupti && session_alive()) {
     bool said = false;
     attach(how, {.mask = hot_mask(), .detail = runtime.default_detail, .first = true}, said);

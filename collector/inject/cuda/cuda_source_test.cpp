@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuda source in real child processes, on a FAKE CUPTI (test_support/fake_cupti.cpp) that plays
-// the library's rules, not a GPU's behaviour. Each case runs with the collector linked into the
-// child and, where it was built, preloaded as libdprof.so; with the fake of CUDA 13.0 (one client)
-// and that of 13.3 (several). Where the real library is found, its answer without a driver is
-// tested, too.
+// The cuda source in real child processes, on a FAKE CUPTI (test_support/fake_cupti.cpp) that
+// follows the library's rules, not a GPU's behaviour. Each case runs with the collector linked into
+// the child and, if built, preloaded as libdprof.so; with the fake of CUDA 13.0 (one client) and
+// that of 13.3 (several). If the real library is found, its answer without a driver is tested, too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -70,7 +69,7 @@ class CudaTest : public ::testing::TestWithParam<std::tuple<How, Fake>> {
     return std::make_unique<Child>(command, environment);
   }
 
-  // Drains until `enough` of what was seen holds.
+  // Drains until `enough` holds for the records seen so far.
   template <typename Enough>
   bool drain_until(SeenSession& session, Enough&& enough) {
     return soon([&] {
@@ -225,14 +224,14 @@ TEST_P(CudaTest, FlushSaysWhatItDelivered) {
     delivered += flush.delivered;
     dropped += flush.dropped;
   }
-  // 4 of metadata, 12 of activity, 4 of the rest; another tool's marker is not ours.
+  // 4 metadata records, 12 activities, 4 others; another tool's marker is not ours.
   EXPECT_EQ(delivered, 20u);
   EXPECT_EQ(dropped, 17u);
 }
 
 TEST_P(CudaTest, TheEndBringsWhatWasHeldBack) {
   for (const std::string end : {"return", "_exit"}) {
-    // Only the preloaded library sees _exit.
+    // Only the preloaded library intercepts _exit.
     if (end == "_exit" && how() == How::kLinked) continue;
     seen_.clear();
     const auto child = start({"held", end});
@@ -259,7 +258,7 @@ TEST_P(CudaTest, KilledProgramKeepsWhatWasFlushed) {
   EXPECT_EQ(activities().count("last words"), 0u);
 }
 
-// As a job that hangs in a kernel, and is killed.
+// Like a job that hangs in a kernel and is killed.
 TEST_P(CudaTest, AHangBringsWhatIsHeldBack) {
   const auto child = start({"held", "kill"});
   const auto session = recorder_.accept();
@@ -303,7 +302,7 @@ TEST_P(CudaTest, StoredAndLostMakeWhatWasProduced) {
   EXPECT_GE(stored + lost, produced);
 }
 
-// Kinds of records stay on: the real CUPTI may crash where they are switched off while kernels run.
+// Record kinds stay enabled: the real CUPTI may crash if they are switched off while kernels run.
 TEST_P(CudaTest, FollowsTheControlPage) {
   const auto child = start({"watch"});
   const auto session = recorder_.accept();
@@ -330,7 +329,7 @@ TEST_P(CudaTest, FollowsTheControlPage) {
   EXPECT_TRUE(becomes(kAllOn));
   kernel_within();
   EXPECT_TRUE(drain_until(*session, [&] { return activities().count("on demand") != 0; }));
-  // Longer than what is finished after the end comes in.
+  // Longer than work that finishes after the end may still arrive.
   session->control(CaptureState::kOff, DetailLevel::kFull);
   EXPECT_TRUE(becomes(kNoEvents));
   std::this_thread::sleep_for(std::chrono::milliseconds(3'500));
@@ -344,7 +343,7 @@ TEST_P(CudaTest, FollowsTheControlPage) {
   EXPECT_EQ(of<wire::GpuActivity>(Kind::kGpuActivity).size(), 2u) << "none of the off times";
 }
 
-// What would be switched on later may crash the real one, or have no records.
+// Kinds enabled later may crash the real CUPTI, or yield no records.
 TEST_P(CudaTest, ArmedAllIsOnAndNothingIsRecorded) {
   const auto child = start({"watch"}, {{"DPROF_DETAIL", "armed-full"}});
   const auto session = recorder_.accept();
@@ -365,7 +364,7 @@ TEST_P(CudaTest, ArmedAllIsOnAndNothingIsRecorded) {
   EXPECT_EQ(of<wire::GpuActivity>(Kind::kGpuActivity).size(), 1u);
 }
 
-// Decoding uses no linker: a fork does not wait for it (20 ms, as for what does).
+// Decoding does not use the linker: a fork does not wait for it (20 ms, as it does for linker use).
 TEST_P(CudaTest, AForkDoesNotWaitForDecoding) {
   const auto child = start({"forks"}, {{"FAKE_CUPTI_SLOW_US", "1000"}});
   const auto session = recorder_.accept();
@@ -375,7 +374,7 @@ TEST_P(CudaTest, AForkDoesNotWaitForDecoding) {
   EXPECT_EQ(child->wait(), 0);
 }
 
-// CUPTI goes on filling buffers, which go back to it unread.
+// CUPTI goes on filling buffers, which are returned to it unread.
 TEST_P(CudaTest, NothingIsReadWithoutARecorder) {
   for (const bool dies : {true, false}) {
     SCOPED_TRACE(dies ? "it died" : "it said stop");
@@ -401,7 +400,7 @@ TEST_P(CudaTest, NothingIsReadWithoutARecorder) {
   }
 }
 
-// With yield the helper attaches, later than the first handler of the process's end is registered.
+// With yield the helper attaches, after the first exit handler was registered.
 TEST_P(CudaTest, WhatALateAttachHoldsBackComesAtTheEnd) {
   const auto child = start({"held_late"}, {{"DPROF_CUDA", "yield"}});
   const auto session = recorder_.accept();
@@ -413,7 +412,7 @@ TEST_P(CudaTest, WhatALateAttachHoldsBackComesAtTheEnd) {
 
 TEST_P(CudaTest, AnotherClientIsLeftAloneAndNamed) {
   const auto child = start({"taken"}, {{"FAKE_CUPTI_OTHER", "CUPTI for Kineto"}});
-  // The door is opened by `watch` after the other has subscribed.
+  // `watch` opens the door after the other client has subscribed.
   const auto session = recorder_.accept();
   ASSERT_NE(session, nullptr);
   ASSERT_EQ(child->hear(), kAllOff);
@@ -507,7 +506,7 @@ TEST_P(CudaTest, YieldWaitsForTheOtherAndGivesBack) {
   EXPECT_EQ(child->wait(), 0);
 }
 
-// No kind of record that wants to have seen a graph made; and all calls, of which some are kept.
+// No record kind that must have seen a graph's creation; and all calls, of which some are kept.
 TEST_P(CudaTest, YieldAttachesToADeviceInUse) {
   const std::string driver = std::string(DPROF_TEST_BIN_DIR) + "/fake_cuda/libcuda.so.1";
   if (!std::filesystem::exists(driver)) GTEST_SKIP() << "the fake driver is not built";

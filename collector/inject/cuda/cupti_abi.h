@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's binary interface as far as dprof uses it, declared here so that libdprof.so builds
-// without NVIDIA's headers; cupti_abi_test.cpp compares with them where they are there.
+// The part of CUPTI's binary interface that dprof uses, declared here so that libdprof.so builds
+// without NVIDIA's headers; cupti_abi_test.cpp compares with them if they are installed.
 //
-// Records are declared up to the last field that is read. Each of these fields stands at the same
-// offset in every version from CUDA 12.0 (API 18) to 13.3; newer records are longer, never
-// different, so only the common beginning is copied out of a buffer.
+// Records are declared up to the last field that is read. Each of these fields has the same offset
+// in every version from CUDA 12.0 (API 18) to 13.3; newer records are only longer, so only the
+// common beginning is copied out of a buffer.
 #pragma once
 
 #include <cstddef>
@@ -316,7 +316,7 @@ using RequestBuffer2 = void (*)(uint8_t** buffer, size_t* bytes, size_t* max_rec
 using CompleteBuffer2 = void (*)(uint8_t* buffer, size_t bytes, size_t valid_bytes, void* info);
 using Timestamp = uint64_t (*)();
 
-// Of cuptiSubscribe_v2. CUDA 13.0 knows it up to `other_name_bytes`, 13.3 to the end.
+// Of cuptiSubscribe_v2. CUDA 13.0 has it up to `other_name_bytes`, 13.3 completely.
 struct SubscriberParameters {
   size_t struct_bytes;
   const char* name;

@@ -12,7 +12,7 @@
 namespace dprof::inject::cupti {
 namespace {
 
-// The newest record of each kind that the headers know.
+// The newest record of each kind that the headers declare.
 #if CUPTI_API_VERSION >= 130000
 using TheirKernel = CUpti_ActivityKernel10;
 using TheirMemcpy = CUpti_ActivityMemcpy6;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One interface over CUPTI's two ways of being used: v1, where the process has one client, and v2,
-// where several share it (library 13.3, driver r610). Nothing but subscribe() may be called before
-// it has succeeded, because v1's activity state is global: a call without the subscription would
-// spoil another client's.
+// One interface over CUPTI's two modes: v1, with one client per process, and v2, with several
+// (library 13.3, driver r610). Only subscribe() may be called before it has succeeded, because v1's
+// activity state is global: a call without the subscription would disturb another client.
 //
 // Threading  attach and changes by one thread at a time; push/pop by any thread.
 #pragma once
@@ -11,11 +10,11 @@
 
 namespace dprof::inject::cupti {
 
-// What CUPTI calls us for.
+// The functions that CUPTI calls.
 struct Handlers {
   Callback on_api;  // driver calls on events
   void (*give_buffer)(uint8_t** buffer,
-                      size_t* bytes) noexcept;  // never gives null while any is left
+                      size_t* bytes) noexcept;  // never null while any buffer is left
   void (*take_buffer)(uint8_t* buffer, size_t valid_bytes) noexcept;
   Timestamp timestamp;  // ns on the trace's axis
 };
@@ -23,15 +22,15 @@ struct Handlers {
 struct Client {
   const Table* table;
   Subscriber subscriber;
-  bool own_clock;  // CUPTI took our timestamp callback; else its times are CLOCK_REALTIME
-  char other[kSubscriberNameBytes];  // who has CUPTI, when subscribe() returned 39 and it says so
+  bool own_clock;  // CUPTI accepted our timestamp callback; else its times are CLOCK_REALTIME
+  char other[kSubscriberNameBytes];  // the current client, if subscribe() returned 39
 };
 
 struct Backend {
   const char* name;
   Result (*subscribe)(Client&, const Handlers&) noexcept;
-  // Buffers, clock and attributes; once after subscribe(). The result of the first call that
-  // matters and failed.
+  // Buffers, clock and attributes; once after subscribe(). Returns the result of the first
+  // essential call that failed.
   Result (*prepare)(Client&, const Handlers&) noexcept;
   void (*unsubscribe)(Client&) noexcept;
   Result (*set_kind)(const Client&, ActivityKind, bool on) noexcept;

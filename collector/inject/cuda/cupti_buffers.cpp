@@ -48,7 +48,7 @@ uint32_t BufferPool::pop(Stack& stack) noexcept {
   return kNone;
 }
 
-// Everything on the stack as a list that begins with what was pushed first.
+// The whole stack as a list, in order of pushing.
 uint32_t BufferPool::take_all(Stack& stack) noexcept {
   uint64_t top = stack.top.load(std::memory_order_acquire);
   while (!stack.top.compare_exchange_weak(top, ((top >> 32) + 1) << 32, std::memory_order_acquire,
@@ -102,7 +102,7 @@ bool BufferPool::take(uint8_t* buffer, size_t valid_bytes) noexcept {
   if (index == kNone) return false;
   const size_t valid = valid_bytes < kBufferBytes ? valid_bytes : kBufferBytes;
   valid_bytes_[index].store(static_cast<uint32_t>(valid), std::memory_order_relaxed);
-  // Whole buffers count, however little is in them: it is memory that is capped.
+  // Whole buffers count, however full they are: the cap is on memory.
   const uint64_t before = queued_bytes_.fetch_add(kBufferBytes, std::memory_order_relaxed);
   if (before + kBufferBytes > kQueueCapBytes) {
     queued_bytes_.fetch_sub(kBufferBytes, std::memory_order_relaxed);
@@ -142,7 +142,7 @@ void BufferPool::tidy() noexcept {
   uint32_t touched = touched_.load(std::memory_order_relaxed);
   if (touched < fresh) touched = fresh;
   while (touched < kMaxBuffers && touched < fresh + kTouchedAhead) {
-    // Old kernels do not know the advice: there the pages come on first use.
+    // Old kernels do not know the advice: there the pages are allocated on first use.
     madvise(at(touched + 1), kBufferBytes, MADV_POPULATE_WRITE);
     ++touched;
   }

@@ -34,7 +34,7 @@ struct CopyName {
   const char* name;
 };
 
-// Arrays lie on the device; a copy from host to host is the device's work all the same.
+// Arrays are in device memory; a copy from host to host is still the device's work.
 CopyName name_of(CopyKind kind) noexcept {
   switch (kind) {
     case CopyKind::kHostToDevice:
@@ -103,7 +103,7 @@ const char* name_of(OverheadKind kind) noexcept {
   return "overhead of unknown kind";
 }
 
-// Copies the common beginning of a record; false when the buffer ends before it does.
+// Copies the common beginning of a record; false if the buffer ends before it does.
 template <typename Body>
 bool read(const uint8_t* data, size_t room, Body& body) noexcept {
   if (room < sizeof body) return false;
@@ -125,7 +125,7 @@ const Decoder::ContextDevice* Decoder::find(uint32_t context) const noexcept {
   return nullptr;
 }
 
-// Device of a context that has not been seen yet: the only one there is, or none.
+// Device of a context that has not been seen yet: the only known device, or none.
 uint16_t Decoder::device_of(uint32_t context) const noexcept {
   if (const ContextDevice* known = find(context)) return known->device;
   if (context_count_ == 0) return kNoDevice;

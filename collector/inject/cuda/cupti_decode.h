@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's activity records turned into wire records. What a record says is taken as it stands; only
-// lengths are checked.
+// Converts CUPTI's activity records into wire records. Their contents are trusted; only lengths are
+// checked.
 //
 // Threading  the helper. Texts are read while the record is decoded: CUPTI's pointers are valid in
 //            this process only.
@@ -15,7 +15,7 @@
 
 namespace dprof::inject::cupti {
 
-// Where decoded records go, and what a decoder asks for.
+// Output of a decoder, and the functions it needs.
 struct Sink {
   void* user;
   uint32_t (*text)(void* user, const char* text) noexcept;  // arena id, 0 for null
@@ -25,26 +25,26 @@ struct Sink {
 
 enum class Decoded : uint8_t {
   kDone,
-  kForeign,  // of a kind that dprof does not ask for, or of a time when it did not
+  kForeign,  // of a kind, or from a time, that dprof did not request
   kCut,      // the buffer ends before the record does
 };
 
 class Decoder {
  public:
   // Kernel shapes are written at full detail, synchronisation and overhead not at light; times are
-  // flagged when they are not on our clock.
+  // flagged if they are not on our clock.
   void configure(wire::DetailLevel detail, bool own_clock) noexcept {
     full_ = detail == wire::DetailLevel::kFull;
     standard_ = detail >= wire::DetailLevel::kStandard;
     own_clock_ = own_clock;
   }
-  // Records of what was over before, or began later, are left out. Times of CUPTI's clock, ns.
+  // Omits records that ended before `begin` or began after `end`. CUPTI's clock, ns.
   void record_between(uint64_t begin, uint64_t end) noexcept {
     begin_ = begin;
     end_ = end;
   }
   void record_until(uint64_t end) noexcept { end_ = end; }
-  // Calls that it is true of; null: all.
+  // Keeps only calls for which `wants` is true; null: all.
   void choose_calls(bool (*wants)(Domain, uint32_t callback_id) noexcept) noexcept {
     wants_call_ = wants;
   }

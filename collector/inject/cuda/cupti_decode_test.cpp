@@ -163,7 +163,7 @@ TEST(CuptiDecode, GarbageNeverReadsPastTheEnd) {
   std::mt19937 random(6);
   Decoder decoder;
   Collected seen;
-  // Kinds whose records hold a pointer to a name would follow it: CUPTI's own are always good.
+  // Not kinds with a pointer to a name, which would be followed: CUPTI's own are always valid.
   constexpr uint32_t kWithoutText[] = {0, 1, 2, 3, 4, 5, 9, 17, 22, 37, 38, 39, 51, 60, ~0u};
   for (int round = 0; round < 20000; ++round) {
     std::vector<uint8_t> bytes(random() % 200);

@@ -79,8 +79,8 @@ bool wait_for_room(uint64_t deadline_ns) noexcept {
 
 void plain_api_name(const char* name, char* plain, size_t bytes) noexcept {
   snprintf(plain, bytes, "%s", name);
-  // The runtime's names end in the version that brought them, four digits or more; a driver's _v2
-  // is part of its name.
+  // The runtime's names end in the version that introduced them, four digits or more; a driver's
+  // _v2 is part of its name.
   char* version = strrchr(plain, '_');
   if (version != nullptr && version[1] == 'v' && strlen(version) >= 6 &&
       strspn(version + 2, "0123456789") == strlen(version) - 2) {

@@ -12,11 +12,11 @@ namespace dprof::inject {
 
 [[nodiscard]] cupti::Sink sink_of(ThreadState* thread, const cupti::Table& table) noexcept;
 
-// True when the helper's ring has room for a record. The helper is no training thread: it alone may
+// True if the helper's ring has room for a record. The helper is no training thread: it alone can
 // wait for the recorder, 100 ms at most and not past `deadline_ns`.
 [[nodiscard]] bool wait_for_room(uint64_t deadline_ns) noexcept;
 
-// "cudaLaunchKernel_ptsz_v7000" as people write it, "cudaLaunchKernel", in `plain`.
+// "cudaLaunchKernel_ptsz_v7000" as its usual name, "cudaLaunchKernel", in `plain`.
 void plain_api_name(const char* name, char* plain, size_t bytes) noexcept;
 
 }  // namespace dprof::inject

@@ -70,7 +70,7 @@ void* open_library() noexcept {
 
 struct Finder {
   void* handle;
-  const char* missing;  // first function that must be there and is not
+  const char* missing;  // first required function that is missing
 
   template <typename Function>
   void want(Function& function, const char* name) noexcept {

@@ -36,7 +36,7 @@ struct Table {
   Result (*push_external)(uint32_t kind, uint64_t id);
   Result (*pop_external)(uint32_t kind, uint64_t* last);
 
-  // Of the interface for several subscribers, from 13.3 on.
+  // The interface for several subscribers, from 13.3 on.
   Result (*enable_v2)(Subscriber, ActivityKind, void* config);
   Result (*disable_v2)(Subscriber, ActivityKind, void* config);
   Result (*enable_driver_api_v2)(Subscriber, uint32_t callback_id, uint8_t enable);
@@ -55,12 +55,12 @@ struct Library {
   char why[512];     // what is missing, when load_library() returned false
 };
 
-// Finds libcupti and its functions: first one that the process has mapped already (two would not
-// share state), then the copy that lies beside the CUDA runtime or LibTorch that is mapped, then
-// the loader's search, then the toolkit's usual folder.
+// Finds libcupti and its functions: first one already mapped by the process (two would not share
+// state), then the copy next to the mapped CUDA runtime or LibTorch, then the loader's search, then
+// the toolkit's usual folder.
 [[nodiscard]] bool load_library(Library& library) noexcept;
 
-// True when every function is there that several subscribers need.
+// True if every function that several subscribers need is present.
 [[nodiscard]] bool has_v2(const Table& table) noexcept;
 
 }  // namespace dprof::inject::cupti

@@ -24,7 +24,7 @@ Result subscribe(Client& client, const Handlers& ours) noexcept {
   if (client.table->subscribe_v2 == nullptr) {
     return client.table->subscribe(&client.subscriber, ours.on_api, nullptr);
   }
-  // Only to say our name and hear the other's; the rest stays v1.
+  // Only to give our name and get the other client's; the rest stays v1.
   SubscriberParameters parameters{};
   parameters.struct_bytes = kSubscriberParameters130;
   parameters.name = "dprof";

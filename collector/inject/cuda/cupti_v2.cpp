@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several clients per process: library 13.3 and driver r610, and only if all of them use these
-// calls. Written after the headers of CUDA 13.3 and tried on a fake only.
+// calls. Written from the headers of CUDA 13.3 and tested on a fake only.
 #include <cstring>
 
 #include "collector/inject/cuda/cupti_backend.h"
@@ -41,7 +41,7 @@ Result set_attribute(const Client& client, Attribute attribute, Value value) noe
 }
 
 Result prepare(Client& client, const Handlers& ours) noexcept {
-  // 13.3 does not take a clock of ours while others are allowed; a later one may.
+  // 13.3 does not accept our clock while others are allowed; a later version may.
   client.own_clock =
       set_attribute(client, Attribute::kTimestampCallback, ours.timestamp) == kSuccess;
   set_attribute(client, Attribute::kZeroedBuffers, uint8_t{1});

@@ -22,11 +22,11 @@ namespace {
 constexpr uint32_t kUsualMask = event_type::kGroupApi | event_type::kCollApi | event_type::kP2pApi |
                                 event_type::kKernelLaunch | event_type::kColl | event_type::kP2p;
 static_assert(kUsualMask == 0xf06);
-// While nothing is recorded sends and receives are counted on: the counts must stay the same on all
+// While recording is off, sends and receives are still counted: the counts must stay equal on all
 // ranks, which do not pause at the same moment.
 constexpr uint32_t kPausedMask = event_type::kP2p;
 
-// Contexts are places in the table, from 1; behind it: nobody records, and no place was free.
+// Contexts are slots of the table, from 1; beyond it: no recorder, and no slot was free.
 constexpr uintptr_t kNobody = kMaxCommunicators + 1;
 constexpr uintptr_t kNoPlace = kMaxCommunicators + 2;
 
@@ -64,8 +64,8 @@ uint32_t mask_now(bool recording) noexcept {
   return recording ? kUsualMask | state.option_mask : kPausedMask;
 }
 
-// A place that is free, the one that was used longest ago: events that come late for a communicator
-// that is gone must not be taken for those of a new one.
+// The free slot that was used longest ago: late events of a closed communicator must not be taken
+// for those of a new one.
 Communicator* take_place(uintptr_t& context) noexcept {
   for (uint32_t tried = 0; tried < kMaxCommunicators; ++tried) {
     const uint32_t place = (state.next_place + tried) % kMaxCommunicators;
@@ -94,7 +94,7 @@ void identify(Communicator& communicator, uint64_t hash, const char* name) noexc
   communicator.hash.store(hash, std::memory_order_release);
 }
 
-// Tells the trace of a communicator, once its hash is known and there is a session.
+// Writes a communicator's record, once its hash is known and there is a session.
 void announce(Communicator& communicator) noexcept {
   const uint64_t hash = communicator.hash.load(std::memory_order_relaxed);
   if (communicator.announced || hash == 0 || !session_alive()) return;
@@ -114,8 +114,8 @@ void announce(Communicator& communicator) noexcept {
   core_table().define(communicator.name[0] != '\0' ? communicator.name : nullptr, &record);
 }
 
-// Another thread may be starting the session just now. Making a communicator takes far longer than
-// that, and what is not announced here waits for the helper. Holds no lock; gives up after 200 ms.
+// Another thread may be starting the session right now. Creating a communicator takes far longer
+// than that, and the helper announces what is missed here. Holds no lock; gives up after 200 ms.
 void wait_for_start() noexcept {
   const timespec pause{0, 1'000'000};
   for (int i = 0;
@@ -124,7 +124,7 @@ void wait_for_start() noexcept {
   }
 }
 
-// At the first communicator: what this NCCL may be asked for.
+// At the first communicator: which events this NCCL can be asked for.
 void settle(int version) noexcept {
   state.settled = true;
   const Options options = options_for(noted_variable(kEventsVariable), version);
@@ -158,7 +158,7 @@ void* open(const CommunicatorInfo& info, int* mask) noexcept {
     communicator->plugin_version = info.plugin_version;
     communicator->alive = true;
     communicator->announced = false;
-    communicator->hash.store(0, std::memory_order_relaxed);  // whose place this was
+    communicator->hash.store(0, std::memory_order_relaxed);  // of the slot's previous owner
     identify(*communicator, info.hash, info.name);
     announce(*communicator);
   }
@@ -186,7 +186,7 @@ void close(void* context) noexcept {
     forget_sequences(communicator.number.load(std::memory_order_relaxed));
   }
   if (state.alive > 0 && --state.alive == 0) {
-    // NCCL closes the plugin now, and may be unloaded itself.
+    // NCCL now closes the plugin, and may be unloaded itself.
     store_mask(0);
     mask_word.store(nullptr, std::memory_order_release);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's profiler plugin interface as facts of its binary interface, versions 3 to 6: what lies
-// where, not NVIDIA's headers. One declaration per version, although much is alike: each is fixed
-// by the NCCL releases that speak it. plugin_abi_test.cpp compares with constants taken from NCCL.
+// The binary interface of NCCL's profiler plugin, versions 3 to 6: offsets, not NVIDIA's headers.
+// One declaration per version, although much is alike: each is fixed by the NCCL releases that use
+// it. nccl_abi_test.cpp compares with constants taken from NCCL.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr uint32_t kGroupApi = 1u << 8, kCollApi = 1u << 9, kP2pApi = 1u 
 inline constexpr uint32_t kCeColl = 1u << 12, kCeSync = 1u << 13, kCeBatch = 1u << 14;
 }  // namespace event_type
 
-// Those of the states that carry something that is recorded.
+// The states whose arguments are recorded.
 namespace event_state {
 inline constexpr int kProxyStepSendWait = 9, kProxyStepRecvFlushWait = 11, kKernelChStop = 22;
 }  // namespace event_state
@@ -225,8 +225,8 @@ struct KernelChV5 {
   uint8_t channel;
   uint64_t device_ns;
 };
-// `rank` is 0 on every rank in the events of the API (issue 2300 of NCCL): the communicator's is
-// used instead.
+// `rank` is 0 on every rank in the API's events (NCCL issue 2300): the communicator's rank is used
+// instead.
 struct EventV5 {
   uint64_t type;
   void* parent;
@@ -325,8 +325,8 @@ struct KernelChV6 {
   uint8_t channel;
   uint64_t device_ns;
 };
-// A collective of the copy engines. Its sequence counts those of the communicator, whatever the
-// function.
+// A collective of the copy engines. Its sequence counts all such collectives of the communicator,
+// whatever the function.
 struct CeCollV6 {
   uint64_t sequence;
   const char* function;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our declarations against what NCCL has. The constants of versions 3, 4 and 5 are those that the
-// debug information of libnccl 2.28.9 gives (gdb: ptype /o ncclProfilerEventDescr_v5_t, and so on);
-// those of version 6 follow from src/include/plugin/profiler/profiler_v6.h of NCCL 2.29 and 2.30,
-// where everything that version 5 has is declared alike.
+// Our declarations against NCCL's. The constants of versions 3, 4 and 5 are from the debug
+// information of libnccl 2.28.9 (gdb: ptype /o ncclProfilerEventDescr_v5_t, and so on); those of
+// version 6 follow from src/include/plugin/profiler/profiler_v6.h of NCCL 2.29 and 2.30, which
+// declares everything in version 5 identically.
 #include "collector/inject/nccl/nccl_abi.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(NcclAbi, Version4) {
            SIZE(StateArgsV4, 8)});
 }
 
-// Versions 5 and 6: one list for both, of two declarations.
+// Versions 5 and 6: one list for both declarations.
 template <typename Event>
 void compare_common() {
   compare({SIZE(Event, 112),

@@ -11,7 +11,7 @@
 namespace dprof::inject::nccl {
 namespace {
 
-// How many ids each ring ever gave out. A ring has one thread at a time, and its threads follow one
+// Ids given out so far per ring. A ring has one thread at a time, and its threads follow one
 // another in order.
 constinit uint64_t issued[wire::kMaxRings] = {};
 
@@ -27,10 +27,11 @@ uint32_t text_of(ThreadState& thread, const char* text) noexcept {
   return thread.texts.id_of(runtime.mapping, text);
 }
 
-// A send's or receive's number. Also counts what is not recorded, because the other side may.
+// A send's or receive's number. Also counts unrecorded ones, because the other side may record
+// them.
 uint64_t count_transfer(Communicator& communicator, int peer, uint8_t function,
                         bool captured) noexcept {
-  // What a graph replays is shown only where it crosses the network: not the same on all ranks.
+  // Replays of a graph appear only where they cross the network: not the same on all ranks.
   if (captured || communicator.uncounted.load(std::memory_order_relaxed)) return wire::kNoSequence;
   const uint64_t sequence = next_sequence(communicator.number.load(std::memory_order_relaxed), peer,
                                           function == wire::function::kSend);
@@ -92,7 +93,7 @@ void* start_collective(void* context, const CollectiveEvent& event) noexcept {
   body.id = id;
   body.call = call;
   body.hash = communicator_of(context).hash.load(std::memory_order_relaxed);
-  // NCCL does not advance its count for what a graph replays.
+  // NCCL does not advance its count for replays of a graph.
   body.sequence = (call & kCapturedBit) != 0 ? wire::kNoSequence : event.sequence;
   body.count = count_of(event.count);
   body.root = event.root;
@@ -154,8 +155,8 @@ void* start_launch(const void* parent, const void* stream) noexcept {
   return handle_of(id);
 }
 
-// HOT PATH, on training threads. Budget: 10 ns, and for a launch CUPTI's part. That a call, a
-// collective or a message returned is written nowhere: what they did ends on the GPU.
+// HOT PATH, on training threads. Budget: 10 ns, and for a launch CUPTI's part. The return of a
+// call, collective or message is not recorded: their work ends on the GPU.
 void stop(void* handle) noexcept {
   const uint64_t id = id_of(handle);
   if (id == 0) return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's events as records, whatever the version of the plugin interface: the tables
-// (plugin_v*.cpp) read the versions' structs and call these. Each start returns the handle for
-// NCCL, null when the event was not recorded, so that NCCL does not end it.
+// NCCL's events as records, for all versions of the plugin interface: the tables (plugin_v*.cpp)
+// read the versions' structs and call these. Each start returns the handle for NCCL, null if the
+// event was not recorded, so that NCCL does not end it.
 //
 // Threading  any thread of NCCL's: callers of its API, the proxy's, CUDA's host callbacks. An event
-//            may end on another thread than the one it began on.
-// Cost       one load and a return while nothing is recorded. On: budgets at the functions.
+//            can end on another thread than it began on.
+// Cost       one load and a return while recording is off. On: budgets at the functions.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ void* start_collective(void* context, const CollectiveEvent& event) noexcept;
 void* start_point_to_point(void* context, const PointToPointEvent& event) noexcept;
 void* start_launch(const void* parent, const void* stream) noexcept;
 
-// Options: written at their end only, with what came in between.
+// Options: written at their end only, together with what was reported in between.
 void* start_proxy_op(const ProxyOpEvent& event) noexcept;
 void* start_proxy_step(const void* parent) noexcept;
 void* start_kernel_channel(const void* parent, uint8_t channel, uint64_t device_ns) noexcept;

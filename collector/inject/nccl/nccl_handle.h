@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL gets as an event's handle and hands back: a number, never a pointer. NCCL uses handles
-// as parents after their own stop, and (PXN) hands them to other processes; a number cannot go bad.
+// An event's handle as NCCL receives and returns it: a number, never a pointer. NCCL uses handles
+// as parents after their own stop, and (PXN) passes them to other processes; a number cannot
+// dangle.
 //
 //   ring + 1 (10 bits) · count on that ring (48) · flags (2) · type (4)
 #pragma once
@@ -16,7 +17,7 @@ enum class Type : uint8_t {
   kPointToPoint = 4,
   kLaunch = 5,
   kProxyOp = 6,
-  kProxyStep = 7,  // has the number of its operation
+  kProxyStep = 7,  // its number is that of its operation
   kKernelChannel = 8
 };
 
@@ -41,7 +42,7 @@ inline constexpr uint32_t kRingShift = 54;
 [[nodiscard]] inline void* handle_of(uint64_t id) noexcept {
   return reinterpret_cast<void*>(static_cast<uintptr_t>(id));
 }
-// The id of a parent if it is of that type, else 0.
+// The parent's id if it has that type, else 0.
 [[nodiscard]] inline uint64_t parent_of(const void* handle, Type type) noexcept {
   const uint64_t id = id_of(handle);
   return id != 0 && type_of(id) == type ? id : 0;

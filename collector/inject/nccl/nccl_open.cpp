@@ -32,7 +32,7 @@ Open* find(uint64_t id) noexcept {
   return nullptr;
 }
 
-// A free place for a new id; null, and counted as a dropped record, when there is none near.
+// A free slot for a new id; null, and counted as a dropped record, if there is none nearby.
 Open* claim_open(const ThreadState& thread, uint64_t id) noexcept {
   for (uint32_t probe = 0; probe < kOpenProbes; ++probe) {
     Open& open = opens[(open_place_of(id) + probe) % kMaxOpen];
@@ -48,7 +48,7 @@ Open* claim_open(const ThreadState& thread, uint64_t id) noexcept {
 
 }  // namespace
 
-// HOT PATH, on the proxy's thread, only where asked for. Budget: 60 ns.
+// HOT PATH, on the proxy's thread, only if requested. Budget: 60 ns.
 void* start_proxy_op(const ProxyOpEvent& event) noexcept {
   const ThreadState* thread = recording();
   if (thread == nullptr) return nullptr;
@@ -57,7 +57,7 @@ void* start_proxy_op(const ProxyOpEvent& event) noexcept {
   if (open == nullptr) return nullptr;
   open->begin_ticks = ticks();
   open->proxy = {};
-  // With PXN the parent may be another process's.
+  // With PXN the parent can be another process's.
   const bool own = event.pid == hot_page.pid.load(std::memory_order_relaxed);
   open->proxy.parent = own ? id_of(event.parent) : 0;
   open->proxy.bytes = -1;
@@ -105,7 +105,7 @@ void set_kernel_channel_stop(void* handle, uint64_t device_ns) noexcept {
   const uint64_t id = parent_of(handle, Type::kKernelChannel);
   Open* open = id != 0 ? find(id) : nullptr;
   if (open == nullptr) return;
-  // Before 2.31 NCCL can give the end of another kernel here: then it is not known.
+  // Before 2.31 NCCL sometimes gives the end of another kernel here: then it is not known.
   open->channel.stop_device_ns = device_ns >= open->channel.start_device_ns ? device_ns : 0;
 }
 

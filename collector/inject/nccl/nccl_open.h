@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of the proxy and channels of kernels between their start and their end, when their one
-// record is written. Only with DPROF_NCCL_EVENTS.
+// Proxy operations and kernel channels between their start and their end, when their one record is
+// written. Only with DPROF_NCCL_EVENTS.
 //
-// Threading  lock-free; one event is started, changed and ended by one thread of NCCL's.
+// Threading  lock-free; one event is started, changed and ended by one NCCL thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dprof::inject::nccl {
 
 inline constexpr uint32_t kMaxOpen = 4096;  // more are counted as dropped
 
-// Writes the record of what began under `id`; nothing if it is not open (any more).
+// Writes the record of the event `id`; nothing if it is not, or no longer, open.
 void finish_open(uint64_t id) noexcept;
 
 }  // namespace dprof::inject::nccl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the records say, for each version of the plugin interface.
+// The contents of the records, for each version of the plugin interface.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string text_of(const SeenSession& session, uint32_t id) {
   return {text.text, text.length};
 }
 
-// An event is one record: that it returned tells nobody anything.
+// An event is one record: its return carries no information.
 void expect_unique_ids(const std::vector<SeenRecord>& seen) {
   std::multiset<uint64_t> open;
   for (const auto& one : of_kind<wire::NcclCall>(seen, Kind::kNcclCall)) open.insert(one.body.id);
@@ -128,7 +128,7 @@ void expect_transfers(const std::vector<SeenRecord>& seen) {
   EXPECT_EQ(transfers[0].body.channels, 2);
   EXPECT_EQ(transfers[0].body.data_type, wire::data_type::kBfloat16);
   EXPECT_EQ(transfers[0].body.call, calls[4].body.id);
-  // Those that AlltoAll is made of lead to calls that say so.
+  // The parts of an AlltoAll lead to calls of that name.
   const auto part = std::find_if(calls.begin(), calls.end(), [&](const auto& call) {
     return call.body.id == transfers[4].body.call;
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real libnccl (of the wheel) and libdprof.so as its plugin, without a GPU: NCCL finds the file
-// and the tables, and its own adapters make the events of the older versions. That it makes events
-// by itself cannot be seen here: a communicator needs a GPU.
+// The real libnccl (of the wheel) with libdprof.so as its plugin, without a GPU: NCCL finds the
+// file and the tables, and its own adapters make the events of the older versions. Whether NCCL
+// creates events by itself cannot be tested here: a communicator needs a GPU.
 #include <gmock/gmock.h>
 
 #include "collector/inject/test_support/nccl_run.h"
@@ -38,7 +38,7 @@ TEST_F(RealNccl, FindsThePluginAndDrivesItsTables) {
   EXPECT_EQ(child.hear(), "ready");
   const auto seen = session->drain();
 
-  // In the order in which they were made: by way of versions 5, 4 and 3.
+  // In order of creation: through versions 5, 4 and 3.
   std::vector<uint32_t> versions;
   for (const auto& one : of_kind<wire::NcclCommunicator>(seen, Kind::kNcclCommunicator)) {
     versions.push_back(one.body.plugin_version);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all hooks of NCCL's events begin with.
+// Common beginning of all hooks of NCCL's events.
 #pragma once
 
 #include "collector/inject/nccl/communicators.h"
@@ -8,7 +8,7 @@
 
 namespace dprof::inject::nccl {
 
-// HOT PATH. The thread's state if NCCL is recorded now, else null. A session that is over switches
+// HOT PATH. The thread's state if NCCL is recorded now, else null. After the session it switches
 // NCCL's events off.
 [[nodiscard]] inline ThreadState* recording() noexcept {
   if ((hot_mask() & kMaskNccl) != 0) [[likely]]
@@ -17,7 +17,7 @@ namespace dprof::inject::nccl {
   return nullptr;
 }
 
-// A new id, of this thread's own numbers.
+// A new id, from this thread's own numbers.
 [[nodiscard]] uint64_t new_id(const ThreadState& thread, Type type, uint64_t flags = 0) noexcept;
 
 [[nodiscard]] inline wire::Record new_record(wire::Kind kind) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Odd orders, several threads, pauses, and NCCLs and recorders that are not there.
+// Odd orders, several threads, pauses, and missing NCCLs and recorders.
 #include <gmock/gmock.h>
 
 #include <map>

@@ -26,8 +26,8 @@ int look_at_counter(dl_phdr_info* info, size_t, void* data) noexcept {
   return 1;
 }
 
-// A libnccl that is there says what it is, also where it never asks for the plugin. Looks again
-// only where a library was loaded since.
+// Notes the version of a mapped libnccl, even if it never asks for the plugin. Looks again only
+// after a library was loaded.
 void look_for_nccl() noexcept {
   unsigned long long objects_added = 0;
   dl_iterate_phdr(&look_at_counter, &objects_added);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's profiler plugin: what the helper does for it.
+// NCCL's profiler plugin: the helper's hooks.
 #pragma once
 
 #include "collector/inject/source.h"

@@ -33,7 +33,7 @@ int version_of(const void* address) noexcept {
     // Linked into the program itself.
     if (const int version = ask(RTLD_DEFAULT); version != kNotKnown) return version;
   }
-  // Python loads libnccl where a search by name alone does not look.
+  // Python loads libnccl from where a search by name alone does not look.
   return ask_library("libnccl.so.2");
 }
 

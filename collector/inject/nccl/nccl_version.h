@@ -12,8 +12,9 @@ namespace dprof::inject::nccl {
 inline constexpr int kNotKnown = 0;
 inline constexpr int kFirstUsable = 22600;  // 2.26.0: plugin version 3
 
-// As ncclGetVersion tells it (22809 = 2.28.9), kNotKnown when it cannot be asked. `address` lies in
-// the NCCL that is meant, which may be linked into another library; null: the process's libnccl.
+// From ncclGetVersion (22809 = 2.28.9), kNotKnown if it cannot be called. `address` is an address
+// within the NCCL in question, which can be linked into another library; null: the process's
+// libnccl.
 [[nodiscard]] int version_of(const void* address) noexcept;
 
 // "2.28.9"

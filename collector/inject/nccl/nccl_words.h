@@ -12,7 +12,7 @@
 namespace dprof::inject::nccl {
 
 namespace words {
-// `text` is `length` long and has the first bytes of `word` already compared by that.
+// `length` is that of `text`, so memcmp stays within both.
 template <size_t kBytes>
 [[nodiscard]] inline bool is(const char* text, size_t length, const char (&word)[kBytes]) noexcept {
   return length == kBytes - 1 && memcmp(text, word, kBytes - 1) == 0;
@@ -46,8 +46,8 @@ template <size_t kBytes>
   }
 }
 
-// Unsigned types of more than a byte have no number of their own: those of the signed ones, which
-// are as long.
+// Unsigned types of more than a byte have no number of their own: they get those of the signed
+// types of the same size.
 [[nodiscard]] inline uint8_t data_type_of(const char* text) noexcept {
   namespace number = wire::data_type;
   if (text == nullptr) return number::kUnknown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the versions of the plugin interface have in common: fields of the same name. For the
+// Code shared by the versions of the plugin interface: fields of the same name. For the
 // plugin_v*.cpp only.
 #pragma once
 
@@ -22,7 +22,7 @@ template <typename ProxyOp>
   return start_proxy_op({parent, op.pid, op.peer, op.steps, op.channel, op.is_send != 0});
 }
 
-// What versions 5 and 6 share. Null for a type that means nothing to us.
+// Shared by versions 5 and 6. Null for a type that is not recorded.
 template <typename Event>
 [[nodiscard]] void* start_common(void* context, const Event& event) noexcept {
   switch (event.type) {
@@ -59,7 +59,7 @@ template <typename Event>
   }
 }
 
-// The entry of every version's table; `kStart` knows that version's events.
+// The entry of every version's table; `kStart` reads that version's events.
 template <auto kStart, typename Event>
 int start_event(void* context, void** handle, Event* event) noexcept {
   if (handle == nullptr) return kSuccess;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version 3, of NCCL 2.26: no events of the API, so no stream and no launch; the communicator is
-// named in its events only, and its size is not known.
+// Version 3, NCCL 2.26: no API events, so no stream and no launch; the communicator is named in its
+// events only, and its size is not known.
 #include "collector/inject/nccl/plugin_common.h"
 #include "collector/inject/nccl/plugin_tables.h"
 
 namespace dprof::inject::nccl {
 namespace {
 
-// The communicator learns from its first event what it is called.
+// The communicator's first event supplies its name.
 void note(void* context, uint64_t hash, const char* name, int rank) noexcept {
   Communicator& communicator = communicator_of(context);
   if (hash != 0 && communicator.hash.load(std::memory_order_relaxed) == 0) [[unlikely]]
@@ -51,7 +51,7 @@ void* start_any(void* context, const EventV3& event) noexcept {
   }
 }
 
-// What its states carry has another meaning than later: nothing of it is recorded.
+// The arguments of its states mean something else than in later versions: they are not recorded.
 int record_event_state(void*, int, StateArgsV3*) noexcept { return kSuccess; }
 
 }  // namespace

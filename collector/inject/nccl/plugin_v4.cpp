@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version 4, of NCCL 2.27: no events of the API, so no stream and no launch.
+// Version 4, NCCL 2.27: no API events, so no stream and no launch.
 #include "collector/inject/nccl/plugin_common.h"
 #include "collector/inject/nccl/plugin_tables.h"
 
@@ -25,7 +25,7 @@ void* start_any(void* context, const EventV4& event) noexcept {
     case event_type::kColl:
       return start_coll(context, nullptr, event.coll);
     case event_type::kP2p: {
-      // NCCL 2.28 and later leave `channels` unset when they talk to this version.
+      // NCCL 2.28 and later leave `channels` unset when they use this version.
       const P2pV4& p2p = event.p2p;
       return start_point_to_point(
           context, {nullptr, p2p.function, p2p.data_type, p2p.count, p2p.peer, p2p.channels});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version 5, of NCCL 2.28.
+// Version 5, NCCL 2.28.
 #include "collector/inject/nccl/plugin_common.h"
 #include "collector/inject/nccl/plugin_tables.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version 6, of NCCL 2.29 and 2.30: collectives of the copy engines are new. NCCL sends them only
-// where it is asked to, which dprof does not do; what comes is recorded.
+// Version 6, NCCL 2.29 and 2.30: adds collectives of the copy engines. NCCL sends them only on
+// request, which dprof does not make; any that arrive are recorded.
 #include "collector/inject/nccl/plugin_common.h"
 #include "collector/inject/nccl/plugin_tables.h"
 #include "collector/wire/nccl_records.h"

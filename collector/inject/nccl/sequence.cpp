@@ -12,7 +12,7 @@ struct Entry {
   std::atomic<uint64_t> key;  // 0 = never used
   std::atomic<uint64_t> next;
 };
-constexpr uint64_t kFreed = 1;  // looked past, and taken again
+constexpr uint64_t kFreed = 1;  // skipped by searches, and reusable
 constexpr uint32_t kSequenceProbes = 32;
 constexpr uint32_t kCommunicatorShift = 33;  // above the peer and one bit of direction
 
@@ -23,7 +23,7 @@ uint32_t sequence_place_of(uint64_t key) noexcept {
   return static_cast<uint32_t>((key * 0x9e37'79b9'7f4a'7c15u) >> 40);
 }
 
-// The entry of a key that is counted for the first time; null when there is no room near its place.
+// The entry for a key counted for the first time; null if there is no room near its slot.
 [[gnu::noinline, gnu::cold]] Entry* claim_entry(uint64_t key) noexcept {
   const uint32_t place = sequence_place_of(key);
   for (uint32_t probe = 0; probe < kSequenceProbes; ++probe) {
@@ -56,7 +56,7 @@ void forget_sequences(uint64_t communicator) noexcept {
   for (Entry& entry : entries) {
     const uint64_t key = entry.key.load(std::memory_order_relaxed);
     if (key >> kCommunicatorShift == communicator && key > kFreed) {
-      entry.next.store(0, std::memory_order_relaxed);  // ready for whoever claims it
+      entry.next.store(0, std::memory_order_relaxed);  // ready for the next owner
       entry.key.store(kFreed, std::memory_order_release);
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVTX 3's binary interface as the tool side sees it, declared here so that libdprof.so builds
-// without NVTX's headers; nvtx_abi_test.cpp compares with them where they are there. These layouts
+// without NVTX's headers; nvtx_abi_test.cpp compares with them if they are installed. These layouts
 // and numbers are frozen: they connect separately built programs and tools.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace dprof::inject::nvtx {
 
-// Handles are ours to choose: a domain's and a registered string's are the arena ids of the texts,
-// so they are the same for every linkage unit of the process. Null: the default domain.
+// The tool chooses the handles: those of domains and registered strings are the arena ids of their
+// texts, so they are the same for every linkage unit of the process. Null: the default domain.
 using DomainHandle = void*;
 using StringHandle = void*;
 using RangeId = uint64_t;
@@ -73,7 +73,8 @@ inline constexpr int32_t kMessageRegistered = 3;
 inline constexpr int32_t kPayloadLast = 6;  // 1…6 are the scalar types, as in PayloadKind
 inline constexpr int32_t kPayloadExtended = static_cast<int32_t>(0xDFBD0009);
 
-// nvtxEventAttributes_t. Version 1 ends before `category` was given a meaning; all have this size.
+// nvtxEventAttributes_t. Version 1 ends before `category` had a meaning; all versions have this
+// size.
 struct EventAttributes {
   uint16_t version;
   uint16_t size;
@@ -81,7 +82,7 @@ struct EventAttributes {
   int32_t color_type;
   uint32_t color;
   int32_t payload_type;
-  int32_t reserved;  // number of PayloadData, where the payload is extended
+  int32_t reserved;  // number of PayloadData with an extended payload
   uint64_t payload;
   int32_t message_type;
   uint32_t padding;
@@ -119,7 +120,7 @@ inline constexpr uint64_t kSchemaIdDynamicStart = uint64_t{1} << 32;
 inline constexpr uint64_t kSchemaTypeStatic = 1;
 inline constexpr uint64_t kSchemaTypeUnion = 3;
 
-// Bits of SchemaAttributes::field_mask: what lies behind an unset bit is not to be read.
+// Bits of SchemaAttributes::field_mask: a field whose bit is unset must not be read.
 inline constexpr uint64_t kSchemaHasName = 1u << 1;
 inline constexpr uint64_t kSchemaHasType = 1u << 2;
 inline constexpr uint64_t kSchemaHasEntries = 1u << 4;

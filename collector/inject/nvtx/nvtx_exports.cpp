@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that NVTX looks up in the file of NVTX_INJECTION64_PATH.
+// The functions that NVTX looks up in the file of NVTX_INJECTION64_PATH.
 #include "collector/inject/export.h"
 #include "collector/inject/nvtx/nvtx_injection.h"
 

@@ -58,13 +58,14 @@ uint32_t id_on(ThreadState& thread, const Message& message) noexcept {
   return message.type == kMessageUnicode ? wide_id(message.unicode) : 0;
 }
 
-// What goes into the continuation slots.
+// Contents of the continuation slots.
 struct Blob {
   const void* data = nullptr;
   uint32_t bytes = 0;
 };
 
-// A payload with a schema. One fits a record: more of them, or a longer one, are cut and flagged.
+// A payload with a schema. One fits in a record: a longer one, or more than one, is cut and
+// flagged.
 template <typename Fields>
 Blob take_payload(const PayloadData* payloads, size_t count, Fields& fields) noexcept {
   if (payloads == nullptr || count == 0 || payloads->payload == nullptr) return {};
@@ -97,8 +98,8 @@ wire::Record begin_record(uint8_t category, DomainHandle domain) noexcept {
   return record;
 }
 
-// Name, colour, category and payload of an event. The struct comes from the program: only what its
-// size covers is read.
+// Name, colour, category and payload of an event. The struct comes from the program: only the part
+// covered by its size is read.
 Blob describe(ThreadState& thread, const EventAttributes* event, wire::Record& record) noexcept {
   if (event == nullptr || event->size < sizeof(EventAttributes)) return {};
   wire::RangeBegin& fields = record.range_begin;
@@ -150,12 +151,12 @@ void write_end(ThreadState& thread, uint64_t at, uint8_t category, DomainHandle 
   const bool whole =
       blob.bytes != 0 && thread.writer.push(record, blob.data, blob.bytes, wire::Room::kNamedEnd);
   if (whole) return;
-  // Without what it carries, which is counted, rather than not at all.
+  // Without its payload, which is counted as lost, rather than not at all.
   if (blob.bytes != 0) forget_payload(record.range_end);
   thread.writer.push(record, key == 0 ? wire::Room::kNestedEnd : wire::Room::kNamedEnd);
 }
 
-// The three ways of saying what an event is.
+// The three ways to describe an event.
 struct FromMessage {
   const Message& message;
   Blob operator()(ThreadState& thread, wire::Record& record) const noexcept {

@@ -9,10 +9,10 @@
 
 namespace dprof::inject::nvtx {
 
-// "Depths are not tracked", in NVTX's words: what a push or pop returns.
+// NVTX's "depths are not tracked", returned by push and pop.
 inline constexpr int kNoPushPopTracking = -2;
 
-// What an event is called: one of NVTX's three kinds of text.
+// Text of an event: one of NVTX's three kinds.
 struct Message {
   int32_t type;  // kMessage…
   union {

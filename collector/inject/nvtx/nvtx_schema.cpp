@@ -8,7 +8,7 @@
 namespace dprof::inject::nvtx {
 namespace {
 
-constexpr size_t kMaxEntries = 256;  // more than any real schema; a wrong count must not run on
+constexpr size_t kMaxEntries = 256;  // more than any real schema; bounds a wrong count
 
 // NVTX_PAYLOAD_ENTRY_TYPE_*: from CHAR to CHAR32, as this platform has them.
 constexpr uint8_t kTypeBytes[] = {0,
@@ -41,16 +41,16 @@ constexpr uint8_t kTypeBytes[] = {0,
                                   sizeof(char32_t)};
 
 constexpr uint64_t kUnknown = SchemaLayout::kUnknown;
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // of a field; more is not to be believed
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // of a field; larger values are implausible
 
-// What a field takes; `bytes` kUnknown where that depends on the data, `align` 0 where it is not
-// known.
+// Size and alignment of a field; `bytes` is kUnknown if it depends on the data, `align` 0 if
+// unknown.
 struct Room {
   uint64_t bytes;
   uint64_t align;
 };
 
-// The characters of CSTRING, _UTF8, _UTF16, _UTF32; 0 = not one of them.
+// Bytes per character of CSTRING, _UTF8, _UTF16, _UTF32; 0 for other types.
 uint64_t bytes_of_character(uint64_t type) noexcept {
   constexpr uint64_t kBytes[] = {1, 1, 2, 4};
   constexpr uint64_t kFirst = 75;

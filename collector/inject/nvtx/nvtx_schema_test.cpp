@@ -102,7 +102,7 @@ TEST(NvtxSchema, AGivenOffsetCounts) {
             (Offsets{16, 20, 40, 48, 52}));
 }
 
-// Nothing is guessed behind what has no fixed size, up to the next offset that is given.
+// Offsets after a field without a fixed size are unknown, up to the next given offset.
 TEST(NvtxSchema, BehindWhatVariesNothingIsKnown) {
   for (const SchemaEntryAttributes& varies :
        {entry(kChar, kZeroTerminated), entry(kUint32, kLengthIndex, 0),

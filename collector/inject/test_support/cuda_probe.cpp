@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a CUDA program for cuda_source_test.cpp: calls the door as the driver's cuInit does, then
-// hands the fake CUPTI what a GPU would have done. Built with the collector linked in, and plain
-// for LD_PRELOAD. It prints what it knows and waits for a line where the test has to act.
+// Plays a CUDA program for cuda_source_test.cpp: opens the door as the driver's cuInit does, then
+// hands the fake CUPTI the records of a GPU's work. Built with the collector linked in, and plain
+// for LD_PRELOAD. It prints its state and waits for a line where the test has to act.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -192,7 +192,7 @@ int everything() {
   add_metadata();
   fake.deliver();
   add_activity();
-  fake.deliver(true);  // the youngest first
+  fake.deliver(true);  // the latest first
   add_rest();          // the external correlation after its kernel, in another buffer
   fake.deliver();
   const EventRecordParameters record{reinterpret_cast<void*>(0xe1), reinterpret_cast<void*>(11)};
@@ -202,13 +202,13 @@ int everything() {
   driver_call(driver::kEventRecord, &record, 201);
   driver_call(driver::kStreamWaitEventPtsz, &wait, 202);
   driver_call(driver::kEventSynchronize, &join, 203);
-  driver_call(driver::kLaunchKernel, &join, 204);  // not one that is watched
+  driver_call(driver::kLaunchKernel, &join, 204);  // an unwatched call
   fake.get<FakeDrop>("fake_cupti_drop")(17);
   meet_test();
   return fake.violations();
 }
 
-// Kernels that only a forced flush brings, then an end as told.
+// Kernels that only a forced flush delivers, then the given end.
 int held(const std::string& end) {
   load_fake();
   if (open_door() != 1) return 2;
@@ -221,7 +221,7 @@ int held(const std::string& end) {
   return fake.violations();
 }
 
-// The same where the helper attaches, later than the door is opened.
+// The same with the helper attaching, after the door is opened.
 int held_late() {
   load_fake();
   if (open_door() != 1) return 2;
@@ -254,7 +254,7 @@ int flood(int count) {
   return fake.violations();
 }
 
-// Forks while much is being decoded: prints the median of what a fork takes, in microseconds.
+// Forks while much is being decoded: prints the median duration of a fork in microseconds.
 int forks_beside_decoding() {
   load_fake();
   if (open_door() != 1) return 2;
@@ -281,7 +281,7 @@ int forks_beside_decoding() {
   return 0;
 }
 
-// Prints what is switched on, each time the test says something; "end" ends it.
+// Prints what is switched on, at each line from the test; "end" ends it.
 int watch() {
   load_fake();
   if (open_door() != 1) return 2;

@@ -9,7 +9,7 @@
 //         dlclose (of libdprof.so and a library that records), die (the recorder: the test does it)
 //
 // Built with the collector linked in, and plain for LD_PRELOAD. The fake CUPTI ends the process
-// with 97 where CUPTI's rules were broken or it was called after its own exit handler.
+// with 97 if CUPTI's rules were broken or it was called after its own exit handler.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@
 #endif
 
 // The helper reads names of loaded objects under the dynamic linker's lock (dl_iterate_phdr), which
-// ThreadSanitizer does not know, while dlopen() makes another one.
+// ThreadSanitizer does not know, while dlopen() adds an object.
 extern "C" const char* tsan_suppressions() asm("__tsan_default_suppressions");
 extern "C" const char* tsan_suppressions() { return "race:look_at_object\n"; }
 
@@ -58,7 +58,7 @@ bool begin() {
 }
 
 void start_cuda() {
-  // Never closed: as the driver holds CUPTI.
+  // Never closed, because the driver keeps CUPTI open.
   void* library = dlopen(getenv("DPROF_CUPTI_LIBRARY"), RTLD_NOW);
   const auto control = [library](const char* name) { return dlsym(library, name); };
 #ifdef DPROF_PROBE_LINKED
@@ -78,7 +78,7 @@ void have_child() {
   const pid_t child = fork();
   if (child == 0) {
     acts.clear();
-    exit(0);  // through the handlers that it has inherited
+    exit(0);  // through the inherited handlers
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libcupti: the same C functions over records that the program hands it. It knows
-// nothing of GPUs and proves nothing about the real library; it keeps the rules that CUPTI's
-// headers state and counts who breaks them. Built twice: as of CUDA 13.0, and with the calls for
-// several subscribers (FAKE_CUPTI_V2).
+// A stand-in for libcupti: the same C functions over records supplied by the program. It knows
+// nothing of GPUs and proves nothing about the real library; it applies the rules in CUPTI's
+// headers and counts violations. Built twice: as of CUDA 13.0, and with the calls for several
+// subscribers (FAKE_CUPTI_V2).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ struct Fake {
   CompleteBuffer2 complete2 = nullptr;
   Timestamp timestamp = nullptr;
   std::set<uint32_t> kinds;
-  int switched_off = 0;  // kinds and functions: the real one may crash then
+  int switched_off = 0;  // kinds and functions: the real CUPTI may crash then
   std::set<std::pair<bool, uint32_t>> functions;
   std::set<uint32_t> callbacks;
   std::vector<std::vector<uint8_t>> pending;
@@ -43,7 +43,7 @@ struct Fake {
   bool zeroed = false;
   int in_callback = 0;
   int violations = 0;
-  bool torn_down = false;  // by its exit handler: no call may come any more
+  bool torn_down = false;  // by its exit handler: no further call is allowed
 };
 Fake fake;
 thread_local std::vector<uint64_t> externals;
@@ -55,7 +55,7 @@ uint32_t setting(const char* name, uint32_t otherwise) {
 
 Result all() { return setting("FAKE_CUPTI_ALL", kSuccess); }
 
-// A call that changes what is recorded: only the subscriber may make it, and no buffer callback.
+// A call that changes what is recorded: allowed for the subscriber only, outside buffer callbacks.
 Result change() {
   const std::lock_guard lock(fake.mutex);
   if (all() != kSuccess) return all();
@@ -89,7 +89,7 @@ size_t size_of(ActivityKind kind) {
     case ActivityKind::kContext:
       return 32 + more;
   }
-  return static_cast<uint32_t>(kind) == 12 ? 56 + more : 0;  // MARKER: nobody of ours asks for it
+  return static_cast<uint32_t>(kind) == 12 ? 56 + more : 0;  // MARKER: not requested by dprof
 }
 
 ActivityKind kind_of(const void* record) {
@@ -156,7 +156,7 @@ void deliver(bool backwards) {
   if (buffer != nullptr) give_buffer_back(buffer, bytes, used);
 }
 
-// Where FAKE_CUPTI_STRICT is set: the real one takes itself down in an exit handler.
+// With FAKE_CUPTI_STRICT: the real one takes itself down in an exit handler.
 void be_strict() {
   static bool once = false;
   if (getenv("FAKE_CUPTI_STRICT") == nullptr || std::exchange(once, true)) return;
@@ -279,7 +279,7 @@ FAKE_EXPORT Result cuptiUnsubscribe(Subscriber) {
   const Result result = change();
   if (result != kSuccess) return result;
   const std::lock_guard lock(fake.mutex);
-  if (!fake.pending.empty()) ++fake.violations;  // nobody will ever get these
+  if (!fake.pending.empty()) ++fake.violations;  // these can no longer be delivered
   fake.subscribed = false;
   fake.callback = nullptr;
   return kSuccess;
@@ -430,7 +430,7 @@ FAKE_EXPORT int fake_cupti_add(const void* record, size_t bytes) {
     memcpy(&call, record, sizeof call);
     on |= fake.functions.count({kind == ActivityKind::kRuntime, call.callback_id}) != 0;
   }
-  if (static_cast<uint32_t>(kind) == 12) on = true;  // as if another client had asked for it
+  if (static_cast<uint32_t>(kind) == 12) on = true;  // as if another client had requested it
   if (!fake.subscribed || !on) return 0;
   std::vector<uint8_t> copy(size_of(kind), 0xab);
   memcpy(copy.data(), record, bytes < copy.size() ? bytes : copy.size());

@@ -21,11 +21,11 @@ namespace dprof::inject {
 
 // Queues a record if its kind (and function) is switched on: 1 if so.
 using FakeAdd = int (*)(const void* record, size_t bytes);
-// Delivers what is queued, oldest first or the other way round, in one buffer if it fits.
+// Delivers queued records, oldest first or in reverse, in one buffer if they fit.
 using FakeDeliver = void (*)(int backwards);
-// Delivers these bytes as they are, in one buffer.
+// Delivers these bytes unchanged, in one buffer.
 using FakeDeliverRaw = void (*)(const void* bytes, size_t count);
-// While 1, only a forced flush delivers, as if one record were not complete.
+// While 1, only a forced flush delivers, as if one record were incomplete.
 using FakeHold = void (*)(int hold);
 using FakeDrop = void (*)(size_t records);
 using FakeTime = uint64_t (*)();
@@ -34,13 +34,13 @@ using FakeCall = int (*)(uint32_t callback_id, const void* parameters, uint32_t 
 using FakeKindOn = int (*)(uint32_t kind);
 using FakeFunctionOn = int (*)(int runtime, uint32_t callback_id);
 // Calls that would harm another client or break CUPTI's rules: without the subscription, from
-// within a buffer callback, a buffer that is null or not zero.
+// within a buffer callback, or with a buffer that is null or not zeroed.
 using FakeViolations = int (*)();
-// Takes and gives back the subscription as another client would: what cuptiSubscribe answers.
+// Takes or releases the subscription as another client would; returns cuptiSubscribe's answer.
 using FakeOther = uint32_t (*)(int take);
 using FakeSubscribed = int (*)();
 using FakeWatches = int (*)(uint32_t callback_id);
-// How many kinds and functions were switched off again so far.
+// How many kinds and functions have been switched off again so far.
 using FakeSwitchedOff = int (*)();
 // The calling thread's external id on top, 0 = none.
 using FakeExternal = uint64_t (*)();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for a LibTorch of another release: its file name, its build id (set by the linker) and the
-// function that tells its version.
+// Stands in for a LibTorch of another release: its file name, its build id (set by the linker) and
+// the function that returns its version.
 #include <cstdint>
 
 extern "C" __attribute__((visibility("default"))) uint64_t aoti_torch_abi_version() {

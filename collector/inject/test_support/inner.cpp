@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing but a library to be found.
+// A library whose only purpose is to be found.
 extern "C" __attribute__((visibility("default"))) int dprof_test_inner() { return 1; }

@@ -29,7 +29,7 @@ class LocalSession {
     if (static bool prepared = false; !std::exchange(prepared, true)) {
       EXPECT_TRUE(prepare_threads());
     }
-    // As a session does: a fork child finds zeroes.
+    // Like a real session: a fork child finds zeroes.
     EXPECT_EQ(madvise(&hot_page, sizeof hot_page, MADV_WIPEONFORK), 0);
     hot_page.pid.store(getpid());
     hot_page.alive.store(1);

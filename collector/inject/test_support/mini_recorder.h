@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorder for tests: takes hellos on a socket of its own and reads what processes write.
+// A recorder for tests: accepts hellos on its own socket and reads the processes' records.
 //
 // Threading  one thread.
 #pragma once
@@ -22,7 +22,7 @@ struct SeenRecord {
   uint32_t os_tid = 0;
   wire::Record record = {};
   std::string text;    // of record.string
-  std::string domain;  // of the record's domain, where it has one
+  std::string domain;  // of the record's domain, if it has one
   std::vector<unsigned char> more;
 };
 
@@ -45,7 +45,7 @@ class SeenSession {
   [[nodiscard]] uint64_t loss(wire::SharedLoss loss) const;
   [[nodiscard]] uint64_t dropped() const;
 
-  // Reads everything that is there; frees the rings whose thread has ended.
+  // Reads all available records; frees the rings of ended threads.
   std::vector<SeenRecord> drain();
 
   void control(wire::CaptureState state, wire::DetailLevel detail) const;
@@ -73,7 +73,7 @@ class MiniRecorder {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  // The next process that says hello; null after `timeout_ms`.
+  // The next process that sends a hello; null after `timeout_ms`.
   std::unique_ptr<SeenSession> accept(int timeout_ms = 20'000) const;
 
  private:

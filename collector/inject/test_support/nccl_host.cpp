@@ -2,9 +2,9 @@
 // Plays NCCL: drives the tables of the profiler plugin with scripted sequences, one per argument.
 // Built twice: with the collector linked in (so that sanitizers see it), and plain, which opens the
 // library of NCCL_PROFILER_PLUGIN as NCCL does. It says "ready" and waits for a line where the test
-// has something to do in between.
+// has to act in between.
 //
-// It has a version, as NCCL has: HOST_NCCL_VERSION.
+// Like NCCL it has a version: HOST_NCCL_VERSION.
 #include "collector/inject/test_support/nccl_host.h"
 
 #include <dirent.h>
@@ -116,7 +116,7 @@ void version_3() {
   v3().finalize(context);
 }
 
-// Everything that makes no sense. Nothing of it is a record, and nothing crashes.
+// Invalid input of every kind. None of it becomes a record, and nothing crashes.
 template <typename Profiler, typename Event, typename StateArgs>
 void odd_orders(const Profiler& profiler, void* context) {
   Event event{};
@@ -135,8 +135,7 @@ void odd_orders(const Profiler& profiler, void* context) {
       expect(profiler.record_event_state(odd, state, nullptr) == kSuccess, "state");
     }
   }
-  // Ends of what never began: of no type, of a group, of an operation of the proxy and of a
-  // channel.
+  // Ends without a begin: of no type, of a group, of a proxy operation and of a channel.
   for (const uintptr_t odd :
        {uintptr_t{0}, uintptr_t{1} << 54 | 1, uintptr_t{1} << 54 | 9, uintptr_t{3} << 54 | 6,
         uintptr_t{3} << 54 | 8, uintptr_t{3} << 54 | 7, ~uintptr_t{0}}) {
@@ -159,7 +158,7 @@ void odd() {
     void* launch = comm.begin_launch(group);
     comm.end(launch);
     comm.begin_launch(group);
-    // Contexts that make no sense: recorded, of no known communicator. Texts that are not there.
+    // Invalid contexts: recorded, with an unknown communicator. Null texts.
     EventV5 event{};
     event.type = event_type::kColl;
     event.coll.sequence = 3;
@@ -177,7 +176,7 @@ void odd() {
 
 void one_rank() { const Comm5 comm(v5(), kHash, "alone", 1); }
 
-// Communicators that come again: the same hash, one after the other and at once.
+// Recurring communicators: the same hash, one after the other and at once.
 void again() {
   for (int round = 0; round < 3; ++round) {
     Comm5 comm(v5(), kHash, "again");
@@ -199,7 +198,7 @@ void captured() {
   comm.transfer("Send", 3);
 }
 
-// Threads that make communicators at once, and record into them.
+// Threads that create communicators concurrently, and record into them.
 void threads(int count) {
   std::barrier all(count);
   std::vector<std::thread> some;
@@ -224,7 +223,7 @@ void threads(int count) {
   for (std::thread& one : some) one.join();
 }
 
-// The recorder pauses and goes on.
+// The recorder pauses and resumes.
 void switched() {
   Comm5 comm(v5(), kHash, "switched");
   expect(soon_masked(kUsualMask), "never switched on");
@@ -321,7 +320,7 @@ void many_peers(int count) {
   expect(soon_masked(kUsualMask), "never switched on");
   for (int peer = 0; peer < count; ++peer) {
     comm.end(comm.begin_p2p(nullptr, "Send", peer, 1));
-    if (peer % 4000 == 3999) meet_test();  // the recorder reads what there is
+    if (peer % 4000 == 3999) meet_test();  // the recorder reads the pending records
   }
   comm.end(comm.begin_p2p(nullptr, "Send", 0, 1));
 }
@@ -335,7 +334,7 @@ void many_communicators(int count) {
   all.back()->all_reduce(0);
 }
 
-// Says what the options have made of the mask, then uses them.
+// Prints the mask that the options produced, then uses them.
 void options() {
   Comm5 comm(v5(), kHash, "options");
   for (int i = 0; i < 2000 && mask_now() == kPausedMask; ++i) usleep(10'000);
@@ -377,7 +376,7 @@ void options() {
   comm.end(collective);
 }
 
-// An NCCL that is loaded and never asks for the plugin.
+// An NCCL that is loaded but never asks for the plugin.
 void loaded(const char* library) {
   static dprof::inject::NvtxUnit unit;
   void* tool = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
@@ -391,8 +390,8 @@ void loaded(const char* library) {
   meet_test();
 }
 
-// Two ranks, by RANK. Rank 1 hangs before the fourth call. Rank 0 is in it, until PyTorch's
-// watchdog ends the process, as it does: the text, and SIGABRT.
+// Two ranks, by RANK. Rank 1 hangs before the fourth call. Rank 0 waits in it until PyTorch's
+// watchdog ends the process in its usual way: the text, and SIGABRT.
 void watchdog() {
   const char* number = getenv("RANK");
   const int rank = number != nullptr ? atoi(number) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nccl_host plays NCCL with: the plugin's tables, NCCL's one mask, and a communicator that
-// makes the events of whole calls.
+// The parts with which nccl_host plays NCCL: the plugin's tables, NCCL's one mask, and a
+// communicator that makes the events of whole calls.
 //
 // Threading  a communicator by one thread; several at once.
 #pragma once
@@ -24,7 +24,7 @@ constexpr uint64_t kHash = 0xfeed'beef'0123'4567;
 constexpr int kUsualMask = 0xf06;
 constexpr int kPausedMask = event_type::kP2p;
 
-// What must not have happened: said, and remembered for the exit code.
+// Failed expectations: printed, and remembered for the exit code.
 inline std::atomic<int> wrong = 0;
 inline void expect(bool condition, const char* what) {
   if (condition) return;
@@ -85,7 +85,7 @@ inline const ProfilerV6& v6() { return *tables.v6; }
 template <typename Profiler, typename Event>
 void* start(const Profiler& profiler, void* context, const Event& event) {
   Event copy = event;
-  // Must be written; NCCL's own adapters leave it for types that they do not know.
+  // Must be written by the plugin; NCCL's own adapters leave it unset for unknown types.
   void* handle = driven_by_nccl ? nullptr : static_cast<void*>(&copy);
   expect(profiler.start_event(context, &handle, &copy) == kSuccess, "start failed");
   expect(driven_by_nccl || handle != &copy, "the handle was left as it was");
@@ -97,7 +97,7 @@ void stop(const Profiler& profiler, void* handle) {
   expect(profiler.stop_event(handle) == kSuccess, "stop failed");
 }
 
-// Versions 5 and 6 of a communicator with four ranks, whose rank 1 we are unless said otherwise.
+// Versions 5 and 6 of a communicator with four ranks; ours is rank 1 by default.
 template <typename Profiler, typename Event>
 class Comm {
  public:
@@ -180,7 +180,7 @@ class Comm {
   }
   [[nodiscard]] void* context() const { return context_; }
 
-  // What NCCL makes of one call outside a group. The call's event has ended when the collective
+  // NCCL's events for one call outside a group. The call's event has ended when the collective
   // names it as its parent.
   void all_reduce(uint64_t sequence, bool captured = false) {
     void* group = begin_group(captured);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the real libnccl find and drive the plugin on a machine without a GPU, as far as that goes:
+// Lets the real libnccl find and drive the plugin on a machine without a GPU, as far as possible:
 // its search for the file of NCCL_PROFILER_PLUGIN, its look-up of the tables, and its own adapters
-// from the events of version 5 to those of 4 and 3. The functions are NCCL's internal ones, found
-// by name in the symbol table of its file.
+// from the events of version 5 to those of 4 and 3. These are internal functions of NCCL, found by
+// name in the file's symbol table.
 //
 //   nccl_real LIBNCCL    exit code 77: its symbols have been stripped
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ using namespace dprof::inject::nccl;
 
 constexpr int kNoSymbols = 77;
 
-// The functions of a mapped ELF file that have the given names, exported or not.
+// The functions of a mapped ELF file with the given names, exported or not.
 class SymbolFile {
  public:
   explicit SymbolFile(const char* path) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs nccl_host against a recorder of the test's own: with the collector linked in, and, where it
-// was built, with libdprof.so as NCCL's plugin.
+// Runs nccl_host against the test's own recorder: with the collector linked in, and, if built, with
+// libdprof.so as NCCL's plugin.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 enum class How { kLinked, kPlugin };
 
-// One kind of record, with its body read.
+// One kind of record, with its body decoded.
 template <typename Body>
 struct Seen {
   Body body;
@@ -66,7 +66,7 @@ class NcclHostTest : public ::testing::TestWithParam<How> {
     environment.emplace_back(wire::kSocketVariable, recorder_.path());
     return run(std::move(arguments), std::move(environment));
   }
-  // Records a whole script, reading along. Everything that it wrote.
+  // Records a whole script while reading; returns everything it wrote.
   std::vector<SeenRecord> recorded(std::vector<std::string> arguments,
                                    Environment environment = {}) {
     const auto child = record(std::move(arguments), std::move(environment));

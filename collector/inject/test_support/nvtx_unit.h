@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVTX's header code is in a linkage unit, reduced to its tables: for tests that must build
-// without NVTX's headers.
+// NVTX's header code in a linkage unit, reduced to its tables: for tests that must build without
+// NVTX's headers.
 //
-// Threading  one thread sets it up; the slots may be called by any.
+// Threading  one thread sets it up; any thread can call the slots.
 #pragma once
 
 #include "collector/inject/nvtx/nvtx_abi.h"
@@ -14,7 +14,7 @@ using InitializeExtension = int (*)(nvtx::ExtensionModule*);
 
 class NvtxUnit {
  public:
-  // What the header does at its first call. False when the tool declined.
+  // What the header does at its first call. False if the tool declined.
   bool initialize(InitializeNvtx core, InitializeExtension extension) {
     current = this;
     for (uint32_t i = 0; i < nvtx::kCoreCount; ++i) core_slots_[i] = &core_[i];
@@ -29,7 +29,7 @@ class NvtxUnit {
   }
   [[nodiscard]] bool extension_taken() const { return extension_taken_; }
 
-  // As the header, it calls nothing where no tool has taken the slot.
+  // Like the header, it calls nothing if no tool has taken the slot.
   template <typename Result, typename... Arguments>
   Result core(uint32_t id, Arguments... arguments) const {
     if (core_[id] == nullptr) return Result();
@@ -44,7 +44,7 @@ class NvtxUnit {
     return reinterpret_cast<Result (*)(Arguments...)>(payload_[slot])(arguments...);
   }
 
-  // Shorter names for what tests do most.
+  // Shorter names for the most frequent calls.
   void push(const char* text) const { core<int>(nvtx::kRangePushA, text); }
   void pop() const { core<int>(nvtx::kRangePop); }
   [[nodiscard]] bool enabled() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a library that lies where only the RUNPATH of *this* object ($ORIGIN/inner) leads.
+// Loads a library that only the RUNPATH of *this* object ($ORIGIN/inner) finds.
 #include <dlfcn.h>
 
 extern "C" __attribute__((visibility("default"))) int load_through_own_runpath() {

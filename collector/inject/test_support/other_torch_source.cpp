@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for the libdprof_torch of another LibTorch: libdprof_torch-1234abcd.so.
+// Stands in for the libdprof_torch of another LibTorch: libdprof_torch-1234abcd.so.
 #include "collector/inject/core_api.h"
 #include "collector/inject/export.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program to be recorded, for session_test.cpp. Built twice: with the collector linked in (so
 // that sanitizers see it), and plain, which reaches libdprof.so as real programs do: LD_PRELOAD and
-// NVTX_INJECTION64_PATH. It says "ready" and waits for a line where the test has something to do in
-// between.
+// NVTX_INJECTION64_PATH. It says "ready" and waits for a line where the test has to act in between.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -210,11 +209,11 @@ int with_many_forks(int count) {
   return 0;
 }
 
-// A child that outlives its parent must not keep the recorder from seeing the parent's end.
+// A child that outlives its parent must not hide the parent's end from the recorder.
 int with_orphan() {
   if (!initialize(unit)) return 1;
   if (fork() == 0) {
-    close(STDOUT_FILENO);  // or whoever reads it would wait for this child, too
+    close(STDOUT_FILENO);  // else a reader would wait for this child, too
     close(STDERR_FILENO);
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {  // until the test lets go
@@ -238,9 +237,9 @@ int with_closed_descriptors() {
   if (!initialize(unit)) return 1;
   unit.push("before");
   unit.pop();
-  // Bare system calls: TSan would report the race for the number, which is what this is about.
+  // Raw system calls: TSan would report the race for the number, which this test provokes.
   syscall(SYS_close_range, 3, ~0u, 0);
-  // Something of the program's own now has our socket's number.
+  // Give our socket's number to a descriptor of the program.
   for (int number = 3; number < 1010; ++number) syscall(SYS_dup3, 1, number, 0);
   usleep(300'000);
   unit.push("after");
@@ -287,7 +286,7 @@ int until_disabled() {
   unit.push("across");
   meet_test();
   for (int i = 0; i < 100 && !unit.enabled(); ++i) usleep(10'000);
-  unit.pop();  // of a range that was not recorded
+  unit.pop();  // of an unrecorded range
   unit.push("again");
   unit.pop();
   return off ? 0 : 2;

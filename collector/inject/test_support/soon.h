@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for another process. The limit is for a machine that is busy with much else: only a test
-// that fails waits for it.
+// Waits for another process. The limit suits a busy machine: only a failing test waits that long.
 #pragma once
 
 #include <unistd.h>

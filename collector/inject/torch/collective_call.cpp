@@ -140,7 +140,7 @@ int32_t rank_at(Inputs inputs, int8_t index) noexcept {
   return value.is_int() ? static_cast<int32_t>(value.number()) : -1;
 }
 
-// The argument of a custom class; null where there is none.
+// The argument as a custom class; null if it is none.
 template <typename Class>
 const Class* find(Inputs inputs) {
   const c10::ClassType* wanted = c10::getCustomClassType<c10::intrusive_ptr<Class>>().get();
@@ -197,7 +197,7 @@ void describe_call(const CoreApi& core, const CollectiveOp& op, const at::Record
     call.peer = rank_at(inputs, op.peer);
     describe_data(op, inputs, group_size, call);
   } catch (...) {
-    // What is missing stays "not known".
+    // Missing values stay "not known".
   }
 }
 

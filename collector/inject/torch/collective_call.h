@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a `c10d::*` operator as a CollectiveEnqueue record. Defensive about every value:
-// operators change between releases, and a program may call them with anything.
+// The arguments of a `c10d::*` operator as a CollectiveEnqueue record. Every value is checked:
+// operators change between releases, and a program can call them with anything.
 //
 // Threading  on the thread that calls the operator, inside its RecordFunction start callback.
 // Cost       some 100 ns; a handful of calls per step.
@@ -13,7 +13,7 @@
 
 namespace dprof::inject::torch_source {
 
-// Fills `record.enqueue` from the operator's inputs; what is not to be found stays unknown.
+// Fills `record.enqueue` from the operator's inputs; values not found stay unknown.
 void describe_call(const CoreApi& core, const CollectiveOp& op, const at::RecordFunction& function,
                    wire::Record& record) noexcept;
 

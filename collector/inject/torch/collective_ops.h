@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `c10d::*` operators: which collective each is, and where in its arguments (torch's
-// c10d/Ops.cpp) tensors, root and peer stand.
+// The `c10d::*` operators: the collective of each, and the positions of tensors, root and peer in
+// its arguments (torch's c10d/Ops.cpp).
 //
 // Threading  constant data.
 #pragma once

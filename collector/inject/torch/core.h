@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of libdprof_torch.so share: the table that libdprof.so lent, and how to begin a
+// Shared by the parts of libdprof_torch.so: the table from libdprof.so, and the beginning of a
 // record.
 //
-// Threading  `core` is set once, before a hook of ours is in place; all else is any thread's.
+// Threading  `core` is set once, before a hook of ours is installed; the rest is for any thread.
 #pragma once
 
 #include <cstring>

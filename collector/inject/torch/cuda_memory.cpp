@@ -27,7 +27,7 @@ using allocator::CUDAAllocator;
 using allocator::TraceEntry;
 using CurrentDevice = c10::DeviceIndex (*)();
 
-// As in all releases from 2.6 on; later ones have more behind it.
+// As in all releases from 2.6 on; later ones append fields.
 struct DeviceStats {
   struct Stat {
     int64_t current, peak, allocated, freed;
@@ -51,7 +51,7 @@ CUDAAllocator* find_allocator() noexcept {
   return shared != nullptr ? shared->load(std::memory_order_acquire) : nullptr;
 }
 
-// A virtual function of the allocator: its place differs from release to release.
+// A virtual function of the allocator: its slot differs from release to release.
 template <typename Function>
 Function function_at(CUDAAllocator* self, uint32_t slot) noexcept {
   return read_at<const Function*>(self, 0)[slot];
@@ -69,7 +69,7 @@ bool find_library() noexcept {
   return shared_allocator.load(std::memory_order_relaxed) != nullptr;
 }
 
-// -1: of no interest.
+// -1: not recorded.
 int kind_of(TraceEntry::Action action) noexcept {
   using namespace wire::memory_event_kind;
   switch (action) {
@@ -111,7 +111,7 @@ void on_entry(const TraceEntry& entry) noexcept {
   core->write(nullptr, &record, false);
 }
 
-// A CUDA op's first tensor lies there, as a rule; one of the first ops is enough.
+// A CUDA op's first tensor is usually on the device; one of the first ops is enough.
 bool has_cuda_tensor(const at::RecordFunction& function) {
   const auto inputs = inputs_of(function);
   if (inputs.empty() || !inputs[0].is_tensor()) return false;
@@ -119,7 +119,7 @@ bool has_cuda_tensor(const at::RecordFunction& function) {
   return tensor.defined() && tensor.device_type() == kCudaDevice;
 }
 
-// One range per step: where a program marks its steps, its optimizer ranges tell nothing more.
+// One range per step: if a program marks its steps, its optimizer ranges add nothing.
 bool ends_step(const char* range) noexcept {
   static std::atomic<bool> steps_are_marked = false;
   const bool step = strcmp(range, "step") == 0 || starts_with(range, "ProfilerStep#");
@@ -129,7 +129,7 @@ bool ends_step(const char* range) noexcept {
 }
 
 // A peak belongs to this step only if the program's own peak has risen since the last one: ours
-// must not reset what the program reads.
+// must not reset a value that the program reads.
 int64_t risen(int64_t peak, std::atomic<int64_t>& last) noexcept {
   const int64_t before = last.exchange(peak, std::memory_order_relaxed);
   return peak > before ? peak : -1;
@@ -155,7 +155,7 @@ void attach_cuda_memory(const at::RecordFunction& function) noexcept {
     using Attach = void (*)(CUDAAllocator*, std::function<void(const TraceEntry&)>);
     CUDAAllocator* self = find_allocator();
     function_at<Attach>(self, layout.trace_slot)(self, &on_entry);
-  } catch (...) {  // not every back end of the allocator has a trace
+  } catch (...) {  // not every allocator backend has a trace
     refused = true;
   }
   cuda_memory_waits = false;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's caching allocator: its trace from standard detail on, and its statistics at each step.
-// libc10_cuda is not linked: a process that has none loads this library as well. Where it is
-// mapped, its allocator is found by the loader, and called by the places in its table of virtual
-// functions that the headers of this very build have.
+// libc10_cuda is not linked, because processes without it load this library as well. If it is
+// mapped, its allocator is found through the loader, and called through the virtual function slots
+// in the headers of exactly this build.
 //
-// Threading  look_for_cuda() by the helper. The allocator cannot be asked safely while a thread
-//            sets it up, so the trace is attached by a training thread that has a CUDA tensor in
-//            its hands: its allocator was there before. It cannot be detached; it returns early
-//            when off.
+// Threading  look_for_cuda() by the helper. The allocator cannot be queried safely while a thread
+//            sets it up, so the trace is attached by a training thread that handles a CUDA tensor,
+//            whose allocator must already exist. It cannot be detached; it returns early when off.
 // Cost       one relaxed load per op until it is attached.
 #pragma once
 
@@ -17,18 +16,18 @@
 
 namespace dprof::inject::torch_source {
 
-// There is an allocator: attach when a CUDA tensor comes by.
+// There is an allocator: attach at the first CUDA tensor.
 extern constinit std::atomic<bool> cuda_memory_waits;
-// It is in use: its statistics can be asked, by training threads.
+// It is in use: training threads can query its statistics.
 extern constinit std::atomic<bool> cuda_memory_ready;
 
 // kUnknown: this build of torch is not a known one.
 enum class CudaMemory : uint8_t { kNotBuilt, kUnknown, kAbsent, kIdle, kAttached, kRefused };
 
-// Each 100 ms, and when the detail changes. `standard`: the trace is wanted, not the samples alone.
+// Each 100 ms, and when the detail changes. `standard`: the trace is wanted, not only the samples.
 CudaMemory look_for_cuda(bool standard);
 
-// While cuda_memory_waits: attaches if an input of the op lies on a CUDA device.
+// While cuda_memory_waits: attaches if an input of the op is on a CUDA device.
 void attach_cuda_memory(const at::RecordFunction& function) noexcept;
 
 // While cuda_memory_ready: the statistics of the thread's device, if the range ends a step.

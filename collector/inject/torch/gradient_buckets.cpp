@@ -22,14 +22,14 @@ constexpr std::string_view kSearchUnused =
 constexpr uint32_t kMaxBucketGroups = 8;
 constexpr uint32_t kMaxBuckets = 256;  // of one pass
 
-// What was copied into a bucket since its last all-reduce.
+// Gradients copied into a bucket since its last all-reduce.
 struct Filling {
   const void* storage = nullptr;
   uint64_t ready_ticks = 0;
   int32_t parameters = 0;
 };
 
-// What was last told of a bucket.
+// The last reported state of a bucket.
 struct Told {
   uint64_t group = 0;
   const void* storage = nullptr;
@@ -48,7 +48,7 @@ struct Pass {
 };
 
 struct ThreadBuckets {
-  uint32_t nodes = 0;  // autograd nodes that are open
+  uint32_t nodes = 0;  // open autograd nodes
   Pass pass;
   Filling filling[kMaxBuckets];
   Told told[kMaxBuckets];
@@ -83,7 +83,7 @@ std::optional<TensorView> first_tensor(const at::RecordFunction& function) {
   return list.size() == 1 && list[0].is_tensor() ? std::optional(list[0].tensor()) : std::nullopt;
 }
 
-// Null for a tensor that has none, or that may answer from Python.
+// Null for a tensor without storage, or one whose answer may come from Python.
 const void* storage_of(std::optional<TensorView> tensor) noexcept {
   return tensor && tensor->defined() && tensor->plain() ? tensor->storage() : nullptr;
 }
@@ -115,8 +115,8 @@ void note_copy(const at::RecordFunction& function) {
     *filling = {.storage = storage};
   }
   ++filling->parameters;
-  // More than one copy after a gradient: the Reducer had put them off, and when they were ready is
-  // not known.
+  // More than one copy after a gradient: the Reducer had deferred them, and their ready times are
+  // unknown.
   filling->ready_ticks = buckets.pass.copied++ == 0 ? buckets.pass.gradient_ticks : 0;
 }
 
@@ -126,7 +126,7 @@ void tell_setting(const char* setting) noexcept {
   core->define(setting, &record);
 }
 
-// Once for each bucket of a layout: what it is, and that its memory is a bucket's.
+// Once for each bucket of a layout: describes it, and tags its memory as a bucket's.
 void tell_bucket(const wire::CollectiveEnqueue& call, TensorView tensor, const void* storage,
                  int32_t index, int32_t parameters) {
   Told& told = buckets.told[static_cast<uint32_t>(index) % kMaxBuckets];
@@ -155,7 +155,7 @@ void tell_bucket(const wire::CollectiveEnqueue& call, TensorView tensor, const v
   core->define(nullptr, &tag);
 }
 
-// -1 when the group is one too many.
+// -1 if there are too many groups.
 int32_t next_index_of(uint64_t group) noexcept {
   for (uint32_t i = 0; i < kMaxBucketGroups; ++i) {
     uint64_t& known = buckets.pass.groups[i];

@@ -31,7 +31,7 @@ void write_event(uint8_t kind, const void* address, int64_t bytes) noexcept {
 }
 
 // HOT PATH, on training threads. Budget: 80 ns over the inner one. The size of a block is known
-// when it is allocated only: the recorder joins them.
+// only at its allocation: the recorder joins the two.
 void free_block(void* block) {
   if (block != nullptr && recording(kWanted)) write_event(wire::memory_event_kind::kFree, block, 0);
   inner_free(block);
@@ -51,7 +51,7 @@ class HostAllocator final : public c10::Allocator {
     }
     return block;
   }
-  // A block from before the wrapper, or a null one, goes through it as well.
+  // Also handles a block from before the wrapper, or a null one.
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
   void copy_data(void* to, const void* from, size_t bytes) const override {
     inner->copy_data(to, from, bytes);
@@ -64,11 +64,11 @@ class HostAllocator final : public c10::Allocator {
 }  // namespace
 
 bool install_host_memory() {
-  // Never destroyed: torch allocates until the process is gone.
+  // Never destroyed: torch allocates until the process ends.
   static HostAllocator& wrapper = *new HostAllocator;
   c10::Allocator* present = c10::GetCPUAllocator();
   if (present == &wrapper) return true;
-  if (inner != nullptr) return false;  // somebody replaced ours: so be it
+  if (inner != nullptr) return false;  // another allocator replaced ours: leave it
   if (present == nullptr || present->raw_deleter() == nullptr) return false;
   inner_free = present->raw_deleter();
   inner = present;

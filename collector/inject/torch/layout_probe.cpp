@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the chosen layout is that of the LibTorch which this process has mapped: what the readers
-// say is compared with what torch's own functions do, those of its C shim above all, which are the
-// same in each release.
+// Whether the chosen layout is that of the LibTorch mapped by this process: compares what the
+// readers return with torch's own functions, above all those of its C shim, which are the same in
+// each release.
 //
-// Threading  in a child process of the recorder's, on its only thread. It may crash or hang.
+// Threading  in a child process of the recorder, on its only thread. It can crash or hang.
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/custom_class.h>
 #include <ATen/ops/stack.h>
@@ -21,7 +21,7 @@
 #include "collector/inject/torch/process_groups.h"
 #include "collector/inject/torch/torch_layout.h"
 
-// Of torch, by their symbols: what the headers say of these classes may not hold.
+// Torch's functions, by their symbols: the headers may not match these classes.
 extern "C" {
 void make_group(void* group, int rank, int size) asm("_ZN4c10d12ProcessGroupC1Eii");
 const char* name_of_key(uint16_t key) asm("_ZN3c108toStringENS_11DispatchKeyE");
@@ -35,12 +35,12 @@ namespace {
 constexpr int64_t kSizes[] = {3, 5, 7};
 constexpr int64_t kStrides[] = {35, 7, 1};
 constexpr int64_t kElements = 105;
-constexpr int kNodes = 41;  // autograd's sequence number is moved on by these
+constexpr int kNodes = 41;  // by which autograd's sequence number is advanced
 
-// The first thing that differs.
+// The first difference.
 class Finding {
  public:
-  // False, and said, if they are not the same.
+  // False, and recorded, if they differ.
   bool same(const char* what, int64_t was_read, int64_t is_right) noexcept {
     if (was_read == is_right || text_[0] != '\0') return text_[0] == '\0';
     snprintf(text_, sizeof text_, "%s: %" PRId64 " was read, and %" PRId64 " is right", what,
@@ -134,14 +134,14 @@ void check_operators() {
                             .needsInputs(true));
   finding.same("aoti_torch_clone", aoti_torch_clone(tensor, &copy), 0);
   if (finding.text()[0] != '\0') return;
-  // Never given back: how is not known for sure.
+  // Never freed, because the correct way is unknown.
   new at::Tensor(
       at::_ops::stack::call(at::TensorList(reinterpret_cast<const at::Tensor*>(tensor), 1), 1));
   finding.check("RecordFunction's name", saw_clone && saw_stack);
 }
 
 void check_keys() {
-  const int first_key_bit = layout.minor < 8 ? 15 : 16;  // the bits before it are the back ends'
+  const int first_key_bit = layout.minor < 8 ? 15 : 16;  // the bits before it are the backends'
   const auto name_of_bit = [first_key_bit](uint64_t bit) {
     return name_of_key(static_cast<uint16_t>(__builtin_ctzll(bit) - first_key_bit + 1));
   };
@@ -152,7 +152,7 @@ void check_keys() {
                     strcmp(name_of_bit(uint64_t{1} << 24), "SparseCsr") == 0);
 }
 
-// An object that torch believes to be of ProcessGroup's class, and as it sees that in an IValue.
+// An object that torch takes for a ProcessGroup, and its form in an IValue.
 void check_objects() {
   const c10::ClassTypePtr& type = c10::getCustomClassType<c10::intrusive_ptr<c10d::ProcessGroup>>();
   c10::getCustomClassType<c10::intrusive_ptr<c10d::ReduceOp>>();
@@ -167,7 +167,7 @@ void check_objects() {
                address_of(type.get()));
 }
 
-// An empty std::unordered_map, which has its one bucket in itself.
+// An empty std::unordered_map, whose one bucket is inside the object.
 bool is_empty_map(const unsigned char* at) noexcept {
   return read_at<const void*>(at, 0) == at + 48 && read_at<size_t>(at, 8) == 1 &&
          read_at<size_t>(at, 24) == 0;

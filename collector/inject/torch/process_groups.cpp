@@ -12,8 +12,8 @@
 #include "collector/wire/enum_values.h"
 #include "collector/wire/training_records.h"
 
-// ProcessGroup::getGroupName() and getGroupDesc() by their symbols, for their slots move: those of
-// the std::string of today and of that before it, which PyPI's 2.6 has. They return a reference.
+// ProcessGroup::getGroupName() and getGroupDesc() by their symbols, because their slots move: those
+// for today's std::string and for the older one, used by PyPI's 2.6. They return a reference.
 extern "C" {
 [[gnu::weak]] const void* get_group_name(const c10d::ProcessGroup* group) asm(
     "_ZNK4c10d12ProcessGroup12getGroupNameB5cxx11Ev");
@@ -32,9 +32,9 @@ constexpr uint32_t kMaxGroups = 1024;
 constexpr int32_t kMaxMembers = 1 << 14;  // as many records as a ring holds
 constexpr std::string_view kDefaultGroup = "default_pg";
 
-// The last groups that this thread used, so that name and members are read once, not at each call.
-// A weak reference keeps the memory of a group that has died, so that no other group can get its
-// address; it is not given back at the end of the thread, which then may have no torch any more.
+// The last groups used by this thread, so that name and members are read once, not at each call. A
+// weak reference keeps the memory of a dead group, so that no other group can get its address; it
+// is not released at the end of the thread, when torch may be gone already.
 struct KnownGroup {
   const c10d::ProcessGroup* group = nullptr;
   GroupInfo info;
@@ -51,7 +51,7 @@ uint64_t hash_bytes(uint64_t hash, const void* data, size_t bytes) noexcept {
   return hash;
 }
 
-// True for the first caller with this hash; also when the table is full: twice is harmless.
+// True for the first caller with this hash; also if the table is full: twice is harmless.
 bool announce(uint64_t hash) noexcept {
   for (uint32_t probe = 0; probe < kMaxGroups; ++probe) {
     std::atomic<uint64_t>& place = announced[(hash + probe) % kMaxGroups];
@@ -62,8 +62,8 @@ bool announce(uint64_t hash) noexcept {
   return true;
 }
 
-// C++ programs need not name their groups: those are told apart by the order of their first use,
-// which is the same on all ranks that use them in the same order.
+// C++ programs need not name their groups: unnamed ones are distinguished by the order of first
+// use, which is the same on all ranks that use them in the same order.
 uint32_t ordinal_of_nameless(const c10d::ProcessGroup& group) noexcept {
   for (uint32_t i = 0; i < kMaxGroups; ++i) {
     const c10d::ProcessGroup* known = nameless[i].load(std::memory_order_relaxed);
@@ -89,10 +89,10 @@ uint8_t backend_of(const c10d::ProcessGroup& group) noexcept {
   }
 }
 
-// A std::string begins with the pointer to its text, whichever of libstdc++'s two it is.
+// A std::string of either libstdc++ ABI begins with the pointer to its text.
 const char* text_of(const void* string) noexcept { return read_at<const char*>(string, 0); }
 
-// The name lies in one of the back ends; a group without any has none.
+// One of the backends has the name; a group without backends has none.
 std::string name_of(const c10d::ProcessGroup& group) {
   try {
     return text_of(get_group_name != nullptr ? get_group_name(&group) : old_group_name(&group));
@@ -114,20 +114,20 @@ const c10d::Backend* default_backend_of(const c10d::ProcessGroup& group) {
   return found != backends.end() ? found->second : nullptr;
 }
 
-// What torch keeps in the options of the back end; null where it does not say.
+// The members in the options of the backend; null if they are not given.
 const std::vector<uint64_t>* told_members_of(const c10d::ProcessGroup& group) {
   const c10d::Backend* backend = layout.options_slot != 0 ? default_backend_of(group) : nullptr;
   if (backend == nullptr) return nullptr;
   using Options = c10::intrusive_ptr<c10d::Backend::Options> (*)(const c10d::Backend*);
   const auto* table = read_at<const Options*>(backend, 0);
   const auto options = table[layout.options_slot](backend);
-  // The back end has them, too: they live as long as it.
+  // The backend owns a reference, too: they live as long as it does.
   return reinterpret_cast<const std::vector<uint64_t>*>(
       reinterpret_cast<const char*>(options.get()) + layout.global_ranks);
 }
 
-// Global ranks, by number in the group; empty where they are not known. torch keeps none for the
-// group of all ranks, which it describes as "default_pg" and numbers as they are.
+// Global ranks, by number in the group; empty if unknown. torch stores none for the group of all
+// ranks, which it describes as "default_pg" and numbers by global rank.
 std::vector<int32_t> members_of(const c10d::ProcessGroup& group, int32_t size) {
   std::vector<int32_t> members;
   if (size <= 0 || size > kMaxMembers) return members;
@@ -139,14 +139,14 @@ std::vector<int32_t> members_of(const c10d::ProcessGroup& group, int32_t size) {
     if (members.empty() && description_of(group) == kDefaultGroup) {
       for (int32_t rank = 0; rank < size; ++rank) members.push_back(rank);
     }
-  } catch (...) {  // not every back end has options, or a description
+  } catch (...) {  // not every backend has options, or a description
     members.clear();
   }
   if (members.size() != static_cast<size_t>(size)) members.clear();
   return members;
 }
 
-// Groups of one name and size may have other members (C++ programs choose the names).
+// Groups of the same name and size can have other members (C++ programs choose the names).
 uint64_t hash_members(uint64_t hash, const std::vector<int32_t>& members) noexcept {
   hash = hash_bytes(hash, members.data(), members.size() * sizeof(int32_t));
   return hash != 0 ? hash : 1;

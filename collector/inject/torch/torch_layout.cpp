@@ -14,8 +14,8 @@ namespace dprof::inject::torch_source {
 
 namespace {
 
-// Read from the headers of each release (docs/design/torch_releases.md).
-// RecordFunction and ProcessGroup have a std::string before what is read.
+// Read from the headers of each release (docs/design/torch_releases.md). In RecordFunction and
+// ProcessGroup a std::string precedes the fields that are read.
 constexpr uint32_t kSequence = 200;
 constexpr uint32_t kInputs = 208;
 constexpr uint32_t kOldStringIsShorter = 24;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where torch's classes have what a hook reads, as data: TensorImpl, IValue's tags and ProcessGroup
-// are not the same from 2.6 on, and RecordFunction is not where a std::string is the old one, so
-// that the inline functions of one release's headers misread another's objects. The same readers
-// serve the release that this library is built with.
+// Offsets in torch's classes that a hook reads, as data: TensorImpl, IValue's tags and ProcessGroup
+// change from 2.6 on, and RecordFunction differs with the old std::string, so the inline functions
+// of one release's headers misread another's objects. The same readers serve the release that this
+// library is built with.
 //
-// Threading  `layout` is set once, before a hook of ours is in place; all else is any thread's.
+// Threading  `layout` is set once, before a hook of ours is installed; the rest is for any thread.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -18,7 +18,7 @@ namespace dprof::inject::torch_source {
 
 // Offsets in bytes.
 struct TorchLayout {
-  uint32_t minor;  // of torch 2.MINOR, the first release that has it
+  uint32_t minor;  // of torch 2.MINOR, the first release with this layout
   // c10::TensorImpl
   uint32_t sizes;
   uint32_t numel;
@@ -28,13 +28,12 @@ struct TorchLayout {
   // c10::IValue
   uint32_t list_tag;
   uint32_t object_tag;
-  // c10::DispatchKeySet: the bit of tensors that may answer from Python
+  // c10::DispatchKeySet: the bit of tensors whose answers may come from Python
   uint64_t python_key;
-  // c10d::ProcessGroup: its back ends by type
+  // c10d::ProcessGroup: its backends by type
   uint32_t backends;
-  // Places in tables of virtual functions; 0 = none, as for each build that is not known: no probe
-  // can tell them.
-  // c10d::Backend::getBackendOptions() and, in what it returns, the global ranks
+  // Virtual function slots; 0 = none, as for every unknown build: no probe can determine them.
+  // c10d::Backend::getBackendOptions() and, in its result, the global ranks
   uint32_t options_slot;
   uint32_t global_ranks;
   // CUDAAllocator::attachAllocatorTraceTracker() and getDeviceStats()
@@ -47,11 +46,11 @@ struct TorchLayout {
 
 extern constinit TorchLayout layout;
 
-// The release that this process has, as aoti_torch_abi_version() tells: 2.MINOR.
+// The release of this process, from aoti_torch_abi_version(): 2.MINOR.
 [[nodiscard]] uint32_t torch_minor() noexcept;
 
-// Sets `layout` for 2.MINOR, the newest one for releases that came later. False: it is too old.
-// `known`: the very build was measured, not only its release.
+// Sets `layout` for 2.MINOR, the newest one for later releases. False: the release is too old.
+// `known`: exactly this build was measured, not only its release.
 [[nodiscard]] bool choose_layout(uint32_t minor, bool known) noexcept;
 
 template <typename T>
@@ -67,8 +66,8 @@ class TensorView {
   explicit TensorView(const void* impl) noexcept : impl_(impl) {}
 
   [[nodiscard]] bool defined() const noexcept;
-  // What the numbers below say holds: it is not sparse, and no subclass answers from Python, which
-  // is not for a hook to set off.
+  // The numbers below are valid: it is not sparse, and no subclass answers from Python, which a
+  // hook must not trigger.
   [[nodiscard]] bool plain() const noexcept {
     constexpr uint64_t kSparse = uint64_t{1} << 23;
     constexpr uint64_t kSparseCsr = uint64_t{1} << 24;
@@ -79,7 +78,7 @@ class TensorView {
     return read_at<uint64_t>(impl_, layout.sizes);
   }
   [[nodiscard]] int64_t numel() const noexcept { return read_at<int64_t>(impl_, layout.numel); }
-  // A c10::ScalarType, or a type of a program's own.
+  // A c10::ScalarType, or a program-defined type.
   [[nodiscard]] uint16_t data_type() const noexcept {
     return read_at<uint16_t>(impl_, layout.data_type);
   }
@@ -118,7 +117,7 @@ class ValueView {
   [[nodiscard]] int64_t number() const noexcept { return read_at<int64_t>(&payload_, 0); }
   [[nodiscard]] bool is_list() const noexcept { return tag_ == layout.list_tag; }
   [[nodiscard]] std::span<const ValueView> list() const noexcept { return vector_at(16); }
-  // The object of a custom class that has that c10::ClassType, else null.
+  // The object of a custom class with that c10::ClassType, else null.
   [[nodiscard]] const void* object_of(const void* class_type) const noexcept {
     if (tag_ != layout.object_tag || read_at<const void*>(payload_, 64) != class_type) {
       return nullptr;

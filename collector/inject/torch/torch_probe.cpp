@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A C++ LibTorch program to be recorded, for torch_source_test.cpp: marked ranges, a backward pass,
-// and each collective of a Gloo group of two ranks, which are two threads here. It starts when a
-// line comes, so that the test knows what the collector had in place by then; `throw` ends it by an
-// exception that nobody catches.
+// and each collective of a Gloo group of two ranks, here two threads. It starts at an input line,
+// so that the test knows what the collector had installed by then; `throw` ends it with an uncaught
+// exception.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
@@ -45,7 +45,7 @@ Group make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank, const c
   auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, 2);
   auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(30));
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-  options->global_ranks_in_group = {3, 5};  // as new_group([3, 5]) has it
+  options->global_ranks_in_group = {3, 5};  // like new_group([3, 5])
   group->setDefaultBackend(c10d::ProcessGroup::GLOO);
   group->setBackend(at::kCPU, c10d::ProcessGroup::GLOO,
                     c10::make_intrusive<c10d::ProcessGroupGloo>(prefixed, rank, 2, options));

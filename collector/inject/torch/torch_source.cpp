@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // LibTorch's RecordFunction as a source: ops, marked ranges, autograd nodes, c10d and Gloo
-// collectives. Built against one LibTorch, and reads others as their layout says (torch_layout.h).
+// collectives. Built against one LibTorch; reads others by their layout (torch_layout.h).
 // libdprof.so loads it into a process whose LibTorch is known, or passed the probe.
 //
 // Threading  callbacks run on every thread that runs ops. They are global and never removed:
 //            removing is not safe while others run. They return early when the mask says off.
-// Cost       a scope that nobody asked for costs nothing, so callbacks are registered by scope, and
-//            that for FUNCTION only once the detail level asks for it (docs/hot_path.md).
+// Cost       a scope without a callback costs nothing, so callbacks are registered by scope, and
+//            that for FUNCTION only once the detail level requires it (docs/hot_path.md).
 #include <ATen/record_function.h>
 
 #include <cstdio>
@@ -62,7 +62,7 @@ void write_edge(wire::Kind kind, const at::RecordFunction& function, const char*
   core->write(name, &record, kind == wire::Kind::kCollectiveEnd);
 }
 
-// A time-out, or a peer that is gone.
+// A time-out, or a lost peer.
 void write_failed_end(const at::RecordFunction& function,
                       const std::exception_ptr& error) noexcept {
   wire::Record record = record_of(wire::Kind::kCollectiveEnd);
@@ -78,7 +78,7 @@ void write_failed_end(const at::RecordFunction& function,
   }
 }
 
-// Gloo ends the range of a collective that threw while it handles what was thrown
+// If a collective throws, Gloo ends its range while handling the exception
 // (ProcessGroupGloo::AsyncWork::execute, Work::finish).
 void write_end(const at::RecordFunction& function) noexcept {
   const std::exception_ptr error = std::current_exception();
@@ -99,7 +99,7 @@ void begin_range(const at::RecordFunction& function, const char* name) noexcept 
   core->write(name, &record, false);
 }
 
-// A nesting range that was begun is ended even if the source is off by now; of the others only the
+// A nesting range that was begun is ended even if the source is off by now; for the others only the
 // recorder knows whether their begin was written.
 void end_range(const at::RecordFunction& function) noexcept {
   if (!function.isAsync()) {
@@ -126,7 +126,7 @@ std::unique_ptr<at::ObserverContext> on_range_start(const at::RecordFunction& fu
   return nullptr;
 }
 
-// HOT PATH, as its begin.
+// HOT PATH, like its begin.
 void on_range_end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
   const char* name = function.name();
   if (starts_with(name, kGlooPrefix)) {
@@ -208,8 +208,8 @@ const char* word_of(CudaMemory cuda) noexcept {
   return "";
 }
 
-// Says what of memory is recorded, each time that it changes. Plain memory: this thread outlives
-// the program's static objects.
+// Reports which memory is recorded, whenever that changes. Plain memory: this thread outlives the
+// program's static objects.
 void tell_memory_source(CudaMemory cuda, const char* host) {
   static char told[160];
   char text[sizeof told];

@@ -21,11 +21,11 @@ namespace {
 
 using wire::Kind;
 
-// What the probe left at a detail level.
+// The probe's records at a detail level.
 struct Recorded {
   std::vector<SeenRecord> seen;
   std::unique_ptr<SeenSession> session;
-  std::string memory_source;  // at the level that was asked for
+  std::string memory_source;  // at the requested level
 
   [[nodiscard]] std::vector<SeenRecord> of(Kind kind) const {
     std::vector<SeenRecord> some;
@@ -88,8 +88,8 @@ TEST(TorchSource, IsLoadedIntoItsOwnTorch) {
   EXPECT_EQ(recorded.session->remarks(wire::Remark::kTorchVersionMismatch), 0u);
 }
 
-// As if this build were not known: nothing of torch is recorded until the recorder says that it can
-// be read, and then all but what stands in tables of virtual functions.
+// As if this build were unknown: nothing of torch is recorded until the recorder says that it can
+// be read; then everything except what needs virtual function slots.
 TEST(TorchSource, ABuildThatIsNotKnownWaitsForTheVerdict) {
   const MiniRecorder recorder;
   Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},

@@ -29,14 +29,14 @@ void note_current() {
   } catch (...) {
   }
   for (char* at = text; *at != '\0'; ++at) {
-    if (*at == '\t') *at = ' ';  // a tab is a frame's (wire::Fact::kException)
+    if (*at == '\t') *at = ' ';  // tabs are reserved for frames (wire::Fact::kException)
   }
   core->note_exception(text);
   free(name);
 }
 
 [[noreturn]] void on_terminate() noexcept {
-  // One that is raised here would come here again.
+  // An exception raised here would end up here again.
   std::set_terminate(handler_before);
   note_current();
   if (handler_before != nullptr) handler_before();
@@ -46,7 +46,7 @@ void note_current() {
 }  // namespace
 
 void watch_terminate() noexcept {
-  handler_before = std::get_terminate();  // before ours is called
+  handler_before = std::get_terminate();  // before ours can be called
   std::set_terminate(&on_terminate);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What std::terminate() was called for: noted (wire::Fact::kException), and then handed on to the
-// handler that was there. Here and not in libdprof.so, which knows no exceptions.
+// The reason for std::terminate(): noted (wire::Fact::kException), and then passed on to the
+// previous handler. In this library because libdprof.so is built without exceptions.
 #pragma once
 
 namespace dprof::inject::torch_source {

@@ -17,12 +17,12 @@ using std::chrono::seconds;
 
 constexpr int kProbesInBurst = 8;
 constexpr seconds kBurstInterval{1};
-constexpr milliseconds kAnswerWithin{50};  // a probe that takes longer tells nothing
+constexpr milliseconds kAnswerWithin{50};  // a slower probe carries no information
 constexpr seconds kSilentFor{5};
 constexpr milliseconds kLastBurst{100};
 constexpr int kPacketsAtOnce = 64;
 constexpr size_t kMostRows = 1 << 16;
-constexpr size_t kMostAnswered = 4096;  // that are remembered
+constexpr size_t kMostAnswered = 4096;  // remembered at most
 
 }  // namespace
 
@@ -110,7 +110,7 @@ std::vector<schema::ClockProbeRow> ClockPeers::take_probes() {
   return std::exchange(rows_, {});
 }
 
-// What a library throws (where memory is missing) ends the probes, and nothing else.
+// An exception from a library (out of memory) ends the probes, and nothing else.
 void ClockPeers::run_guarded() {
   try {
     run();
@@ -150,7 +150,7 @@ ClockPeers::Steady::time_point ClockPeers::next_event() const {
   return Steady::now() + kBurstInterval;
 }
 
-// One probe at a time: the next goes when the answer is there, or will not come any more.
+// One probe at a time: the next is sent when the answer has arrived, or is overdue.
 void ClockPeers::send_what_is_due() {
   const Steady::time_point now = Steady::now();
   if (outstanding_ && now >= outstanding_->give_up) {
@@ -167,7 +167,7 @@ void ClockPeers::send_what_is_due() {
   const uint64_t sequence = next_sequence_++;
   const auto packet = encode(ProbePacket{PacketKind::kProbe, sequence, 0, 0}, target_->key);
   outstanding_ = Outstanding{sequence, clock_.now().ns, now + kAnswerWithin};
-  send_to(socket_.get(), packet, target_->address);  // one that is not sent is not answered
+  send_to(socket_.get(), packet, target_->address);  // an unsent probe is an unanswered one
 }
 
 void ClockPeers::take_packets(int socket) {
@@ -215,8 +215,8 @@ void ClockPeers::welcome(int socket, const Received& received, const MeetPacket&
   heard_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// An answer counts once: a copy of it has no outstanding question. A host of several addresses may
-// answer from another one of them, but from the same port.
+// An answer counts once: a copy of it has no outstanding question. A host with several addresses
+// can answer from another one, but from the same port.
 void ClockPeers::note_answer(const ProbePacket& packet, const Received& received,
                              int64_t receive_ns) {
   const bool expected = outstanding_ && outstanding_->sequence == packet.sequence &&

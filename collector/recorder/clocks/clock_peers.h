@@ -29,7 +29,7 @@
 
 namespace dprof::recorder {
 
-// Whose clock is probed.
+// A recorder whose clock is probed.
 struct PeerTarget {
   Address address;
   PeerKey key{};
@@ -39,35 +39,35 @@ struct PeerTarget {
 // The key of a run's probes.
 [[nodiscard]] PeerKey probe_key(const std::string& token);
 
-// Whom `self` should probe, of the recorders that a run folder names: empty where `self` is on the
-// reference's host, or not the first of its own. `lives` says whether a recorder is still there.
+// The recorder that `self` should probe, from those in a run folder: empty if `self` is on the
+// reference's host, or not the first of its own. `lives` says whether a recorder is still alive.
 [[nodiscard]] std::optional<RecorderFile> choose_reference(
     const std::vector<RecorderFile>& files, const RecorderFile& self,
     const std::function<bool(const RecorderFile&)>& lives);
 
-// Threading  a thread of its own answers, sends and receives, and does nothing else; the functions
+// Threading  a separate thread answers, sends and receives, and does nothing else; the functions
 //            are for one other thread.
 class ClockPeers {
  public:
-  // Opens a port and starts to answer. `self` gives the token, the run's id and the clock's; its
-  // address and port are filled in. `meeting` too is answered at, where it listens.
+  // Opens a port and starts to answer. `self` supplies the token, the run's id and the clock's; its
+  // address and port are filled in. Also answers at `meeting`, if that listens.
   static Result<std::unique_ptr<ClockPeers>> start(const RunClock& clock, RecorderFile& self,
                                                    std::optional<MeetingPoint> meeting);
   ~ClockPeers();
 
   // From now on probes this clock.
   void probe(const PeerTarget& target);
-  // Nobody is probed, or has not answered for some seconds.
+  // There is no target, or it has not answered for some seconds.
   [[nodiscard]] bool wants_target() const;
-  // One more burst, now: the last one before a trace ends. Waits for it, at most 100 ms.
+  // Sends one more burst now: the last one before a trace ends. Waits for it, at most 100 ms.
   void burst_now();
 
-  // What has been measured since the last call, on this recorder's trace axis.
+  // Measurements since the last call, on this recorder's trace axis.
   std::vector<schema::ClockProbeRow> take_probes();
 
   // Valid packets from other recorders so far, and packets that were not valid.
   [[nodiscard]] int64_t heard() const { return heard_.load(std::memory_order_relaxed); }
-  // The thread has ended early: nothing is measured any more.
+  // The thread has ended early: no more measurements.
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -89,7 +89,7 @@ class ClockPeers {
   void welcome(int socket, const Received& received, const MeetPacket& question);
   void note_answer(const ProbePacket& packet, const Received& received, int64_t receive_ns);
   [[nodiscard]] Steady::time_point next_event() const;
-  // On the axis that peers are told: CLOCK_MONOTONIC_RAW as this recorder converts ticks.
+  // On the axis sent to peers: CLOCK_MONOTONIC_RAW as this recorder converts ticks.
   [[nodiscard]] int64_t on_clock(int64_t trace_ns) const {
     return clock_.origin().monotonic_raw_ns + trace_ns;
   }
@@ -100,7 +100,7 @@ class ClockPeers {
   std::deque<uint64_t> answered_;  // questions of the meeting, the last ones
   Descriptor socket_, meet_socket_, wake_;
 
-  // Of the thread.
+  // Owned by the thread.
   std::optional<PeerTarget> target_;
   std::optional<Outstanding> outstanding_;
   uint64_t next_sequence_ = 0;

@@ -50,7 +50,7 @@ class ClockPeersTest : public ::testing::Test {
         file_(recorder("a", "clock a")),
         peers_(*ClockPeers::start(clock_, file_, std::nullopt)) {}
 
-  // One packet to it, and what it answers within a moment.
+  // Sends it one packet; returns its answer within a moment.
   std::vector<uint8_t> ask(std::span<const uint8_t> packet, milliseconds patience) const {
     const Descriptor socket = *bind_udp(loopback(0));
     send_to(socket.get(), packet, loopback(file_.probe_port));
@@ -80,7 +80,7 @@ TEST_F(ClockPeersTest, AnswersWithItsOwnClock) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->kind, PacketKind::kAnswer);
   EXPECT_EQ(answer->sequence, 77u);
-  // Ticks are converted at a rate that was measured to some ppm.
+  // The rate for converting ticks was measured to some ppm.
   EXPECT_GE(answer->receive_ns, before - 100'000);
   EXPECT_GE(answer->reply_ns, answer->receive_ns);
   EXPECT_LE(answer->reply_ns, after + 100'000);
@@ -92,7 +92,7 @@ TEST_F(ClockPeersTest, SaysNothingToStrangersAndGarbage) {
   const std::vector<uint8_t> garbage(1400, 0xaa);
   EXPECT_TRUE(ask(garbage, milliseconds(50)).empty());
   EXPECT_TRUE(ask({}, milliseconds(50)).empty());
-  // An answer that nobody asked for.
+  // An unsolicited answer.
   const auto answer = encode(ProbePacket{PacketKind::kAnswer, 1, 2, 3}, probe_key(kToken));
   EXPECT_TRUE(ask(answer, milliseconds(50)).empty());
   EXPECT_TRUE(wait_until([&] { return peers_->refused() == 4; })) << peers_->refused();
@@ -101,7 +101,7 @@ TEST_F(ClockPeersTest, SaysNothingToStrangersAndGarbage) {
   EXPECT_FALSE(ask(right, milliseconds(60'000)).empty()) << "it lives on";
 }
 
-// Both clocks count the same ticks, so that the truth is known.
+// Both clocks count the same ticks, so the true offset is known.
 TEST_F(ClockPeersTest, ProbesBoundTheOffset) {
   RecorderFile file = recorder("b", "clock b");
   const auto peers = *ClockPeers::start(own_clock_, file, std::nullopt);
@@ -162,7 +162,7 @@ TEST_F(ClockPeersTest, OneThatIsSilentIsGivenUp) {
   EXPECT_FALSE(peers->wants_target());
   EXPECT_TRUE(wait_until([&] { return peers->wants_target(); }));
   EXPECT_TRUE(peers->take_probes().empty());
-  peers->burst_now();  // ends although nobody answers
+  peers->burst_now();  // ends even without an answer
 }
 
 TEST(ChooseReferenceTest, TheFirstThatLivesElseTheLowestId) {
@@ -207,14 +207,14 @@ TEST(MeetingPointTest, WhoComesLaterAsks) {
     ASSERT_TRUE(stranger.ok());
     EXPECT_FALSE(stranger->ask(milliseconds(500)));
   }
-  // Whoever has met it may probe it, by a key that nobody has sent.
+  // Any recorder that has met it can probe it, by a key that was never sent.
   RecorderFile own = recorder("b", "clock b");
   const auto guest_peers = *ClockPeers::start(clock, own, std::nullopt);
   guest_peers->probe({guest->address(), guest->probe_key(met->run_id), met->clock_id});
   EXPECT_TRUE(wait_until([&] { return !guest_peers->take_probes().empty(); }));
 }
 
-// Everything that goes over the network can be read and sent again by others.
+// Everything sent over the network can be read and resent by others.
 TEST(MeetingPointTest, NoKeyIsSentAndNothingIsAnsweredTwice) {
   const Job job{"job", "rank 0"};
   const int port = port_of(bind_udp(loopback(0))->get());
@@ -242,7 +242,7 @@ TEST(MeetingPointTest, NoKeyIsSentAndNothingIsAnsweredTwice) {
   EXPECT_FALSE(receive(socket.get(), buffer));
 }
 
-// Somebody who knows neither secret nor question, but has seen an answer.
+// An attacker who knows neither secret nor question, but has seen an answer.
 TEST(MeetingPointTest, AnAnswerOfAnotherSenderIsNone) {
   const Job job{"job", "rank 0"};
   const Descriptor listener = *bind_udp(loopback(0));

@@ -68,7 +68,7 @@ Result<MeetingPoint> MeetingPoint::open(const std::string& where, const std::str
     point.listens_ = true;
     return point;
   }
-  // Of another host, or another recorder of this host listens already.
+  // The address is another host's, or another recorder of this host is already listening.
   const Code code = socket.error().code;
   if (code != Code::kUnsupported && code != Code::kUsage) return fail(socket.error());
   socket = bind_udp(any_address(*address));

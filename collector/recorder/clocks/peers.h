@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other recorders of the run, as the loop of one recording sees them: how they are met, and
-// what their clocks said.
+// The other recorders of the run, as seen by the loop of one recording: how to meet them, and their
+// clock measurements.
 #pragma once
 
 #include <memory>
@@ -20,28 +20,28 @@ namespace dprof::recorder {
 // Threading  one thread.
 class Peers {
  public:
-  // `--meet` ("" = by the run folder alone). Where another recorder listens, waits for its answer,
-  // at most 10 s: the run's id must be known before anything is recorded. `key_file`: see
+  // `--meet` ("" = by the run folder alone). If another recorder listens, waits for its answer, at
+  // most 10 s: the run's id must be known before anything is recorded. `key_file`: see
   // read_meet_secret().
   static Result<Peers> meet(const std::string& where, const std::filesystem::path& key_file,
                             const Job& job);
 
-  // The id of the run that was met; "" = this recorder or its folder decides.
+  // The id of the met run; "" = this recorder or its folder decides.
   [[nodiscard]] std::string run_id() const { return met_ ? met_->run_id : std::string(); }
 
-  // Starts to answer and to send probes. A recorder that stands alone has no port.
+  // Starts to answer and to send probes. A lone recorder opens no port.
   void start(const RunClock& clock, const RunFolder& folder, const Variables& variables);
-  // What others read of this recorder, and writing it into the run folder.
+  // This recorder's description for others, and writing it into the run folder.
   [[nodiscard]] RecorderFile& self() { return self_; }
   [[nodiscard]] Status announce() const;
 
-  // Says that this recorder lives, and looks for whom to probe. Call each second.
+  // Shows that this recorder lives, and looks for a recorder to probe. Call each second.
   void tick(RunFolder& folder);
-  // A trace is about to end: one burst more. At most once a second, at most 100 ms.
+  // A trace is about to end: one more burst. At most once a second, at most 100 ms.
   void before_end();
   std::vector<schema::ClockProbeRow> take_probes();
 
-  // Why clocks of other hosts are not known although they should be; `others` says that the job has
+  // Why clocks of other hosts are unknown although they should be known; `others`: the job has
   // ranks that were not started here.
   [[nodiscard]] std::optional<std::string> complaint(bool others) const;
 

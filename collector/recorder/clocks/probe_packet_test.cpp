@@ -16,7 +16,7 @@ TEST(SipHashTest, GivesThePublishedValues) {
   std::array<uint8_t, 15> bytes{};
   std::iota(bytes.begin(), bytes.end(), uint8_t{0});
   EXPECT_EQ(siphash(kKey, {}), 0x726fdb47dd0e0e31u);
-  EXPECT_EQ(siphash(kKey, bytes), 0xa129ca6149be45e5u);  // the example of the paper
+  EXPECT_EQ(siphash(kKey, bytes), 0xa129ca6149be45e5u);  // the example in the paper
 }
 
 TEST(ProbePacketTest, ComesBackAsItWas) {

@@ -27,7 +27,7 @@ Address address_of(const sockaddr* from, socklen_t length) {
   return address;
 }
 
-// Nothing is sent: the kernel only chooses the way.
+// Sends nothing: the kernel only chooses the route.
 std::optional<Address> source_towards(const Address& to) {
   const Descriptor socket(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0) {
@@ -41,7 +41,7 @@ std::optional<Address> source_towards(const Address& to) {
   return own;
 }
 
-// Of the interface `name`, or of any ("") that is up; IPv4 before IPv6.
+// The address of the interface `name`, or of any ("") that is up; IPv4 before IPv6.
 std::string interface_address(const std::string& name) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return {};
@@ -54,7 +54,7 @@ std::string interface_address(const std::string& name) {
       const Address address =
           address_of(one->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
       const std::string host = address.host();
-      if (!host.starts_with("fe80:")) found = host;  // of one link: needs a scope
+      if (!host.starts_with("fe80:")) found = host;  // link-local: needs a scope
     }
   }
   freeifaddrs(all);
@@ -94,7 +94,7 @@ Result<Address> find_address(const std::string& host, int port) {
     return fail(Code::kUsage, fmt::format("{}: {}", host, gai_strerror(code)),
                 "give a name or number of a host");
   }
-  // IPv4 first: it is what clusters have on all their hosts.
+  // IPv4 first: clusters have it on all their hosts.
   const addrinfo* best = found;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     if (one->ai_family != AF_INET) continue;
@@ -129,7 +129,7 @@ std::string own_address(const Variables& variables) {
     const Result<Address> master = find_address(host, 9);
     if (!master.ok()) continue;
     const std::optional<Address> own = source_towards(*master);
-    // A host's own name often leads to 127.0.1.1, where nobody else can reach it.
+    // A host's own name often resolves to 127.0.1.1, which other hosts cannot reach.
     const bool meant = host == "localhost" || host == "::1" || host.starts_with("127.");
     if (own && (meant || !own->is_loopback())) return own->host();
   }

@@ -22,21 +22,21 @@ struct Address {
   [[nodiscard]] std::string host() const;  // numeric
   [[nodiscard]] int port() const;
   [[nodiscard]] bool is_loopback() const;
-  // Of the same host and port.
+  // Same host and port.
   [[nodiscard]] bool is(const Address& other) const;
 };
 
 // "host:port", "1.2.3.4:port", "[::1]:port".
 Result<Address> parse_address(const std::string& text);
-// Looks the name up, which can take seconds where it is not known.
+// Resolves the name, which can take seconds if it is unknown.
 Result<Address> find_address(const std::string& host, int port);
 
-// The address by which other hosts of the job most likely reach this one: on the way to the job's
-// master, else of the interface that Gloo or NCCL were told to use, else of the first that is up.
+// The address by which other hosts of the job most likely reach this one: on the route to the job's
+// master, else of the interface set for Gloo or NCCL, else of the first that is up.
 std::string own_address(const Variables& variables);
 
-// A socket at `address` (port 0: any free one), which tells when packets were received.
-// kUnsupported where the address is not this host's, kUsage where somebody has it.
+// A socket at `address` (port 0: any free one), with receive timestamps. kUnsupported if the
+// address is not this host's, kUsage if it is in use.
 Result<Descriptor> bind_udp(const Address& address);
 // All addresses of the family of `like`.
 Address any_address(const Address& like);
@@ -45,9 +45,9 @@ int port_of(int socket);
 struct Received {
   size_t bytes = 0;
   Address from;
-  int64_t age_ns = 0;  // since the kernel received it; 0 where it does not say
+  int64_t age_ns = 0;  // since the kernel received it; 0 if not reported
 };
-// Does not wait. Empty: nothing was there. What is longer than `buffer` counts as 0 bytes.
+// Does not wait. Empty: no packet. A packet longer than `buffer` counts as 0 bytes.
 std::optional<Received> receive(int socket, std::span<uint8_t> buffer);
 bool send_to(int socket, std::span<const uint8_t> bytes, const Address& to);
 

@@ -19,7 +19,7 @@ int fill(const std::filesystem::path& part, std::string_view text, FileAccess ac
   const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       owner_only ? 0600 : 0666);
   if (fd < 0) return errno;
-  // A folder's default ACL may give more than the mode asks for.
+  // A folder's default ACL can grant more than the mode.
   int failed = owner_only && fchmod(fd, 0600) != 0 ? errno : 0;
   if (failed == 0) failed = write_whole(fd, text);
   if (close(fd) != 0 && failed == 0) failed = errno;
@@ -38,7 +38,7 @@ int write_whole(int fd, std::string_view text) {
   return 0;
 }
 
-// A hard link is the one way that all file systems with links do at once.
+// A hard link is the one atomic way on all file systems with links.
 int move_to_free(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (link(from.c_str(), to.c_str()) == 0) {
     unlink(from.c_str());
@@ -55,7 +55,7 @@ Status replace_file(const std::filesystem::path& path, std::string_view text, Fi
   const std::filesystem::path part =
       path.parent_path() / fmt::format(".{}.part", path.filename().string());
   for (int i = 0; i < 3; ++i) wait_as_slow_file_system();
-  unlink(part.c_str());  // of one that was killed
+  unlink(part.c_str());  // left by a killed process
   int failed = fill(part, text, access);
   if (failed == 0 && rename(part.c_str(), path.c_str()) == 0) return Done{};
   if (failed == 0) failed = errno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is there whole or not at all.
+// Writes a file completely or not at all.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@ namespace dprof::recorder {
 
 enum class FileAccess { kAsUmask, kOwnerOnly };
 
-// Writes `.NAME.part` beside `path` and renames it, so that no reader sees half of it. In a folder
-// that others may write, too, nothing of theirs is followed or written into. What fails leaves the
-// old file, and no other.
+// Writes `.NAME.part` next to `path` and renames it, so that no reader sees half of it. In a folder
+// that is writable for others, their files are neither followed nor written into. On failure the
+// old file stays, and no other.
 Status replace_file(const std::filesystem::path& path, std::string_view text, FileAccess access,
                     const char* hint);
 
-// Renames without replacing. Gives an errno; EEXIST: the name is taken.
+// Renames without replacing. Returns an errno; EEXIST: the name is taken.
 [[nodiscard]] int move_to_free(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Writes all of it. Gives an errno; 0 is good.
+// Writes all of it. Returns an errno; 0 = success.
 [[nodiscard]] int write_whole(int fd, std::string_view text);
 
 }  // namespace dprof::recorder

@@ -46,8 +46,8 @@ ClockSource choose_source() {
   return usable ? ClockSource::kTsc : ClockSource::kMonotonic;
 }
 
-// The two clocks are read between two tick readings; the try whose tick readings lie closest
-// together counts. `ns_per_tick` turns their distance into the width.
+// The two clocks are read between two tick readings; the try with the shortest interval between
+// them counts. `ns_per_tick` converts that interval to the width.
 ClockReading read_clocks(ClockSource source, double ns_per_tick) {
   ClockReading best;
   uint64_t best_distance = UINT64_MAX;
@@ -123,7 +123,7 @@ bool RunClock::take_rate_of(const wire::TickScale& other) {
   return true;
 }
 
-// The trace's axis counts what the fake clock shows since time 0.
+// Converts to the trace's axis, which counts the fake clock's time since time 0.
 int64_t RunClock::drifted(int64_t real_ns) const {
   return fake_.apply(real_origin_raw_ns_ + real_ns) - fake_.apply(real_origin_raw_ns_);
 }

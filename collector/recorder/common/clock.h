@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder's clock: the tick counter that recorded processes stamp their records with, and its
-// fixed conversion to nanoseconds since the recorder's start. All that the recorder says about time
-// comes from here, so that a fake clock is fake everywhere.
+// The recorder's clock: the tick counter used for the records' timestamps, and its fixed conversion
+// to nanoseconds since the recorder's start. All times of the recorder come from here, so that a
+// fake clock applies everywhere.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace dprof::recorder {
 
-[[nodiscard]] int64_t thread_cpu_ns();  // that the calling thread has used
+[[nodiscard]] int64_t thread_cpu_ns();  // used by the calling thread
 
 // A test switch: two recorders on one machine with different fake clocks behave as two hosts. Their
 // CLOCK_MONOTONIC_RAW reads raw + offset + raw * drift, CLOCK_REALTIME is as far from it as the
-// real one. A function of the machine's clock alone, so that recorders with equal ones share a
-// clock; the drift therefore counts from the machine's start.
+// real one. It depends only on the machine's clock, so recorders with equal fakes share a clock;
+// the drift therefore counts from the machine's start.
 struct FakeClock {
   int64_t offset_ns = 0;
   int64_t drift_ppb = 0;
 
-  // What the fake CLOCK_MONOTONIC_RAW shows when the real one shows `raw_ns`. Exact, rounded down.
+  // The fake CLOCK_MONOTONIC_RAW when the real one reads `raw_ns`. Exact, rounded down.
   [[nodiscard]] int64_t apply(int64_t raw_ns) const;
   friend bool operator==(const FakeClock&, const FakeClock&) = default;
 };
@@ -32,7 +32,7 @@ struct ClockReading {
   uint64_t ticks = 0;
   int64_t realtime_ns = 0;
   int64_t monotonic_raw_ns = 0;
-  int64_t width_ns = 0;  // how far apart the three readings can be
+  int64_t width_ns = 0;  // largest possible distance between the three readings
 };
 
 // Invariant  the scale never changes after start: drift against other clocks is left to the
@@ -44,13 +44,13 @@ class RunClock {
   // Chooses the tick source and measures its rate; takes about 50 ms. Time 0 is now.
   static RunClock start(const FakeClock& fake = {});
 
-  // A clock of a given scale, for tests.
+  // A clock with a given scale, for tests.
   explicit RunClock(const wire::TickScale& scale, const FakeClock& fake = {},
                     int64_t origin_monotonic_raw_ns = 0);
 
-  // Takes the rate that another recorder of this host measured, so that their traces do not drift
-  // apart by the error of two measurements (1 ppm). False: it is of another tick source, or not
-  // within 100 ppm of what was measured here, so that it cannot be right.
+  // Adopts the rate measured by another recorder of this host, so that their traces do not drift
+  // apart by the error of two measurements (1 ppm). False: it is of another tick source, or
+  // implausible: not within 100 ppm of the rate measured here.
   bool take_rate_of(const wire::TickScale& other);
 
   [[nodiscard]] uint64_t now_ticks() const;
@@ -86,9 +86,9 @@ class RunClock {
 // The value of DPROF_CLOCK.
 [[nodiscard]] std::string clock_variable(const wire::TickScale& scale);
 
-// The kernel's boot id, "" where it cannot be read.
+// The kernel's boot id, "" if it cannot be read.
 [[nodiscard]] std::string boot_id();
-// As /proc/cpuinfo names the first processor; "" = it does not.
+// The name of the first processor in /proc/cpuinfo; "" = none.
 [[nodiscard]] std::string cpu_model();
 
 }  // namespace dprof::recorder

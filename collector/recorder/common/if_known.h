@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of a record, in which a negative one stands for "not known".
+// A record's number, where a negative one means "not known".
 #pragma once
 
 #include <cstdint>

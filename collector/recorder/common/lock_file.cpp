@@ -27,7 +27,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kBeatInterval{5};
-// Between two looks of one that waits; whether the owner lives is looked at less often.
+// Between two checks while waiting; whether the owner lives is checked less often.
 constexpr milliseconds kFirstPause{10};
 constexpr milliseconds kLongestPause{400};
 constexpr seconds kOwnerInterval{2};
@@ -45,7 +45,7 @@ std::string content_of(int fd) {
   return {text, static_cast<size_t>(std::max<ssize_t>(got, 0))};
 }
 
-// The file system's own idea of now: clocks of several hosts may differ by more than kSilence.
+// The file system's own time: clocks of several hosts can differ by more than kSilence.
 std::optional<int64_t> now_there(const fs::path& folder) {
   std::random_device random;
   for (int i = 0; i < 4; ++i) wait_as_slow_file_system();
@@ -73,7 +73,7 @@ bool is_same_file(int fd, const fs::path& path) {
          open_one.st_ino == there.st_ino && open_one.st_dev == there.st_dev;
 }
 
-// One owner's file: what tells it from that of the next.
+// Identifies one owner's file among successive owners.
 struct Taking {
   ino_t inode;
   int64_t seconds, nanoseconds;
@@ -87,10 +87,10 @@ std::optional<Taking> taking_of(const fs::path& path) {
   return Taking{status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-// Whether the owner lives. If not, `fd` has the kernel's lock on return, where there is one.
+// Whether the owner lives. If not, `fd` holds the kernel's lock on return, if supported.
 bool owner_lives(int fd, const fs::path& path, std::optional<int64_t> now = {}) {
   wait_as_slow_file_system();
-  // The owner locks before it writes: a file of this boot that can be locked has no owner any more.
+  // The owner locks before it writes: a file of this boot that can be locked has lost its owner.
   const std::string boot = content_of(fd);
   if (!boot.empty() && boot == boot_id()) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return false;
@@ -101,13 +101,13 @@ bool owner_lives(int fd, const fs::path& path, std::optional<int64_t> now = {}) 
 
 }  // namespace
 
-// Empty: there is such a file.
+// Empty: the file exists.
 Result<std::optional<LockFile>> LockFile::make(const fs::path& path) {
   wait_as_slow_file_system();
   const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (made < 0 && errno == EEXIST) return std::optional<LockFile>();
   if (made < 0) return refused(path);
-  flock(made, LOCK_EX | LOCK_NB);  // where it does not work, the beats tell
+  flock(made, LOCK_EX | LOCK_NB);  // if that fails, the beats show that it lives
   const std::string boot = boot_id();
   if (write(made, boot.data(), boot.size()) == static_cast<ssize_t>(boot.size())) {
     return std::optional(LockFile(path, made));

@@ -93,7 +93,7 @@ TEST(LockFileTest, WaitingEndsWithAnErrorThatIsNobodysFault) {
   EXPECT_EQ(waited.error().code, Code::kIo) << "the command runs all the same";
 }
 
-// A queue that moves, on a busy machine: nobody keeps the lock for long, and it is never free.
+// A moving queue on a busy machine: each owner keeps the lock briefly, and it is never free.
 TEST(LockFileTest, PatienceEndsWithAnOwnerThatStays) {
   const test_support::TemporaryFolder scratch;
   const fs::path path = scratch.path() / "lock";

@@ -6,9 +6,9 @@
 namespace dprof::recorder {
 namespace {
 
-std::optional<rlim_t> first_soft_limit;  // where it was raised
+std::optional<rlim_t> first_soft_limit;  // set once raised
 
-// Returns the one before.
+// Returns the previous limit.
 std::optional<rlim_t> set_soft_limit(rlim_t wanted) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace dprof::recorder {
 
-// The soft limit is the hard one for as long as this lives.
+// Raises the soft limit to the hard one for the lifetime of this object.
 class RaisedFileLimit {
  public:
   RaisedFileLimit();
@@ -20,7 +20,7 @@ class RaisedFileLimit {
   RaisedFileLimit& operator=(const RaisedFileLimit&) = delete;
 };
 
-// Around what starts a child: it inherits the limit that was there before. What is open stays open.
+// Used while starting a child, which inherits the original limit. Open files stay open.
 class FirstFileLimit {
  public:
   FirstFileLimit();

@@ -40,7 +40,7 @@ bool names_secret(std::string_view name) {
          std::ranges::any_of(kNameEnds, [&](std::string_view end) { return word.ends_with(end); });
 }
 
-// What a secret's value cannot be: a small number (`--max-token 512`), `<pad>`, a reference.
+// Values that cannot be secrets: a small number (`--max-token 512`), `<pad>`, a reference.
 bool is_plain(std::string_view value) {
   const bool number =
       value.size() <= kLongestNumber &&
@@ -55,7 +55,7 @@ bool looks_secret(std::string_view value) {
                              [&](std::string_view begin) { return value.starts_with(begin); });
 }
 
-// Without the quotes and separators of a shell around it.
+// Without the surrounding quotes and separators of a shell.
 std::string_view core_of(std::string_view word) {
   constexpr std::string_view kAround = "'\"();,`";
   const size_t begin = word.find_first_not_of(kAround);
@@ -69,7 +69,7 @@ std::string replaced(std::string_view word, std::string_view part, std::string_v
          std::string(word.substr(at + part.size()));
 }
 
-// The password of scheme://user:password@host; empty where there is none.
+// The password of scheme://user:password@host; empty if there is none.
 std::string_view password_of_url(std::string_view text) {
   const size_t scheme = text.find("://");
   if (scheme == std::string_view::npos) return {};
@@ -80,7 +80,8 @@ std::string_view password_of_url(std::string_view text) {
   return text.substr(colon + 1, at - colon - 1);
 }
 
-// `value_follows`: whether the word before says that this one is a secret; then of the next.
+// `value_follows`: on entry, whether the previous word marks this one as a secret; on return,
+// whether this one marks the next.
 std::string mask_word(std::string_view word, bool& value_follows) {
   const bool is_value = std::exchange(value_follows, false);
   const std::string_view core = core_of(word);

@@ -7,12 +7,11 @@
 
 namespace dprof::recorder {
 
-// Invariant  wire::kTotalBytes are mapped, and the other side can not take them away (sealed).
+// Invariant  wire::kTotalBytes are mapped, and the other side cannot remove them (sealed).
 // Threading  moving is not safe while another thread uses the mapping.
 class SharedMemory {
  public:
-  // Checks the seal, the size and the header's numbers, then maps. The descriptor stays the
-  // caller's.
+  // Checks the seal, the size and the header's numbers, then maps. The caller keeps the descriptor.
   static Result<SharedMemory> map(int memory_fd);
 
   SharedMemory(SharedMemory&& other) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of recorded processes, made fit for SQLite and JSON.
+// Makes texts of recorded processes fit for SQLite and JSON.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dprof::recorder {
 
-// The text in valid UTF-8 and without NUL: every byte that does not fit becomes U+FFFD.
+// The text in valid UTF-8 and without NUL: every invalid byte becomes U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text_untrusted);
 
 }  // namespace dprof::recorder

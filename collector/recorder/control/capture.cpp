@@ -120,8 +120,8 @@ void CapturePlan::on_step(const StepEdge& edge) {
     return;
   }
   const bool open = !spans_.empty() && !spans_.back().end_ns;
-  // The step that opened the window begins anew: a marker came where an optimizer's end was taken
-  // for its beginning.
+  // The step that opened the window begins again: a marker replaced an optimizer's end as its
+  // beginning.
   if (open && span_step_ == edge.index) spans_.back().begin_ns = edge.start_ns;
   if (open) return;
   span_step_ = edge.index;
@@ -130,7 +130,7 @@ void CapturePlan::on_step(const StepEdge& edge) {
 
 void CapturePlan::on_time(int64_t now_ns) { decide(now_ns); }
 
-// From now on only requests count. A window of seconds that is open stays open, without an end.
+// From now on only requests count. An open window of seconds stays open, without an end.
 void CapturePlan::leave_window(int64_t now_ns) {
   if (settings_.window.kind == Window::Kind::kSeconds) {
     KeptSpan& span = spans_.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is recorded when: windows of steps or seconds, requests of `dprof ctl`, the overhead
-// governor. Decides; a process's CaptureDriver carries it out.
+// When to record what: windows of steps or seconds, requests of `dprof ctl`, the overhead governor.
+// Decides only; a process's CaptureDriver carries it out.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dprof::recorder {
 
-// The part of a run that is recorded. `dprof ctl` ends it: then its requests count.
+// The part of a run to record. A request of `dprof ctl` ends the window and counts from then on.
 struct Window {
   enum class Kind {
     kAll,
@@ -25,10 +25,10 @@ struct Window {
   Kind kind = Kind::kAll;
   int64_t begin = 0;             // of steps and seconds: half-open
   std::optional<int64_t> end;    // empty = to the end of the run
-  std::optional<int64_t> every;  // the steps come again each so many steps
+  std::optional<int64_t> every;  // the steps repeat every so many steps
 };
 
-// What a process's control page is to say.
+// The requested content of a process's control page.
 struct CaptureOrder {
   wire::CaptureState state = wire::CaptureState::kRecording;
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
@@ -38,15 +38,15 @@ struct CaptureOrder {
   friend bool operator==(const CaptureOrder&, const CaptureOrder&) = default;
 };
 
-// How a recording is to be captured. The same for every process of a recorder, but for what
-// `dprof ctl` changed since the start.
+// Capture settings. The same for every process of a recorder, except for changes by `dprof ctl`
+// since the start.
 struct CaptureSettings {
   wire::DetailLevel detail = wire::DetailLevel::kStandard;
   Window window;
   std::optional<int64_t> origin_ns;    // the first rank's first event
   std::optional<int64_t> keep_s;       // flight recorder
   std::optional<double> max_overhead;  // share of the wall time
-  std::optional<bool> requested;       // what `dprof ctl` asked for last
+  std::optional<bool> requested;       // the last request of `dprof ctl`
 };
 
 struct CaptureRequest {
@@ -76,8 +76,8 @@ struct KeptSpan {
 // Windows of steps are exact for the rank: from the beginning of step A to the end of step B-1.
 // Outside of them the process goes on recording at `light`, so that steps are seen, and its rows
 // are left out (state `armed`). The level is raised kLeadNs, but at least one step, before a window
-// opens, and kept for kLingerNs after the last one, so that what is open then is ended. After that,
-// and outside of windows of seconds, the process records nothing at all.
+// opens, and kept for kLingerNs after the last one, so that open events can end. After that, and
+// outside of windows of seconds, the process records nothing at all.
 //
 // Threading  one thread.
 class CapturePlan {
@@ -85,21 +85,22 @@ class CapturePlan {
   static constexpr int64_t kLeadNs = 300'000'000;
   static constexpr int64_t kLingerNs = 1'000'000'000;
 
-  // `first_event_ns`: of the process; where windows of seconds begin to count if nothing else says.
+  // `first_event_ns`: of the process; the default origin of windows of seconds.
   CapturePlan(const CaptureSettings& settings, int64_t first_event_ns);
 
   void on_step(const StepEdge& edge);
   void on_time(int64_t now_ns);
   void on_request(const CaptureRequest& request, int64_t now_ns);
-  // One level less, for good: full, standard, light, nothing. False when nothing was left to lower.
+  // Lowers the level by one, for good: full, standard, light, nothing. False if it was at the
+  // bottom.
   bool lower(wire::CaptureCause cause, int64_t now_ns);
 
   [[nodiscard]] const CaptureOrder& order() const { return order_; }
-  // The level of what is kept.
+  // The level of kept rows.
   [[nodiscard]] wire::DetailLevel kept_detail() const;
   // Whether rows may have to be left out. Fixed at the start.
   [[nodiscard]] bool gated() const { return gated_; }
-  // Whether a row that begins then is kept, as far as steps are known.
+  // Whether a row that begins at that time is kept, as far as steps are known.
   [[nodiscard]] bool keeps(int64_t time_ns) const;
   [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
 
@@ -116,7 +117,7 @@ class CapturePlan {
   CaptureSettings settings_;  // its window is armed once requests count
   bool gated_ = false;
   bool requested_on_ = false;
-  wire::DetailLevel most_ = wire::DetailLevel::kFull;  // the governor's word
+  wire::DetailLevel most_ = wire::DetailLevel::kFull;  // set by the governor
   bool nothing_left_ = false;                          // the governor armed it
   CaptureOrder order_;
   wire::CaptureCause next_cause_ = wire::CaptureCause::kStart;

@@ -16,7 +16,7 @@ namespace {
 using wire::CaptureCause;
 using wire::CaptureState;
 
-// What a damaged counter can claim at most.
+// The largest cost that a damaged counter can claim.
 constexpr double kMostHookNs = 100'000;
 constexpr uint64_t kMostCalls = uint64_t{1} << 50;
 constexpr uint32_t kAllSources = 0xff;
@@ -32,7 +32,7 @@ schema::CaptureRow row_of(int64_t time_ns, CaptureState state, wire::DetailLevel
           .cause = static_cast<schema::CaptureCause>(cause)};
 }
 
-// Rows of several writers, put in the order of their times.
+// Sorts rows of several writers by time.
 constexpr char kSortCapture[] =
     "CREATE TEMP TABLE sorted AS SELECT time_ns, state, detail, sources, cause FROM capture "
     "ORDER BY time_ns, id;DELETE FROM capture;INSERT INTO capture (id, time_ns, state, detail, sources, cause) "
@@ -137,7 +137,7 @@ void CaptureDriver::take_requests(int64_t now_ns) {
   }
 }
 
-// Rows up to now stay for good.
+// Rows up to now are kept for good.
 void CaptureDriver::dump(int64_t now_ns) {
   drain_.flush();
   flight_->pin(now_ns);
@@ -172,8 +172,8 @@ int64_t CaptureDriver::last_record_ns() const {
 
 void CaptureDriver::before_commit(int64_t cpu_ns) {
   if (plan_.gated()) {
-    // What was read from a ring late (a thread that was not running between the reading of its
-    // clock and the writing of its record) is there after one more commit.
+    // Records read late (by a thread descheduled between reading its clock and writing its record)
+    // arrive with one more commit.
     record_spans(known_until_ns_);
     output_.decide(known_until_ns_);
     known_until_ns_ = pass_began_ns_;
@@ -248,7 +248,7 @@ void CaptureDriver::record_spans(int64_t until_ns) {
   }
 }
 
-// What the flight recorder has kept, as rows of `capture`.
+// Writes the flight recorder's kept spans as rows of `capture`.
 void CaptureDriver::record_flight() {
   std::string inside = "0";
   const std::vector<KeptSpan>& spans = flight_->spans();

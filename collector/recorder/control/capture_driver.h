@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the plan of one process: its control page, the rows that are left out, the flight
-// recorder, the governor; and writes what was captured when into the trace.
+// Carries out the plan of one process: its control page, rows to leave out, the flight recorder,
+// the governor; and records in the trace what was captured when.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace dprof::recorder {
 
-// What the process's hooks cost so far.
+// Cost of the process's hooks so far.
 struct HookCost {
   int64_t calls = 0;  // records that were written or dropped, by slots
   int64_t timed = 0;
   int64_t ns = 0;  // estimate for all calls
 };
 
-// Reads the rings' counters; what makes no sense there is bounded. `record_cost_ns` stands for
-// rings of which no call was timed.
+// Reads the rings' counters and bounds implausible values. `record_cost_ns` is used for rings
+// without a timed call.
 [[nodiscard]] HookCost hook_cost(const wire::Mapping& mapping, const RunClock& clock,
                                  double record_cost_ns);
 
@@ -46,11 +46,11 @@ class CaptureDriver {
   struct Status {
     CaptureOrder order;
     wire::DetailLevel kept_detail = wire::DetailLevel::kStandard;
-    double overhead = 0;  // share of the wall time, of the last second
+    double overhead = 0;  // share of the wall time, over the last second
     int64_t hangs = 0;
   };
 
-  // `on_measured` takes diagnostics for the trace.
+  // `on_measured` receives diagnostics for the trace.
   CaptureDriver(const CaptureSettings& settings, const wire::Mapping& mapping,
                 const RunClock& clock, Drain& drain, TraceOutput& output, const Subject& subject,
                 std::function<void(Measured)> on_measured);
@@ -62,7 +62,7 @@ class CaptureDriver {
   void after_pass();
   // `cpu_ns`: of the calling thread, so far.
   void before_commit(int64_t cpu_ns);
-  // Whether a commit is due although no record came.
+  // Whether a commit is due even without a record.
   [[nodiscard]] bool waiting() const { return plan_.gated(); }
   // After the drain's own end: decides on the last rows.
   void finish(bool killed);

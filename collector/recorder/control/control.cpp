@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Empty where the path is too long for a socket.
+// Empty if the path is too long for a socket.
 std::optional<sockaddr_un> address_of_socket(const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -124,7 +124,7 @@ bool ControlServer::advance(Connection& connection,
     reply = request.ok() ? answer(*request) : render_refusal(request.error().what);
   }
   reply += '\n';
-  // A reply fits a socket's buffer; whoever does not take it gets a part of it.
+  // A reply fits in a socket's buffer; a client that does not read gets only a part.
   [[maybe_unused]] const ssize_t sent =
       send(connection.socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL);
   return true;

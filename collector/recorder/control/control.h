@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `dprof ctl` talks to a recorder: a Unix socket, one request line, one reply line of JSON.
+// How `dprof ctl` communicates with a recorder: a Unix socket, one request line, one JSON reply
+// line.
 //
 //   start | stop | status | level light|standard|full | trigger
 //
-// The kernel says who asks: only the recorder's user (and root) is answered. The socket lies beside
-// that of the hellos; RUN/recorders/HOST-PID.json says where.
+// The kernel identifies the client: only the recorder's user (and root) is answered. The socket is
+// next to that of the hellos; RUN/recorders/HOST-PID.json gives its path.
 #pragma once
 
 #include <chrono>
@@ -28,11 +29,11 @@ struct ControlRequest {
   wire::DetailLevel detail = wire::DetailLevel::kStandard;  // of kLevel
 };
 
-// Without its line end. kUsage with what is wrong.
+// Without its line end. On kUsage the message names the error.
 Result<ControlRequest> parse_control_request(std::string_view line);
 
-// Bounded in everything: connections at once, bytes of a request, time of a connection. Who floods
-// it is turned away, and costs the recorder's loop an accept and a close each.
+// Everything is bounded: connections at once, bytes of a request, time of a connection. A flooding
+// client is turned away, and costs the recorder's loop an accept and a close per connection.
 //
 // Threading  one thread; never blocks.
 class ControlServer {
@@ -42,15 +43,15 @@ class ControlServer {
   static constexpr int kMaxAccepts = 64;      // in one call of serve()
   static constexpr std::chrono::seconds kPatience{2};
 
-  // At a path where there is no file yet; it is removed with this object.
+  // At a path where no file exists yet; it is removed with this object.
   static Result<ControlServer> open(const std::filesystem::path& path);
   ControlServer(ControlServer&&) noexcept = default;
   ~ControlServer();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // To be polled for reading.
+  // To poll for reading.
   [[nodiscard]] std::vector<int> descriptors() const;
-  // Takes what has come; `answer` gives the reply to a request, without a line end.
+  // Reads available requests; `answer` returns the reply to one, without a line end.
   void serve(const std::function<std::string(const ControlRequest&)>& answer,
              std::chrono::steady_clock::time_point now);
 
@@ -64,7 +65,7 @@ class ControlServer {
   ControlServer(Descriptor listener, std::filesystem::path path)
       : listener_(std::move(listener)), path_(std::move(path)) {}
   void accept_all(std::chrono::steady_clock::time_point now);
-  // True when the connection is done with.
+  // True when the connection is finished.
   bool advance(Connection& connection,
                const std::function<std::string(const ControlRequest&)>& answer);
 
@@ -73,8 +74,8 @@ class ControlServer {
   std::vector<Connection> connections_;
 };
 
-// Sends one request line to the recorder at that socket; its reply. kNotFound: nobody listens
-// there; kIo: it does not answer.
+// Sends one request line to the recorder at that socket; returns its reply. kNotFound: no listener
+// there; kIo: no answer.
 Result<std::string> ask_recorder(const std::filesystem::path& path, std::string_view line,
                                  std::chrono::milliseconds patience);
 

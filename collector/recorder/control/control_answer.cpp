@@ -13,7 +13,7 @@ std::string line_of(const json& reply) {
   return reply.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// `recording` if any process records; without a process, what the next one will be told.
+// `recording` if any process records; without a process, the state for the next one.
 std::string_view state_of(const RecorderStatus& status) {
   const auto records = [](const ProcessStatus& process) {
     return process.capture.order.state == wire::CaptureState::kRecording;

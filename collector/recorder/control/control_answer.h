@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder answers to `dprof ctl`.
+// The recorder's answers to `dprof ctl`.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct RecorderStatus {
 [[nodiscard]] std::string render_status(const RecorderStatus& status);
 [[nodiscard]] std::string render_refusal(const std::string& why);
 
-// What the recordings are to be told; empty for `status`.
+// The request to pass to the recordings; empty for `status`.
 [[nodiscard]] std::optional<CaptureRequest> capture_request_of(const ControlRequest& request);
 
 }  // namespace dprof::recorder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dprof ctl`'s end of the line to the recorders of a run.
+// The client side of `dprof ctl`, for the recorders of a run.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ struct ControlReplies {
   std::vector<std::string> elsewhere;  // hosts with recorders of the run that were not asked
 };
 
-// Asks every recorder of the run on this host. kNotFound: no such run, nothing records into it, or
-// its recorder has gone; kUsage: its recorders are on other hosts, or refuse the request.
+// Asks every recorder of the run on this host. kNotFound: no such run, no recorder in it, or its
+// recorder has gone; kUsage: its recorders are on other hosts, or refuse the request.
 Result<ControlReplies> ask_recorders(const std::filesystem::path& run, std::string_view request);
 
 }  // namespace dprof::recorder

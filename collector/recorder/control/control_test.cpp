@@ -41,7 +41,7 @@ TEST(ControlRequestTest, RefusesEverythingElse) {
   }
 }
 
-// The server's loop in a thread of its own.
+// The server's loop in its own thread.
 class ControlServerTest : public ::testing::Test {
  protected:
   ControlServerTest()
@@ -50,7 +50,7 @@ class ControlServerTest : public ::testing::Test {
     end_ = true;
     thread_.join();
   }
-  // Its clock runs 20 times as fast, so that nobody waits for its patience to end.
+  // Its clock runs 20 times as fast, so that its patience ends soon.
   void run() {
     const steady_clock::time_point start = steady_clock::now();
     while (!end_) {
@@ -69,11 +69,11 @@ class ControlServerTest : public ::testing::Test {
     address.sun_family = AF_UNIX;
     server_.path().string().copy(address.sun_path, sizeof address.sun_path - 1);
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    // The kernel's queue is short; whoever does not fit into it is let in a second later.
+    // The kernel's queue is short; a client that does not fit is let in a second later.
     std::this_thread::sleep_for(milliseconds(1));
     return fd;
   }
-  // A full table turns people away; somebody who tries again gets in.
+  // A full table turns clients away; a retry gets in.
   bool answers() {
     for (int i = 0; i < 100; ++i) {
       const auto reply = ask_recorder(server_.path(), "status", milliseconds(2000));
@@ -92,7 +92,7 @@ class ControlServerTest : public ::testing::Test {
 
 TEST_F(ControlServerTest, Answers) { EXPECT_TRUE(answers()); }
 
-// Wherever the socket lies: the kernel says who asks.
+// Wherever the socket is, the kernel identifies the client.
 TEST_F(ControlServerTest, AnotherUserGetsNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   for (auto path = server_.path(); path != "/tmp"; path = path.parent_path()) {

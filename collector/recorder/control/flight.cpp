@@ -13,7 +13,7 @@ namespace dprof::recorder {
 namespace {
 
 constexpr int64_t kLongestSegmentNs = kNsPerSecond;
-constexpr int64_t kSegments = 8;  // in what is kept, if they would not be longer than that
+constexpr int64_t kSegments = 8;  // in the kept span, unless they would be longer
 
 struct Rolling {
   std::string_view table;
@@ -21,7 +21,7 @@ struct Rolling {
   bool events;
 };
 
-// Parts come after the rows that they go with.
+// Parts come after the rows they belong to.
 constexpr Rolling kRolling[] = {
     {"host_range", "start_ns + duration_ns < {0}", true},
     {"gpu_activity", "start_ns + duration_ns < {0}", true},

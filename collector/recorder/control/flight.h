@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flight recorder: a trace that holds the last S seconds of its process, and whole what lay in
-// it when something happened.
+// The flight recorder: a trace that holds the last S seconds of its process, and the complete
+// content at each trigger.
 #pragma once
 
 #include <array>
@@ -15,26 +15,25 @@
 namespace dprof::recorder {
 
 // The trace is divided into segments of time, by the row numbers that each table had reached; rows
-// that ended before the horizon are deleted a segment at a time, and SQLite uses their pages again.
-// What is still open is never deleted, nor are the dictionaries (texts, threads, communicators).
+// that ended before the horizon are deleted a segment at a time, and SQLite reuses their pages.
+// Open rows are never deleted, nor are the dictionaries (texts, threads, communicators).
 //
-// Invariant  every row that ended within the last S seconds is there; the trace holds at most
+// Invariant  every row that ended within the last S seconds is present; the trace holds at most
 //            S + 2 segments of rows besides open and pinned ones.
 // Threading  one thread.
-// Cost       about 0.5 us for each row that is deleted, at most a second's rows at once.
+// Cost       about 0.5 us per deleted row, at most a second's rows at once.
 class FlightRecorder {
  public:
   FlightRecorder(int64_t keep_ns, TraceOutput& output);
 
-  // Before a commit; `now_ns` is the time of the last record: a process that is silent keeps what
-  // it has.
+  // Before a commit; `now_ns` is the time of the last record: a silent process keeps its rows.
   void on_time(int64_t now_ns);
-  // Something happened: what is there now stays for good.
+  // A trigger: the present rows are kept for good.
   void pin(int64_t now_ns);
-  // At the end of the trace: leaves exactly the last S seconds, or all that is there (`whole`).
+  // At the end of the trace: keeps exactly the last S seconds, or everything present (`whole`).
   void finish(int64_t last_ns, bool whole);
 
-  // What the trace holds, in order of time; adjacent spans are joined.
+  // The spans in the trace, in order of time; adjacent spans are joined.
   [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
 
  private:
@@ -57,13 +56,13 @@ class FlightRecorder {
   std::vector<KeptSpan> spans_;
 };
 
-// When a process hangs: a collective has been open for the limit, and for as long no step ended.
+// Detects a hang of one process: a collective open for the limit, and no step ended in that time.
 class HangWatch {
  public:
-  // Each hang pins rows; a process that only looks like one must not fill the disk.
+  // Each hang pins rows; a process that only seems to hang must not fill the disk.
   static constexpr int kMostHangs = 4;
 
-  // The limit of a flight recorder that keeps so much: half of it, at least five seconds.
+  // The limit for a flight recorder that keeps `keep_ns`: half of it, at least five seconds.
   [[nodiscard]] static int64_t limit_of(int64_t keep_ns);
 
   explicit HangWatch(int64_t limit_ns) : limit_ns_(limit_ns) {}

@@ -99,7 +99,7 @@ TEST_F(FlightTest, WhatIsOpenAndWhatEndedLateStays) {
   EXPECT_EQ(rows[2].start_ns, 9 * kNsPerSecond);
 }
 
-// `collective` is a view: its rows go from the table behind it.
+// `collective` is a view: rows are deleted from its base table.
 TEST_F(FlightTest, OldCollectivesAndEventsOfNcclGo) {
   FlightRecorder flight(kNsPerSecond, *output_);
   output_->append(schema::CollectiveRow{.id = 1, .enqueue_ns = 5});  // never ends

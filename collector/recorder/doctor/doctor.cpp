@@ -15,7 +15,7 @@ class Verdicts {
  public:
   explicit Verdicts(Diagnosis& diagnosis) : diagnosis_(diagnosis) {}
 
-  // `what` can be recorded when all of these can.
+  // `what` can be recorded if all `needs` can.
   void add(std::string what, const std::vector<const char*>& needs) {
     for (const char* name : needs) {
       const auto found = std::ranges::find(diagnosis_.checks, name, &Check::name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be recorded on this machine, what cannot, and why: `dprof doctor`.
+// `dprof doctor`: what can be recorded on this machine, what cannot, and why.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ namespace dprof::recorder {
 
 enum class Ability { kOk, kLimited, kNo };
 
-// One thing that was looked at.
+// The result of one check.
 struct Check {
   std::string area;  // "Recording", "PyTorch", "GPU", …
   std::string name;
   Ability state = Ability::kOk;
   std::string found;
-  std::string meaning;  // for a recording; "" where all is well
-  std::string hint;     // what to do; "" where nothing can be done
+  std::string meaning;  // consequence for a recording; "" if the check passed
+  std::string hint;     // what to do; "" if there is no remedy
 };
 
-// Something that a recording may hold.
+// Something that a recording can contain.
 struct Recordable {
   std::string what;
   bool can = false;
@@ -45,19 +45,18 @@ struct DoctorOptions {
   bool sanitized = false;           // this build cannot be preloaded
 };
 
-// Looks at everything; takes a second or two. Whatever belongs to others is loaded in child
-// processes, so that it can neither end nor hang this one. Leaves nothing behind.
+// Runs all checks; takes a second or two. Third-party libraries are loaded in child processes, so
+// that they can neither end nor hang this one. Leaves nothing behind.
 //
 // Threading  call it while there is one thread.
 Result<Diagnosis> examine(const DoctorOptions& options);
 
-// The child of the self-test: one NVTX range, as a program that uses NVTX makes it. False when no
-// tool took it.
+// The child of the self-test: makes one NVTX range as a program with NVTX does. False if no tool
+// took it.
 [[nodiscard]] bool emit_range();
 
 // The answer of `dprof doctor --probe-torch LIBRARY TORCH_CPU` (torch_verdict.h): a child of this
-// process maps both and asks the library's own probe. One that crashes or hangs is one that
-// differs.
+// process maps both and runs the library's own probe. A crash or hang counts as a difference.
 //
 // Threading  call it while there is one thread.
 [[nodiscard]] std::string probe_torch(const std::filesystem::path& library,

@@ -30,15 +30,15 @@ inline constexpr char kJobArea[] = "Job";
 [[nodiscard]] Check check_thread_times();
 [[nodiscard]] Check check_network_counters();
 
-// A recording of a child of the program itself. doctor_self_test.cpp
+// Records a child of the program itself. doctor_self_check.cpp
 [[nodiscard]] Check check_self_test(const DoctorOptions& options);
 
-// Python's torch, as far as it can be known without loading it.
+// Python's torch, as far as it can be examined without loading it.
 struct FoundTorch {
   std::filesystem::path folder;  // …/site-packages/torch; empty = none
-  std::filesystem::path other;   // a second one, which sys.path has later
+  std::filesystem::path other;   // a second one, later in sys.path
   std::string version, build_id;
-  std::string why_not;  // where it is empty
+  std::string why_not;  // why `folder` is empty
 };
 // doctor_torch.cpp
 [[nodiscard]] FoundTorch find_torch();

@@ -44,8 +44,8 @@ Result<Child> start_child(const std::function<int()>& act) {
   _exit(act());
 }
 
-// Everything that the child says, and its exit code. What it started and left holding the pipe is
-// not waited for.
+// All output of the child, and its exit code. Does not wait for descendants that still hold the
+// pipe.
 Result<CommandAnswer> answer_of(const Child& child, std::chrono::seconds patience) {
   CommandAnswer answer;
   const Steady::time_point until = Steady::now() + patience;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that only another process may try to answer: it may crash or hang.
+// Questions to be answered in another process, because the attempt can crash or hang.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@ namespace dprof::recorder {
 
 inline constexpr std::chrono::seconds kChildPatience{20};
 
-// What `ask` answers in a forked child. Fails when the child crashes or takes too long.
+// The answer of `ask`, run in a forked child. Fails if the child crashes or takes too long.
 //
 // Threading  call it while there is one thread.
 Result<std::string> ask_child(const std::function<std::string()>& ask,
                               std::chrono::seconds patience = kChildPatience);
 
 struct CommandAnswer {
-  int code = 0;        // 128+N for signal N, 127 when it cannot be started
+  int code = 0;        // 128+N for signal N, 127 if it cannot be started
   std::string output;  // stdout
 };
 // Runs a command; its stderr is dropped.

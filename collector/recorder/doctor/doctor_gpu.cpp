@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What belongs to NVIDIA. All of it is loaded in child processes only.
+// Checks of NVIDIA's libraries, which are loaded in child processes only.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ Function library_function(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// The path that a library was loaded from.
+// The path from which a library was loaded.
 std::string path_of(void* library, const char* symbol) {
   Dl_info info{};
   const void* address = dlsym(library, symbol);
@@ -34,7 +34,7 @@ std::string path_of(void* library, const char* symbol) {
   return info.dli_fname;
 }
 
-// `nvidia/*/lib/NAME` beside torch, as the wheels lay it out.
+// `nvidia/*/lib/NAME` next to torch, the layout of the wheels.
 std::vector<std::string> in_wheels(const FoundTorch& torch, const std::string& name) {
   std::vector<std::string> found;
   std::error_code error;
@@ -77,7 +77,7 @@ std::string ask_driver() {
 }
 
 std::string ask_cupti(const std::vector<std::string>& paths) {
-  // The driver first: CUPTI looks for it by itself, and some versions want it initialised.
+  // The driver first: CUPTI looks for it itself, and some versions require it initialised.
   if (void* cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
     if (const auto init = library_function<int (*)(unsigned)>(cuda, "cuInit")) init(0);
   }
@@ -113,12 +113,12 @@ std::string ask_nvml() {
   return fmt::format("ok {}", devices);
 }
 
-// "ok 13000 2 NVIDIA H200": the first word, the numbers that were asked for, the rest.
+// "ok 13000 2 NVIDIA H200": the first word, the requested numbers, the rest.
 struct Answer {
   std::string word, rest;
   int64_t first = 0, second = 0;
 };
-// As libdprof.so looks for it in a process that has this torch.
+// In the order of libdprof.so's search in a process with this torch.
 std::vector<std::string> places_of_cupti(const FoundTorch& torch) {
   std::vector<std::string> paths;
   const auto add_folder = [&](const fs::path& folder) {
@@ -200,7 +200,7 @@ Check check_cupti(const FoundTorch& torch, const Check& driver) {
 
 Check check_nccl(const FoundTorch& torch) {
   Check check{kGpuArea, "NCCL", Ability::kNo, {}, {}, {}};
-  std::vector<std::string> paths = in_wheels(torch, "libnccl.so.2");  // what torch loads, first
+  std::vector<std::string> paths = in_wheels(torch, "libnccl.so.2");  // torch's own first
   paths.emplace_back("libnccl.so.2");
   const Result<std::string> text = ask_child([&] { return ask_nccl(paths); });
   const std::string word = parse_answer(text, 0).word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else would take part in a job: other tools, launchers.
+// Other participants in a job: tools, launchers.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Variables by which another tool gets, or wants, what dprof needs.
+// Variables by which another tool has, or requests, what dprof needs.
 struct OtherTool {
   const char* variable;
   const char* what;

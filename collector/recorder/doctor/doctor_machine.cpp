@@ -31,7 +31,7 @@
 namespace dprof::recorder {
 namespace {
 
-constexpr int64_t kFewBytes = int64_t{2} << 30;  // a run of some minutes, by far
+constexpr int64_t kFewBytes = int64_t{2} << 30;  // ample for a run of some minutes
 // Beside the rings a process of PyTorch maps some tens of GB.
 constexpr uint64_t kFewAddresses = uint64_t{16} << 30;
 

@@ -51,7 +51,7 @@ const void* export_table(uint32_t id) {
 
 // --- The recording ------------------------------------------------------------------------------
 
-// A folder that goes with this object.
+// A folder that is removed with this object.
 class Scratch {
  public:
   Scratch() {
@@ -72,7 +72,7 @@ class Scratch {
   fs::path path_;
 };
 
-// How many of the child's ranges stand in the trace.
+// How many of the child's ranges the trace contains.
 Result<int64_t> ranges_in(const fs::path& trace) {
   const Result<schema::TraceReader> reader = schema::TraceReader::open(trace);
   if (!reader.ok()) return fail(reader.error());

@@ -34,10 +34,10 @@ TEST(DoctorChildTest, Answers) {
   EXPECT_EQ(long_text->size(), 300'000u);
 }
 
-// What a broken driver does to the child it does not do to us.
+// A broken driver crashes the child, not this process.
 TEST(DoctorChildTest, ItsCrashIsAnAnswer) {
   const Result<std::string> crashed = ask_child([]() -> std::string {
-    signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would tell a long story
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would print a long report
     raise(SIGSEGV);
     return "not reached";
   });
@@ -139,7 +139,7 @@ TEST(DoctorTest, OtherToolsAreNamed) {
   }
   EXPECT_EQ(check_other_tools().state, Ability::kOk);
   setenv("CUDA_INJECTION64_PATH", "/opt/tool/libinject.so", 1);
-  setenv("KINETO_USE_DAEMON", "0", 1);  // said, and off
+  setenv("KINETO_USE_DAEMON", "0", 1);  // set, but off
   const Check check = check_other_tools();
   unsetenv("CUDA_INJECTION64_PATH");
   unsetenv("KINETO_USE_DAEMON");
@@ -163,7 +163,7 @@ TEST(DoctorTest, NvmlIsAskedInAChild) {
   unsetenv("DPROF_NVML_LIBRARY");
 }
 
-// A torch of another build, as far as its files tell.
+// A torch of another build, as far as its files show.
 TEST(DoctorTest, AnotherTorchIsRefused) {
   const Check good{kTorchArea, "libdprof_torch.so", Ability::kOk, "", "", ""};
   FoundTorch torch;
@@ -182,7 +182,7 @@ TEST(DoctorTest, AnotherTorchIsRefused) {
   EXPECT_EQ(check_torch(options, none, good).state, Ability::kLimited);
 }
 
-// One that was built for this torch alone comes before the one for all.
+// A library built for exactly this torch takes precedence over the general one.
 TEST(DoctorTest, AnotherTorchWithItsOwnLibraryIsGood) {
   const test_support::TemporaryFolder folder;
   DoctorOptions options;
@@ -230,7 +230,7 @@ TEST(DoctorTest, AProbeThatCrashesOrHangsIsAnAnswer) {
   EXPECT_THAT(probe_torch("/nowhere/libdprof_torch.so", fake), StartsWith("differs "));
 }
 
-// On this machine, whatever it is: each check is whole, and each verdict follows from them.
+// On this machine, whatever it is: each check is complete, and each verdict follows from them.
 TEST(DoctorTest, ExaminesThisMachine) {
   DoctorOptions options;
   options.program = "/nowhere/dprof";

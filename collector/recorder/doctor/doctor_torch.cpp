@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where torch lies, without importing it.
+// Finds torch without importing it.
 constexpr char kFindTorch[] =
     "import importlib.util, os, sys\n"
     "spec = importlib.util.find_spec('torch')\n"
@@ -45,7 +45,7 @@ std::string version_of(const fs::path& torch) {
 
 std::string short_id(const std::string& build_id) { return build_id.substr(0, 12); }
 
-// As libdprof.so finds it: for a LibTorch of that build.
+// As libdprof.so searches: for a LibTorch of that build.
 bool has_own_library(const DoctorOptions& options, const std::string& build_id) {
   const fs::path library = options.libraries / fmt::format("libdprof_torch-{}.so", build_id);
   return !build_id.empty() && access(library.c_str(), R_OK) == 0;
@@ -179,7 +179,7 @@ Check check_torch(const DoctorOptions& options, const FoundTorch& torch,
 
 std::string probe_torch(const fs::path& library, const fs::path& torch_cpu,
                         std::chrono::seconds patience) {
-  // Shared, so that it tells how far a probe came that crashed.
+  // Shared, so that it shows how far a crashed probe got.
   constexpr size_t kBytes = 512;
   void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return fmt::format("{} mmap: {}", kTorchUnsure, std::strerror(errno));
@@ -187,7 +187,7 @@ std::string probe_torch(const fs::path& library, const fs::path& torch_cpu,
   const Result<std::string> answer = ask_child(
       [&]() -> std::string {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        // As Python loads it; its own run path finds what it needs.
+        // As Python loads it; its own RUNPATH finds its dependencies.
         if (dlopen(torch_cpu.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
           return fmt::format("{} {}", kTorchUnsure, dlerror());
         }
@@ -205,7 +205,7 @@ std::string probe_torch(const fs::path& library, const fs::path& torch_cpu,
       patience);
   if (answer.ok()) return *answer;
   sentence[kBytes - 1] = '\0';
-  // One that is slow may be so for want of time or of a disk.
+  // A slow probe may only lack CPU time or disk bandwidth.
   const bool crashed = answer.error().what.starts_with("it ");
   return fmt::format("{} the probe failed{}{}: {}", crashed ? kTorchDiffers : kTorchUnsure,
                      *sentence != '\0' ? " at " : "", sentence, answer.error().what);

@@ -16,7 +16,7 @@ namespace {
 
 using schema::Function;
 
-// The recorder looks several times a second; later it was stopped itself.
+// The recorder looks several times a second; a later look means that it was stopped itself.
 constexpr int64_t kLateLookNs = 3 * kNsPerSecond;
 
 bool stands_in(const WatchedRank& rank, const OpenCall& call) {
@@ -29,12 +29,12 @@ bool stands_in(const WatchedRank& rank, const OpenCall& call) {
 // Ranks of this recorder that are members of the call's communicator and have not called it.
 std::vector<int> missing_in(const OpenCall& call, const std::vector<WatchedRank>& ranks) {
   std::vector<int> missing;
-  if (schema::is_message(call.function)) return missing;  // its peer is known to the two only
+  if (schema::is_message(call.function)) return missing;  // only the two know its peer
   for (const WatchedRank& rank : ranks) {
     if (!rank.far.called.contains({call.communicator, Function::kUnknown})) continue;
     const auto called = rank.far.called.find({call.communicator, call.function});
     const bool has_come = called != rank.far.called.end() && called->second > call.sequence;
-    // Standing in a call of that kind it came, whatever its count says: records may be lost.
+    // A rank inside a call of that kind has come, whatever its count says: records can be lost.
     if (!has_come && !stands_in(rank, call)) missing.push_back(rank.rank);
   }
   return missing;
@@ -49,14 +49,14 @@ JobHang hang_of(const std::vector<WatchedRank>& ranks) {
   for (const WatchedRank& rank : ranks) {
     for (const OpenCall& call : rank.far.open) {
       std::vector<int> missing = missing_in(call, ranks);
-      // A call whose end nobody sees may be over; somebody's absence says that it is not.
+      // A call with an unobserved end may be over; a missing rank shows that it is not.
       if (!call.observed && missing.empty()) continue;
       waiting.insert(rank.rank);
       awaited.insert(missing.begin(), missing.end());
       calls.emplace_back(&call, std::move(missing));
     }
   }
-  // Who waits himself is a victim; if all do, they wait for each other.
+  // A rank that waits itself is a victim; if all do, they wait for each other.
   std::set<int> suspects;
   std::ranges::set_difference(awaited, waiting, std::inserter(suspects, suspects.end()));
   if (suspects.empty()) suspects = awaited;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sees that a job hangs while it is being recorded: since when, in what, who has not come.
+// Detects that a job hangs while it is recorded: since when, in which call, and which ranks have
+// not come.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,17 @@ struct WatchedRank {
   HowFar far;
 };
 
-// What is known of a hang at the moment at which it is noticed.
+// A hang as known when it is noticed.
 struct JobHang {
   int64_t since_ns = 0;        // the last progress of any rank
-  std::vector<int> suspects;   // that have not come to a call in which others wait
-  std::vector<int> waiting;    // that stand in a call
+  std::vector<int> suspects;   // have not come to a call in which others wait
+  std::vector<int> waiting;    // are in a call
   std::optional<OpenCall> in;  // that call: the first to which a suspect has not come, or any
 };
 
-// A job hangs when none of its ranks has completed a step or a collective for the limit. It has no
-// opinion before the first step, while anything of the job is not recorded, and for the limit after
-// a rank came or went and after the recorder itself stood still (Ctrl-Z, a laptop that slept).
+// A job hangs when none of its ranks has completed a step or a collective for the limit. It is not
+// judged before the first step, while part of the job is not recorded, and for the limit after a
+// rank started or ended or the recorder itself stood still (Ctrl-Z, a laptop that slept).
 //
 // Threading  one thread.
 // Cost       O(ranks * open calls), some microseconds.
@@ -45,10 +46,10 @@ class JobWatch {
   enum class News { kNone, kHangs, kGoesOn };
   // To be called several times a second.
   News look(int64_t now_ns, const std::vector<WatchedRank>& ranks);
-  // After kHangs, and of kGoesOn how long it took.
+  // After kHangs; after kGoesOn, how long it lasted.
   [[nodiscard]] const JobHang& hang() const { return hang_; }
   [[nodiscard]] int64_t lasted_ns() const { return lasted_ns_; }
-  // It hangs at present.
+  // The job hangs now.
   [[nodiscard]] bool hangs() const { return told_; }
 
  private:
@@ -63,7 +64,7 @@ class JobWatch {
   int64_t lasted_ns_ = 0;
 };
 
-// Who waits, and for whom, as far as the ranks' calls tell.
+// Which ranks wait, and for which, as far as their calls show.
 [[nodiscard]] JobHang hang_of(const std::vector<WatchedRank>& ranks);
 
 // "all_reduce #42 of default_pg".

@@ -87,7 +87,7 @@ TEST(JobHang, WhoStandsInSuchACallHasComeWhateverItsCountSays) {
 class JobWatchTest : public ::testing::Test {
  protected:
   News look(int64_t second) { return watch_.look(second * kSecond, ranks_); }
-  // Until then, and what the last look said.
+  // Looks each second until then; returns the last result.
   News look_until(int64_t second) {
     News news = News::kNone;
     while (second_ < second && news == News::kNone) news = look(++second_);

@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kMostFrames = 64;
 constexpr size_t kMostThreads = 256;
 
-// Separate debug information is not looked for: that may ask the network.
+// Separate debug information is not searched for: that could access the network.
 int find_no_debug_info(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
                        GElf_Word, char**) {
   return -1;
@@ -111,7 +111,7 @@ int on_thread(Dwfl_Thread* thread, void* data) {
     if (walk.problem.empty()) walk.problem = why != nullptr ? why : "its frames cannot be walked";
     return DWARF_CB_OK;
   }
-  // It runs again: names are found afterwards.
+  // It runs again: names are looked up afterwards.
   ThreadStack stack{.os_tid = addresses.tid,
                     .name = name_of(walk.pid, addresses.tid),
                     .pthread = addresses.pthread,

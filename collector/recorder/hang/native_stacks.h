@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native stacks of all threads of another process, by ptrace (elfutils' libdwfl). Only what
-// the process itself has mapped is read: symbols, and line tables where a binary carries them.
+// The native stacks of all threads of another process, by ptrace (elfutils' libdwfl). Reads only
+// what the process itself has mapped: symbols, and line tables if a binary has them.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct StackEntry {
 struct ThreadStack {
   int64_t os_tid = 0;
   std::string name;
-  uint64_t pthread = 0;            // pthread_self() of it, 0 = not known
+  uint64_t pthread = 0;            // its pthread_self(), 0 = not known
   std::vector<StackEntry> frames;  // the innermost first
-  bool answers = false;  // of Python: it is the one that the signal came to, the first as a rule
+  bool answers = false;  // Python's: the thread that received the signal, usually the first
 };
 
-// One thread at a time is stopped, for as long as its frames are walked, and goes on. `deliver` is
-// called for each, the first thread first. The result is why something is missing, "" = nothing is.
+// One thread at a time is stopped while its frames are walked, and then continues. `deliver` is
+// called for each, the first thread first. Returns why something is missing, "" = complete.
 //
-// Threading  the calling thread becomes the tracer. Should its process die, the kernel lets go of
-//            what it had stopped.
+// Threading  the calling thread becomes the tracer. If its process dies, the kernel releases the
+//            thread that it had stopped.
 // Cost       some milliseconds for each thread.
 std::string take_native_stacks(int pid, const std::function<void(const ThreadStack&)>& deliver);
 

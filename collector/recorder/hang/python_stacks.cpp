@@ -35,8 +35,7 @@ bool catches(int pid, int signal) {
   return (std::strtoull(digits, nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
-// A program that closes descriptors which it does not know may have given the number to a file of
-// its own.
+// A program that closes unknown descriptors may have reused the number for its own file.
 bool has_open(int pid, const fs::path& file) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of a Python process are executing: Python's own faulthandler, which the library
-// in the process has registered on a spare signal (collector/inject/python_stacks.h), writes it
-// into a file.
+// The current stacks of a Python process's threads: written to a file by Python's own faulthandler,
+// which the library in the process has registered on a spare signal
+// (collector/inject/python_stacks.h).
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,19 @@
 
 namespace dprof::recorder {
 
-// Empty names where Python says nothing.
+// Names are empty if Python gives none.
 struct PythonStacks {
   std::vector<ThreadStack> threads;  // by `pthread`; numbers and names are not known
   std::string problem;               // "" = none
   bool is_python = false;            // or was not ready for it
 };
 
-// Sends the signal only where the process has both the handler and the file open, and waits for
-// what it writes.
+// Sends the signal only if the process has both the handler and the file open, and waits for the
+// output.
 [[nodiscard]] PythonStacks take_python_stacks(int pid, const std::filesystem::path& file,
                                               std::chrono::milliseconds patience);
 
-// The text of faulthandler.
+// Parses the text of faulthandler.
 [[nodiscard]] std::vector<ThreadStack> parse_faulthandler(std::string_view text);
 
 }  // namespace dprof::recorder

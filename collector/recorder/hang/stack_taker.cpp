@@ -52,8 +52,8 @@ void say_stack(int fd, int pid, schema::StackKind kind, const ThreadStack& stack
   }
 }
 
-// A tracer gives a stopped process its SIGSTOP anew when it leaves, and that may come after the
-// SIGCONT of somebody else.
+// A tracer resends the SIGSTOP of a stopped process when it detaches, possibly after another
+// process's SIGCONT.
 bool is_stopped(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
@@ -89,11 +89,11 @@ void take(int fd, const StackSubject& subject) {
   say(fd, fmt::format("{}\t0\t{}\n", pid, field(problem)));
 }
 
-// It has this process's memory, and none of its threads.
+// It has this process's memory, but none of its threads.
 [[noreturn]] void run_child(int fd, const std::vector<StackSubject>& subjects) {
   prctl(PR_SET_NAME, "dprof-stacks");
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The recorder's sockets tell others by their end that it has died.
+  // The end of the recorder's sockets signals its death to others.
   constexpr int kOutput = 3;
   dup2(fd, kOutput);
   syscall(SYS_close_range, kOutput + 1, ~0U, 0);

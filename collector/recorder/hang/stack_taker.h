@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the stacks of all threads of some processes, in a process of its own: what goes wrong there
-// costs the stacks, and nothing else.
+// Takes the stacks of all threads of some processes, in a separate process: a failure there costs
+// only the stacks.
 #pragma once
 
 #include <chrono>
@@ -20,26 +20,26 @@ struct StackSubject {
   std::filesystem::path python_file;  // where its Python writes its stacks
 };
 
-// Ptrace stops one thread at a time. The taker is killed at its time limit; the kernel then lets go
-// of the thread that it had stopped, and what came until then counts.
+// Ptrace stops one thread at a time. The taker is killed at its time limit; the kernel then
+// releases the stopped thread, and stacks received until then count.
 //
 // Threading  one thread.
 class StackTaker {
  public:
   static constexpr std::chrono::seconds kLimit{5};
 
-  // In their order.
+  // Takes them in the given order.
   StackTaker(std::vector<StackSubject> subjects, int64_t now_ns);
   ~StackTaker();
   StackTaker(const StackTaker&) = delete;
   StackTaker& operator=(const StackTaker&) = delete;
 
-  // Readable when there is something; -1 = nothing more comes.
+  // Readable when there is output; -1 = finished.
   [[nodiscard]] int descriptor() const { return child_ > 0 ? output_.get() : -1; }
-  // Reads what there is, and never waits. True when nothing more comes.
+  // Reads the available output, and never waits. True when finished.
   bool receive();
 
-  // Of a process, as far as they came; and why some did not.
+  // A process's frames received so far; and why some are missing.
   [[nodiscard]] const std::vector<TakenFrame>& frames(int pid) { return taken_[pid].frames; }
   [[nodiscard]] const std::string& problem(int pid) { return taken_[pid].problem; }
 

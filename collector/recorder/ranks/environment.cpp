@@ -83,7 +83,7 @@ Replaced add_collector(Environment& environment, const CollectorSettings& settin
   Replaced replaced;
   replaced.nvtx = replace("NVTX_INJECTION64_PATH", settings.yield_nvtx);
   replaced.nccl = replace("NCCL_PROFILER_PLUGIN", settings.yield_nccl);
-  // With yield dprof then looks for CUDA by itself.
+  // With yield dprof then looks for CUDA itself.
   if (!off && !settings.nsight_compute) {
     replaced.cuda = replace("CUDA_INJECTION64_PATH", settings.cuda == "yield");
   }

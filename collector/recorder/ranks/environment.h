@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment by which a command finds its way to the recorder.
+// The environment through which a command finds the recorder.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ class Environment {
   }
   [[nodiscard]] std::string get(const std::string& name) const;  // "" = not set
 
-  // "NAME=value" strings, as exec wants them.
+  // "NAME=value" strings, in the form for exec.
   [[nodiscard]] std::vector<std::string> entries() const;
 
  private:
@@ -37,23 +37,24 @@ struct CollectorSettings {
   std::string detail;
   std::string cuda = "cupti";  // cupti, yield, off
   std::string python;          // wire::kPythonVariable
-  std::string stacks;          // wire::kStacksVariable; "" = nobody will want stacks
-  // What another tool has set already is left to it.
+  std::string stacks;          // wire::kStacksVariable; "" = no stacks
+  // Leave what another tool has already set.
   bool yield_nvtx = false;
   bool yield_nccl = false;
-  // Nsight Compute ends a program with CUDA_INJECTION64_PATH: it is not set, CUDA is left to it.
+  // Nsight Compute aborts a program with CUDA_INJECTION64_PATH: it is not set, and CUDA is left to
+  // it.
   bool nsight_compute = false;
 };
 
-// What other tools had set, and had to go; "" = nothing.
+// Other tools' settings that dprof replaced; "" = none.
 struct Replaced {
   std::string nvtx;  // NVTX_INJECTION64_PATH
   std::string nccl;  // NCCL_PROFILER_PLUGIN
   std::string cuda;  // CUDA_INJECTION64_PATH
 };
 
-// Adds the collector: LD_PRELOAD (in front of what is there, but for a sanitizer's runtime, which
-// has to be the first), the injection paths of NVTX, NCCL and CUDA, and the DPROF_* variables.
+// Adds the collector: LD_PRELOAD (before existing entries, except a sanitizer's runtime, which must
+// be first), the injection paths of NVTX, NCCL and CUDA, and the DPROF_* variables.
 Replaced add_collector(Environment& environment, const CollectorSettings& settings);
 
 // The command runs within Nsight Compute, or starts it.

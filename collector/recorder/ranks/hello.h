@@ -21,7 +21,7 @@ struct ParsedHello {
   std::string error;
 };
 
-// Takes the packet apart. Its text is read only where the wire version is ours.
+// Parses the packet. Its text is read only if the wire version is ours.
 Result<ParsedHello> parse_hello(std::span<const unsigned char> packet_untrusted);
 
 }  // namespace dprof::recorder

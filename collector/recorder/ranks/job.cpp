@@ -9,7 +9,7 @@
 namespace dprof::recorder {
 namespace {
 
-// "NAME=value NAME=value", or "" where one of `needed` is not there.
+// "NAME=value NAME=value", or "" if one of `needed` is missing.
 std::string joined_variables(const Variables& variables,
                              std::initializer_list<std::string_view> needed,
                              std::initializer_list<std::string_view> optional = {}) {
@@ -28,10 +28,10 @@ std::string joined_variables(const Variables& variables,
 
 std::string job_id(const Variables& variables) {
   const std::string candidates[] = {
-      // torchrun's run id is "none" unless it is given: the rendezvous tells jobs apart.
+      // torchrun's run id is "none" unless given: then the rendezvous distinguishes jobs.
       joined_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}),
       joined_variables(variables, {"PMIX_NAMESPACE"}),
-      // A job that was put back into the queue runs again under its id.
+      // A requeued job runs again under its id.
       joined_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}, {"SLURM_RESTART_COUNT"}),
       joined_variables(variables, {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"}),
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last lines that each rank of -n wrote to its standard error: what a rank says before it dies.
-// In memory that is shared with forked processes, so that the carrier of the output can die.
+// The last lines that each rank of -n wrote to its standard error, to show why it died. In memory
+// shared with forked processes, so that they outlive the carrier of the output.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ class KeptOutput {
   static constexpr size_t kBytes = 32768;  // of each rank
   static constexpr int kLines = 50;
 
-  // `lines`: so many at most; 0 keeps none. Where there is no memory, none either.
+  // `lines`: the maximum; 0 keeps none. Without memory none are kept either.
   KeptOutput(int ranks, int lines);
   ~KeptOutput();
   KeptOutput(const KeptOutput&) = delete;
   KeptOutput& operator=(const KeptOutput&) = delete;
 
   void add(int rank, std::string_view bytes);
-  // Without what a carriage return overwrote (progress bars); may begin within a line.
+  // Without text overwritten after a carriage return (progress bars); can begin within a line.
   [[nodiscard]] std::string last_lines(int rank) const;
 
  private:

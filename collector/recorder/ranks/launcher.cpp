@@ -86,7 +86,7 @@ Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_
   posix_spawn_file_actions_init(&files);
   if (out_fd >= 0) posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
   if (error_fd >= 0) posix_spawn_file_actions_adddup2(&files, error_fd, STDERR_FILENO);
-  if (rank > 0) {  // what is typed goes to rank 0
+  if (rank > 0) {  // typed input goes to rank 0
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   }
   std::vector<std::string> entries = environment.entries();

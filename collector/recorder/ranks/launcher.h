@@ -19,14 +19,14 @@
 
 namespace dprof::recorder {
 
-// How a process ended, as waitpid() tells.
+// How a process ended, from waitpid().
 struct ExitStatus {
   int wait_status = 0;
   [[nodiscard]] int code() const;          // 128+N for signal N, as shells do
   [[nodiscard]] std::string text() const;  // "exit:N" or "signal:N"
 };
 
-// How the process that was started for a rank ended.
+// How a rank's process ended.
 struct RankEnd {
   int rank = 0;
   pid_t pid = 0;
@@ -37,16 +37,15 @@ struct RankEnd {
 struct LaunchOptions {
   std::vector<std::string> command;
   std::optional<int> ranks;  // -n
-  // Between asking the other ranks to end and making them.
+  // Between SIGTERM and SIGKILL to the other ranks.
   std::chrono::milliseconds grace{5000};
 };
 
-// With `ranks`, the first rank that fails decides: the others get SIGTERM, after the grace SIGKILL,
+// With `ranks`, the first failing rank decides: the others get SIGTERM, after the grace SIGKILL,
 // and its code is the command's. Without, the one child keeps this process's own output and input.
 // No child dies with the recorder: the end of the recorder must not end training.
 //
-// Threading  one thread, which has SIGCHLD and what is to be forwarded blocked (the children have
-//            not).
+// Threading  one thread, with SIGCHLD and the forwarded signals blocked (not in the children).
 class Launcher {
  public:
   using Clock = std::chrono::steady_clock;
@@ -54,26 +53,25 @@ class Launcher {
   Launcher(LaunchOptions options, OutputLines& output)
       : options_(std::move(options)), output_(output) {}
 
-  // Fails with kNotFound when there is no such command, with kUnsupported when it cannot be
-  // executed.
+  // kNotFound: there is no such command; kUnsupported: it cannot be executed.
   Status start(const Environment& environment);
 
-  // Collects children that ended, orphans of theirs too. Call after each SIGCHLD.
+  // Collects ended children, including adopted orphans. Call after each SIGCHLD.
   void reap();
-  // Ends what has to be ended by now; call at deadline().
+  // Ends processes whose time is up; call at deadline().
   void enforce(Clock::time_point now);
   [[nodiscard]] std::optional<Clock::time_point> deadline() const { return kill_at_; }
 
-  // Hands a signal on to every child that lives.
+  // Forwards a signal to every living child.
   void forward(int signal) const;
 
   [[nodiscard]] bool running() const { return !running_.empty(); }
-  // Of the command's processes that have not ended.
+  // The command's processes that have not ended.
   [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::optional<ExitStatus> status(pid_t pid) const;
-  // What has ended since the last call.
+  // The ranks that ended since the last call.
   [[nodiscard]] std::vector<RankEnd> take_rank_ends() { return std::exchange(rank_ends_, {}); }
-  // How often the carrier of the ranks' output had to be started again.
+  // How often the carrier of the ranks' output was restarted.
   [[nodiscard]] int revivals() const { return revivals_; }
   // Of the command: 0, or the code of the first rank that failed.
   [[nodiscard]] int exit_code() const { return exit_code_; }

@@ -81,8 +81,8 @@ void OutputLines::finish() {
   carrier_ = 0;
 }
 
-// In the carrier. The recorder has blocked what a terminal or a launcher sends to the whole group,
-// and the carrier keeps it so: it ends when the pipes do.
+// In the carrier. The recorder has blocked the signals that a terminal or a launcher sends to the
+// whole group, and the carrier keeps them blocked: it ends when the pipes do.
 void OutputLines::run() {
   prctl(PR_SET_NAME, "dprof-output");
   signal(SIGHUP, SIG_IGN);
@@ -93,7 +93,7 @@ void OutputLines::run() {
     std::vector<pollfd> polled{{ending_fd_, POLLIN, 0}};
     for (const Pipe& pipe : pipes_) polled.push_back({pipe.fd, POLLIN, 0});
     poll(polled.data(), polled.size(), -1);
-    // Asked before the pipes are read: what was written before finish() is there by then.
+    // Checked before the pipes are read: output written before finish() has arrived by then.
     last_time = (polled[0].revents & POLLIN) != 0;
     for (Pipe& pipe : pipes_) {
       if (pipe.fd < 0 || carry(pipe)) continue;
@@ -106,7 +106,7 @@ void OutputLines::run() {
   _exit(0);
 }
 
-// Among them the recorder's socket: a rank must not find it open when the recorder is gone.
+// Including the recorder's socket: a rank must not find it open when the recorder is gone.
 void OutputLines::close_all_but_pipes() const {
   std::vector<int> kept{STDERR_FILENO, ending_fd_};
   for (const Pipe& pipe : pipes_) kept.push_back(pipe.fd);
@@ -118,8 +118,8 @@ void OutputLines::close_all_but_pipes() const {
   }
 }
 
-// Reads what is there now, up to a bound that lets the other pipes have their turn; false at the
-// end of the stream.
+// Reads available output, up to a bound that gives the other pipes their turn; false at the end of
+// the stream.
 bool OutputLines::carry(Pipe& pipe) {
   constexpr int kReads = 64;  // 1 MiB: more than a pipe holds
   char bytes[16384];

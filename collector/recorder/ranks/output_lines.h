@@ -13,15 +13,15 @@
 
 namespace dprof::recorder {
 
-// Cuts a stream of bytes into lines with a prefix. A line longer than kMaxLine is cut.
+// Splits a stream of bytes into lines with a prefix. A line longer than kMaxLine is cut.
 class LinePrefixer {
  public:
   static constexpr size_t kMaxLine = 65536;
   explicit LinePrefixer(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  // Adds bytes; returns the lines that are whole now, prefixed.
+  // Adds bytes; returns the completed lines, prefixed.
   std::string add(std::string_view bytes);
-  // What is left without a line end, as a line.
+  // The remainder without a line end, as a line.
   std::string rest();
 
  private:
@@ -29,16 +29,15 @@ class LinePrefixer {
   std::string begun_;
 };
 
-// Carries the output of each rank from its pipe to stdout or stderr, in a process of its own: a
-// reader that is slow (a pager) holds up the ranks' output and nothing else, and when the recorder
-// is killed the ranks can go on writing. When stdout is closed the ranks' output is read and thrown
-// away.
+// Carries the output of each rank from its pipe to stdout or stderr, in its own process: a slow
+// reader (a pager) delays only the ranks' output, and if the recorder is killed the ranks can go on
+// writing. When stdout is closed, the ranks' output is read and discarded.
 //
 // Threading  one thread; start() and revive() fork.
 class OutputLines {
  public:
-  // `clear`: what to write to stderr before each output, to take the progress line away; may be
-  // empty. `kept` gets what goes to stderr.
+  // `clear`: written to stderr before each output, to remove the progress line; can be empty.
+  // `kept` also receives what goes to stderr.
   OutputLines(std::string clear, KeptOutput& kept) : clear_(std::move(clear)), kept_(kept) {}
   ~OutputLines();
 
@@ -47,10 +46,10 @@ class OutputLines {
   Status start();
   // Whether a child that has ended is the carrier.
   [[nodiscard]] bool is_carrier(pid_t pid) const { return carrier_ > 0 && pid == carrier_; }
-  // It was killed: another one goes on with the same pipes.
+  // The carrier was killed: another one continues with the same pipes.
   void revive();
-  // The writers have ended: lets what is left in the pipes be carried, and waits for that. Pipes
-  // that a grandchild still holds open are not waited for.
+  // The writers have ended: has the remaining output carried, and waits for that. Does not wait for
+  // pipes that a grandchild still holds open.
   void finish();
 
  private:
@@ -69,7 +68,7 @@ class OutputLines {
   KeptOutput& kept_;
   std::vector<Pipe> pipes_;
   int ending_fd_ = -1;   // an eventfd: readable once finish() was called
-  bool closed_[3] = {};  // by to_fd: nobody reads it any more
+  bool closed_[3] = {};  // by to_fd: it has no reader any more
   pid_t carrier_ = 0;
 };
 

@@ -14,12 +14,12 @@
 namespace dprof::recorder {
 namespace {
 
-// Of Linux's pidfd.h; the one of Debian 12 is older.
+// From Linux's pidfd.h; Debian 12's version is older.
 struct PidfdInfo {
   uint64_t mask;
   uint64_t cgroup;
   uint32_t ids[11];
-  int32_t exit_code;  // as waitpid() gives it
+  int32_t exit_code;  // as from waitpid()
 };
 static_assert(sizeof(PidfdInfo) == 64);
 constexpr uint64_t kInfoExit = 1 << 3;
@@ -45,7 +45,7 @@ std::optional<ExitStatus> of_zombie(int pidfd, int pid) {
   const auto [end, error] =
       std::from_chars(text.data() + last + 1, text.data() + text.size(), status);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  // Not waited for until now: then the number was its own all the time.
+  // Not yet waited for: then the pid was its own all the time.
   if (syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) != 0) return std::nullopt;
   return ExitStatus{status};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real processes, children of this one, that are looked at before and after they are waited for.
+// Real processes, children of this one, examined before and after they are waited for.
 #include "collector/recorder/ranks/process_end.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 namespace dprof::recorder {
 namespace {
 
-// How one launcher names things; "" = it does not say.
+// The variable names of one launcher; "" = not provided.
 struct Convention {
   std::string_view launcher;
   std::string_view rank, world_size, local_rank, local_world_size, node_rank, restart_count;
@@ -25,7 +25,7 @@ constexpr Convention kConventions[] = {
     {"openmpi", "PMIX_RANK", "", "", "", "", ""},
 };
 
-// No job is larger. Beyond it a variable is noise, and must not become a loop's bound.
+// No job is larger. A larger value is noise, and must not become a loop's bound.
 constexpr int kMaxRanks = 1 << 20;
 
 std::optional<int> number(const Variables& variables, std::string_view name) {
@@ -59,7 +59,7 @@ RankInfo find_rank(const Variables& variables) {
     info.launcher = launcher.launcher;
     break;
   }
-  // torchrun's names are also what people set by hand; torchrun itself leaves its run id.
+  // People also set torchrun's names by hand; only torchrun itself sets its run id.
   if (info.launcher == "torchrun" && !variables.contains("TORCHELASTIC_RUN_ID")) {
     info.launcher = "none";
   }

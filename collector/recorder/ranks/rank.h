@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank a process is, from the variables that launchers set.
+// The rank of a process, from the variables that launchers set.
 #pragma once
 
 #include <map>
@@ -23,10 +23,10 @@ struct RankInfo {
   std::string launcher = "none";  // as meta.launcher
 };
 
-// The first launcher in this order that named a rank wins: DPROF_RANK, torchrun (RANK and
+// The first launcher in this order that names a rank wins: DPROF_RANK, torchrun (RANK and
 // WORLD_SIZE), Open MPI, PMI, Horovod, Slurm, PMIX_RANK. Slurm is late because its variables are
-// also in shells and launchers that run inside an allocation; the inner launcher is the truth.
-// What is no number from 0 to 2^20 counts as not said.
+// also set in shells and launchers that run inside an allocation; the inner launcher is right.
+// Anything but a number from 0 to 2^20 counts as not set.
 [[nodiscard]] RankInfo find_rank(const Variables& variables);
 
 // "KEY=VALUE" entries with `separator` between them. Entries without '=' are left out.

@@ -18,7 +18,7 @@ namespace {
 
 // More than the processes of any node that start at once.
 constexpr int kBacklog = 4096;
-// Then the recorder's other work has its turn, however fast somebody connects.
+// Then the recorder's other work has its turn, however fast clients connect.
 constexpr int kAcceptsAtOnce = 1024;
 constexpr size_t kMaxDescriptors = 4;  // in one packet; all but the first are closed
 
@@ -75,7 +75,7 @@ Descriptor::~Descriptor() {
 }
 
 Result<Server> Server::open() {
-  // Not TMPDIR: its path may be longer than a socket's may be (107 bytes).
+  // Not TMPDIR: its path can be longer than a socket's limit (107 bytes).
   char folder[] = "/tmp/dprof-XXXXXX";
   if (mkdtemp(folder) == nullptr) {
     return fail(Code::kIo, fmt::format("cannot make a folder in /tmp: {}", std::strerror(errno)),
@@ -122,7 +122,7 @@ std::vector<int> Server::descriptors() const {
   return all;
 }
 
-// False when the caller has said nothing yet.
+// False if the caller has not sent anything yet.
 bool Server::hear(Caller& caller, std::vector<Guest>& guests) {
   Packet packet;
   const PacketReceipt received = receive(caller.socket.get(), packet);
@@ -140,13 +140,13 @@ bool Server::hear(Caller& caller, std::vector<Guest>& guests) {
   return true;
 }
 
-// Its hello may have come just now.
+// Its hello may have arrived just now.
 void Server::drop_oldest(std::vector<Guest>& guests) {
   if (!hear(callers_.front(), guests)) ++turned_away_;
   callers_.erase(callers_.begin());
 }
 
-// False when nobody is there any more.
+// False if no connection is pending.
 bool Server::accept_one(std::vector<Guest>& guests) {
   Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {

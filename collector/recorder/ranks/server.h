@@ -34,21 +34,21 @@ class Descriptor {
 // A process that has said hello.
 struct Guest {
   ParsedHello hello;
-  int pid = 0;         // as the kernel tells; 0 = hidden by a pid namespace
-  Descriptor socket;   // nothing is ever read from it again; its hang-up tells of an end
-  Descriptor process;  // pidfd; invalid when the process has gone, or cannot be seen
-  Descriptor memory;   // invalid when the process could not make it
+  int pid = 0;         // from the kernel; 0 = hidden by a pid namespace
+  Descriptor socket;   // never read again; its hang-up signals an end
+  Descriptor process;  // pidfd; invalid if the process has gone, or is not visible
+  Descriptor memory;   // invalid if the process could not create it
 };
 
-// Whoever is of another user, makes no sense, or says nothing for a while is turned away, so that a
-// flood of connections costs a rank neither its place nor the recorder its descriptors.
+// Turns away connections that belong to another user, send garbage, or stay silent for a while, so
+// that a flood of connections costs a rank neither its place nor the recorder its descriptors.
 //
-// Invariant  the socket stands in a folder that only this user can enter; at most kMaxCallers
+// Invariant  the socket is in a folder that only this user can enter; at most kMaxCallers
 //            connections have not said hello.
 // Threading  one thread.
 class Server {
  public:
-  static constexpr size_t kMaxCallers = 256;                     // the oldest has to go
+  static constexpr size_t kMaxCallers = 256;                     // beyond it, the oldest is dropped
   static constexpr std::chrono::milliseconds kPatience{10'000};  // a hello follows the connection
   static constexpr std::chrono::milliseconds kDeafness{100};
 
@@ -57,26 +57,25 @@ class Server {
   ~Server();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Of its own, for this user alone.
+  // Its own folder, for this user alone.
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
-  // A path to `library` that LD_PRELOAD can hold: where its own has a blank or a colon, which would
-  // end it there, a link beside the socket.
+  // A path to `library` that fits in LD_PRELOAD: if its own has a blank or a colon, which would end
+  // it there, a link next to the socket.
   Result<std::filesystem::path> preloadable(const std::filesystem::path& library);
 
   // Descriptors to poll for input: the socket and the connections that have not said hello.
   [[nodiscard]] std::vector<int> descriptors() const;
 
-  // Accepts who is there and reads what they sent. Where no descriptor is left, nobody is accepted
-  // for kDeafness: they wait in the backlog, and a poll() that says so again and again costs no
-  // core.
+  // Accepts waiting connections and reads their hellos. Without a free descriptor it accepts none
+  // for kDeafness: they wait in the backlog, and a poll() that keeps reporting them costs no core.
   std::vector<Guest> accept_all();
 
-  // Connections that have said no hello: those that were turned away and those that are silent yet.
+  // Connections without a hello: those turned away and those still silent.
   [[nodiscard]] int64_t strangers() const {
     return turned_away_ + static_cast<int64_t>(callers_.size());
   }
-  // How often somebody could not be accepted at once, for want of a descriptor.
+  // How often a connection could not be accepted at once for lack of a descriptor.
   [[nodiscard]] int64_t out_of_descriptors() const { return out_of_descriptors_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signals that come to a recording, read instead of suffered.
+// The signals sent to a recording, read from a descriptor instead of handled.
 #pragma once
 
 #include <signal.h>
@@ -12,11 +12,12 @@
 
 namespace dprof::recorder {
 
-// SIGCHLD and what is handed on to a command (what ends it, what it may have agreed on with its
-// launcher, what a terminal says) are blocked and read from a descriptor for as long as this lives.
-// What was ignored from the start (nohup) stays so. A fork child reads its own signals from it.
+// For the lifetime of this object, SIGCHLD and all signals to forward to a command (terminating
+// ones, those agreed with its launcher, those of a terminal) are blocked and read from a
+// descriptor. Signals ignored from the start (nohup) stay ignored. A fork child reads its own
+// signals from it.
 //
-// Threading  make it while there is one thread: later ones inherit what is blocked.
+// Threading  create it while there is one thread: later ones inherit the blocked signals.
 class Signals {
  public:
   Signals();

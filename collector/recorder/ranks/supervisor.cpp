@@ -43,7 +43,7 @@ void Channel::send(const Message& message, std::string_view text) {
   flush();
 }
 
-// A peer that has gone is noticed by receive(), when all that it said has been heard.
+// receive() notices a dead peer, once everything it sent has been read.
 void Channel::flush() {
   while (!waiting_.empty() && !gone()) {
     const std::string& packet = waiting_.front();
@@ -107,7 +107,7 @@ void Command::receive() {
   channel_.flush();
   while (const std::optional<Channel::Packet> packet = channel_.receive()) hear(*packet);
   if (is_orphan() && !orphan_since_) orphan_since_ = Steady::now();
-  // What a terminal sends to all, or Slurm to each process of a step, the supervisor hands on.
+  // The supervisor forwards what a terminal sends to all, or Slurm to each process of a step.
   while (const std::optional<signalfd_siginfo> info = own_.next()) {
     if (!is_orphan() || info->ssi_signo == SIGCHLD) continue;
     signals_.push_back({static_cast<int>(info->ssi_signo), static_cast<int>(info->ssi_pid),
@@ -224,7 +224,7 @@ class Supervisor {
 
   Result<int> run() {
     const RaisedFileLimit many_files;
-    // Who loses its parent below us becomes our child, and its exit status is known.
+    // Orphans among our descendants become our children, so that their exit status is known.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (recorder_ == 0) start_unrecorded("no process can be made to record it");
     while (!failure_ && (recorder_ != 0 || launcher_.running())) {
@@ -263,7 +263,7 @@ class Supervisor {
   void on_signal(const signalfd_siginfo& info) {
     if (info.ssi_signo == SIGCHLD) return;
     if (is_asked_ || recorder_ == 0) return hand_on(info, info.ssi_code == SI_KERNEL);
-    early_.push_back(info);  // for the command, which is not there yet
+    early_.push_back(info);  // for the command, which is not started yet
   }
 
   // A terminal sends its signals to the whole foreground group: the command has them already.
@@ -278,7 +278,7 @@ class Supervisor {
                      .flag = info.ssi_code == SI_KERNEL ? 1 : 0,
                      .time_ns = now_ns()});
     }
-    // Somebody is impatient: no grace.
+    // The user is impatient: no grace.
     if (signal == SIGINT && ++interrupts_ == 2 && how_.launch.ranks) launcher_.forward(SIGKILL);
   }
 
@@ -372,10 +372,10 @@ class Supervisor {
   pid_t recorder_;  // 0: it has ended
   OutputLines output_;
   Launcher launcher_;
-  std::string environment_;  // as far as it has come
+  std::string environment_;  // as received so far
   std::vector<signalfd_siginfo> early_;
   bool is_asked_ = false;      // to start the command
-  bool start_failed_ = false;  // and the recorder knows it
+  bool start_failed_ = false;  // and the recorder has been informed
   bool is_over_ = false;       // this, too
   int interrupts_ = 0;
   int told_ = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process that the user started is small and does little: it is the parent of the command and
-// of the process that records it, waits for both, and hands signals and exit codes on. So the death
-// of the recorder ends neither the command nor what waits for it (a Slurm step, a container), and
-// the supervisor's own death ends neither of the two.
+// of the process that records it, waits for both, and forwards signals and exit codes. So the death
+// of the recorder ends neither the command nor the process waiting for it (a Slurm step, a
+// container), and the supervisor's own death ends neither of the two.
 //
-// They talk over a pair of sockets, whose end of file says that the other has died. Sending never
-// waits: the other may be stopped.
+// They communicate over a pair of sockets, whose end of file shows that the other has died. Sending
+// never waits: the other may be stopped.
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +28,7 @@
 
 namespace dprof::recorder {
 
-// Packets to and from the other process, in order; what it does not take waits here.
+// Packets to and from the other process, in order; packets that it does not accept wait here.
 //
 // Threading  one thread.
 class Channel {
@@ -67,12 +67,12 @@ class Channel {
   // Never waits.
   void send(const Message& message, std::string_view text = {});
   void flush();
-  // nullopt: nothing is there, or nothing will be (gone()).
+  // nullopt: no packet now, or none ever again (gone()).
   std::optional<Packet> receive();
-  // The other process has died, or said all.
+  // The other process has died, or has finished sending.
   [[nodiscard]] bool gone() const { return !socket_.valid(); }
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  // What to poll for.
+  // The events to poll for.
   [[nodiscard]] short events() const;
 
  private:
@@ -80,7 +80,7 @@ class Channel {
   std::deque<std::string> waiting_;
 };
 
-// A signal that came to the supervisor, which has handed it on, or to an orphaned recorder.
+// A signal that reached the supervisor, which has forwarded it, or an orphaned recorder.
 struct SignalSeen {
   int signal = 0;
   int sender = 0;  // its process
@@ -89,38 +89,38 @@ struct SignalSeen {
   std::chrono::steady_clock::time_point when;
 };
 
-// The command as the recorder sees it: through its supervisor, or, should that die, by the
-// processes that it knows of.
+// The command as the recorder sees it: through its supervisor or, if that dies, through the
+// processes that it knows.
 //
 // Threading  one thread.
 class Command {
  public:
   using Steady = std::chrono::steady_clock;
-  // So long the supervisor has to say how a process ended.
+  // The supervisor's time limit for reporting how a process ended.
   static constexpr std::chrono::seconds kAnswerWithin{1};
-  // So long an orphan that was told of no process of the command waits for one to say hello.
+  // How long an orphan that knows no process of the command waits for one to say hello.
   static constexpr std::chrono::seconds kPatience{60};
 
   Command(Descriptor socket, const Signals& own, const KeptOutput& kept)
       : channel_(std::move(socket)), own_(own), kept_(kept) {}
 
-  // As Launcher::start().
+  // Like Launcher::start().
   Status start(const Environment& environment);
 
-  // Takes what the supervisor has told; call when one of descriptors() is ready.
+  // Reads the supervisor's messages; call when one of descriptors() is ready.
   void receive();
-  // The next signal that came, in order.
+  // The next received signal, in order.
   std::optional<SignalSeen> next_signal();
   [[nodiscard]] bool running() const;
-  // A process said hello. An orphan that was told of none knows the command by the first of them.
+  // A process said hello. An orphan that knows none takes the first one as the command's.
   void meet(pid_t pid);
   [[nodiscard]] bool is_orphan() const { return channel_.gone(); }
-  // How a process ended; nullopt within: nobody can know. nullopt: not known yet, ask again.
+  // How a process ended; inner nullopt: not available. Outer nullopt: not known yet, ask again.
   using Ending = std::optional<ExitStatus>;
   std::optional<Ending> ending_of(pid_t pid);
-  // After the command's end: what is left of the ranks' output is carried.
+  // After the command's end: the rest of the ranks' output is carried.
   void finish_output();
-  // After that: what `rank` of -n wrote last to its standard error; "" = not known, or not kept.
+  // After that: the last standard error of `rank` of -n; "" = not known, or not kept.
   [[nodiscard]] std::string last_output(int rank) const { return kept_.last_lines(rank); }
   // With -n: the ranks whose process has ended, and how.
   [[nodiscard]] const std::vector<RankEnd>& rank_ends() const { return rank_ends_; }
@@ -131,7 +131,7 @@ class Command {
   [[nodiscard]] std::vector<int> descriptors() const;
   // After the end: 0, or the code of the first rank that failed.
   [[nodiscard]] int exit_code() const { return exit_code_; }
-  // After finish_output(): how often the carrier of the ranks' output had to be started again.
+  // After finish_output(): how often the carrier of the ranks' output was restarted.
   [[nodiscard]] int revivals() const { return revivals_; }
 
  private:
@@ -143,7 +143,7 @@ class Command {
   const Signals& own_;
   const KeptOutput& kept_;
   std::vector<RankEnd> rank_ends_;
-  std::vector<Descriptor> processes_;  // pidfds of the command's
+  std::vector<Descriptor> processes_;  // pidfds of the command's processes
   std::deque<SignalSeen> signals_;
   std::map<pid_t, Steady::time_point> asked_;
   std::map<pid_t, Ending> endings_;
@@ -163,11 +163,10 @@ struct Supervision {
   std::function<void(const std::string&)> say;
 };
 
-// Returns twice, in two processes: `record` runs in a child, whose result is what it says there; in
-// the caller's process the result is what the child ended with if that stands for the command
-// (record() saw its end, or refuses to start it), else the command's own code, 5 instead of 0.
-// Where there is no child, or it dies before it has started the command, the command runs
-// unrecorded.
+// Returns twice, in two processes: `record` runs in a child, and its result is returned there; in
+// the caller's process the result is the child's exit code if that represents the command (record()
+// saw its end, or refuses to start it), else the command's own code, 5 instead of 0. Without a
+// child, or if it dies before it has started the command, the command runs unrecorded.
 //
 // Threading  call it from the main thread before other threads exist.
 Result<int> supervise(const Supervision& how, const std::function<Result<int>(Command&)>& record);

@@ -40,9 +40,9 @@ fs::path cache_folder() {
   return fs::path(home) / ".cache" / "dprof" / "torch";
 }
 
-// Where the verdict is kept; empty where it cannot be.
+// Where the verdict is cached; empty if it cannot be.
 fs::path place_of(const TorchQuestion& question) {
-  // Of a layout that a test forces, nothing is kept.
+  // With a layout forced by a test, nothing is cached.
   if (std::getenv(wire::kTorchLayoutVariable) != nullptr) return {};
   const std::string library = build_id_of(question.library);
   const fs::path folder = cache_folder();
@@ -69,7 +69,7 @@ std::optional<TorchVerdict> kept_verdict(const fs::path& place) {
   return verdict_of(answer);
 }
 
-// A cache that cannot be written to is no loss: the next recording asks again.
+// A read-only cache is no loss: the next recording asks again.
 void keep(const fs::path& place, std::string_view answer) {
   if (place.empty()) return;
   std::error_code error;
@@ -82,8 +82,8 @@ struct Probe {
   Descriptor output;
 };
 
-// In a group of its own, so that what it started ends with it, with nothing to read or to say but
-// its answer.
+// In its own process group, so that its children end with it, and without input or output other
+// than its answer.
 std::optional<Probe> start_probe(const TorchQuestion& question) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
@@ -113,8 +113,8 @@ std::optional<Probe> start_probe(const TorchQuestion& question) {
   return probe;
 }
 
-// What it says until it ends: the end of its output, for the recorder's own waiting may take away
-// its exit status. Empty when it takes too long.
+// Its output until it ends, detected by end of file, because the recorder's own waiting may take
+// its exit status. Empty if it takes too long.
 std::optional<std::string> hear(const Probe& probe, const std::atomic<bool>& stop) {
   std::string answer;
   const Steady::time_point until = Steady::now() + kTorchProbePatience;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether libdprof_torch.so can read a LibTorch whose build is not known. Another process tries it,
-// as it may crash or hang there; what it answered is kept by build id in $XDG_CACHE_HOME/dprof.
+// Whether libdprof_torch.so can read a LibTorch of unknown build. Another process tries it, because
+// it can crash or hang there; its answer is cached by build id in $XDG_CACHE_HOME/dprof.
 #pragma once
 
 #include <atomic>
@@ -19,33 +19,33 @@ struct TorchVerdict {
   std::string why_not;  // one clause
 };
 
-// What is asked, and who is.
+// The question, and the files involved.
 struct TorchQuestion {
   std::filesystem::path program;    // dprof
   std::filesystem::path library;    // libdprof_torch.so
   std::filesystem::path torch_cpu;  // libtorch_cpu.so
-  std::string build_id;             // of it, as the process that has it mapped says
+  std::string build_id;             // of torch_cpu, as reported by the process that has it mapped
 };
 
 inline constexpr std::chrono::seconds kTorchProbePatience{30};
 
-// The kept verdict, or that of `program doctor --probe-torch LIBRARY TORCH_CPU`, which is kept if
-// it is certain. Gives up once `stop` is true.
+// The cached verdict, or that of `program doctor --probe-torch LIBRARY TORCH_CPU`, which is cached
+// if it is certain. Gives up once `stop` is true.
 //
 // Threading  any thread.
 [[nodiscard]] TorchVerdict judge_torch(const TorchQuestion& question,
                                        const std::atomic<bool>& stop);
 
-// What that command prints, of the sentence that the library's own probe answered: a word and, but
-// for "fits", a blank and why not.
+// The output of that command, from the sentence of the library's own probe: a word and, except for
+// "fits", a blank and the reason.
 inline constexpr std::string_view kTorchFits = "fits";
-inline constexpr std::string_view kTorchDiffers = "differs";  // for good: it is kept
-inline constexpr std::string_view kTorchUnsure = "unsure";    // nobody could look
+inline constexpr std::string_view kTorchDiffers = "differs";  // for good: it is cached
+inline constexpr std::string_view kTorchUnsure = "unsure";    // the probe could not be made
 
-// The GNU build id in an ELF file, "" when there is none: nothing is loaded, nothing trusted.
+// The GNU build id in an ELF file, "" if there is none: loads nothing, trusts nothing.
 [[nodiscard]] std::string build_id_of(const std::filesystem::path& file);
 
-// The verdicts of a recording: each build is judged once, and nobody waits for it.
+// The verdicts of a recording: each build is judged once, without blocking a caller.
 //
 // Threading  any thread. The destructor ends the probes that still run.
 class TorchVerdicts {
@@ -54,7 +54,7 @@ class TorchVerdicts {
       : program_(std::move(program)), library_(std::move(library)) {}
   ~TorchVerdicts();
 
-  // Empty until it is there: ask again.
+  // Empty until it is known: ask again.
   [[nodiscard]] std::optional<TorchVerdict> ask(const std::string& torch_cpu,
                                                 const std::string& build_id);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts by a script that stands for dprof and answers as the test says. The C library stands for
-// a LibTorch: any file with a build id does.
+// Verdicts by a script that stands in for dprof, with answers chosen by the test. The C library
+// stands in for a LibTorch: any file with a build id does.
 #include "collector/recorder/ranks/torch_verdict.h"
 
 #include <gmock/gmock.h>

@@ -55,7 +55,7 @@ void HangGuard::look() {
   if (taker_) receive_stacks();
   enforce(now_ns);
   if (now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + kLookNs;
+  next_look_ns_ = now_ns + (options_.mode ? kLookNs : kNsPerSecond);
   const std::vector<WatchedRank> ranks = recording_.watched();
   switch (watch_.look(now_ns, ranks)) {
     case JobWatch::News::kHangs:
@@ -70,7 +70,7 @@ void HangGuard::look() {
     case JobWatch::News::kNone:
       break;
   }
-  // Ranks that say nothing have nothing to write; the clock's samples tell how long they hang.
+  // Silent ranks have nothing to write; the clock's samples show how long they hang.
   if (!watch_.hangs() || now_ns < next_commit_ns_) return;
   next_commit_ns_ = now_ns + kNsPerSecond;
   recording_.commit_soon();
@@ -136,7 +136,7 @@ void HangGuard::receive_stacks() {
   if (options_.mode == OnHang::kKill) ask_to_end();
 }
 
-// Of the suspects; without any, of the first ranks.
+// Of the suspects; without suspects, of the first ranks.
 void HangGuard::tell_stacks() {
   const std::vector<int>& suspects = watch_.hang().suspects;
   std::string text = "stacks of all threads are in the traces (`dprof report`)";

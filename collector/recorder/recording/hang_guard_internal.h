@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done about a hang (`dprof record --on-hang`).
+// The reaction to a hang (`dprof record --on-hang`).
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,22 @@
 namespace dprof::recorder {
 
 struct HangOptions {
-  std::optional<OnHang> mode;  // empty = nothing is said or done; what the GPUs hold is still taken
+  std::optional<OnHang> mode;  // empty = no report or action; the GPUs' records are still flushed
   std::optional<std::chrono::seconds> after;
-  std::chrono::milliseconds grace{};   // between asking the ranks to end and making them
-  std::filesystem::path python_files;  // where their Pythons write stacks
+  std::chrono::milliseconds grace{};   // between SIGTERM and SIGKILL to the ranks
+  std::filesystem::path python_files;  // where the ranks' Pythons write stacks
 };
 
 // Threading  one thread, the recorder's.
 class HangGuard {
  public:
-  // `say`: on stderr, at once.
+  // `say`: prints to stderr, at once.
   HangGuard(const HangOptions& options, const RunClock& clock, Recording& recording,
             std::function<void(const std::string&)> say);
 
   // In each turn of the recorder's loop. Never waits.
   void look();
-  // Something to do when it can be read; -1 = none.
+  // Call look() when it is readable; -1 = none.
   [[nodiscard]] int descriptor() const { return taker_ ? taker_->descriptor() : -1; }
 
  private:

@@ -30,13 +30,13 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// A ring of 16,384 records holds 16 ms of a million records a second; a sleeping recorder is woken
-// at half full besides.
+// A ring of 16,384 records holds 16 ms of a million records a second; besides, a half-full ring
+// wakes the recorder.
 constexpr milliseconds kShortestSleep{5};
 constexpr milliseconds kLongestSleep{100};
-// What is lost when recorder and process die together.
+// The loss if recorder and process die together.
 constexpr milliseconds kCommitInterval{200};
-// Below the training threads, where cores are scarce.
+// Below the training threads, which matters when cores are scarce.
 constexpr int kNice = 5;
 
 std::string fact_text(const wire::Mapping& mapping, wire::Fact fact) {
@@ -46,7 +46,7 @@ std::string fact_text(const wire::Mapping& mapping, wire::Fact fact) {
   return text.text == nullptr ? std::string() : std::string(text.text, text.length);
 }
 
-// Which diagnostic a remark becomes, and the fact that says more.
+// The diagnostic for a remark, and the fact with the details.
 struct RemarkKind {
   wire::Remark remark;
   std::string_view code;
@@ -130,7 +130,7 @@ void ProcessRecording::commit_soon() {
   wake();
 }
 
-// The process looks ten times a second.
+// The process checks ten times a second.
 void ProcessRecording::ask_for_unfinished() {
   memory_->mapping().control()->hangs.fetch_add(1, std::memory_order_release);
 }
@@ -152,7 +152,7 @@ void ProcessRecording::end(ProcessEnd how, std::optional<std::string> exit_statu
   wake();
 }
 
-// What a library throws ends this process's recording, and no other's.
+// An exception from a library ends only this process's recording.
 void ProcessRecording::run() {
   try {
     record_process();
@@ -215,7 +215,7 @@ void ProcessRecording::write_loop() {
   }
 }
 
-// Tells a process that has a LibTorch which is not known whether it can be read.
+// Reports to a process with an unknown LibTorch whether it can be read.
 void ProcessRecording::judge_torch() {
   const wire::Mapping& mapping = memory_->mapping();
   const std::string path = fact_text(mapping, wire::Fact::kTorchPath);
@@ -234,8 +234,8 @@ void ProcessRecording::judge_torch() {
   control.torch_verdict.store(static_cast<uint32_t>(told), std::memory_order_release);
 }
 
-// A process whose ring is half full ends the sleep. The control page is shared with it: a wrong
-// value there costs wake-ups, never more.
+// A half-full ring of the process ends the sleep. The control page is shared with the process: a
+// wrong value there costs wake-ups, never more.
 void ProcessRecording::sleep(nanoseconds at_most) {
   wire::ControlPage& control = *memory_->mapping().control();
   const uint32_t seen = control.wake.load(std::memory_order_acquire);
@@ -253,9 +253,9 @@ HowFar ProcessRecording::how_far() const {
 }
 
 void ProcessRecording::publish_totals() {
-  if (run_.watch_hangs) {
-    HowFar far = drain_.how_far();
-    far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
+  HowFar far = drain_.how_far();
+  far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
+  {
     const std::lock_guard lock(mutex_);
     how_far_ = std::move(far);
   }
@@ -302,8 +302,8 @@ void ProcessRecording::keep_output(std::string_view lines) {
   output_->set_meta("output", mask_secrets(clean_text(lines)));
 }
 
-// What the process says about itself may come, and change, while it runs: a program can choose its
-// rank by itself (mp.spawn).
+// A process's facts can arrive, and change, while it runs: a program can choose its own rank
+// (mp.spawn).
 void ProcessRecording::write_facts() {
   TraceOutput& out = *output_;
   const wire::Mapping& mapping = memory_->mapping();
@@ -324,7 +324,7 @@ void ProcessRecording::write_facts() {
     const std::string text = fact_text(mapping, fact);
     if (!text.empty()) out.set_meta(key, clean_text(text));
   }
-  // Messages quote what they were given.
+  // Exception messages can quote secrets from their input.
   const std::string raised = fact_text(mapping, wire::Fact::kException);
   raised_ = !raised.empty();
   if (raised_) out.set_meta("exception", mask_secrets(clean_text(raised)));
@@ -374,7 +374,7 @@ void ProcessRecording::rest() {
 
 Result<bool> ProcessRecording::conclude(std::optional<int> rank) {
   DPROF_CHECK(!memory_);
-  // What cannot be written must be counted before the end says how much it was.
+  // Unwritable rows must be counted before the end of the trace states their number.
   if (!output_->settle()) return fail(output_->gap_cause());
   if (rank) process_.rank.rank = rank;
   if (!std::exchange(end_written_, true)) write_end();

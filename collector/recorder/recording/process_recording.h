@@ -27,19 +27,18 @@ namespace dprof::recorder {
 
 class TorchVerdicts;
 
-// What is the same for every trace of a run.
+// Facts shared by every trace of a run.
 struct RunFacts {
   std::string run_id;
   std::string recorder_id;
   std::string host;
-  std::optional<int> ranks;  // that -n started
+  std::optional<int> ranks;  // started by -n
   std::string cuda;          // cupti, yield, off
   Replaced replaced;         // of other tools
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
-  double record_cost_ns = 0;  // see measure_record_cost()
-  bool watch_hangs = false;
-  std::shared_ptr<TorchVerdicts> torch;  // null = a LibTorch that is not known stays so
-  CaptureSettings capture;               // but for what `dprof ctl` changed meanwhile
+  double record_cost_ns = 0;             // see measure_record_cost()
+  std::shared_ptr<TorchVerdicts> torch;  // null = an unknown LibTorch stays unknown
+  CaptureSettings capture;               // except for later changes by `dprof ctl`
 };
 
 struct ProcessFacts {
@@ -50,7 +49,7 @@ struct ProcessFacts {
   std::string command;
 };
 
-// The meta of every trace of a recording.
+// Writes the meta of every trace of a recording.
 void write_recording_meta(TraceOutput& out, const RunClock& clock, const RunFacts& run);
 
 enum class ProcessEnd { kEnded, kReplaced, kLeft };  // kLeft: it lives on, the recorder leaves
@@ -66,8 +65,8 @@ struct ProcessTotals {
 //            other thread.
 class ProcessRecording {
  public:
-  // Opens the trace, or leaves that to the thread where it cannot be at present; starts the thread,
-  // which calls `on_change` from itself when in_gap() or done() becomes another.
+  // Opens the trace, or leaves that to the thread if it is impossible at present; starts the
+  // thread, which calls `on_change` itself when in_gap() or done() changes.
   static Result<std::unique_ptr<ProcessRecording>> start(const RunClock& clock, const RunFacts& run,
                                                          const ProcessFacts& process,
                                                          SharedMemory memory,
@@ -75,22 +74,22 @@ class ProcessRecording {
                                                          std::function<void()> on_change);
   ~ProcessRecording();
 
-  // When the process began, in the trace's time: what it says of itself, if it can be true.
+  // When the process began, in the trace's time: as reported by the process, if plausible.
   [[nodiscard]] static int64_t first_event_ns(const RunClock& clock, const ProcessFacts& process);
 
-  // What the recorder measured for this trace; written with the next commit.
+  // Adds the recorder's own measurement; written with the next commit.
   void add(Measured measured) { inbox_.put(std::move(measured)); }
 
-  // It is to be written although the process itself says nothing.
+  // Requests a commit even if the process is silent.
   void commit_soon();
-  // The job hangs: the process is to hand over what it holds back until it is finished.
+  // The job hangs: asks the process to flush records that are not finished yet.
   void ask_for_unfinished();
 
   // From `dprof ctl`; carried out within a pass.
   void request(const CaptureRequest& request);
   [[nodiscard]] CaptureDriver::Status capture() const { return capture_.status(); }
 
-  // How far the process has come, at the last commit; with RunFacts::watch_hangs.
+  // The process's progress, as of the last commit.
   [[nodiscard]] HowFar how_far() const;
 
   // The process ended: drain the rest, then end the thread. Does not wait.
@@ -101,24 +100,24 @@ class ProcessRecording {
   // Rows that could not be written so far.
   [[nodiscard]] int64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
 
-  // After done(): joins the thread and lets go of the process's memory.
+  // After done(): joins the thread and unmaps the process's memory.
   void close();
   // After close(): ends the trace's gap if there is room, and keeps its file closed meanwhile.
   void rest();
-  // After close(): writes the end of the trace. `rank` overrides what the process's variables say.
-  // False: somebody reads the trace, so that it must keep its name (TraceWriter::finish). An error:
-  // there is no room for it at present; it can be called again.
+  // After close(): writes the end of the trace. `rank` overrides the process's variables. False:
+  // the trace has a reader, so it must keep its name (TraceWriter::finish). An error: there is no
+  // room at present; it can be called again.
   Result<bool> conclude(std::optional<int> rank);
 
   [[nodiscard]] const ProcessFacts& process() const { return process_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] int64_t events() const { return events_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
-  // After close(): how the process ended, where that is known.
+  // After close(): how the process ended, if known.
   [[nodiscard]] const std::optional<std::string>& exit_status() const { return exit_status_; }
   // After close(): the last lines of its standard error.
   void keep_output(std::string_view lines);
-  // After close(): something was raised in it that nobody caught.
+  // After close(): the process raised an uncaught exception.
   [[nodiscard]] bool raised() const { return raised_; }
   // After done().
   [[nodiscard]] ProcessTotals totals() const;
@@ -167,7 +166,7 @@ class ProcessRecording {
   HowFar how_far_;
   ProcessEnd how_ = ProcessEnd::kEnded;
   std::optional<std::string> exit_status_;
-  int declared_code_ = -1;  // with which the process said that it ends; -1 = it did not
+  int declared_code_ = -1;  // the exit code announced by the process; -1 = none
 
   std::atomic<bool> ending_{false};
   std::atomic<bool> commit_asked_{false};
@@ -177,9 +176,9 @@ class ProcessRecording {
   std::thread thread_;
 };
 
-// What one record costs the process that writes it, in nanoseconds: a tick reading and a push into
-// a ring, measured here. The set-up of the hook around it (RecordFunction, NVTX) is not in it, so
-// `in_process_ns` is a lower bound of what recording costs.
+// The cost of one record to the process that writes it, in nanoseconds: a tick reading and a push
+// into a ring, measured here. The set-up of the surrounding hook (RecordFunction, NVTX) is not
+// included, so `in_process_ns` is a lower bound of the cost of recording.
 [[nodiscard]] double measure_record_cost(const RunClock& clock);
 
 }  // namespace dprof::recorder

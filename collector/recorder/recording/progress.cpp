@@ -10,7 +10,7 @@ namespace dprof::recorder {
 namespace {
 
 void write_to_terminal(const std::string& text) {
-  // A terminal that cannot be written to has nobody who misses the line.
+  // If the terminal cannot be written to, the line is not missed.
   [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

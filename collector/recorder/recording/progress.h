@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one line on a terminal that says how the recording is going.
+// The one line on a terminal that shows the recording's progress.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@ struct ProgressState {
 // "dprof: 2 processes  1,234,567 events  0 lost  12.3 MB  0:12".
 [[nodiscard]] std::string progress_text(const ProgressState& state);
 
-// Takes what stands on the terminal's line away.
+// Clears the terminal's line.
 inline constexpr char kClearLine[] = "\r\x1b[K";
 
-// Writes to stderr; does nothing unless it is enabled. Whoever else writes there writes kClearLine
+// Writes to stderr; does nothing unless enabled. Other writers to stderr must write kClearLine
 // first; the line comes back with the next show().
 class ProgressLine {
  public:

@@ -39,7 +39,7 @@ using std::chrono::seconds;
 
 constexpr seconds kClockInterval{1};  // of clock_sample, and of the progress line
 
-// After the command's end: whoever started it waits, too.
+// After the command's end, while its caller waits, too.
 constexpr seconds kLongestWaitForRoom{10};
 
 std::string traces_text(size_t traces) {
@@ -54,7 +54,7 @@ bool wants_the_end(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// Whether such a signal has come.
+// Whether such a signal has arrived.
 bool is_called_away(Command& command) {
   command.receive();
   bool called = false;
@@ -63,7 +63,7 @@ bool is_called_away(Command& command) {
   return called;
 }
 
-// Until the command has ended.
+// Waits until the command has ended.
 void wait_unrecorded(Command& command) {
   constexpr std::chrono::milliseconds kLook{200};  // for the end of an orphan's command
   for (command.receive(); command.running(); command.receive()) {
@@ -98,8 +98,8 @@ class Loop {
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     Steady::time_point next_look = Steady::now() + sampler_.look_interval();
-    // Ends when the command has ended and so has every process of it that was recorded, whoever
-    // its parent is by then. A short-lived process may say hello and go before anybody looks.
+    // Ends when the command and every recorded process of it have ended, whoever their parent is by
+    // then. A short-lived process can say hello and exit before it is noticed.
     for (;;) {
       while (!leaving_ && (command_.running() || recording_.busy())) {
         guarded([&] {
@@ -107,7 +107,7 @@ class Loop {
           leave_those_that_stay();
         });
       }
-      hear_signals();  // the command's end may have come with them
+      hear_signals();  // the signals can include the command's end
       welcome_all();
       recording_.watch([this](int pid) { return command_.ending_of(pid); });
       if (leaving_ || !recording_.busy()) break;
@@ -129,15 +129,15 @@ class Loop {
     progress_.clear();
   }
 
-  // With --local: what has been finished comes into the run folder, and `traces` says how it is
-  // called there. SIGTERM does not end it: Slurm sends one, and kills later.
+  // With --local: moves finished traces to the run folder, and updates `traces` with their names
+  // there. SIGTERM does not stop it: Slurm sends one, and kills later.
   void move_home(std::vector<TraceEntry>& traces) {
     if (!folder_.local()) return;
     const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
     const Steady::time_point until = Steady::now() + at_most;
     std::vector<TraceEntry> moved;
     std::optional<Error> why;
-    if (interrupts_ == 1) interrupts_ = 0;  // it was the command's
+    if (interrupts_ == 1) interrupts_ = 0;  // it was meant for the command
     for (bool again = true; again;) {
       why.reset();
       for (TraceEntry& trace : std::exchange(traces, {})) {
@@ -167,8 +167,8 @@ class Loop {
     return interrupts_ == 0;
   }
 
-  // What a library throws (where memory is missing, as a rule) costs one turn. If it happens again
-  // and again, recording ends in order; the command does not.
+  // An exception from a library (usually out of memory) costs one turn. If it happens again and
+  // again, recording ends in order; the command does not.
   template <typename Work>
   void guarded(Work&& work) {
     constexpr int kMostFaults = 100;
@@ -212,14 +212,14 @@ class Loop {
     give_back_memory();
   }
 
-  // After a burst (the recorder was stopped, a ring flooded) the allocator keeps what recordings
-  // took for it, each in an arena of its own.
+  // After a burst (the recorder was stopped, a ring flooded) the allocator keeps the memory used
+  // for it, in one arena per recording.
   static void give_back_memory() {
     constexpr size_t kMostUnused = size_t{32} << 20;
     if (mallinfo2().fordblks > kMostUnused) malloc_trim(0);
   }
 
-  // A daemon that the command started must not keep the recorder for ever.
+  // A daemon started by the command must not keep the recorder running for ever.
   void leave_those_that_stay() {
     if (command_.running()) return;
     if (!linger_until_) linger_until_ = Steady::now() + options_.linger;
@@ -233,7 +233,7 @@ class Loop {
     leaving_ = true;
   }
 
-  // Traces whose end a full disk does not take.
+  // Waits for room for traces whose end does not fit on a full disk.
   void wait_for_room() {
     const seconds at_most = std::min(options_.linger, kLongestWaitForRoom);
     if (recording_.unfinished() != 0 && !leaving_) {
@@ -277,7 +277,7 @@ class Loop {
                     Steady::now());
   }
 
-  // Of `dprof ctl`.
+  // The answer to `dprof ctl`.
   std::string answer(const ControlRequest& request) {
     if (request.action == ControlAction::kTrigger && !recording_.capture().keep_s) {
       return render_refusal("there is no flight recorder: record with --keep S");
@@ -326,7 +326,7 @@ class Loop {
     options_.say(text);
   }
 
-  // Who learns it at the end learns it days too late.
+  // Reports write failures at once: at the end of the job it would be days too late.
   void tell_write_gaps() {
     constexpr int kMostSaid = 16;
     const Recording::WriteGaps gaps = recording_.write_gaps();
@@ -395,7 +395,7 @@ CaptureSettings capture_of(const RecordOptions& options) {
   return capture;
 }
 
-// What processes do before the recorder has told them something: DPROF_DETAIL.
+// What processes do before the recorder sets the control page: DPROF_DETAIL.
 std::string first_detail(const CaptureSettings& capture) {
   const CapturePlan plan(capture, 0);
   const bool armed = plan.order().state != wire::CaptureState::kRecording;
@@ -455,7 +455,6 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   facts.ranks = options.ranks;
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
-  facts.watch_hangs = options.on_hang.has_value();
   if (std::error_code error; !options.library.empty()) {
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     facts.torch = std::make_shared<TorchVerdicts>(
@@ -501,7 +500,7 @@ RecordOutcome outcome_of(const RunIndex& index, const RunFolder& folder, const C
   return recorded;
 }
 
-// Says once, at the start, whose place dprof takes.
+// Reports once, at the start, which tools' settings dprof replaces.
 void tell_replaced(const RecordOptions& options, const Replaced& replaced) {
   std::vector<std::string> who, words;
   const auto add = [&](const char* variable, const std::string& before, const char* word) {
@@ -517,7 +516,7 @@ void tell_replaced(const RecordOptions& options, const Replaced& replaced) {
                           fmt::join(who, ", "), fmt::join(words, ",")));
 }
 
-// What recording needs before the command starts.
+// Prepared before the command starts.
 struct Ready {
   RunClock clock;
   Peers peers;
@@ -540,7 +539,7 @@ Result<Ready> get_ready(const RecordOptions& options, const Job& job) {
   return Ready{clock, *std::move(peers), *std::move(folder), *std::move(server)};
 }
 
-// The job must not suffer from its recorder.
+// Recording must not harm the job.
 Result<RecordOutcome> run_unrecorded(const RecordOptions& options, Command& command,
                                      const Error& why) {
   options.say(fmt::format("{}; the command runs unrecorded{}{}", why.what,
@@ -556,7 +555,7 @@ Result<RecordOutcome> run_unrecorded(const RecordOptions& options, Command& comm
   return recorded;
 }
 
-// "No such file or directory" is said of a program's loader, too.
+// "No such file or directory" is also the error for a missing loader of the program.
 Error with_reason(Error error, const std::string& command) {
   const std::string missing = error.code == Code::kNotFound
                                   ? missing_loader(command, Environment::current().get("PATH"))
@@ -610,7 +609,7 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
   const auto remark = [&](const char* code, const Status& done) {
     if (!done.ok()) recording.diagnostics().push_back({code, done.error().what});
   };
-  // Those who join add themselves at their end: hundreds at once would wait for each other.
+  // Joined recorders add themselves at their end: hundreds at once would wait for each other.
   if (!folder.joined()) remark("no_index", folder.write_index(index));
   open_control(loop, server.folder() / "ctl", peers.self());
   remark("no_control", peers.announce());
@@ -639,7 +638,7 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
   return outcome_of(index, folder, command, loop);
 }
 
-// What a library throws (where memory or a descriptor is missing) is an error; the command goes on.
+// An exception from a library (out of memory or descriptors) is an error; the command goes on.
 Result<RecordOutcome> record_guarded(const RecordOptions& options, Command& command) try {
   return record_job(options, command);
 } catch (const std::exception& error) {

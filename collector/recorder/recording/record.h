@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dprof record`: starts a command, records every process of it that has something to say, and
-// leaves a finished run.
+// `dprof record`: starts a command, records each of its processes that has events, and leaves a
+// finished run.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace dprof::recorder {
 
-// What to do about a hang: say it, take stacks besides, end the ranks besides.
+// Reaction to a hang: report it, also take stacks, also end the ranks.
 enum class OnHang { kReport, kStacks, kKill };
 
 struct RecordOptions {
@@ -31,22 +31,22 @@ struct RecordOptions {
   std::string detail = "standard";  // light, standard, full
   std::string cuda = "cupti";       // cupti, yield, off
   std::string python = "gc=on";     // or gc=off
-  bool yield_nvtx = false;          // leave what another tool has set already
+  bool yield_nvtx = false;          // keep other tools' settings
   bool yield_nccl = false;
   Window window;                       // --steps A:B, --every N, --seconds A:B or --armed
   std::optional<int64_t> keep_s;       // --keep S: the flight recorder keeps the last S seconds
   std::optional<double> max_overhead;  // share of the step time, 0.01 = 1 %
-  std::string meet;                    // HOST:PORT of another recorder of the run, or to listen at
+  std::string meet;                    // HOST:PORT of another recorder of the run, or to listen on
   std::filesystem::path meet_key_file;
   std::optional<FakeClock> fake_clock;
   int kept_lines = KeptOutput::kLines;  // of each rank's standard error, with -n; 0 = none
-  std::optional<OnHang> on_hang;        // --on-hang; empty = nobody watches
+  std::optional<OnHang> on_hang;        // --on-hang; empty = no watch for hangs
   std::optional<std::chrono::seconds> hang_after;  // --hang-after; empty = JobWatch's own limit
   bool overwrite = false;
   bool show_progress = false;             // a line on stderr, rewritten each second
   std::chrono::milliseconds grace{5000};  // see LaunchOptions
   std::chrono::seconds linger{60};        // for recorded processes that outlive the command
-  // What cannot wait for the end is said by it, a line each.
+  // Prints messages that cannot wait for the end, a line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
@@ -61,23 +61,22 @@ struct RecordOutcome {
   int64_t left_behind = 0;  // finished traces that could not be moved from the local disk
   int64_t bytes = 0;        // of the folder
   std::vector<std::filesystem::path> finished;  // this recorder's traces, in the folder
-  // A signal has come since then that wants the recorder to end.
+  // Whether a signal to end the recorder has arrived since then.
   std::function<bool()> is_interrupted = [] { return false; };
   std::vector<RunDiagnostic> diagnostics;
-  // Data loss and errors that the traces tell of, once for each code: no part of run.json.
+  // Data loss and errors recorded in the traces, once for each code: not part of run.json.
   std::vector<RunDiagnostic> troubles_of_traces;
 };
 
-// The command runs in any case, but for a wrong use of the options (kUsage): where recording cannot
-// begin, it runs unrecorded, and `diagnostics` says so.
+// The command runs in any case, except for invalid options (kUsage): if recording cannot begin, it
+// runs unrecorded, and `diagnostics` says so.
 //
-// Blocks until the command and every recorded process have ended, or until a second SIGINT; of
-// processes that outlive the command it waits for `linger`.
-// Fails when the command could not be started; what goes wrong later is in `diagnostics` and
-// `lost`.
+// Blocks until the command and every recorded process have ended, or until a second SIGINT; for
+// processes that outlive the command it waits `linger`.
+// Fails if the command could not be started; later problems are in `diagnostics` and `lost`.
 //
-// The recorder is a process of its own, in which `account` makes an exit code of what was recorded:
-// both processes return (supervise()).
+// The recorder is a separate process, in which `account` turns the outcome into an exit code: both
+// processes return (supervise()).
 //
 // Threading  call it from the main thread before other threads exist: it blocks signals.
 Result<int> record(const RecordOptions& options,

@@ -30,12 +30,12 @@ constexpr size_t kMaxMissing = 64;   // ranks that are named
 // Recordings of dead processes that wait for room: some 100 KiB each.
 constexpr size_t kMostUnfinished = 1024;
 
-// Parent of a process, 0 when it cannot be read.
+// Parent of a process, 0 if it cannot be read.
 int parent_pid(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
   std::getline(file, text);
-  // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
+  // "pid (name) state ppid …": the name can contain anything, even a parenthesis.
   const size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string::npos || end_of_name + 4 >= text.size()) return 0;
   return std::atoi(text.c_str() + end_of_name + 4);
@@ -70,7 +70,7 @@ fs::path Recording::trace_path(const Guest& guest) const {
       fmt::format("{}-{}-{}", facts_.host, guest.pid != 0 ? guest.pid : guest.hello.pid,
                   guest.hello.first_event_ticks);
   fs::path path = folder_.work_path() / (name + ".dprof");
-  // Nobody's pid and time are to be believed so far that another's trace would be written over.
+  // Pid and time are untrusted: they must not lead to overwriting another process's trace.
   std::error_code ignored;
   for (int i = 1; fs::exists(path, ignored); ++i) {
     path = folder_.work_path() / fmt::format("{}-{}.dprof", name, i);
@@ -78,8 +78,8 @@ fs::path Recording::trace_path(const Guest& guest) const {
   return path;
 }
 
-// What a process says of its rank is taken as it is, for its own trace. Of what it says of the job,
-// the most frequent counts, so that one liar does not change the others' run.
+// A process's rank is accepted as reported, for its own trace. For job-wide values, the most
+// frequent report counts, so that one wrong process does not change the others' run.
 void Recording::hear_claims(const Guest& guest, const RankInfo& rank) {
   if (rank.world_size) ++world_sizes_[*rank.world_size];
   if (rank.local_world_size) ++local_world_sizes_[*rank.local_world_size];
@@ -101,7 +101,7 @@ std::optional<int> Recording::most_said(const Votes& votes) {
   return most == votes.end() ? std::nullopt : std::optional(most->first);
 }
 
-// Loader workers and compile workers inherit their rank's variables: a process that was started by
+// Loader workers and compile workers inherit their rank's variables: these are processes started by
 // a recorded process of the same rank.
 int Recording::parent_of_same_rank(const Guest& guest, const RankInfo& rank) const {
   int pid = guest.pid;
@@ -142,7 +142,7 @@ void Recording::welcome(Guest guest) {
     refuse(guest, "other_clock", "its ticks are not those of this recorder");
     return;
   }
-  // exec: the same process starts anew.
+  // exec: the same process starts again.
   for (const Process& before : processes_) {
     if (guest.pid != 0 && before.is_live() && before.recording->process().pid == guest.pid) {
       before.recording->end(ProcessEnd::kReplaced, std::nullopt);
@@ -162,7 +162,7 @@ void Recording::welcome(Guest guest) {
   if (!recording.ok()) {
     refuse(guest, "records_lost", recording.error().what);
     remove_trace(path);
-    ++ended_.lost;  // all of it; nobody knows how many
+    ++ended_.lost;  // all of it; the number is unknown
     return;
   }
   processes_.push_back(
@@ -174,7 +174,7 @@ void Recording::watch(const std::function<std::optional<Command::Ending>(int pid
     if (!process.is_live()) continue;
     const int pid = process.recording->process().pid;
     if (!process.hung_up && is_ready(process.socket.get(), POLLIN | POLLRDHUP)) {
-      // The program may also have closed a descriptor that it does not know.
+      // The program may instead have closed a descriptor that it does not know.
       process.hung_up = true;
       process.socket = Descriptor();
     }
@@ -202,7 +202,7 @@ size_t Recording::count(State state) const {
 
 bool Recording::busy() const { return std::ranges::any_of(processes_, &Process::is_live); }
 
-// What it had open is closed at once: hundreds may end at the end of all.
+// Its descriptors are closed at once: hundreds of processes can end at the end of the job.
 void Recording::end(Process& process) {
   process.state = State::kOver;
   process.recording.reset();
@@ -297,7 +297,7 @@ void Recording::give_up(Process& unfinished) {
                      is_there ? "has no end, since the disk was full to the last"
                               : "could not be made, since the disk was full to the last",
                      totals.drain.lost + totals.unwritten));
-  ended_.lost += totals.drain.lost + totals.unwritten == 0 ? 1 : 0;  // nobody knows how many
+  ended_.lost += totals.drain.lost + totals.unwritten == 0 ? 1 : 0;  // their number is unknown
   if (is_there) {
     traces_.push_back(
         {recording.path().filename().string(), unfinished.rank, facts_.host, totals.ended});
@@ -354,7 +354,7 @@ std::vector<RunDiagnostic> Recording::troubles_of_traces() const {
   return all;
 }
 
-// SQLite still has the file open, and lets go of it with the recording.
+// SQLite has the file open until the recording is destroyed.
 void Recording::drop(Process& process) {
   remove_trace(process.recording->path());
   end(process);
@@ -391,8 +391,8 @@ bool Recording::somebody_goes() const {
   });
 }
 
-// They concern the host: one trace has them, of a process that surely leaves one. Until there is
-// such a process, and when it has ended before the others, they wait for the next.
+// They concern the host: one trace has them, of a process that is certain to leave one. Until there
+// is such a process, or if it has ended before the others, they wait for the next.
 void Recording::add_probes(std::vector<schema::ClockProbeRow> rows) {
   constexpr size_t kMostWaiting = 1 << 16;
   if (probes_.size() < kMostWaiting) probes_.insert(probes_.end(), rows.begin(), rows.end());
@@ -495,7 +495,7 @@ std::vector<Sampled> Recording::sampled() {
   return all;
 }
 
-// What a rank of -n said before it failed is whole only when all output has been carried.
+// The output of a failed rank of -n is complete only when all output has been carried.
 bool Recording::has_more_to_say(const Process& ended) const {
   return facts_.ranks && ended.recording->exit_status().value_or("exit:0") != "exit:0";
 }
@@ -510,7 +510,7 @@ void Recording::keep_output(Process& ended, const StartedRanks& started) const {
 void Recording::write_end_of(const RankEnd& end, const std::string& output) {
   const fs::path path = folder_.work_path() / fmt::format("{}-{}.dprof", facts_.host, end.pid);
   Result<std::unique_ptr<TraceOutput>> made = TraceOutput::create(path, facts_.journal);
-  if (!made.ok()) return;  // a full disk: `missing_rank` says it is not there
+  if (!made.ok()) return;  // a full disk: `missing_rank` reports it
   TraceOutput& out = **made;
   const auto ago = std::chrono::steady_clock::now() - end.when;
   const std::string time_ns = std::to_string(std::max<int64_t>(

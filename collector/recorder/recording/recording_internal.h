@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that are being recorded: from hello to finished trace.
+// The recorded processes: from hello to finished trace.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace dprof::recorder {
 
-// Of -n: what the launcher knows when all have ended.
+// The launcher's knowledge of the ranks of -n when all have ended.
 struct StartedRanks {
   std::vector<RankEnd> ends;
   std::function<std::string(int rank)> last_output = [](int) { return std::string(); };
@@ -30,56 +30,56 @@ struct StartedRanks {
 // Threading  one thread, apart from the processes' writers.
 class Recording {
  public:
-  // `wake` is called from a writer's thread when there is something to look at.
+  // `wake` is called from a writer's thread when a recording needs attention.
   Recording(const RunClock& clock, RunFacts facts, RunFolder& folder, std::function<void()> wake);
 
   // A process said hello.
   void welcome(Guest guest);
-  // Looks which processes have ended, and asks `ending_of` how (Command::ending_of).
+  // Detects ended processes, and asks `ending_of` how they ended (Command::ending_of).
   void watch(const std::function<std::optional<Command::Ending>(int pid)>& ending_of);
-  // Finishes the traces of those that are drained and have a rank, and, once a second, of those for
-  // whose end there was no room.
+  // Finishes the traces of those that are drained and have a rank, and, once a second, of those
+  // whose end did not fit on the disk.
   void conclude_done();
-  // The recorder leaves: all recordings end now, whether their process has or not.
+  // The recorder leaves: all recordings end now, even those of living processes.
   void leave();
   void sample_clock();
-  // Whether a process has just ended, and watch() has not been told.
+  // Whether a process has just ended, and watch() does not know yet.
   [[nodiscard]] bool somebody_goes() const;
-  // What the clocks of other hosts said.
+  // Probes of other hosts' clocks.
   void add_probes(std::vector<schema::ClockProbeRow> rows);
-  // `dprof ctl`: for all processes that are recorded and all that will be.
+  // `dprof ctl`: for all present and future recordings.
   void request(const CaptureRequest& request);
   [[nodiscard]] const CaptureSettings& capture() const { return facts_.capture; }
   [[nodiscard]] std::vector<ProcessStatus> process_status() const;
-  // The ranks that run, by rank; without what they started themselves.
+  // The running ranks, by rank; without the processes that they started.
   [[nodiscard]] std::vector<WatchedRank> watched() const;
-  // A remark for the traces of all that run.
+  // A remark for the traces of all running processes.
   void tell_traces(std::string_view code, const std::string& text);
-  // What was measured for a process's trace, to be written at once.
+  // Measurements for a process's trace, to be written at once.
   void add(int pid, std::vector<Measured> measured);
-  // What was measured is written although the processes say nothing.
+  // Writes measurements even if the processes are silent.
   void commit_soon();
   void ask_for_unfinished();
-  // To a rank that runs (watched()).
+  // To a running rank (watched()).
   void send_signal(int pid, int signal) const;
   // The processes that are being recorded, for the sampler.
   [[nodiscard]] std::vector<Sampled> sampled();
 
-  // Waits for all writers, finishes what is left, names it and drops what is empty. Ranks of -n
-  // that failed, and said no hello, get a trace that tells their end.
+  // Waits for all writers, finishes the remaining traces, names them and drops empty ones. Ranks of
+  // -n that failed without a hello get a trace that records their end.
   void finish(const StartedRanks& started = {});
-  // Traces whose end could not be written so far; and the last resort: they are left as they are,
-  // each one named.
+  // Traces whose end could not be written so far; and the last resort: leave them unfinished, each
+  // one named.
   [[nodiscard]] size_t unfinished() const { return count(State::kUnfinished); }
   void give_up_unfinished();
 
-  // Descriptors whose readiness may mean that a process ended.
+  // Descriptors whose readiness can mean that a process ended.
   [[nodiscard]] std::vector<int> descriptors() const;
   [[nodiscard]] bool busy() const;
-  // Of the processes that are recorded and have not ended.
+  // Recorded processes that have not ended.
   [[nodiscard]] std::vector<int> live_pids() const;
 
-  // Traces that cannot be written at present, and rows that could not be so far.
+  // Traces that cannot be written at present, and rows not written so far.
   struct WriteGaps {
     int64_t traces = 0;
     int64_t unwritten = 0;
@@ -95,15 +95,15 @@ class Recording {
   // By rank.
   [[nodiscard]] std::vector<TraceEntry> traces() const;
   [[nodiscard]] std::vector<RunDiagnostic>& diagnostics() { return diagnostics_; }
-  // Data loss and errors that only the traces tell of, once for each code.
+  // Data loss and errors recorded only in the traces, once for each code.
   [[nodiscard]] std::vector<RunDiagnostic> troubles_of_traces() const;
-  // What most of the processes say.
+  // The most frequent report of the processes.
   [[nodiscard]] std::optional<int> world_size() const { return most_said(world_sizes_); }
   [[nodiscard]] bool has_ranks_elsewhere() const {
     const std::optional<int> here = most_said(local_world_sizes_);
     return here && most_said(world_sizes_).value_or(0) > *here;
   }
-  // What the ranks say that should be here: local ranks that were never seen.
+  // Local ranks that should exist according to the other ranks, but were never seen.
   [[nodiscard]] std::vector<int> missing_local_ranks(std::optional<int> expected) const;
 
  private:
@@ -115,11 +115,11 @@ class Recording {
   enum class State {
     kRunning,     // live
     kGone,        // live; how the process ended is not known yet
-    kEnding,      // live; the recording has been told how
-    kHeld,        // what becomes of the trace depends on the other processes
-    kNameless,    // at the end of all: it did something, and has no rank
-    kSilent,      // nor did it do anything, but fail: a program by itself, or a launcher of ranks
-    kUnfinished,  // the trace has no end for want of room
+    kEnding,      // live; the recording knows how
+    kHeld,        // the fate of the trace depends on the other processes
+    kNameless,    // at the end of all: it recorded something, but has no rank
+    kSilent,      // it only failed, without events: a lone program, or a launcher of ranks
+    kUnfinished,  // the trace has no end for lack of room
     kOver,        // the trace is finished, given up or dropped: no recording any more
   };
   struct Process {
@@ -153,14 +153,15 @@ class Recording {
   void give_up(Process& unfinished);
   void drop(Process& process);
   void add_to_totals(const ProcessTotals& totals);
-  // A process is named with what it did only so often: it may say hello again and again.
+  // A process is named together with its action only a limited number of times: it can say hello
+  // repeatedly.
   void remark(const std::string& code, const std::string& text);
   void refuse(const Guest& guest, const std::string& code, const std::string& text);
   void hear_claims(const Guest& guest, const RankInfo& rank);
   [[nodiscard]] int parent_of_same_rank(const Guest& guest, const RankInfo& rank) const;
   [[nodiscard]] bool has_trace(int rank) const;
   [[nodiscard]] std::filesystem::path trace_path(const Guest& guest) const;
-  using Votes = std::map<int, int>;  // by what was said
+  using Votes = std::map<int, int>;  // by reported value
   [[nodiscard]] static std::optional<int> most_said(const Votes& votes);
 
   const RunClock& clock_;
@@ -170,7 +171,7 @@ class Recording {
   std::vector<Process> processes_;
   std::chrono::steady_clock::time_point next_try_{};  // of those that are unfinished
   std::map<int, int64_t> events_of_pid_;              // of processes that have ended
-  std::vector<schema::ClockProbeRow> probes_;         // for which there was no trace yet
+  std::vector<schema::ClockProbeRow> probes_;         // without a trace so far
   std::vector<TraceEntry> traces_;
   std::vector<RunDiagnostic> diagnostics_;
   std::map<std::string, int64_t> remarks_;  // by code

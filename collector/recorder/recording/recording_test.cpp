@@ -17,7 +17,7 @@ namespace {
 
 class RecordingTest : public ::testing::Test {
  protected:
-  // A process that says hello and is gone; with a rank, it leaves so many marks.
+  // A process that says hello and exits; with a rank, it leaves that many marks.
   Guest short_guest(std::string_view variables = {}, int marks = 0) {
     const pid_t child = fork();
     if (child == 0) {
@@ -64,8 +64,8 @@ class RecordingTest : public ::testing::Test {
   Result<Server> server_ = Server::open();
 };
 
-// A pidfd stays ready once its process has ended: polled on, it costs a whole core until the
-// recording has drained, which a full disk can make long.
+// A pidfd stays ready once its process has ended: polling it costs a whole core until the recording
+// has drained, which can take long with a full disk.
 TEST_F(RecordingTest, AProcessThatHasEndedIsNotPolled) {
   Recording recording(clock_, {}, *folder_, [] {});
   recording.welcome(short_guest());
@@ -77,10 +77,31 @@ TEST_F(RecordingTest, AProcessThatHasEndedIsNotPolled) {
   recording.finish();
 }
 
+TEST_F(RecordingTest, AHangAsksEachProcessForWhatIsUnfinished) {
+  const pid_t child = fork();
+  if (child == 0) {
+    FakeProcess process(clock_.scale());
+    if (!process.say_hello(server_->path(), {})) _exit(1);
+    const std::atomic<uint32_t>& hangs = process.mapping().control()->hangs;
+    for (int i = 0; i < 10'000 && hangs.load() == 0; ++i) usleep(1000);
+    _exit(hangs.load() == 1 ? 0 : 2);
+  }
+  std::vector<Guest> guests;
+  while (guests.empty()) guests = server_->accept_all();
+  Recording recording(clock_, {}, *folder_, [] {});
+  recording.welcome(std::move(guests[0]));
+  recording.ask_for_unfinished();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  let_end(recording);
+  recording.finish();
+}
+
 constexpr int kMarks = 100;
 constexpr std::string_view kRank3{"RANK=3\0WORLD_SIZE=4\0", 20};
 
-// Such a process gets its trace when there is room, and what is missing is counted there.
+// Such a process gets its trace when there is room, and the missing records are counted there.
 TEST_F(RecordingTest, AProcessThatBeginsAndEndsWhileTheDiskIsFullHasATrace) {
   Recording recording(clock_, {}, *folder_, [] {});
   Guest guest = short_guest(kRank3, kMarks);
@@ -128,7 +149,7 @@ TEST_F(RecordingTest, ATraceForWhichThereIsNeverRoomIsNamed) {
   EXPECT_EQ(recording.diagnostics()[0].code, "records_lost");
 }
 
-// What becomes of such processes depends on those that come later: there may be hundreds of them.
+// The fate of such processes depends on later ones: there can be hundreds of them.
 TEST_F(RecordingTest, WhatWaitsForTheEndKeepsNoTraceOpen) {
   Recording recording(clock_, {}, *folder_, [] {});
   constexpr int kProcesses = 5;
@@ -146,7 +167,7 @@ TEST_F(RecordingTest, WhatWaitsForTheEndKeepsNoTraceOpen) {
   }
 }
 
-// Where processes and threads are limited, the recorder goes on without that one.
+// If the number of processes and threads is limited, the recorder goes on without that one.
 TEST_F(RecordingTest, AProcessForWhichThereIsNoThreadIsNamed) {
   Guest guest = short_guest();
   std::filesystem::permissions(folder_->path(), std::filesystem::perms(0777));

@@ -35,8 +35,7 @@ std::string bytes_of(const std::filesystem::path& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What is loaded to start a program; "" = nothing is: it is static. nullopt: no program of this
-// machine.
+// The loader of a program; "" = none: it is static. nullopt: not a program for this machine.
 std::optional<std::string> loader_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   Elf64_Ehdr head{};
@@ -57,10 +56,10 @@ std::optional<std::string> loader_of(const std::string& name) {
   return loader.substr(0, loader.find('\0'));
 }
 
-// What an ELF file is made for; nullopt: it is none.
+// The target machine of an ELF file; nullopt: not an ELF file.
 std::optional<uint16_t> machine_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
-  Elf32_Ehdr head{};  // as far as that, it is the same for 64 bits
+  Elf32_Ehdr head{};  // up to that field, the same for 64 bits
   if (!file.read(reinterpret_cast<char*>(&head), sizeof head)) return std::nullopt;
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
   return head.e_machine;
@@ -81,7 +80,7 @@ std::string name_of_machine(uint16_t machine) {
   }
 }
 
-// The newest 2.N of glibc that a library has or asks for; 0 = it names none.
+// The newest 2.N of glibc that a library defines or requires; 0 = none.
 int newest_glibc(const std::filesystem::path& library) {
   const std::string bytes = bytes_of(library);
   constexpr std::string_view kName = "GLIBC_2.";
@@ -94,7 +93,7 @@ int newest_glibc(const std::filesystem::path& library) {
   return newest;
 }
 
-// Whether the C library beside that loader can be no home for `library`.
+// Why the C library of that loader does not suit `library`; "" = it does.
 std::string why_not_glibc(const std::string& file, const std::string& loader,
                           const std::filesystem::path& library) {
   const std::filesystem::path name = std::filesystem::path(loader).filename();
@@ -113,7 +112,7 @@ std::string why_not_glibc(const std::string& file, const std::string& loader,
                      library.filename().string(), needs);
 }
 
-// The loader ignores LD_PRELOAD where a program has rights that its caller lacks.
+// The loader ignores LD_PRELOAD if a program has privileges that its caller lacks.
 bool gains_rights(const std::string& name) {
   struct stat about {};
   if (stat(name.c_str(), &about) != 0) return false;

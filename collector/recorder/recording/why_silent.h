@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why nothing could be loaded into a command, as far as its words and its file tell.
+// Why no library could be loaded into a command, as far as its arguments and its file show.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 
 namespace dprof::recorder {
 
-// `command`: its first word; `path`: the folders in which a shell looks for it; `library`: what is
-// to be loaded, "" = not known. "" = its file is no reason: it is a script, or a program that can
-// be recorded. Reads the program's C library (2 MB) where it is another one than the system's.
+// `command`: its first word; `path`: the search path of a shell; `library`: the library to load, ""
+// = not known. Returns "" if its file gives no reason: it is a script, or a program that can be
+// recorded. Reads the program's C library (2 MB) if it is not the system's.
 [[nodiscard]] std::string why_silent(const std::string& command, std::string_view path,
                                      const std::filesystem::path& library = {});
-// The loader that the program asks for, where there is none of that name; else "".
+// The loader that the program requires, if that file is missing; else "".
 [[nodiscard]] std::string missing_loader(const std::string& command, std::string_view path);
-// Whether the command is one that does not hand on the environment to what it starts, or starts it
-// where dprof's files are not. "" = not known to be.
+// Whether the command is known not to pass on the environment to its children, or to start them
+// where dprof's files are missing. "" = not known.
 [[nodiscard]] std::string why_unreached(const std::vector<std::string>& command);
 
 }  // namespace dprof::recorder

@@ -26,7 +26,7 @@ constexpr uint16_t kOurs = EM_X86_64;
 constexpr char kOursName[] = "x86_64";
 #endif
 
-// A program with one segment of that type, and what stands in it: the loader, of a PT_INTERP.
+// A program with one segment of that type and its content: the loader, for a PT_INTERP.
 std::string program(const std::filesystem::path& file, uint32_t segment,
                     const std::string& loader = "/lib64/ld-linux-x86-64.so.2",
                     uint16_t machine = kOurs) {

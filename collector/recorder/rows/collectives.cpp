@@ -14,7 +14,7 @@ using schema::Function;
 
 namespace {
 
-// More than a program can have in flight; older ones will not start any more.
+// More than a program can have in flight; older ones will never start.
 constexpr size_t kMaxPending = 4096;
 constexpr size_t kMaxRunning = 65536;
 constexpr size_t kMaxGroups = 1024;  // with something pending; and worker threads
@@ -24,7 +24,7 @@ bool is_point_to_point(Function function) {
   return function == Function::kSend || function == Function::kRecv;
 }
 
-// Whether an execution that calls itself `seen` can be that of a call of `called`.
+// Whether an execution reported as `seen` can be that of a call of `called`.
 bool can_be(Function called, Function seen) {
   return called == seen || seen == Function::kUnknown ||
          (called == Function::kReduceScatter && seen == Function::kAllReduce);
@@ -55,7 +55,7 @@ int64_t Collectives::add(CollectiveRow row) {
   return entry.row.id;
 }
 
-// Whose end may never be seen, that one makes progress by being called.
+// A call whose end may never be seen counts as progress.
 void Collectives::note_call(const CollectiveRow& row) {
   if (!row.communicator_id) return;
   Counters& counters = counters_[*row.communicator_id];
@@ -91,7 +91,8 @@ void Collectives::release(int64_t id) {
   if (found->second.written && !found->second.changed) live_.erase(found);
 }
 
-// Its place among the communicator's calls. Who knows a better `sequence` sets it afterwards.
+// Its position among the communicator's calls. A caller with a better `sequence` sets it
+// afterwards.
 void Collectives::number(CollectiveRow& row) {
   Counters& counters = counters_[*row.communicator_id];
   row.group_sequence = counters.all++;
@@ -121,7 +122,7 @@ int64_t Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRe
   if (call.bucket != 0) row.bucket = call.bucket - 1;
   row.ready_ns = ready_ns;
 
-  // Only Gloo's execution is seen as a range, and only that of a function that has a name.
+  // Only Gloo's execution is visible as a range, and only for a function with a name.
   if (backend != Backend::kGloo || function == Function::kUnknown) {
     row.state = CollectiveState::kUnobserved;
     entry.done = backend != Backend::kNccl;
@@ -146,7 +147,7 @@ int64_t Collectives::enqueue(const wire::CollectiveEnqueue& call, const ThreadRe
 void Collectives::begin(const wire::CollectiveEdge& edge, Function function,
                         const ThreadRef& thread, int64_t time_ns, TraceOutput& output) {
   const auto open = running_.find(edge.key);
-  if (open != running_.end()) {  // the old one lost its end
+  if (open != running_.end()) {  // the end of the old one was lost
     settle(open->second, CollectiveState::kUnobserved);
     running_.erase(open);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row per collective. Gloo's calls are joined to their executions here; NCCL's by NcclRows.
+// One row per collective. Joins Gloo's calls to their executions; NcclRows does so for NCCL.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,12 @@ struct ThreadRef {
   uint32_t os_tid = 0;
 };
 
-// Gloo: `c10d::allreduce_` on the caller is the enqueue, the `gloo:…` range on a
-// worker thread is the execution. A group has one queue that its own worker threads serve in order,
-// so its n-th enqueue is its n-th start. The function is that of the enqueue: Gloo runs a
-// reduce_scatter as an all_reduce. Which group a worker thread serves is learnt from its first
-// start: the one group that has something pending that it could be. As long as several could, the
-// start goes to the longest pending one and binds nothing. Send and receive start on their caller
-// and are joined there.
+// Gloo: `c10d::allreduce_` on the caller is the enqueue, the `gloo:…` range on a worker thread is
+// the execution. A group has one queue that its own worker threads serve in order, so its n-th
+// enqueue is its n-th start. The function is that of the enqueue: Gloo runs a reduce_scatter as an
+// all_reduce. The group of a worker thread is learnt from its first start: the only group with a
+// matching pending call. While several groups match, the start goes to the longest pending call and
+// binds nothing. Send and receive start on their caller and are joined there.
 //
 // Order      calls must come in the order of their times.
 // Threading  one thread.
@@ -37,37 +36,37 @@ class Collectives {
  public:
   explicit Collectives(Communicators& communicators) : communicators_(communicators) {}
 
-  // `ready_ns`: when the last gradient of the call's bucket was ready. Returns the row's id. One
-  // whose back end is NCCL is kept until release().
+  // `ready_ns`: when the last gradient of the call's bucket was ready. Returns the row's id. A call
+  // with backend NCCL is kept until release().
   int64_t enqueue(const wire::CollectiveEnqueue& call, const ThreadRef& thread, int64_t time_ns,
                   std::optional<int64_t> ready_ns, TraceOutput& output);
   void begin(const wire::CollectiveEdge& edge, schema::Function function, const ThreadRef& thread,
              int64_t time_ns, TraceOutput& output);
-  // False when no execution with that key is open. `state`: kComplete or kFailed.
+  // False if no execution with that key is open. `state`: kComplete or kFailed.
   bool end(uint64_t key, int64_t time_ns, schema::CollectiveState state);
 
-  // A row that another part of the recorder looks after: numbered in its communicator, written with
-  // the next flush, and kept in memory so that it can be changed until release().
+  // A row managed by another part of the recorder: numbered in its communicator, written with the
+  // next flush, and kept in memory so that it can be changed until release().
   int64_t add(schema::CollectiveRow row);
-  // The row of an add() or of a call that was not released; nullptr when there is none.
+  // The row of an add(), or of a call that was not released; nullptr if there is none.
   [[nodiscard]] const schema::CollectiveRow* find(int64_t id) const;
-  // Replaces it; a new communicator numbers it anew. Id and group_sequence are not the caller's.
+  // Replaces it; a new communicator renumbers it. The caller must not change id and group_sequence.
   void set(schema::CollectiveRow row);
   void release(int64_t id);
-  // The next number of a function of that communicator, where its back end gives none.
+  // The next number of a function of that communicator, for a backend that gives none.
   int64_t next_sequence(int64_t communicator_id, schema::Function function) {
     return counters_[communicator_id].by_function[function]++;
   }
 
-  // Records were lost: what was enqueued until then may have started unseen, and must not take the
+  // Records were lost: calls enqueued until then may have started unseen, and must not take the
   // place of later ones.
   void forget_pending();
 
   void flush(TraceOutput& output);
 
-  // When the oldest one that has not ended was enqueued (or began).
+  // When the oldest unfinished one was enqueued (or began).
   [[nodiscard]] std::optional<int64_t> oldest_open_ns() const;
-  // Fills in what is open, how far each communicator has come, and the last progress.
+  // Fills in the open calls, the position of each communicator, and the last progress.
   void fill_in(HowFar& far) const;
 
   [[nodiscard]] int64_t rows() const { return next_id_ - 1; }
@@ -86,8 +85,8 @@ class Collectives {
   };
   struct Counters {
     std::map<schema::Function, int64_t> by_function;
-    std::map<schema::Function, int64_t> called;  // the sequence that comes next
-    bool ends_are_seen = false;                  // of NCCL's: CUPTI tells them
+    std::map<schema::Function, int64_t> called;  // the next sequence
+    bool ends_are_seen = false;                  // of NCCL's: reported by CUPTI
     int64_t all = 0;
   };
 
@@ -103,7 +102,7 @@ class Collectives {
 
   Communicators& communicators_;
   int64_t next_id_ = 1;
-  std::map<int64_t, Entry> live_;  // rows that are not written, or may still change
+  std::map<int64_t, Entry> live_;  // rows that are not written, or can still change
   std::vector<int64_t> unwritten_, changed_;
   std::unordered_map<int64_t, Counters> counters_;  // by communicator
   std::map<uint64_t, std::deque<Pending>> queues_;  // by group: enqueued, not begun

@@ -262,7 +262,7 @@ TEST_F(CollectivesTest, OtherBackEndsAreNotWaitedFor) {
   EXPECT_EQ(all[0].state, CollectiveState::kUnobserved);
 }
 
-// A start that was lost must not shift all later ones by one.
+// A lost start must not shift all later ones by one.
 TEST_F(CollectivesTest, ALossForgetsWhatWasPending) {
   enqueue(100, kWorld, Function::kAllReduce);
   drain_.pass();

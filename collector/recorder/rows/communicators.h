@@ -15,7 +15,7 @@
 
 namespace dprof::recorder {
 
-// What NCCL says of one of its communicators.
+// NCCL's facts about one of its communicators.
 struct NcclCommunicatorFacts {
   uint64_t hash = 0;
   int64_t ordinal = 0;
@@ -23,10 +23,10 @@ struct NcclCommunicatorFacts {
   std::optional<int64_t> name_id;
 };
 
-// A process group of LibTorch that runs on NCCL and the NCCL communicator that carries it are one
-// row: it starts with the group's hash and gets NCCL's when the first call shows which it is, so
-// that members that were told of the group stay with it. A group's second communicator (after an
-// abort, or for another device) is a row of its own with the group's name.
+// A process group of LibTorch on NCCL and the NCCL communicator that carries it are one row: it
+// starts with the group's hash and gets NCCL's when the first call shows the link, so that the
+// group's recorded members stay with it. A group's second communicator (after an abort, or for
+// another device) has its own row with the group's name.
 //
 // Invariant  ids are 1, 2, …, one per row; at most kMost rows, the rest share the one of hash 0.
 // Threading  one thread.
@@ -34,20 +34,20 @@ class Communicators {
  public:
   static constexpr size_t kMost = 16384;
 
-  // What LibTorch says about a process group; may be said again, with more.
+  // LibTorch's facts about a process group; can be repeated, with more.
   void announce(const wire::Communicator& body, int64_t name_id, std::string_view name,
                 TraceOutput& output);
-  // The id of the process group of that hash; makes an entry when it was not announced yet.
+  // The id of the process group of that hash; creates an entry if it was not announced yet.
   int64_t find(uint64_t hash, schema::Backend backend, TraceOutput& output);
 
-  // A row for one of NCCL's communicators, that of the group `carries` where it can be.
+  // A row for one of NCCL's communicators: that of the group `carries` if possible.
   int64_t add_nccl(const NcclCommunicatorFacts& facts, std::optional<int64_t> carries,
                    TraceOutput& output);
-  // NCCL said more: what was not known is filled in.
+  // NCCL reported more: fills in missing fields.
   void complete_nccl(int64_t id, const NcclCommunicatorFacts& facts, TraceOutput& output);
-  // Members of a communicator, where they are known.
+  // Members of a communicator, if known.
   [[nodiscard]] std::optional<int64_t> size_of(int64_t id) const;
-  // Of all members alike; 0 = there is no such row.
+  // Equal on all members; 0 = no such row.
   [[nodiscard]] uint64_t hash_of(int64_t id) const;
   // "" = it has none.
   [[nodiscard]] std::string name_of(int64_t id) const;

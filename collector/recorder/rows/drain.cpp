@@ -21,11 +21,11 @@ namespace {
 
 // A record's ticks may be read a little later than the pass's own, on another core.
 constexpr int64_t kFutureNs = kNsPerSecond;
-// Rows kept in memory at most; more are written before the next commit is due.
+// Most rows kept in memory; more are written before the next commit is due.
 constexpr size_t kMaxPendingRows = 65536;
 
-// Enough to empty every ring of a process that has ended; one that lives on must not keep the
-// recorder from ending.
+// Enough to empty every ring of an ended process; a living one must not keep the recorder from
+// ending.
 constexpr int kLastPasses = 8;
 
 constexpr size_t kMostThreads = 16384;
@@ -35,7 +35,7 @@ bool in_range(uint8_t value, Enum last) {
   return value <= static_cast<int64_t>(last);
 }
 
-// What processes write themselves; CUPTI's overhead does not come as a range.
+// Categories written by processes themselves; CUPTI's overhead does not arrive as a range.
 bool is_of_processes(uint8_t category) {
   return in_range(category, RangeCategory::kApi) ||
          category == static_cast<uint8_t>(RangeCategory::kPython);
@@ -43,7 +43,7 @@ bool is_of_processes(uint8_t category) {
 
 enum class Part : uint8_t { kHost, kGpu, kNccl, kTraining };
 
-// Which part of the recorder knows the record (wire/record.h numbers them so).
+// The part of the recorder that handles the record (by the numbering in wire/record.h).
 Part part_of(Kind kind) {
   const auto number = static_cast<uint16_t>(kind);
   if (number < 10) return Part::kHost;
@@ -131,8 +131,8 @@ uint64_t Drain::future_ticks() const {
                                double{kNsPerSecond});
 }
 
-// A pass may take long (a slow disk, a recorder that was stopped): what came meanwhile is no
-// future.
+// A pass can take long (a slow disk, a stopped recorder): records that arrived meanwhile are not in
+// the future.
 bool Drain::plausible(uint64_t ticks) {
   if (ticks < clock_.scale().tick0) return false;
   if (ticks > latest_ticks_) latest_ticks_ = clock_.now_ticks() + future_ticks();
@@ -320,7 +320,7 @@ bool Drain::on_communicator(const wire::Record& record) {
 Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
   if (ring.thread != nullptr) return *ring.thread;
   const uint32_t os_tid = mapping_.ring(index)->os_tid.load(std::memory_order_relaxed);
-  // CUPTI may have told of a call of it already; else a number that comes again is another thread.
+  // CUPTI may have reported one of its calls already; otherwise a reused number is another thread.
   const auto known = by_os_tid_.find(os_tid);
   const bool announced = known != by_os_tid_.end() && !known->second->has_ring;
   if (threads_.size() >= kMostThreads && !announced) {
@@ -332,7 +332,7 @@ Drain::Thread& Drain::thread_of(Ring& ring, uint32_t index) {
   return *ring.thread;
 }
 
-// One row stands for all threads that are too many; what nests on one of them is its own.
+// All surplus threads share one row; ranges on each of them nest separately.
 Drain::Thread& Drain::nameless_thread(Ring& ring) {
   ++threads_refused_;
   if (!ring.nameless) ring.nameless = std::make_unique<Thread>();
@@ -353,7 +353,7 @@ Drain::Thread& Drain::new_thread(uint32_t os_tid) {
 }
 
 int64_t Drain::thread_id_of(uint32_t os_tid) {
-  // A process that claims ever more threads gets one row for the rest, of no thread.
+  // A process that claims ever more threads gets one row for the rest, without a thread id.
   if (threads_.size() >= kMostThreads && os_tid != 0 && !by_os_tid_.contains(os_tid)) {
     ++threads_refused_;
     os_tid = 0;
@@ -445,7 +445,7 @@ void Drain::count_ring_losses(Ring& ring, uint32_t index) {
   const auto time = [&](uint64_t ticks) {
     return plausible(ticks) ? std::optional(to_ns(ticks)) : std::nullopt;
   };
-  // A count that went back is damage; what is there now is the best that is known.
+  // A count that went back is damaged; then the current value is the best estimate.
   const uint64_t grown = count > ring.dropped_seen ? count - ring.dropped_seen : count;
   Thread& thread = thread_of(ring, index);
   thread.used = true;
@@ -499,7 +499,7 @@ void Drain::flush() {
   ranges_.flush(output_);
   collectives_.flush(output_);
   count_shared_losses();
-  if (!output_.in_gap()) losses_.flush(output_);  // else they are added up until it ends
+  if (!output_.in_gap()) losses_.flush(output_);  // else they accumulate until it ends
   output_.commit();
 }
 
@@ -535,7 +535,7 @@ void Drain::finish(bool killed) {
   }
   if (failed_collectives_ != 0)
     append_diagnostic(output_, "collective_failed", failed_collectives_, first_error_);
-  // Within a gap, too: nobody adds to them any more, and the trace keeps them until it is written.
+  // Within a gap, too: they no longer grow, and the trace keeps them until it is written.
   count_shared_losses();
   losses_.flush(output_);
   flush();

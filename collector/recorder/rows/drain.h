@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the rings of one process to the rows of its trace. Knows nothing of threads, sockets or
+// From the rings of one process to the rows of its trace. Independent of threads, sockets and
 // waiting: it is a function of the bytes in the mapping, and can be fuzzed as such.
 #pragma once
 
@@ -31,12 +31,11 @@ struct DrainTotals {
   int64_t threads = 0;
 };
 
-// Everything that is read is copied, checked, then used: what makes no sense is counted as
-// bad_record and left out.
+// All input is copied, checked, then used: invalid records are counted as bad_record and left out.
 //
-// Order      records of one thread come in order. What happens across threads (keyed ranges,
-//            collectives) is put in order of time after each pass, up to the time at which the pass
-//            began: whatever came before that has been read by then, from every ring.
+// Order      records of one thread come in order. Events across threads (keyed ranges,
+//            collectives) are put in order of time after each pass, up to the time at which the
+//            pass began: by then, all earlier records have been read from every ring.
 // Threading  one thread.
 // Cost       about 0.5 us per record, SQLite included.
 class Drain {
@@ -44,28 +43,28 @@ class Drain {
   // `process_id` is the process's own view: its first thread has that number.
   Drain(const wire::Mapping& mapping, const RunClock& clock, int process_id, TraceOutput& output);
 
-  // Reads what every ring holds; returns the number of records.
+  // Reads the content of every ring; returns the number of records.
   uint64_t pass();
 
-  // `watcher` is told of each step as it is found.
+  // `watcher` is called for each step as it is found.
   void watch_steps(std::function<void(const StepEdge&)> watcher) {
     steps_.watch(std::move(watcher));
   }
-  // The process begins to record again after a pause: what was open before it is not continued,
-  // and ends without a beginning are no loss.
+  // The process resumes recording after a pause: events open before it are not continued, and ends
+  // without a beginning are no loss.
   void resume();
-  // How long the oldest collective has been open, in the time of the trace.
+  // Since when the oldest open collective has been open, in the trace's time.
   [[nodiscard]] std::optional<int64_t> oldest_open_collective_ns() const {
     return collectives_.oldest_open_ns();
   }
 
   [[nodiscard]] HowFar how_far() const;
 
-  // Writes what is gathered and commits.
+  // Writes the gathered rows and commits.
   void flush();
 
-  // After the process's end: reads the rest, closes what can be closed, writes the last rows. The
-  // trace's meta and its file's end are the caller's.
+  // After the process's end: reads the rest, closes open events, writes the last rows. The caller
+  // writes the trace's meta and the end of its file.
   void finish(bool killed);
 
   [[nodiscard]] DrainTotals totals() const;
@@ -75,20 +74,20 @@ class Drain {
   struct Thread {
     schema::ThreadRow row;
     RangeStack ranges;
-    bool has_ring = false;   // or had one: else it is known from CUPTI only
-    bool used = false;       // has an event: a thread without one (dprof's own) has no row
+    bool has_ring = false;   // or had one: else known from CUPTI only
+    bool used = false;       // has an event: a thread without events (dprof's own) has no row
     bool announced = false;  // the row is in the trace
     bool changed = false;
   };
   struct Ring {
     wire::RingReader reader;
     Thread* thread = nullptr;          // of the current owner; made by its first record
-    std::unique_ptr<Thread> nameless;  // of an owner that is one thread too many
+    std::unique_ptr<Thread> nameless;  // of an owner beyond the limit of threads
     uint64_t dropped_seen = 0;
     uint64_t dropped_last_ticks = 0;
     bool damage_told = false;
   };
-  // What has to wait for the order of time.
+  // Items to be put in order of time.
   struct Ordered {
     uint64_t ticks;
     uint64_t arrival;
@@ -99,7 +98,7 @@ class Drain {
 
   void drain_ring(uint32_t index, uint64_t& records);
   void on_record(Ring& ring, uint32_t index, const wire::ReadRecord& read);
-  // Each of these: false where the record makes no sense.
+  // Each of these returns false for an invalid record.
   bool handle(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool handle_host(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
   bool on_range_begin(Thread& thread, const wire::ReadRecord& read, int64_t time_ns);
@@ -128,7 +127,7 @@ class Drain {
   void count_shared_losses();
   void lose(schema::LossReason reason, std::optional<int64_t> thread_id, int64_t time_ns);
   [[nodiscard]] int64_t to_ns(uint64_t ticks) const { return clock_.to_host(ticks).ns; }
-  // A time that a record can have: after the recorder's start, not in the future.
+  // A possible time of a record: after the recorder's start, not in the future.
   [[nodiscard]] bool plausible(uint64_t ticks);
   [[nodiscard]] uint64_t future_ticks() const;
 
@@ -150,16 +149,16 @@ class Drain {
   std::array<Ring, wire::kMaxRings> rings_;
   std::array<uint64_t, wire::kSharedLossCount> shared_seen_{};
   std::deque<Thread> threads_;                       // addresses stay
-  std::unordered_map<uint32_t, Thread*> by_os_tid_;  // the latest of that number
+  std::unordered_map<uint32_t, Thread*> by_os_tid_;  // the latest thread of that number
   std::vector<Ordered> ordered_;
   uint64_t arrivals_ = 0;
-  uint64_t latest_ticks_ = 0;  // nothing later than this was plausible when the clock was read last
+  uint64_t latest_ticks_ = 0;  // latest plausible ticks at the last reading of the clock
   int64_t damaged_rings_ = 0;
   int64_t threads_refused_ = 0;
   int64_t bad_ids_seen_ = 0;
   int64_t failed_collectives_ = 0;
   std::string first_error_;   // of these
-  bool paused_once_ = false;  // ends may come whose beginning was not recorded
+  bool paused_once_ = false;  // ends can arrive whose beginning was not recorded
   DrainTotals totals_;
 };
 

@@ -108,7 +108,7 @@ TEST_F(DrainTest, WhatIsOpenAtTheEndStaysOpen) {
   EXPECT_EQ(rows<schema::HostRangeRow>(trace)[0].duration_ns, std::nullopt);
 }
 
-// The end stands in an earlier ring, so it is read first.
+// The end is in an earlier ring, so it is read first.
 TEST_F(DrainTest, KeyedRangesEndOnAnotherThread) {
   wire::RingWriter first = process_.open_ring(0, kPid);
   wire::RingWriter second = process_.open_ring(1, kPid + 1);
@@ -377,7 +377,7 @@ TEST_F(DrainTest, AKilledProcessHasAnOpenOptimizerStep) {
               ElementsAre(schema::StepRow{0, 600, std::nullopt, schema::StepSource::kOptimizer}));
 }
 
-// A wild pointer puts the head back; the next push puts it right.
+// A wild pointer moves the head back; the next push corrects it.
 TEST_F(DrainTest, WhatWasReadIsNotReadAgainWhenAHeadGoesBack) {
   wire::RingWriter ring = process_.open_ring(0, kPid);
   const uint32_t name = process_.text("work");
@@ -398,7 +398,7 @@ TEST_F(DrainTest, WhatWasReadIsNotReadAgainWhenAHeadGoesBack) {
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).code, "damaged_ring");
 }
 
-// A program that starts a thread for each piece of work, for days.
+// A program that starts a thread for each task, for days.
 TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
   constexpr uint32_t kThreads = 16384 + 20;
   const uint32_t name = process_.text("work");
@@ -419,7 +419,7 @@ TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
   EXPECT_EQ(rows<schema::DiagnosticRow>(trace).at(0).count, 20);
 }
 
-// A recorder that was stopped within a pass, or a disk that was slow in it.
+// The recorder is stopped within a pass, or the disk is slow in it.
 TEST_F(DrainTest, WhatComesWhileAPassStandsStillIsNoFuture) {
   wire::RingWriter first = process_.open_ring(0, kPid);
   wire::RingWriter second = process_.open_ring(1, kPid + 1);
@@ -437,7 +437,7 @@ TEST_F(DrainTest, WhatComesWhileAPassStandsStillIsNoFuture) {
   EXPECT_THAT(rows<schema::LossRow>(trace), SizeIs(0));
 }
 
-// The disk is full when the process ends, and what it dropped is known only then.
+// The disk is full when the process ends, and its loss counts are known only then.
 TEST_F(DrainTest, WhatAProcessLosesThatEndsInAGapIsCounted) {
   constexpr uint64_t kProduced = 3 * wire::kRingSlots;
   wire::RingWriter ring = process_.open_ring(0, kPid);

@@ -27,7 +27,7 @@ void EventEdges::times(std::vector<int64_t>& times) const {
 
 void EventEdges::remember(const Call& call) {
   if (recorded_.size() >= kMostEvents && !recorded_.contains(call.event)) {
-    // Most events are waited for soon: the older half goes.
+    // Most events are waited for soon: the older half is discarded.
     std::vector<int64_t> times;
     for (const auto& [event, recording] : recorded_) times.push_back(recording.time_ns);
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -50,7 +50,7 @@ void EventEdges::write(const Call& call, TraceOutput& output) {
   if (call.kind == wire::GpuEventKind::kStreamWait) {
     row.wait_stream_id = call.stream_id;
   } else if (call.event == 0) {
-    row.record_stream_id = call.stream_id;  // the host waited for all that this stream had
+    row.record_stream_id = call.stream_id;  // the host waited for all work of this stream
   }
   output.append_numbered(row);
 }

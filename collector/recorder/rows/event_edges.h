@@ -12,13 +12,13 @@
 
 namespace dprof::recorder {
 
-// A wait belongs to the last recording of its event before it. Calls come in no order, so they wait
-// for write_until(), which takes them in order of time.
+// A wait belongs to the last recording of its event before it. Calls arrive in no order, so they
+// are held until write_until(), which takes them in order of time.
 //
 // Threading  one thread.
 class EventEdges {
  public:
-  static constexpr size_t kMostEvents = 65536;  // whose recording is remembered
+  static constexpr size_t kMostEvents = 65536;  // with a remembered recording
 
   struct Call {
     int64_t time_ns;
@@ -29,7 +29,7 @@ class EventEdges {
   };
 
   void add(const Call& call) { calls_.push_back(call); }
-  // Pairs what was called before then; returns the number of rows written.
+  // Pairs the calls before `before_ns`; returns the number of rows written.
   int64_t write_until(int64_t before_ns, TraceOutput& output);
   [[nodiscard]] size_t held() const { return calls_.size(); }
   void times(std::vector<int64_t>& times) const;

@@ -13,8 +13,8 @@
 
 namespace dprof::recorder {
 
-// A row is written when it is first needed and again when more is known. Both are bounded, since
-// their numbers come from the process.
+// A row is written when it is first needed and again when more is known. Both tables are bounded,
+// because the numbers come from the process.
 //
 // Threading  one thread.
 class GpuPlaces {
@@ -26,7 +26,7 @@ class GpuPlaces {
 
   bool describe_device(const wire::Device& body, int64_t name_id);
   bool name_stream(const wire::StreamName& body, int64_t name_id);
-  // False where there can be no such device.
+  // False for an impossible device.
   bool device(uint32_t ordinal);
   // The id of CUPTI's stream on that device.
   std::optional<int64_t> stream(uint32_t device, uint32_t cuda_stream);

@@ -18,8 +18,7 @@ using wire::Kind;
 
 namespace {
 
-// CUPTI interpolates device times: they may stray this far from the times between which they must
-// lie.
+// CUPTI interpolates device times: they may stray this far outside the times that enclose them.
 constexpr int64_t kSlackNs = kNsPerSecond;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr uint32_t kHostStream = ~uint32_t{0};  // instead of a stream
@@ -57,8 +56,8 @@ bool GpuRows::on_record(const wire::ReadRecord& read, const ThreadRef& thread, i
   }
 }
 
-// A moment on the trace's axis, if it can be one: after the recorder's start, not after `time_ns`,
-// when the record was written.
+// A time on the trace's axis, if plausible: after the recorder's start, not after `time_ns`, when
+// the record was written.
 std::optional<int64_t> GpuRows::host_time(int64_t said_ns, uint8_t flags, int64_t time_ns) const {
   if ((flags & wire::gpu_flag::kRealtimeBase) != 0) {
     if (said_ns < 0) return std::nullopt;
@@ -68,7 +67,7 @@ std::optional<int64_t> GpuRows::host_time(int64_t said_ns, uint8_t flags, int64_
   return said_ns;
 }
 
-// Without a timestamp a row stands where it was delivered, and has no duration.
+// A row without a timestamp gets the time of its delivery, and no duration.
 std::optional<GpuRows::Times> GpuRows::times(int64_t start_ns, int64_t end_ns, uint8_t flags,
                                              int64_t time_ns) {
   if ((flags & wire::gpu_flag::kNoTimestamp) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI saw, as rows: device, stream, gpu_activity, kernel_shape, gpu_dependency, calls of the
+// CUPTI's records as rows: device, stream, gpu_activity, kernel_shape, gpu_dependency, calls of the
 // driver and the runtime and CUPTI's own work (host_range, categories api and overhead), pairs of
 // device and host clock (clock_sample).
 #pragma once
@@ -31,23 +31,23 @@ struct LaunchedKernel {
 // Order      CUPTI delivers in no order. A row waits until a flush has ended that began after the
 //            row's start plus one flush period (everything that ended before a flush is delivered
 //            with it), then rows are written in order of start. So rows of a stream, and the calls
-//            of a thread among themselves, stand in start order; what lasted longer than a period
-//            and comes behind a later one is written nevertheless and counted.
-// Bounds     kMostHeld rows wait at most: of more, the older half is written early.
+//            of a thread among themselves, are in start order; rows that lasted longer than a
+//            period and arrive after a later one are still written, and counted.
+// Bounds     at most kMostHeld rows wait: beyond that, the older half is written early.
 // Threading  one thread.
 class GpuRows {
  public:
   static constexpr size_t kMostHeld = 262144;
 
-  // `on_kernel` is told of each kernel with an external id as its row is written.
+  // `on_kernel` is called for each kernel with an external id as its row is written.
   GpuRows(RowContext context, std::function<void(const LaunchedKernel&)> on_kernel)
       : context_(std::move(context)), on_kernel_(std::move(on_kernel)), places_(context_.output) {}
 
-  // A record of kinds 10 to 29, already known to have a plausible time. False: it makes no sense.
+  // A record of kinds 10 to 29, with a time already checked. False: it is invalid.
   bool on_record(const wire::ReadRecord& read, const ThreadRef& thread, int64_t time_ns);
-  // Writes what has waited long enough.
+  // Writes rows that have waited long enough.
   void flush();
-  void finish();  // after the process's end: writes what is held back
+  void finish();  // after the process's end: writes the held rows
   [[nodiscard]] int64_t rows() const { return rows_; }
 
  private:
@@ -55,7 +55,7 @@ class GpuRows {
   static constexpr size_t kMostLanes = 65536;
 
   struct Shape {
-    std::array<uint32_t, 9> numbers;  // as KernelShape begins
+    std::array<uint32_t, 9> numbers;  // the leading fields of KernelShape
   };
   struct Activity {
     int64_t start_ns;
@@ -97,7 +97,7 @@ class GpuRows {
   void write_until(int64_t before_ns);
   void write(const Activity& activity);
   void write(const Call& call);
-  // The last start of a lane; counts what comes behind it.
+  // Updates the last start of a lane; counts rows that arrive out of order.
   void note_order(std::unordered_map<int64_t, int64_t>& lanes, int64_t lane, int64_t start_ns);
 
   RowContext context_;

@@ -236,7 +236,7 @@ TEST_F(GpuRowsTest, AWaitBelongsToTheLastRecordingBeforeIt) {
   event(wire::GpuEventKind::kRecord, 400, 1, 9);
   event(wire::GpuEventKind::kRecord, 100, 1, 6);
   event(wire::GpuEventKind::kSynchronize, 500, 1, kHost);
-  event(wire::GpuEventKind::kStreamWait, 600, 2, 8);   // nobody saw its recording
+  event(wire::GpuEventKind::kStreamWait, 600, 2, 8);   // its recording was not seen
   event(wire::GpuEventKind::kSynchronize, 700, 0, 7);  // a whole stream
   end();
   const auto all = rows<schema::GpuDependencyRow>(*trace_);
@@ -324,7 +324,7 @@ TEST_F(GpuRowsTest, StreamsAndThreadsAreBounded) {
   EXPECT_EQ(rows<HostRangeRow>(*trace_).size(), next - 1);
 }
 
-// CUPTI's own clock, where it took no timestamp callback.
+// CUPTI's own clock, used if it accepted no timestamp callback.
 TEST(GpuRowsClockTest, RealtimeBecomesTheTracesTime) {
   const test_support::TemporaryFolder folder;
   const RunClock clock = RunClock::start();

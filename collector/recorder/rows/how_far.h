@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far one process has come, for who watches a whole job.
+// The progress of one process, for the watch over a whole job.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dprof::recorder {
 
-// A collective or message that was called and is not known to be finished.
+// A collective or message that was called and is not known to have finished.
 struct OpenCall {
   uint64_t communicator = 0;  // its hash: the same for all members
   std::string group;          // its name, "" = none
@@ -21,7 +21,7 @@ struct OpenCall {
   int64_t sequence = 0;  // among its communicator's calls of this function
   int64_t position = 0;  // among all its communicator's calls
   int64_t since_ns = 0;
-  // Whether its end would be seen. Of NCCL's it is not where no call of the communicator had one
+  // Whether its end would be seen. NCCL's ends are not seen if no call of the communicator had one
   // (without CUPTI): then the last call counts as open, and may have ended.
   bool observed = true;
 };
@@ -32,10 +32,10 @@ struct HowFar {
   bool recording = true;
   int64_t steps = 0;             // completed
   int64_t median_step_ns = 0;    // of the last ones
-  int64_t last_progress_ns = 0;  // when a step or a collective was completed last
+  int64_t last_progress_ns = 0;  // when a step or a collective was last completed
   int64_t last_record_ns = 0;
   std::vector<OpenCall> open;      // the oldest first
-  std::map<Call, int64_t> called;  // the sequence that comes next
+  std::map<Call, int64_t> called;  // the next sequence
 };
 
 }  // namespace dprof::recorder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder itself measures for a trace, on its way to the thread that writes it.
+// The recorder's own measurements for a trace, on their way to the thread that writes it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct RecorderDiagnostic {
   std::string text;
 };
 
-// A frame of a stack that was taken from outside.
+// A frame of a stack taken from outside the process.
 struct TakenFrame {
   int64_t time_ns = 0;
   std::optional<int64_t> os_tid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for a batch, each with what the program says of that batch.
+// Waits for a batch, each with the program's facts about that batch.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace dprof::recorder {
 
-// What a payload says; each part may be missing.
+// The content of a payload; each part can be missing.
 struct BatchFacts {
   int64_t time_ns = 0;  // of the mark, or the start of the range that carries it
   std::optional<int64_t> index_hash, epoch, queue_depth;
   std::optional<std::string> shape;
 };
 
-// A wait is a range whose name marks input. What is said during it, or after it and before the next
-// one of its thread begins, is about the batch that it brought. Of waits that nest, the inner one
-// counts. What is said without a wait, or twice for one, is a row of its own without a duration.
+// A wait is a range whose name marks input. Facts given during it, or after it and before the next
+// one of its thread begins, are about the batch that it fetched. Of nested waits, the inner one
+// counts. Facts without a wait, or repeated for one, become a row of their own without a duration.
 //
 // Threading  one thread.
 // Cost       a row per wait, written when the thread's next one ends.
@@ -44,7 +44,7 @@ class LoaderWaits {
   static constexpr size_t kMostSaid = 64;
 
   static void describe(schema::LoaderEventRow& row, const BatchFacts& facts);
-  // Gives what was said until then to the last wait, or to nobody.
+  // Assigns the facts given until then to the last wait, or to none.
   void settle(int64_t thread_id, Thread& thread, int64_t until_ns);
   void write(Thread& thread);
   void write_alone(int64_t thread_id, const BatchFacts& facts);

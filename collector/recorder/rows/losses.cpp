@@ -6,8 +6,8 @@
 namespace dprof::recorder {
 namespace {
 
-// Counters come from the recorded process, and may hold anything. More than this is not a count,
-// and sums of a run's must not overflow.
+// Counters come from the recorded process, and can hold anything. More than this is not a count,
+// and sums over a run must not overflow.
 constexpr int64_t kMost = int64_t{1} << 50;
 
 int64_t sum_of(int64_t a, int64_t b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was not recorded: counted by source, thread and reason, written as `loss` rows that each
-// stand for what came since the row before.
+// Records that were lost: counted by source, thread and reason, written as `loss` rows that each
+// cover the time since the previous row.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dprof::recorder {
 
-// What a loss that the process itself counts is called in the trace, and whose it is.
+// The trace's reason and source for a loss counted by the process itself.
 [[nodiscard]] schema::LossReason reason_of(wire::SharedLoss loss);
 [[nodiscard]] schema::Source source_of(wire::SharedLoss loss);
 

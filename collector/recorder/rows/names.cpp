@@ -26,7 +26,7 @@ std::string Names::text(uint32_t arena_id) const {
   const bool inside = uint64_t{arena_id} * wire::kArenaUnit < used_untrusted;
   const wire::ArenaText entry = inside ? wire::arena_text(mapping_, arena_id) : wire::ArenaText{};
   if (entry.length == 0) return {};
-  // Copied before it is looked at: the process may change it meanwhile.
+  // Copied before it is read: the process can change it meanwhile.
   const std::string copy(entry.text, entry.length);
   return clean_text(copy);
 }

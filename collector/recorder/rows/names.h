@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a process's arena ids to a trace's string ids, with what is worth knowing about a name.
+// From a process's arena ids to a trace's string ids, with facts derived from the name.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Name {
 
 // Threading  one thread.
 // Cost       a hash look-up per name; each distinct arena entry is read once. At most kMost entries
-//            of 100 to 200 bytes: what comes later shares one name, and is counted.
+//            of 100 to 200 bytes: later ones share one name, and are counted.
 class Names {
  public:
   static constexpr size_t kMost = 1 << 19;
@@ -29,14 +29,14 @@ class Names {
 
   Names(const wire::Mapping& mapping, TraceOutput& output);
 
-  // The name of an arena id; an id that makes no sense has no text and is counted.
+  // The name of an arena id; an invalid id has no text and is counted.
   const Name& find(uint32_t arena_id_untrusted);
 
-  // The text itself, "" for an id that makes no sense; a copy, since the arena is shared.
+  // The text itself, "" for an invalid id; a copy, because the arena is shared.
   [[nodiscard]] std::string text(uint32_t arena_id_untrusted) const;
 
   [[nodiscard]] int64_t bad_ids() const { return bad_ids_; }
-  // How often a name was asked for that is one too many.
+  // How often a name beyond the limit was requested.
   [[nodiscard]] int64_t refused() const { return refused_; }
 
  private:
@@ -45,14 +45,14 @@ class Names {
   wire::Mapping mapping_;
   TraceOutput& output_;
   std::unordered_map<uint32_t, Name> known_;
-  uint32_t last_id_ = 0;  // the one that was asked for last: ranges repeat
+  uint32_t last_id_ = 0;  // the last requested id: ranges repeat
   const Name* last_;
   Name other_;
   int64_t bad_ids_ = 0;
   int64_t refused_ = 0;
 };
 
-// What a range of Gloo's worker threads executes: "gloo:all_reduce" is an all_reduce.
+// The function that a range of Gloo's worker threads executes: "gloo:all_reduce" is an all_reduce.
 [[nodiscard]] schema::Function function_of_range(std::string_view name);
 
 }  // namespace dprof::recorder

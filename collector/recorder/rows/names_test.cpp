@@ -21,7 +21,7 @@ class NamesTest : public DrainTest {
   Names names_{process_.mapping(), *output_};
 };
 
-// Another process writes over the text all the time: what is read must be a text all the same.
+// Another process overwrites the text all the time: the result must still be valid text.
 TEST_F(NamesTest, ATextThatChangesWhileItIsReadIsStillAText) {
   const std::string whole(2000, 'a');
   const uint32_t id = process_.text(whole);

@@ -85,7 +85,7 @@ TEST_F(NcclEventsTest, AChannelAndAProxyBelongToTheirCollective) {
   EXPECT_EQ(bad_records(), 0);
 }
 
-// The proxy's thread tells of an event when it is over: long after its collective was written.
+// The proxy's thread reports an event when it is over: long after its collective was written.
 TEST_F(NcclEventsTest, TheParentMayHaveBeenWrittenLongBefore) {
   communicator(10);
   call(100, 1, Function::kAllReduce);
@@ -108,7 +108,7 @@ TEST_F(NcclEventsTest, WhatIsNotKnownIsNull) {
   body.duration_ticks = 0;
   body.is_send = 0;
   proxy(100, body);
-  channel(200, 987, 2, 0, 0);    // a parent that nobody told of
+  channel(200, 987, 2, 0, 0);    // an unknown parent
   channel(300, 0, 2, 500, 400);  // the end of another kernel
   const auto all = events();
   ASSERT_THAT(all, SizeIs(3));

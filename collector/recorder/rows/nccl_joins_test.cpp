@@ -24,7 +24,7 @@ TEST_F(NcclRowsTest, LibTorchsCallAndThePluginsAreOneRow) {
   torch(190, Function::kBarrier);
   call(200, 4, Function::kAllReduce, 1);
   collective(220, 5, 4, Function::kAllReduce, 18);
-  torch(290, Function::kAllReduce);  // the plugin says nothing of it
+  torch(290, Function::kAllReduce);  // not seen by the plugin
   const auto all = result();
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].source, schema::Source::kNccl);
@@ -53,7 +53,7 @@ TEST_F(NcclRowsTest, AGroupsSecondCommunicatorIsARowOfItsOwn) {
   communicator(50);
   torch(90, Function::kAllReduce);
   call(100, 1, Function::kAllReduce);
-  communicator(150, 8, kHash, 1);  // made anew
+  communicator(150, 8, kHash, 1);  // created again
   torch(190, Function::kAllReduce);
   call(200, 2, Function::kAllReduce);
   const auto all = result();
@@ -149,7 +149,7 @@ TEST_F(NcclRowsTest, NvtxMakesNoSecondRowOfLibTorchsCall) {
   torch(90, Function::kAllReduce);  // 4096 bytes
   nvtx(100, "ncclAllReduce", kSid + 5, 1024, 0);
   nvtx(110, "ncclAllReduce", kSid + 5, 3072, 0);  // coalesced
-  nvtx(120, "ncclAllReduce", kSid + 5, 4096, 0);  // somebody else's
+  nvtx(120, "ncclAllReduce", kSid + 5, 4096, 0);  // another call's
   torch(190, Function::kAllToAll);
   for (uint64_t i = 0; i < 4; ++i) nvtx(200 + 10 * i, "ncclSend", kSid + 9, 1024, i);
   const auto all = result();

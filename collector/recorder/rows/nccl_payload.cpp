@@ -34,7 +34,7 @@ Function function_of(std::string_view range) {
   return Function::kUnknown;
 }
 
-// ncclRedOp_t; larger numbers are operations that the program made.
+// ncclRedOp_t; larger numbers are program-defined operations.
 Reduction reduction_of(std::optional<int64_t> op) {
   if (!op) return Reduction::kNone;
   switch (*op) {
@@ -53,7 +53,7 @@ Reduction reduction_of(std::optional<int64_t> op) {
   }
 }
 
-// A rank, or how many there are; -1 for what cannot be one.
+// A rank, or a number of ranks; -1 for an impossible value.
 int32_t small_number(std::optional<int64_t> value) {
   const bool fits = value && *value >= 0 && *value <= std::numeric_limits<int32_t>::max();
   return fits ? static_cast<int32_t>(*value) : -1;

@@ -155,9 +155,9 @@ void NcclRows::run(int64_t until_ns) {
   items_.erase(items_.begin(), end);
 }
 
-// What each that has arrived does to the rows: LibTorch's call makes one, the plugin's call adopts
-// it (or makes one of its own), its collective or message completes it, channels and proxies refer
-// to that; NVTX says what the plugin does not.
+// The effect of each record on the rows: LibTorch's call makes one, the plugin's call adopts it (or
+// makes one of its own), its collective or message completes it, channels and proxies refer to
+// that; NVTX supplies what the plugin does not.
 void NcclRows::join(const Item& item) {
   std::visit(
       [&]<typename What>(const What& what) {
@@ -180,7 +180,7 @@ void NcclRows::count_refused(const Item& item) {
                       item.time_ns, item.time_ns);
 }
 
-// The newest of that hash.
+// The newest one with that hash.
 NcclRows::Communicator* NcclRows::communicator(uint64_t hash) {
   const auto after = communicators_.upper_bound({hash, std::numeric_limits<uint64_t>::max()});
   if (after != communicators_.begin()) {
@@ -251,7 +251,7 @@ void NcclRows::describe_by_nvtx(const Item& item, const NvtxNcclCommunicator& ra
   if (one->row_id) context_.communicators.complete_nccl(*one->row_id, one->facts, context_.output);
 }
 
-// A group of one rank never gets as far as the plugin.
+// A group of one rank never reaches the plugin.
 bool NcclRows::can_adopt(const Caller& caller, Function function) const {
   if (!caller.torch || !can_carry(caller.torch->function, function)) return false;
   const CollectiveRow* row = context_.collectives.find(caller.torch->row_id);
@@ -388,7 +388,7 @@ void NcclRows::join_message(const Item& item, const wire::NcclPointToPoint& mess
     const bool numbered = message.sequence <= std::numeric_limits<int64_t>::max();
     if (!row.sequence && numbered) row.sequence = static_cast<int64_t>(message.sequence);
   } else if (!row.sequence && row.communicator_id && row.captured == 0) {
-    // A collective that NCCL builds of messages: it has no number of its own.
+    // A collective that NCCL builds from messages: it has no number of its own.
     row.sequence = context_.collectives.next_sequence(*row.communicator_id, row.function);
   }
   if (!row.channels && message.channels != 0) row.channels = message.channels;
@@ -399,7 +399,7 @@ void NcclRows::note_launch(const wire::NcclLaunch& launch) {
   launches_.at(launch.id, kMostGroups) = {launch.group, launch.stream};
 }
 
-// A parent may be another process's, or its record lost.
+// The parent can be another process's, or its record lost.
 void NcclRows::add_event(uint64_t parent, schema::NcclEventRow row) {
   const int64_t* found = parent != 0 ? parents_.find(parent) : nullptr;
   if (found != nullptr) row.collective_id = *found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL's profiler plugin, LibTorch's calls into NCCL and NCCL's own NVTX ranges say, as rows:
-// communicator, collective, nccl_event. Three may see the same collective; it is one row.
+// Rows from NCCL's profiler plugin, LibTorch's calls into NCCL and NCCL's own NVTX ranges:
+// communicator, collective, nccl_event. All three can see the same collective; it is one row.
 #pragma once
 
 #include <deque>
@@ -21,33 +21,33 @@
 namespace dprof::recorder {
 
 // Joining    on its thread, a call runs c10d::allreduce_ → ncclAllReduce (NVTX) → plugin. The c10d
-//            call makes the row; the plugin's call after it, if it can be its doing, adopts that
-//            row (so the row has torch's reduction, bucket and group, and NCCL's communicator,
-//            sequence, algorithm) or makes one. NVTX makes one where neither of the two sees the
-//            call, and gives the reduction where only the plugin does. The kernel comes seconds
-//            later, by the launch's external id; all calls of a group on one stream share the
-//            group's kernels.
+//            call makes the row; the plugin's next call, if the c10d call can have caused it,
+//            adopts that row (so the row has torch's reduction, bucket and group, and NCCL's
+//            communicator, sequence, algorithm) or makes one. NVTX makes one if neither of the two
+//            sees the call, and supplies the reduction if only the plugin does. The kernel comes
+//            seconds later, by the launch's external id; all calls of a group on one stream share
+//            the group's kernels.
 // Order      records are taken in order of time over all threads, by run().
-// Bounds     every map has one: the oldest entry goes, and its row stays as it is.
+// Bounds     every map is bounded: the oldest entry is dropped, and its row stays unchanged.
 // Threading  one thread.
 class NcclRows {
  public:
   explicit NcclRows(RowContext context) : context_(std::move(context)) {}
 
-  // A record of kinds 30 to 49, already known to have a plausible time. False: it makes no sense.
+  // A record of kinds 30 to 49, with a time already checked. False: it is invalid.
   bool on_record(const wire::ReadRecord& read, const ThreadRef& thread, int64_t time_ns);
-  // A checked c10d call whose back end is NCCL.
+  // A checked c10d call whose backend is NCCL.
   void on_enqueue(const wire::Record& record, const ThreadRef& thread, int64_t time_ns,
                   std::optional<int64_t> ready_ns);
   // A payload with a schema, of any domain.
   void on_payload(const RangePayload& payload);
 
-  // Takes what came until then, in order of time.
+  // Processes the records until then, in order of time.
   void run(int64_t until_ns);
   // A kernel that NCCL launched.
   void on_kernel(const LaunchedKernel& kernel);
-  // Records were lost, or none were taken for a while: what is called next is not the doing of a
-  // call before.
+  // Records were lost, or none were taken for a while: the next calls do not belong to earlier
+  // ones.
   void forget_calls() { threads_.clear(); }
 
   void flush() {}
@@ -58,7 +58,7 @@ class NcclRows {
  private:
   static constexpr size_t kMostCommunicators = 16384;
   static constexpr size_t kMostThreads = 4096;
-  // CUPTI tells of a kernel up to three seconds after its launch.
+  // CUPTI reports a kernel up to three seconds after its launch.
   static constexpr size_t kMostOpen = 16384;   // rows, calls, their events
   static constexpr size_t kMostGroups = 8192;  // and launches
   static constexpr size_t kMostRowsOfGroup = 1024;
@@ -94,14 +94,14 @@ class NcclRows {
     bool by_plugin = false;
     std::optional<int64_t> row_id;
   };
-  // The last c10d call of a thread and what it turned out to do.
+  // The last c10d call of a thread and its known effects.
   struct TorchCall {
     int64_t row_id;
     schema::Function function;
     bool adopted = false;
     uint64_t launch = 0;     // NCCL's group, of the adopter
     uint64_t hash = 0;       // NCCL's communicator, of the adopter
-    int64_t nvtx_bytes = 0;  // that NVTX ranges account for
+    int64_t nvtx_bytes = 0;  // accounted for by NVTX ranges
   };
   struct Caller {
     std::optional<TorchCall> torch;
@@ -109,7 +109,7 @@ class NcclRows {
   };
   using Group = std::pair<uint64_t, uint64_t>;  // NCCL's group, cudaStream_t
 
-  // A map whose oldest entry gives way.
+  // A map that drops its oldest entry when full.
   template <typename Key, typename Value>
   struct Recent {
     std::map<Key, Value> map;
@@ -169,7 +169,7 @@ class NcclRows {
   int64_t events_ = 0;
   Recent<Group, std::vector<int64_t>> groups_;  // → rows
   Recent<uint64_t, Group> launches_;            // id of a launch → group
-  std::deque<int64_t> open_;                    // rows that may still change, oldest first
+  std::deque<int64_t> open_;                    // rows that can still change, oldest first
   std::optional<std::pair<uint32_t, bool>> last_domain_;
 };
 

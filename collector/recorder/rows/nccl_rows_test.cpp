@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plugin says, alone.
+// The plugin's records alone.
 #include "collector/recorder/rows/nccl_rows.h"
 
 #include <gmock/gmock.h>
@@ -192,7 +192,7 @@ TEST_F(NcclRowsTest, WhatMakesNoSenseIsLeftOutAndCounted) {
   main_.push(record_of(Kind::kNcclCommunicator, 0, 100, communicator));
   main_.push(record_of(Kind{35}, 0, 100, wire::NcclLaunch{}));
   main_.push(record_of(Kind{45}, 0, 100, wire::NcclLaunch{}));
-  // Halves without their other half do no harm.
+  // Incomplete pairs do no harm.
   collective(100, 3, 999, Function::kAllReduce, wire::kNoSequence);
   launch(100, 77);
   kernel(4444, 5, 100, 200);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the count that an NCCL call names to this rank's input.
+// From the count of an NCCL call to the size of this rank's input.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace dprof::recorder {
 
-// NCCL counts per rank: what a rank gives to an all_gather, what it gets from a reduce_scatter,
-// what goes to each peer. `count` in elements or in bytes; nullopt where it or the ranks are not
-// known.
+// NCCL counts per rank: the input of an all_gather, the output of a reduce_scatter, the part for
+// each peer. `count` in elements or in bytes; nullopt if it or the number of ranks is unknown.
 [[nodiscard]] inline std::optional<int64_t> input_elements(schema::Function function, int64_t count,
                                                            std::optional<int64_t> ranks) {
   using schema::Function;

@@ -18,7 +18,7 @@ constexpr uint32_t kElsewhere = (1u << 1) | (1u << 2) | (1u << 3);  // pointer, 
 constexpr uint32_t kArrayMask = 7u << 4;
 constexpr uint32_t kFixedSize = 1u << 4;
 constexpr uint32_t kZeroTerminated = 2u << 4;
-// Where types end and the ids of schemas and enumerations begin.
+// Where predefined types end and the ids of schemas and enumerations begin.
 constexpr uint64_t kFirstSchemaId = uint64_t{1} << 24;
 
 struct IntegerType {
@@ -62,7 +62,7 @@ bool is_character(uint64_t type) {
   return type == 1 || type == 2 || type == 11 || type == 12 || type == 25;
 }
 
-// CSTRING, CSTRING_UTF8: without a flag that says otherwise, a pointer where there is no length.
+// CSTRING, CSTRING_UTF8: unless a flag says otherwise, a pointer if there is no length.
 bool is_string(uint64_t type) { return type == 75 || type == 76; }
 
 const Field* field_of(const Schema& schema, std::string_view name) {
@@ -72,7 +72,7 @@ const Field* field_of(const Schema& schema, std::string_view name) {
   return found != schema.fields.end() ? &*found : nullptr;
 }
 
-// The bytes from `offset` on, none where it lies behind the end.
+// The bytes from `offset` on, none if it is past the end.
 std::string_view from(std::string_view bytes, uint64_t offset) {
   return offset < bytes.size() ? bytes.substr(static_cast<size_t>(offset)) : std::string_view();
 }

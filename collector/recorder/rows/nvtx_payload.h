@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the fields of NVTX payloads by the schemas that the program registered. Schema ids are
-// unique per domain only.
+// unique only within a domain.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dprof::recorder {
 
-// Everything is untrusted: offsets, types and sizes are checked at each read, and what is kept is
+// All input is untrusted: offsets, types and sizes are checked at each read, and storage is
 // bounded.
 //
 // Threading  one thread.
@@ -30,14 +30,14 @@ class PayloadSchemas {
   };
   struct Schema {
     std::string name;
-    std::vector<Field> fields;  // one that was not registered (yet) has no name
+    std::vector<Field> fields;  // a field not registered (yet) has no name
   };
 
-  // One field of a schema; said again, it replaces the one of that index. False: not kept, since it
-  // makes no sense or there are too many.
+  // One field of a schema; a repeated one replaces that of the same index. False: not kept, because
+  // it is invalid or there are too many.
   bool add(const wire::SchemaEntry& entry, std::string_view schema_name,
            std::string_view field_name);
-  // `domain` and `schema_id` as in the records; nullptr where it was not registered.
+  // `domain` and `schema_id` as in the records; nullptr if it was not registered.
   [[nodiscard]] const Schema* find(uint32_t domain, uint64_t schema_id) const;
 
  private:
@@ -49,15 +49,15 @@ class PayloadSchemas {
   size_t fields_ = 0;  // of all schemas
 };
 
-// The field of that name as a number; nullopt where there is none, it is no integer, or the payload
-// is too short. An unsigned 64-bit value keeps its bits.
+// The field of that name as a number; nullopt if there is none, it is no integer, or the payload is
+// too short. An unsigned 64-bit value keeps its bits.
 [[nodiscard]] std::optional<int64_t> integer_field(const PayloadSchemas::Schema& schema,
                                                    std::string_view bytes, std::string_view name);
-// The same for a field whose type is an enumeration that the program registered: 32 bits.
+// The same for a field with a registered enumeration type: 32 bits.
 [[nodiscard]] std::optional<int64_t> enum_field(const PayloadSchemas::Schema& schema,
                                                 std::string_view bytes, std::string_view name);
-// The same as text, of a character array or string that lies in the payload itself (fixed size, up
-// to its first 0; or zero-terminated). Never of a pointer.
+// The same as text, of a character array or string inside the payload itself (fixed size, up to its
+// first 0; or zero-terminated). Never of a pointer.
 [[nodiscard]] std::optional<std::string> text_field(const PayloadSchemas::Schema& schema,
                                                     std::string_view bytes, std::string_view name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranges carry besides name and times: NVTX domain, colour, category and payload, and the
-// schemas by which payloads are read.
+// A range's details besides name and times: NVTX domain, colour, category and payload, and the
+// schemas for reading payloads.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace dprof::recorder {
 // Threading  one thread.
 class RangeDetails {
  public:
-  // `on_payload` is told of each payload that has a schema.
+  // `on_payload` is called for each payload with a schema.
   RangeDetails(const RowContext& context, PayloadSchemas& schemas,
                std::function<void(const RangePayload&)> on_payload)
       : mapping_(context.mapping),
@@ -27,11 +27,11 @@ class RangeDetails {
         schemas_(schemas),
         on_payload_(std::move(on_payload)) {}
 
-  // A field of a schema. False: it makes no sense, or there are too many.
+  // A field of a schema. False: it is invalid, or there are too many.
   bool on_schema_entry(const wire::Record& record);
-  // The begin of the range `about` (its domain, name and schema are taken from the record).
+  // The start of the range `about` (its domain, name and schema are taken from the record).
   void on_begin(RangePayload about, const wire::ReadRecord& read);
-  // A payload that came with the end: a second row of the same range.
+  // A payload at the end: a second row of the same range.
   void on_end(const OpenRange& range, const ThreadRef& thread, int64_t end_ns,
               const wire::ReadRecord& read);
 

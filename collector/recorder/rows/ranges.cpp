@@ -10,8 +10,8 @@ using schema::RangeCategory;
 int64_t RangeTable::add(RangeStack& stack, int64_t thread_id, int64_t name_id,
                         RangeCategory category, int64_t start_ns, std::optional<int64_t> sequence,
                         std::optional<int64_t> duration_ns) {
-  // Ticks of one thread do not go back; were they to, by a few across cores, the order of rows
-  // counts more.
+  // Ticks of one thread do not go back; if they did, by a few across cores, the order of rows would
+  // take precedence.
   stack.last_start_ns = std::max(stack.last_start_ns, start_ns);
   schema::HostRangeRow& row = pending_.emplace_back();
   row.id = next_id_++;

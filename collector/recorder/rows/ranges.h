@@ -28,33 +28,32 @@ struct RangeStack {
 };
 
 // Rows get their number when the range begins, wait in memory until the next flush, and are written
-// in that order: what is still open then is written with an open end and completed later. So a long
-// range holds nothing back, and rows of a thread stand in start order.
+// in that order: ranges still open then are written with an open end and completed later. So a long
+// range delays no others, and the rows of a thread are in start order.
 //
 // Threading  one thread.
 // Cost       amortised O(1) per begin and end; an UPDATE for each range that spans a flush.
 class RangeTable {
  public:
-  // Both `open` lists are bounded: ranges that begin and never end (a fault of the program, or a
-  // damaged ring) must not fill the recorder's memory. The outermost gives way; it stays open.
+  // Both `open` lists are bounded: ranges that begin and never end (a bug in the program, or a
+  // damaged ring) must not fill the recorder's memory. The outermost is dropped; it stays open.
   static constexpr size_t kMaxOpenPerThread = 4096;
   static constexpr size_t kMaxOpenKeyed = 65536;
 
-  // A range that nests on its thread.
-  // `range` is filled in but for its id; returns the id.
+  // A range that nests on its thread. `range` is complete except for its id; returns the id.
   int64_t begin(RangeStack& stack, int64_t thread_id, int64_t name_id, OpenRange range,
                 std::optional<int64_t> sequence);
   // Closes the innermost open range of that category and domain.
   std::optional<OpenRange> end(RangeStack& stack, schema::RangeCategory category, uint32_t domain,
                                int64_t end_ns);
 
-  // A row that is not put on a stack: a moment, or a range that open_keyed() makes known by a key.
+  // A row that is not put on a stack: an instant, or a range that open_keyed() registers by a key.
   int64_t add(RangeStack& stack, int64_t thread_id, int64_t name_id, schema::RangeCategory category,
               int64_t start_ns, std::optional<int64_t> sequence,
               std::optional<int64_t> duration_ns);
-  // A whole row of a lane of its own; only its number is given here.
+  // A complete row of a separate lane; only its number is assigned here.
   void add(schema::HostRangeRow row);
-  // False when the key was open: its older range stays open for good.
+  // False if the key was open: its older range stays open for good.
   bool open_keyed(uint64_t key, const OpenRange& range);
   std::optional<OpenRange> end_keyed(uint64_t key, schema::RangeCategory category, int64_t end_ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What turning a record into rows needs, lent by the drain to the part that knows the record's
+// Context for turning a record into rows, lent by the drain to the part that handles the record's
 // source.
 #pragma once
 
@@ -28,19 +28,19 @@ struct RowContext {
   StepFinder& steps;
   LossTable& losses;
   const PayloadSchemas& schemas;
-  // The id in `thread` of a thread of the process, by the kernel's number: for records that another
-  // thread wrote.
+  // The id in `thread` of a thread of the process, by the kernel's number: for records written by
+  // another thread.
   std::function<int64_t(uint32_t os_tid)> thread_id;
 };
 
-// A payload with a schema that an NVTX range carries. Texts and bytes live as long as the call.
+// An NVTX range's payload with a schema. Texts and bytes are valid during the call only.
 struct RangePayload {
   int64_t range_id = 0;  // row of host_range
   ThreadRef thread;
   int64_t start_ns = 0;
-  std::optional<int64_t> end_ns;  // set where the payload came with the end
+  std::optional<int64_t> end_ns;  // set if the payload came with the end
   uint32_t domain = 0;            // arena id
-  uint32_t name = 0;              // arena id of the range's name, 0 where it is not known
+  uint32_t name = 0;              // arena id of the range's name, 0 if unknown
   uint64_t schema_id = 0;
   std::string_view bytes;
 };

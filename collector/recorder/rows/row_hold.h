@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that wait until it is known whether they belong to a window of the capture.
+// Rows held until it is known whether they belong to a window of the capture.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace dprof::recorder {
 
-// When a row begins; empty = it belongs everywhere.
+// When a row begins; empty = it is always kept.
 inline std::optional<int64_t> begin_of(const schema::HostRangeRow& row) { return row.start_ns; }
 inline std::optional<int64_t> begin_of(const schema::GpuActivityRow& row) { return row.start_ns; }
 inline std::optional<int64_t> begin_of(const schema::GpuDependencyRow& row) {
@@ -33,14 +33,14 @@ inline std::optional<int64_t> begin_of(const schema::SystemSampleRow& row) { ret
 inline std::optional<int64_t> begin_of(const schema::CaptureRow& row) { return row.time_ns; }
 inline std::optional<int64_t> begin_of(const schema::NcclEventRow& row) { return row.start_ns; }
 
-// Rows of these tables are what a report counts as events.
+// A report counts rows of these tables as events.
 template <typename Row>
 inline constexpr bool kIsEvent =
     std::is_same_v<Row, schema::HostRangeRow> || std::is_same_v<Row, schema::GpuActivityRow> ||
     std::is_same_v<Row, schema::GpuDependencyRow> || std::is_same_v<Row, schema::CollectiveRow> ||
     std::is_same_v<Row, schema::MemoryEventRow> || std::is_same_v<Row, schema::LoaderEventRow> ||
     std::is_same_v<Row, schema::NcclEventRow>;
-// Rows that go with another row: range_detail with its host_range, kernel_shape with its kernel.
+// Rows that belong to another row: range_detail to its host_range, kernel_shape to its kernel.
 template <typename Row>
 inline constexpr bool kIsPartOfAnother =
     std::is_same_v<Row, schema::RangeDetailRow> || std::is_same_v<Row, schema::KernelShapeRow>;
@@ -61,7 +61,7 @@ class RowHold {
     std::get<std::vector<Row>>(waiting_).push_back(row);
   }
 
-  // A row that still waits, by id; null when it has been decided on. Rows come in order of ids.
+  // A held row, by id; null once it has been decided on. Rows come in order of ids.
   template <typename Row>
   Row* find(int64_t id) {
     std::vector<Row>& rows = std::get<std::vector<Row>>(waiting_);
@@ -69,8 +69,8 @@ class RowHold {
     return found != rows.end() && found->id == id ? &*found : nullptr;
   }
 
-  // Hands all rows that begin before `until_ns` and are kept to write(row). `exists` says whether
-  // the trace has the row that another one goes with.
+  // Passes all kept rows that begin before `until_ns` to write(row). `exists` says whether the
+  // trace has the row that a part belongs to.
   template <typename Write, typename Exists>
   void decide(int64_t until_ns, Write&& write, Exists&& exists) {
     std::apply([&](auto&... rows) { (decide_timed(rows, until_ns, write), ...); }, waiting_);
@@ -94,7 +94,7 @@ class RowHold {
         if (begin_ns.value_or(INT64_MIN) >= until_ns) return false;
         const bool kept = !begin_ns || keeps_(*begin_ns);
         if constexpr (std::is_same_v<Row, schema::CaptureRow>) {
-          // The process may record so that steps are found; its rows are left out.
+          // The process may record only to detect steps; its rows are left out.
           if (!kept && row.state == schema::CaptureState::kRecording) {
             row.state = schema::CaptureState::kArmed;
           }
@@ -109,8 +109,8 @@ class RowHold {
     }
   }
 
-  // The row that a part goes with may come with the next flush only. So a part is decided on when
-  // it was there at the last decision already; `known` says how many were (null: all).
+  // The row that a part belongs to may come only with the next flush. So a part is decided on only
+  // if it was already present at the last decision; `known` is their number (null: all).
   template <typename Part, typename Whole, typename Write, typename Exists>
   void decide_parts(std::vector<Part>& parts, size_t* known, const std::vector<Whole>& wholes,
                     int64_t Part::*id, Write& write, Exists& exists) {
@@ -137,7 +137,7 @@ class RowHold {
              std::vector<schema::NcclEventRow>, std::vector<schema::RangeDetailRow>,
              std::vector<schema::KernelShapeRow>>
       waiting_;
-  size_t details_ = 0, shapes_ = 0;  // parts that were there at the last decision
+  size_t details_ = 0, shapes_ = 0;  // parts present at the last decision
   int64_t left_out_ = 0;
 };
 

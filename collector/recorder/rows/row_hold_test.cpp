@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows in a trace: what the drain writes, and what of it stays.
+// Windows in a trace: what the drain writes, and which rows stay.
 #include "collector/recorder/rows/row_hold.h"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST_F(RowHoldTest, ARangeThatIsCompletedLater) {
   EXPECT_EQ(ranges[1].duration_ns, 2700);
 }
 
-// The row of a range comes with the flush, what goes with it at once.
+// The row of a range comes with the flush, its details at once.
 TEST_F(RowHoldTest, ADetailMayComeBeforeItsRange) {
   wire::RingWriter ring = process_.open_ring(0, kPid);
   wire::Record record = range_begin(process_.text("work"), 2100, kNvtx);
@@ -104,7 +104,7 @@ TEST_F(RowHoldTest, CaptureRowsSayWhatIsKept) {
   EXPECT_EQ(captures[1].state, schema::CaptureState::kRecording);
 }
 
-// After a pause, ends without a beginning are to be expected.
+// After a pause, ends without a beginning are expected.
 TEST_F(DrainTest, AfterAPauseEndsWithoutABeginningAreNoLoss) {
   wire::RingWriter ring = process_.open_ring(0, kPid);
   drain_.resume();
@@ -114,7 +114,7 @@ TEST_F(DrainTest, AfterAPauseEndsWithoutABeginningAreNoLoss) {
   EXPECT_THAT(rows<schema::LossRow>(read()), SizeIs(0));
 }
 
-// No step spans what was not recorded.
+// No step spans an unrecorded time.
 TEST_F(DrainTest, AStepDoesNotSpanAPause) {
   wire::RingWriter ring = process_.open_ring(0, kPid);
   const uint32_t optimizer = process_.text("Optimizer.step#SGD.step");

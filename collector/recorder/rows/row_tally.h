@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many rows of which table and thread, and of what time.
+// Number of rows by table, thread and time.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class RowTally {
     if constexpr (requires { begin_of(row); }) time_ns = begin_of(row);
     add({Row::kTable.name, thread_id, 1, time_ns, time_ns});
   }
-  // All of another one, which is empty then.
+  // Takes over all of another tally, which is empty afterwards.
   void absorb(RowTally& other) {
     for (const auto& [key, entry] : other.entries_) add(entry);
     other.clear();
@@ -74,7 +74,7 @@ class RowTally {
   }
 
   std::map<std::pair<std::string_view, std::optional<int64_t>>, Entry> entries_;
-  Entry* latest_ = nullptr;  // the one that was added to last
+  Entry* latest_ = nullptr;  // the entry last added to
   int64_t rows_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds training steps while the ranges pass by.
+// Finds training steps in the stream of ranges.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace dprof::recorder {
 
-// A step began (`end_ns` empty) or was completed. A beginning may be told again, later, for the
-// same step: what makes steps is known for certain only when the first one is complete.
+// A step began (`end_ns` empty) or was completed. A later beginning can replace the first one of
+// the same step: what marks steps is certain only when the first one is complete.
 struct StepEdge {
   int64_t index = 0;
   int64_t start_ns = 0;
   std::optional<int64_t> end_ns;
 };
 
-// Explicit step markers make steps where there are any; else the end of each optimizer range ends a
-// step and begins the next. Whichever completes a step first holds for the whole trace, so that
-// steps never overlap: a marker encloses its step's optimizer, hence wins where there is one.
+// Explicit step markers define steps if there are any; else the end of each optimizer range ends a
+// step and begins the next. The first to complete a step is used for the whole trace, so that steps
+// never overlap: a marker encloses its step's optimizer, hence wins if there is one.
 //
 // Threading  one thread.
 class StepFinder {
@@ -31,20 +31,19 @@ class StepFinder {
   // `watcher` is called for each edge, as it is found.
   void watch(std::function<void(const StepEdge&)> watcher) { watcher_ = std::move(watcher); }
 
-  // Nothing was recorded for a while: what was open is forgotten, so that no step spans the gap.
+  // Recording paused: forgets open ranges, so that no step spans the gap.
   void forget_open();
 
-  // Begin and end of a range whose name marks something. `range_id` tells ranges apart.
+  // Begin and end of a range whose name is a marker. `range_id` identifies the range.
   void begin(schema::Marker marker, int64_t range_id, int64_t start_ns);
   void end(schema::Marker marker, int64_t range_id, int64_t end_ns, TraceOutput& output);
 
-  // At the end of the trace: a step that did not end is written with an open end. After an
-  // optimizer there always is one; it counts as a step only where the process did not end by
-  // itself (`killed`).
+  // At the end of the trace: an unfinished step is written with an open end. After an optimizer
+  // there always is one; it counts as a step only if the process did not end by itself (`killed`).
   void finish(bool killed, TraceOutput& output);
 
   [[nodiscard]] int64_t steps() const { return next_index_; }
-  // Fills in how many steps were completed, when the last one was, and how long they take.
+  // Fills in the number of completed steps, when the last one ended, and their length.
   void fill_in(HowFar& far) const;
 
  private:

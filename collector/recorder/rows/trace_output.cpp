@@ -82,7 +82,7 @@ void TraceOutput::commit() {
   if (committed.ok()) uncommitted_.clear();
 }
 
-// The transaction that they stood in is gone.
+// Their transaction is gone.
 void TraceOutput::lose_uncommitted(const Error& why) {
   if (!failure_) failure_ = why;
   if (!gap_) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trace as the drain writes it: what cannot be written is counted, and never stops the drain.
+// One trace as the drain writes it: rows that cannot be written are counted, and never stop the
+// drain.
 #pragma once
 
 #include <chrono>
@@ -19,23 +20,23 @@
 
 namespace dprof::recorder {
 
-// A gap begins when a write fails (disk full, …) and ends when one succeeds again. What was not
-// committed by then, and what comes in it, is left out and counted; what other rows refer to is not
-// (schema::kOutlivesFailure).
+// A gap begins when a write fails (disk full, …) and ends when one succeeds again. Rows not
+// committed by then, and rows within the gap, are left out and counted, except rows that others
+// refer to (schema::kOutlivesFailure).
 //
 // Invariant  rows that do not outlive a failure: appended == committed + not yet committed +
 //            unwritten().
 // Threading  one thread at a time.
 class TraceOutput {
  public:
-  // So often a commit() within a gap tries again.
+  // How often a commit() within a gap retries.
   static constexpr std::chrono::seconds kRetry{1};
 
   explicit TraceOutput(std::unique_ptr<schema::TraceWriter> writer);
   static Result<std::unique_ptr<TraceOutput>> create(
       const std::filesystem::path& path,
       schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead);
-  // Begins within a gap where the file cannot be made at present.
+  // Begins within a gap if the file cannot be created at present.
   static Result<std::unique_ptr<TraceOutput>> create_when_possible(
       const std::filesystem::path& path, schema::TraceWriter::Journal journal);
 
@@ -64,53 +65,52 @@ class TraceOutput {
     note(writer_->set_communicator(row));
   }
 
-  // From now on, rows with a time wait for decide(), and only those for which keeps(begin_ns) holds
-  // are written.
+  // From now on, rows with a time are held until decide(), and only those for which keeps(begin_ns)
+  // is true are written.
   void hold_rows(std::function<bool(int64_t)> keeps) { hold_.emplace(std::move(keeps)); }
-  // Rows that begin before then can be decided on.
+  // Decides on the rows that begin before then.
   void decide(int64_t until_ns);
-  // A row that need not wait.
+  // A row that need not be held.
   void append_capture(schema::CaptureRow row) {
     row.id = ++last_ids_[schema::CaptureRow::kTable.name];
     write(row);
   }
 
-  // Runs one statement after all that was appended; the number of rows that it changed. Of
-  // query_int, the first value; 0 when it cannot be had.
+  // Runs one statement after all appended rows; returns the number of rows changed. query_int
+  // returns the first value; 0 if it is not available.
   int64_t change(const std::string& sql);
   int64_t query_int(const std::string& sql);
-  // Events that were appended and are not in the trace, as asked for: outside of the windows, or
-  // older than the flight recorder keeps.
+  // Appended events that are not in the trace, as requested: outside of the windows, or older than
+  // the flight recorder keeps.
   [[nodiscard]] int64_t left_out() const {
     return deleted_events_ + (hold_ ? hold_->left_out() : 0);
   }
   void count_deleted(int64_t events) { deleted_events_ += events; }
 
-  // Within a gap it tries to go on, at most each kRetry.
+  // Within a gap it retries, at most once per kRetry.
   void commit();
   [[nodiscard]] bool in_gap() const { return gap_ != nullptr; }
-  // Within a gap: what began it.
+  // Within a gap: the error that began it.
   [[nodiscard]] const Error& gap_cause() const { return gap_->why; }
-  // Goes on now if that can be: true where there is no gap any more. What the gap cost then stands
-  // in the trace.
+  // Ends the gap now if possible: true if there is no gap any more. The trace then contains what
+  // the gap cost.
   bool end_gap();
 
-  // All that was appended is in the trace, or counted there as a loss: false where it cannot be.
+  // All appended rows are in the trace, or counted there as a loss: false if that is impossible.
   bool settle();
-  // Settles, if it can, and keeps the file closed until something is written again.
+  // Settles, if possible, and keeps the file closed until the next write.
   void rest();
-  // Settles and makes one plain file of it, as TraceWriter::finish(). What fails can be tried
-  // again.
+  // Settles and makes it one plain file, like TraceWriter::finish(). A failed call can be repeated.
   Result<bool> finish();
 
-  // What append_diagnostic() wrote of severity data_loss or error, the first of each code: for
-  // those who will not look into the trace.
+  // Notes diagnostics of severity data_loss or error from append_diagnostic(), the first of each
+  // code: for users who do not read the trace.
   void note_trouble(std::string_view code, const std::string& text) {
     troubles_.try_emplace(std::string(code), text);
   }
   [[nodiscard]] const std::map<std::string, std::string>& troubles() const { return troubles_; }
 
-  // Rows that are not in the trace because of a failure, and the first failure.
+  // Rows missing from the trace because of a failure, and the first failure.
   [[nodiscard]] int64_t unwritten() const { return unwritten_; }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   // The recorder itself failed.

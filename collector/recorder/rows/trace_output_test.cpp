@@ -144,7 +144,7 @@ TEST_F(TraceOutputTest, ATraceThatCannotBeMadeIsMadeWhenThereIsRoom) {
   EXPECT_EQ(counted_losses(*trace), 1000);
 }
 
-// Whatever it is that does not fit: rows, the end, or the plain file that is made of both.
+// Whatever does not fit: rows, the end, or the plain file made of both.
 TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
   int failed = 0;
   for (rlim_t bytes = 1; bytes < (rlim_t{4} << 20); bytes += bytes / 8 + 4096) {
@@ -172,7 +172,7 @@ TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
   EXPECT_GT(failed, 10);
 }
 
-// An sqlite3 shell that is left within a transaction.
+// An sqlite3 shell left open within a transaction.
 TEST_F(TraceOutputTest, ALogThatAReaderHeldShrinksAfterwards) {
   SKIP_IF_SANITIZED();
   append_rows(10);

@@ -107,7 +107,7 @@ bool TrainingRows::on_bucket(const wire::Bucket& body) {
   if (body.index < 0 || static_cast<size_t>(body.index) >= kMostBuckets) return false;
   if (buckets_.size() >= kMostGroups && !buckets_.contains(body.group)) return true;
   std::vector<Bucket>& buckets = buckets_[body.group];
-  // The Reducer lays its buckets out anew after the first iteration, from the first one on.
+  // The Reducer rebuilds its buckets after the first iteration, from the first one on.
   if (body.index == 0) buckets.clear();
   if (buckets.size() <= static_cast<size_t>(body.index)) {
     buckets.resize(static_cast<size_t>(body.index) + 1);

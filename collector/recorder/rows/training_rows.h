@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libdprof_torch.so says of memory, gradient buckets and process groups, and what a program
-// says of its data by NVTX payloads (docs/payloads.md), as rows: memory_event, memory_sample,
+// libdprof_torch.so's records of memory, gradient buckets and process groups, and a program's facts
+// about its data in NVTX payloads (docs/payloads.md), as rows: memory_event, memory_sample,
 // loader_event, communicator_member, meta.ddp.
 #pragma once
 
@@ -16,16 +16,16 @@
 
 namespace dprof::recorder {
 
-// Order      memory events of all threads are written in order of time, one flush late: what came
-//            before the flush before has been read by then, from every ring.
+// Order      memory events of all threads are written in order of time, one flush late: by then,
+//            all records from before the previous flush have been read from every ring.
 // Threading  one thread.
-// Cost       a row per event; memory for the events of two flushes and the host blocks that live.
+// Cost       a row per event; memory for the events of two flushes and the live host blocks.
 class TrainingRows {
  public:
   explicit TrainingRows(RowContext context)
       : context_(std::move(context)), waits_(context_.output) {}
 
-  // A record of kinds 50 to 69, already known to have a plausible time. False: it makes no sense.
+  // A record of kinds 50 to 69, with a time already checked. False: it is invalid.
   bool on_record(const wire::ReadRecord& read, const ThreadRef& thread, int64_t time_ns);
   // A payload with a schema, of any domain.
   void on_payload(const RangePayload& payload);
@@ -40,7 +40,7 @@ class TrainingRows {
     int64_t bytes = -1;
     int64_t parameters = -1;
   };
-  static constexpr size_t kMostEvents = 1 << 20;   // that wait for their order
+  static constexpr size_t kMostEvents = 1 << 20;   // waiting to be ordered
   static constexpr size_t kMostBlocks = 1 << 20;   // of the host, alive
   static constexpr size_t kMostBuckets = 4096;     // of a group
   static constexpr size_t kMostGroups = 64;        // with buckets
@@ -56,7 +56,7 @@ class TrainingRows {
   void on_memory_payload(const PayloadSchemas::Schema& schema, const RangePayload& payload);
   void add(schema::MemoryEventRow row);
   void write_events(int64_t until_ns);
-  // False for the free of a block whose allocation was not seen: how large it was is not known.
+  // False for the free of a block whose allocation was not seen: its size is unknown.
   bool follow_host_block(schema::MemoryEventRow& row);
   void write_ddp();
 
@@ -64,13 +64,13 @@ class TrainingRows {
   LoaderWaits waits_;
   std::vector<schema::MemoryEventRow> events_;
   int64_t latest_ns_ = 0;                             // of an event
-  int64_t settled_ns_ = 0;                            // latest_ns_ at the flush before
+  int64_t settled_ns_ = 0;                            // latest_ns_ at the previous flush
   std::unordered_map<int64_t, int64_t> host_blocks_;  // address → bytes
   std::map<uint64_t, std::vector<Bucket>> buckets_;   // by group
   std::map<std::string, std::string> settings_;
   bool ddp_changed_ = false;
   std::set<std::pair<int64_t, int64_t>> members_;  // communicator, number
-  uint32_t domain_ = 0;                            // arena id of "dprof", 0 = not met
+  uint32_t domain_ = 0;                            // arena id of "dprof", 0 = not seen
   int64_t rows_ = 0;
 };
 

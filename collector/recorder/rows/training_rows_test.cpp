@@ -190,7 +190,7 @@ TEST_F(TrainingRowsTest, BucketsAndSettingsMakeMetaDdp) {
   bucket(0, 100, 2);
   bucket(1, 200, 3);
   bucket(2, 300, 1);
-  bucket(0, 500, 6);  // laid out anew
+  bucket(0, 500, 6);  // rebuilt
   bucket(1, 100, -1);
   ring.push(training_record(Kind::kSetting, 20, wire::Empty{},
                             process_.text("ddp.find_unused_parameters=true")));

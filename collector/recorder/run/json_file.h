@@ -10,7 +10,7 @@
 
 namespace dprof::recorder {
 
-// Discarded (not an object) where it is not there, or no JSON.
+// Discarded (not an object) if the file is missing or not JSON.
 [[nodiscard]] nlohmann::ordered_json read_json(const std::filesystem::path& path);
 Status write_json(const std::filesystem::path& path, const nlohmann::ordered_json& json,
                   FileAccess access, const char* hint);

@@ -32,7 +32,8 @@ constexpr char kNoteSuffix[] = ".local";
 constexpr char kFolderPrefix[] = "dprof-";
 constexpr size_t kChunk = size_t{4} << 20;
 
-// A note may be anybody's who can write into the run folder: only what a recorder makes is touched.
+// A note can be from anyone with write access to the run folder: only a recorder's files are
+// touched.
 bool is_name_of_ours(const fs::path& path) {
   const std::string name = path.filename().string();
   const std::string_view id =
@@ -93,7 +94,7 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   [[nodiscard]] int get() const { return fd_; }
-  // Network file systems tell only now that there is no room. Gives an errno.
+  // Network file systems report a full disk only now. Returns an errno.
   int finish() {
     int failed = fsync(fd_) != 0 ? errno : 0;
     if (close(std::exchange(fd_, -1)) != 0 && failed == 0) failed = errno;
@@ -104,12 +105,12 @@ class OpenFile {
   int fd_;
 };
 
-// Gives an errno.
+// Returns an errno.
 int copy(const fs::path& from, const fs::path& to, const std::function<bool()>& goes_on) {
   const OpenFile source(open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (source.get() < 0 || fstat(source.get(), &status) != 0) return errno;
-  unlink(to.c_str());  // of one that was killed
+  unlink(to.c_str());  // left by a killed copy
   OpenFile target(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                        status.st_mode & 0777));
   if (target.get() < 0) return errno;
@@ -195,7 +196,7 @@ Result<fs::path> move_home(const LocalFolder& local, const fs::path& trace,
   bool is_copied = false;
   for (int i = 0;; ++i) {
     const fs::path name = run / (rank ? rank_file_name(*rank, i) : own_name);
-    if (have_same_bytes(trace, name)) {  // a kill came between
+    if (have_same_bytes(trace, name)) {  // a kill came in between
       unlink(part.c_str());
       unlink(trace.c_str());
       return name;

@@ -15,8 +15,8 @@ using nlohmann::ordered_json;
 constexpr char kMeetingName[] = "meeting.json";
 constexpr char kMeetingSchema[] = "dprof.meeting/1";
 
-// How long after the last recorder came in another one of the same job may still come, although
-// those before have ended.
+// How long after the last recorder joined another one of the same job may still join, even if the
+// earlier ones have ended.
 constexpr std::chrono::minutes kStarting{10};
 
 }  // namespace
@@ -44,7 +44,7 @@ std::optional<Meeting> read_meeting(const std::filesystem::path& folder) {
   } catch (const ordered_json::exception&) {
     return std::nullopt;
   }
-  // The lock that we hold was made just now, on the same file system.
+  // Our lock was created just now, on the same file system.
   std::error_code error;
   const fs::file_time_type now = fs::last_write_time(folder / kEnteringName, error);
   meeting.is_young = !error && now - fs::last_write_time(path, error) < kStarting && !error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `RUN/recorders/meeting.json`: what the recorders of one run must agree on.
+// `RUN/recorders/meeting.json`: shared settings of the recorders of one run.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace dprof::recorder {
 
-// Held for moments by whoever changes the folder as a whole.
+// Held briefly by a recorder that changes the folder as a whole.
 inline constexpr char kEnteringName[] = ".dprof.entering";
 inline constexpr char kRecordersName[] = "recorders";
 
@@ -21,7 +21,7 @@ struct MeetingHost {
   wire::TickScale scale{};
 };
 
-// What the recorders of a job must agree on.
+// Settings that the recorders of a job share.
 struct Meeting {
   std::string run_id, job, token;
   std::vector<std::string> seats;
@@ -29,7 +29,7 @@ struct Meeting {
   bool is_young = false;  // the job may still be starting
 };
 
-// Both while `kEnteringName` is held. Empty where there is none, or it makes no sense.
+// Call both while holding `kEnteringName`. Empty if the file is missing or invalid.
 [[nodiscard]] std::optional<Meeting> read_meeting(const std::filesystem::path& folder);
 Status write_meeting(const std::filesystem::path& folder, const Meeting& meeting);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `RUN/recorders/HOST-PID.json` (mode 0600): how to reach a recorder of the run, for the other
-// recorders and for `dprof ctl`. It lies there while the recorder lives.
+// recorders and for `dprof ctl`. It exists while the recorder lives.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace dprof::recorder {
 
 struct RecorderFile {
-  std::string name;  // "HOST-PID": of its files; "" = that of host and pid
+  std::string name;  // "HOST-PID": prefix of its files; "" = from host and pid
   std::string id;    // random, of the recorder
   std::string run_id;
   std::string host;
@@ -22,12 +22,12 @@ struct RecorderFile {
   std::string address;         // numeric; of the interface that others can reach
   int probe_port = 0;          // UDP, clock probes; 0 = none
   std::string control_socket;  // a path on its host, for `dprof ctl`; "" = none
-  std::string token;           // 32 hexadecimal digits: whoever knows it may probe
+  std::string token;           // 32 hexadecimal digits: knowing it allows probing
   bool first = false;          // of the run: the others probe its clock
-  bool first_on_host = true;   // of its clock: what belongs to the host is measured by this one
+  bool first_on_host = true;   // of its clock: it measures what belongs to the host
 };
 
-// Written beside and renamed; call it again when something has changed.
+// Written to a temporary file and renamed; call it again after changes.
 Result<std::filesystem::path> write_recorder_file(const std::filesystem::path& run,
                                                   const RecorderFile& file);
 // Every readable one; damaged ones are left out.

@@ -35,7 +35,7 @@ struct Trace {
   std::string command;
 };
 
-// Also checks that it is a trace, and one that this dprof understands.
+// Also checks that it is a trace that this dprof understands.
 Result<Trace> describe(const fs::path& path) {
   const Result<TraceReader> reader = TraceReader::open(path);
   if (!reader.ok()) return fail(reader.error());
@@ -48,7 +48,7 @@ Result<Trace> describe(const fs::path& path) {
                text("ended"), number("world_size"), text("command")};
 }
 
-// SQLite replays the write-ahead log by itself when a file is opened for writing.
+// SQLite replays the write-ahead log itself when a file is opened for writing.
 Status check_integrity(const fs::path& path) {
   const Result<Database> database = Database::open(path, Database::Mode::kReadWrite);
   if (!database.ok()) return fail(database.error());
@@ -66,7 +66,7 @@ std::optional<int64_t> query(const fs::path& path, const char* sql) {
   return value.ok() ? std::optional(*value) : std::nullopt;
 }
 
-// A trace that somebody reads keeps its journal and must not be renamed.
+// A trace with a reader keeps its journal and must not be renamed.
 Status closed(const fs::path& path, const Result<bool>& finished) {
   if (!finished.ok()) return fail(finished.error());
   if (*finished) return Done{};
@@ -74,7 +74,7 @@ Status closed(const fs::path& path, const Result<bool>& finished) {
               "close it (a timeline, sqlite3) and try again");
 }
 
-// The recorder had written the end, and could not finish the file: somebody was reading it.
+// The recorder had written the end, but could not finish the file because it had a reader.
 Status finish_file(const fs::path& path) {
   Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::reopen(path);
   return writer.ok() ? closed(path, (*writer)->finish()) : fail(writer.error());
@@ -90,7 +90,7 @@ Status finish_trace(const fs::path& path, std::optional<int> rank) {
   TraceOutput output(*std::move(writer));
   const bool has_time = last_ns && events.value_or(0) > 0;
   const auto ended_ns = has_time ? last_ns : std::nullopt;
-  // How many records came later nobody knows: the row stands for the fact.
+  // The number of later records is unknown: the row states only the fact.
   output.append(schema::LossRow{schema::Source::kRecorder, std::nullopt,
                                 schema::LossReason::kRecorderKilled, 1, ended_ns, std::nullopt});
   const schema::DiagnosticKind& kind = schema::diagnostic_kind("records_lost");
@@ -106,7 +106,7 @@ Status finish_trace(const fs::path& path, std::optional<int> rank) {
   return closed(path, output.finish());
 }
 
-// The command and the diagnostics of run.json, where the recorder had written one.
+// The command and the diagnostics from run.json, if the recorder had written one.
 RunIndex former_index(const fs::path& folder) {
   RunIndex index;
   std::ifstream file(folder / "run.json");
@@ -153,7 +153,7 @@ Error away(const LocalFolder& local) {
                       local.note.string())};
 }
 
-// What cannot be moved stays where it is, and is no part of the index.
+// Traces that cannot be moved stay where they are, and are not in the index.
 void move_all(const LocalFolder& local, std::vector<Trace>& traces, Recovered& recovered) {
   for (Trace& trace : std::exchange(traces, {})) {
     const bool is_there = trace.path.parent_path() == local.path;

@@ -42,8 +42,8 @@ bool holds_run(const fs::path& folder) {
   });
 }
 
-// A recorder that works in this folder now; `now_s` is the time there. Looks no further than to the
-// first: of hundreds, whose files lie on a server far away, that is one look.
+// A recorder that works in this folder now; `now_s` is the file system's time. Stops at the first
+// one: with hundreds of files on a distant server, that is one look.
 std::optional<std::string> living_recorder(const fs::path& folder, std::optional<int64_t> now_s) {
   for (const fs::path& file : files_in(folder / kRecordersName)) {
     if (file.extension() != kPresenceSuffix) continue;
@@ -52,14 +52,14 @@ std::optional<std::string> living_recorder(const fs::path& folder, std::optional
   return std::nullopt;
 }
 
-// The files of a run, and no others.
+// Only the files of a run.
 void remove_run(const fs::path& folder, const fs::path& but) {
   std::error_code error;
   for (const fs::path& file : files_in(folder)) {
     if (belongs_to_run(file) && file != but) fs::remove(file, error);
   }
   fs::remove_all(folder / kRecordersName, error);
-  fs::remove_all(folder / ".digest", error);  // what reports keep of it
+  fs::remove_all(folder / ".digest", error);  // the reports' cache
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ Result<RunFolder> RunFolder::create(const fs::path& path, bool overwrite, const 
   return folder;
 }
 
-// Joins, takes or refuses the folder, while nobody else does.
+// Joins, takes or refuses the folder, while holding the lock.
 Status RunFolder::enter(bool overwrite, const Entrant& entrant) {
   const Result<LockFile> alone = LockFile::wait_for(path_ / kEnteringName);
   if (!alone.ok()) return fail(alone.error());
@@ -170,7 +170,7 @@ Status RunFolder::be_present(const Entrant& entrant) {
   const fs::path folder = path_ / kRecordersName;
   std::error_code error;
   fs::create_directories(folder, error);
-  // Containers may have the same host name and process ids.
+  // Containers can have the same host name and process ids.
   for (const std::string& name : {self_.name, fmt::format("{}-{:.8}", self_.name, self_.id)}) {
     Result<std::optional<LockFile>> taken = LockFile::take(folder / (name + kPresenceSuffix));
     if (!taken.ok()) return fail(taken.error());
@@ -215,7 +215,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       has_job_(other.has_job_),
       discarded_(other.discarded_) {}
 
-// The last one out removes what only recorders need.
+// The last recorder to leave removes the files that only recorders need.
 RunFolder::~RunFolder() {
   if (local_) remove_local_folder(*local_);
   if (!presence_) return;
@@ -278,7 +278,7 @@ Status RunFolder::rewrite_index(const RunIndex& index) const {
 
 void RunFolder::discard() {
   discarded_ = true;
-  if (presence_) return;  // the destructor does it
+  if (presence_) return;  // the destructor removes it
   std::error_code error;
   if (made_) fs::remove(path_, error);  // only if it is empty
 }

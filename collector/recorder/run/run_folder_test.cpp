@@ -178,10 +178,10 @@ TEST(RunFolderTest, ANewFolderIsForItsOwnerAlone) {
 }
 
 // One recorder for each rank of a large job, on a file server that takes half a millisecond for
-// each operation: all of them come in and go within the time that one of them waits for the lock.
+// each operation: all of them enter and leave within the time that one waits for the lock.
 TEST(RunFolderTest, HundredsOfRecordersShareASlowFolder) {
   constexpr int kRecorders = 200;
-  setenv("DPROF_FAKE_FS_DELAY_US", "500", 1);  // read once: this test runs in a process of its own
+  setenv("DPROF_FAKE_FS_DELAY_US", "500", 1);  // read once: this test runs in its own process
   const test_support::TemporaryFolder scratch;
   const fs::path path = scratch.path() / "r";
   std::atomic<int> entered = 0, joined = 0;

@@ -54,7 +54,7 @@ void add_missing(ordered_json& to, const ordered_json& from, const char* list, c
   }
 }
 
-// What the others wrote, and our own part.
+// The others' content, and our own part.
 ordered_json merged(const ordered_json& theirs, ordered_json ours) {
   if (!theirs.is_object()) return ours;
   if (ours["world_size"].is_null()) ours["world_size"] = theirs.value("world_size", ordered_json());

@@ -25,19 +25,19 @@ struct RunDiagnostic {
   std::string text;
 };
 
-// What run.json holds. It is an index: the traces themselves say the same.
+// The content of run.json. It is an index: the traces themselves contain the same.
 struct RunIndex {
   std::string id;
   std::string command;
   std::optional<int> world_size;
   std::vector<std::string> recorders;  // hosts
   std::vector<TraceEntry> traces;
-  std::vector<RunDiagnostic> diagnostics;  // of what has no trace: ranks never seen, …
+  std::vector<RunDiagnostic> diagnostics;  // about things without a trace: ranks never seen, …
 };
 
-// Makes `folder`'s index anew.
+// Rewrites `folder`'s index completely.
 Status write_run_index(const std::filesystem::path& folder, const RunIndex& index);
-// Adds to what other recorders wrote; their entries of the same files are replaced.
+// Adds to the content of other recorders; their entries for the same files are replaced.
 Status merge_run_index(const std::filesystem::path& folder, const RunIndex& index);
 
 }  // namespace dprof::recorder

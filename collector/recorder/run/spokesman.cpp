@@ -37,7 +37,7 @@ std::optional<std::string> take_word(const fs::path& run, const std::string& nam
   const int fd = open(word.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) return who_has(word);
   if (fd < 0) return std::nullopt;
-  static_cast<void>(write_whole(fd, name));  // a full disk: it is taken, and nobody knows by whom
+  static_cast<void>(write_whole(fd, name));  // a full disk: taken, by an unknown recorder
   close(fd);
   return std::nullopt;
 }

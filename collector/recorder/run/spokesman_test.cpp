@@ -46,7 +46,7 @@ TEST_F(SpokesmanTest, OfManyAtOnceOneHasIt) {
 }
 
 TEST_F(SpokesmanTest, WithoutOthersItIsOnesOwn) {
-  fs::remove(run_ / "recorders");  // as the last recorder of a run without a job leaves it
+  fs::remove(run_ / "recorders");  // as after the last recorder of a run without a job
   EXPECT_EQ(take_word(run_, "node-1"), std::nullopt);
   EXPECT_EQ(take_word(run_, "node-1"), std::nullopt);
   EXPECT_FALSE(fs::exists(run_ / "recorders"));

@@ -22,7 +22,7 @@ constexpr char kLibraryVariable[] = "DPROF_NVML_LIBRARY";
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr unsigned kMostDevices = 64;
 constexpr int kRoundsToSilence = 10;
-// How long the recorder waits at its end for a round that is under way.
+// How long the recorder waits at its end for a round in progress.
 constexpr std::chrono::seconds kNvmlPatience{2};
 
 struct Gpu {
@@ -44,7 +44,7 @@ std::string_view uuid_kind(const nvml::Table& nvml, nvml::Device device, KindNam
   return names.keep(fmt::format("gpu.uuid.{}", clean_text(uuid)));
 }
 
-// One reading of one GPU. What it does not support is left out.
+// One reading of one GPU. Unsupported values are left out.
 class Reading {
  public:
   Reading(const nvml::Table& nvml, const Gpu& gpu, int64_t time_ns, std::vector<Measured>& out)
@@ -95,19 +95,19 @@ RecorderDiagnostic not_sampled(const std::string& why) {
 
 }  // namespace
 
-// Between the sampler and its thread, which may outlive it.
+// Shared by the sampler and its thread, which can outlive it.
 struct NvmlSampler::Shared {
   explicit Shared(const RunClock& its_clock) : clock(its_clock) {}
 
   const RunClock clock;
-  KindNames names;  // the thread's; what it kept is read by others
+  KindNames names;  // the thread's; others read the kept names
 
   std::mutex mutex;
   std::condition_variable wake, answered;
   bool asked = false;
   bool fresh = false;
   bool stop = false;
-  bool busy = true;  // from its start, or from being asked, until it waits again
+  bool busy = true;  // from its start, or a request, until it waits again
   std::vector<Measured> ready;
 };
 
@@ -179,7 +179,7 @@ void NvmlSampler::run(const std::shared_ptr<Shared>& shared) {
   shared->answered.notify_all();
 }
 
-// What a library throws ends these samples, and nothing else.
+// An exception from a library ends these samples, and nothing else.
 void NvmlSampler::run_guarded(const std::shared_ptr<Shared>& shared) {
   try {
     run(shared);

@@ -16,16 +16,16 @@
 namespace dprof::recorder {
 
 // Loads the library, `DPROF_NVML_LIBRARY` or libnvidia-ml.so.1, for good, and fills in the table.
-// kNotFound when it is not there, kUnsupported when it lacks what is needed.
+// kNotFound if it is missing, kUnsupported if it lacks required functions.
 Result<nvml::Table> load_nvml();
 
-// Whether the kernel's part of NVIDIA's driver seems to be there.
+// Whether the kernel part of NVIDIA's driver seems to be loaded.
 [[nodiscard]] bool nvidia_driver_seems_loaded();
 
-// NVML has calls that take milliseconds, and some that never return once a GPU has fallen off the
-// bus: all of them are made by a thread of this class, which is left behind if it hangs.
+// Some NVML calls take milliseconds, and some never return once a GPU has fallen off the bus: a
+// thread of this class makes them all, and is abandoned if it hangs.
 //
-// Threading  one thread calls it.
+// Threading  called by one thread.
 // Cost       take_measured() a lock; the thread some milliseconds of each round for each GPU.
 class NvmlSampler {
  public:
@@ -34,10 +34,10 @@ class NvmlSampler {
   NvmlSampler(const NvmlSampler&) = delete;
   NvmlSampler& operator=(const NvmlSampler&) = delete;
 
-  // Gives what was measured since the last call, and asks for the next round. `fresh`: it goes to
-  // another trace than before, which gets the GPUs' identities again. Kinds live as long as this.
-  // The first call loads NVML: by then the ranks are started, and inherit nothing of it. Nothing,
-  // without a word, where there seems to be no GPU and no library was named.
+  // Returns the measurements since the last call, and requests the next round. `fresh`: they go to
+  // another trace than before, which gets the GPUs' identities again. Kinds live as long as this
+  // object. The first call loads NVML: by then the ranks are started, and inherit nothing of it.
+  // Silently returns nothing if there seems to be no GPU and no library was named.
   std::vector<Measured> take_measured(bool fresh);
 
  private:
@@ -48,7 +48,7 @@ class NvmlSampler {
 
   const RunClock& clock_;
   bool started_ = false;
-  std::shared_ptr<Shared> shared_;  // null: nothing to do
+  std::shared_ptr<Shared> shared_;  // null: no GPU to sample
   std::thread thread_;
   int unanswered_rounds_ = 0;
   bool silence_told_ = false;

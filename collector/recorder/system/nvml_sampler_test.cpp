@@ -38,7 +38,7 @@ class NvmlSamplerTest : public ::testing::Test {
     unsetenv("FAKE_NVML");
   }
 
-  // Asks until something came, and then once more for what that round left.
+  // Asks until there are measurements, and once more for the rest of that round.
   static std::vector<Measured> first_answer(NvmlSampler& sampler) {
     for (int i = 0; i < 3000; ++i) {
       std::vector<Measured> found = sampler.take_measured(i == 0);

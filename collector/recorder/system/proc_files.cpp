@@ -14,7 +14,7 @@ std::string_view FileText::read(int at, const char* path) {
     const ssize_t got = ::read(fd, buffer_.data() + used, buffer_.size() - used);
     if (got <= 0) break;
     used += static_cast<size_t>(got);
-    if (used < 512) break;  // a short file comes in one piece: no second call to see its end
+    if (used < 512) break;  // a short file arrives in one read: no second call for its end
   }
   close(fd);
   return {buffer_.data(), used};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of /proc and /sys, read whole and without allocation; what the samplers share.
+// Small files of /proc and /sys, read whole and without allocation; shared by the samplers.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace dprof::recorder {
 // Cost       three system calls for each read, some microseconds.
 class FileText {
  public:
-  // The file's first bytes, at most 16 KiB; "" when it cannot be read. Lives until the next call.
+  // The file's first bytes, at most 16 KiB; "" if it cannot be read. Valid until the next call.
   // `path` is relative to the folder `at`, or absolute.
   std::string_view read(int at, const char* path);
   std::string_view read(const std::filesystem::path& path);
@@ -27,7 +27,8 @@ class FileText {
   std::array<char, 16 << 10> buffer_;
 };
 
-// Kinds of sample with a name in them, "nic.eth0.rx_bytes": SystemSample wants them to live on.
+// Kinds of sample with a name in them, "nic.eth0.rx_bytes", kept because SystemSample refers to
+// them.
 class KindNames {
  public:
   std::string_view keep(std::string name) { return *names_.insert(std::move(name)).first; }
@@ -36,7 +37,7 @@ class KindNames {
   std::set<std::string> names_;
 };
 
-// Where the files are; other than these in tests.
+// Where the files are; different in tests.
 struct SystemRoots {
   std::filesystem::path proc = "/proc";
   std::filesystem::path sys = "/sys";

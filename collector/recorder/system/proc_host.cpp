@@ -12,10 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kPortDataUnit = 4;  // port_rcv_data and port_xmit_data count words of 4 bytes
-// A host of containers has hundreds of virtual interfaces.
+// A host with containers has hundreds of virtual interfaces.
 constexpr size_t kMostInterfaces = 64;
 
-// Children of a folder, in order; none when there is no such folder.
+// Children of a folder, in order; none if it does not exist.
 std::vector<fs::path> children(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -33,7 +33,7 @@ std::vector<fs::path> cgroup_folders(const SystemRoots& roots, std::string_view 
                                      std::string_view controller) {
   const fs::path mounted = roots.sys / "fs/cgroup";
   std::error_code error;
-  // Version 2 alone, version 2 beside version 1, version 1.
+  // Version 2 alone, version 2 next to version 1, version 1.
   fs::path root = mounted;
   std::optional<std::string> path;
   const bool unified = fs::exists(mounted / "cgroup.controllers", error);
@@ -46,7 +46,7 @@ std::vector<fs::path> cgroup_folders(const SystemRoots& roots, std::string_view 
   }
   if (!path || !fs::is_directory(root, error)) return {};
   std::vector<fs::path> folders;
-  // In a container the path may be that of the host, of which only the own part is mounted.
+  // In a container the path can be the host's, of which only the container's own part is mounted.
   for (fs::path part = fs::path(*path).relative_path(); !part.empty(); part = part.parent_path()) {
     if (fs::is_directory(root / part, error)) folders.push_back(root / part);
   }
@@ -121,7 +121,7 @@ void HostSampler::sample_cgroup(FileText& file, int pid, const Deliver& deliver)
     cpu_folders_ = cgroup_folders(roots_, own, "cpu");
     memory_folders_ = cgroup_folders(roots_, own, "memory");
   }
-  // A quota of a parent throttles as well, and is counted there.
+  // A parent's quota throttles as well, and is counted there.
   std::optional<int64_t> throttled_ns, periods;
   for (const fs::path& folder : cpu_folders_) {
     const std::string_view text = file.read(folder / "cpu.stat");
@@ -167,7 +167,7 @@ HostSampler::Interface* HostSampler::interface(FileText& file, std::string_view 
 }
 
 void HostSampler::sample_interfaces(FileText& file, bool fresh, const Deliver& deliver) {
-  const std::string all(file.read(roots_.proc / "net/dev"));  // `file` is used again meanwhile
+  const std::string all(file.read(roots_.proc / "net/dev"));  // `file` is reused meanwhile
   std::string_view rest = all;
   while (const std::optional<InterfaceCounters> now = next_interface(rest)) {
     Interface* known = interface(file, now->name, deliver);
@@ -216,7 +216,7 @@ void HostSampler::sample_ports(FileText& file, const Deliver& deliver) {
   }
 }
 
-// Zones of the whole platform hold these: they are left out.
+// Zones of the whole platform include these: they are left out.
 void HostSampler::find_energy_zones() {
   FileText file;
   int64_t packages = 0;
@@ -234,7 +234,7 @@ void HostSampler::find_energy_zones() {
   }
 }
 
-// Since Linux 5.10 the counters are for root alone: then there are no samples.
+// Since Linux 5.10 only root can read the counters: without root there are no samples.
 void HostSampler::sample_energy(FileText& file, const Deliver& deliver) {
   for (EnergyZone& zone : energy_zones_) {
     const std::optional<int64_t> now = parse_number(file.read(zone.counter));

@@ -14,8 +14,8 @@
 
 namespace dprof::recorder {
 
-// The folders of a process's cgroup, from its own up to the root that is visible here. Empty where
-// the controller is not mounted.
+// The folders of a process's cgroup, from its own up to the visible root. Empty if the controller
+// is not mounted.
 [[nodiscard]] std::vector<std::filesystem::path> cgroup_folders(const SystemRoots& roots,
                                                                 std::string_view cgroup_file,
                                                                 std::string_view controller);
@@ -30,7 +30,7 @@ class HostSampler {
  public:
   HostSampler(const RunClock& clock, SystemRoots roots, KindNames& names);
 
-  // One round; `pid` is the process whose cgroup is looked at. `fresh`: the samples go to another
+  // One round; `pid` is the process whose cgroup is sampled. `fresh`: the samples go to another
   // trace than before, which gets everything once.
   void sample(FileText& file, int pid, bool fresh, const Deliver& deliver);
 
@@ -42,7 +42,7 @@ class HostSampler {
   };
   struct EnergyZone {  // of powercap (RAPL): a processor, or its memory
     std::filesystem::path counter;
-    int64_t range_uj = 0;  // where the counter begins at 0 again
+    int64_t range_uj = 0;  // where the counter wraps to 0
     std::string_view kind;
     int64_t number = 0;
     std::optional<int64_t> last;

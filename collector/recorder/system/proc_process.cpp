@@ -33,7 +33,7 @@ ProcessSampler::ProcessSampler(const RunClock& clock, const SystemRoots& roots, 
   if (pid <= 0) return;
   folder_ = Descriptor(
       open((roots.proc / std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // Still alive after the opening: what was opened is that process.
+  // Still alive after the opening: the opened folder is that process's.
   if (has_ended(pidfd)) folder_ = Descriptor();
 }
 
@@ -45,7 +45,7 @@ void ProcessSampler::sample(FileText& file, size_t most_threads, const Deliver& 
 }
 
 void ProcessSampler::look(FileText& file, const Deliver& deliver) const {
-  // Until the first round nobody knows the number by which the process knows itself.
+  // The process's own view of its number is unknown until the first round.
   if (!folder_.valid() || !threads_seen_) return;
   char path[64];
   std::optional<schema::ThreadWait> wait =
@@ -90,13 +90,13 @@ bool ProcessSampler::sample_process(FileText& file, const Deliver& deliver) {
     deliver_changed("thread.involuntary_switches", own_pid_, *count, preempted_, deliver);
   }
   const std::optional<int64_t> resident = parse_value(status, "VmRSS");
-  if (!resident) return true;  // it is ending: its memory is gone already
+  if (!resident) return true;  // it is ending: its memory is already gone
   schema::MemorySampleRow row;
   row.time_ns = clock_.now().ns;
   row.device_id = -1;
   row.allocated_bytes = *resident * kKilobyte;
-  // The kernel's mark is that of the whole life: one that has risen was reached since the last
-  // sample; of one that has not, nobody knows the peak in between.
+  // The kernel's high-water mark covers the whole life: if it has risen, it was reached since the
+  // last sample; if not, the peak in between is unknown.
   const int64_t peak_bytes = parse_value(status, "VmHWM").value_or(0) * kKilobyte;
   if (peak_bytes > peak_bytes_) row.peak_allocated_bytes = peak_bytes_ = peak_bytes;
   deliver(row);
@@ -135,7 +135,7 @@ void ProcessSampler::list_threads(FileText& file) {
 void ProcessSampler::sample_threads(FileText& file, size_t most, const Deliver& deliver) {
   order_.clear();
   for (const auto& [tid, thread] : threads_) order_.push_back(tid);
-  // From the one after the last that was looked at, in a circle; those that ran lately first.
+  // In a circle from the one after the last that was looked at; those that ran lately first.
   const auto next = std::ranges::upper_bound(order_, turn_);
   std::rotate(order_.begin(), next, order_.end());
   const auto idle = std::stable_partition(order_.begin(), order_.end(), [this](int tid) {

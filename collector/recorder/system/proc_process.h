@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recorded process, looked at from outside: CPU time and run-queue delay of its threads,
-// resident memory, page faults, context switches, what its main thread waits for.
+// One recorded process, seen from outside: CPU time and run-queue delay of its threads, resident
+// memory, page faults, context switches, what its main thread waits for.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 
 namespace dprof::recorder {
 
-// Invariant  it keeps /proc/PID open, which never leads to another process that got the number
+// Invariant  it keeps /proc/PID open, which never leads to another process that gets the number
 //            later.
 // Threading  one thread.
-// Cost       sample(): some 50 us, and 5 to 10 us for each thread that it looks at; look(): 10 to
+// Cost       sample(): some 50 us, and 5 to 10 us for each thread sampled; look(): 10 to
 //            20 us, most while the main thread runs.
 class ProcessSampler {
  public:
   // `pid` in the recorder's namespace; `pidfd` proves that it is still that process, -1 = none.
   ProcessSampler(const RunClock& clock, const SystemRoots& roots, int pid, int pidfd);
 
-  // One round. Looks at `most_threads` at most: those that ran lately first, the others in turns.
+  // One round. Samples `most_threads` at most: those that ran lately first, the others in turns.
   void sample(FileText& file, size_t most_threads, const Deliver& deliver);
 
-  // What the main thread does at this moment; nothing where the kernel does not tell, and before
-  // the first round.
+  // The main thread's current wait; nothing if the kernel does not report it, or before the first
+  // round.
   void look(FileText& file, const Deliver& deliver) const;
 
  private:
   static constexpr int kRoundsToIdle = 3;
-  // A thread that took the place of another is found by then; a change of their number at once.
+  // A replaced thread is found after so many rounds; a change of their number at once.
   static constexpr int kRoundsToList = 4;
 
   struct Thread {
@@ -61,7 +61,7 @@ class ProcessSampler {
       preempted_;
   std::map<int, Thread> threads_;
   int rounds_to_list_ = 0;
-  int turn_ = 0;            // thread after which the next round goes on
+  int turn_ = 0;            // thread after which the next round continues
   std::vector<int> order_;  // of this round; kept for its memory
 };
 

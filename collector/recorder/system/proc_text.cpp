@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBlank = " \t\n";
 
-// The next word of `text`, which is shortened by it; "" at its end.
+// The next word of `text`, which is advanced past it; "" at its end.
 std::string_view next_word(std::string_view& text) {
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) {
@@ -38,8 +38,8 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// What the functions in which Linux 4 to 6 lets a thread wait have in their names. Compilers inline
-// them in one kernel and not in the next: the first of these that is a part of the name counts.
+// Parts of the names of functions in which Linux 4 to 6 lets a thread wait. Compilers inline them
+// in one kernel and not in the next: the first of these contained in the name counts.
 struct WaitName {
   std::string_view part;
   schema::ThreadWait wait;
@@ -79,7 +79,7 @@ constexpr WaitName kWaitNames[] = {
     {"request_wait_answer", schema::ThreadWait::kDisk},
 };
 
-// Calls whose number alone says what they wait for. Not read and write: of a file, or a socket.
+// Calls whose number alone shows what they wait for. Not read and write: of a file, or a socket.
 struct WaitCall {
   int64_t number;
   schema::ThreadWait wait;
@@ -124,7 +124,7 @@ std::optional<schema::ThreadWait> parse_system_call(std::string_view text) {
 }
 
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
-  // "pid (name) state ppid …": the name may hold anything, parentheses and newlines too.
+  // "pid (name) state ppid …": the name can contain anything, even parentheses and newlines.
   const size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string_view::npos) return std::nullopt;
   text.remove_prefix(end_of_name + 1);
@@ -146,7 +146,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
 
 std::optional<ThreadTimes> parse_schedstat(std::string_view text) {
   ThreadTimes times;
-  // The blank behind the second number proves that it is whole.
+  // The blank after the second number proves that it is complete.
   if (!read_number(next_word(text), times.cpu_ns)) return std::nullopt;
   if (!read_number(next_word(text), times.run_queue_ns) || text.empty()) return std::nullopt;
   return times;
@@ -269,7 +269,7 @@ std::optional<std::string> parse_cgroup_path(std::string_view text, std::string_
     const std::string_view line = next_line(text);
     const size_t first = line.find(':');
     if (first == std::string_view::npos) continue;
-    const size_t second = line.find(':', first + 1);  // the path may hold more of them
+    const size_t second = line.find(':', first + 1);  // the path can contain more of them
     if (second == std::string_view::npos) continue;
     std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string_view path = line.substr(second + 1);

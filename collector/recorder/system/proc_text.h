@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the files of /proc and of cgroups: text in, numbers out. Nothing is trusted: a
-// process chooses its name, and a file may end early because its process just did.
+// Parsers for files of /proc and of cgroups: text in, numbers out. No input is trusted: a process
+// chooses its name, and a file can end early because its process just did.
 //
 // Threading  pure functions.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace dprof::recorder {
 
-inline constexpr int64_t kKilobyte = 1024;  // what the kernel calls kB
+inline constexpr int64_t kKilobyte = 1024;  // the kernel's kB
 
-// /proc/PID/stat; sums are of all its threads.
+// /proc/PID/stat; sums over all its threads.
 struct ProcessStat {
   char state = '?';
   int64_t minor_faults = 0;
@@ -35,16 +35,16 @@ struct ThreadTimes {
 };
 [[nodiscard]] std::optional<ThreadTimes> parse_schedstat(std::string_view text);
 
-// /proc/PID/task/TID/wchan: the kernel's function in which the thread waits, which is known by its
-// name. nullopt = "0": it waits for nothing, or the kernel does not say.
+// /proc/PID/task/TID/wchan: the kernel function in which the thread waits. nullopt = "0": it does
+// not wait, or the kernel does not say.
 [[nodiscard]] std::optional<schema::ThreadWait> parse_wait_channel(std::string_view text);
 
 // /proc/PID/task/TID/syscall: "running", or the number of the system call (of this machine's
-// architecture) in which it waits. Coarser than the wait channel: a read may be of anything.
+// architecture) in which it waits. Coarser than the wait channel: a read can be of anything.
 [[nodiscard]] std::optional<schema::ThreadWait> parse_system_call(std::string_view text);
 
-// "KEY:  123 kB" and "KEY 123": of /proc/PID/status, /proc/meminfo, cpu.stat, memory.events. The
-// value as it stands, without its unit.
+// "KEY:  123 kB" and "KEY 123": in /proc/PID/status, /proc/meminfo, cpu.stat, memory.events. The
+// value as written, without its unit.
 [[nodiscard]] std::optional<int64_t> parse_value(std::string_view text, std::string_view key);
 
 // The last number of "NSpid:  4711  12": the id in the process's own namespace.
@@ -54,18 +54,18 @@ struct ThreadTimes {
 struct HostTimes {
   int64_t busy = 0;    // user, nice, system, interrupts
   int64_t steal = 0;   // taken by the hypervisor
-  int64_t iowait = 0;  // idle while a read or write was under way
+  int64_t iowait = 0;  // idle while a read or write was in progress
 };
 [[nodiscard]] std::optional<HostTimes> parse_host_times(std::string_view text);
 
-// "1.25 0.80 0.60 3/512 4711": the first, in thousandths, and what runs or could.
+// "1.25 0.80 0.60 3/512 4711": the first, in thousandths, and the number of runnable tasks.
 struct Load {
   int64_t one_minute_milli = 0;
   int64_t runnable = 0;
 };
 [[nodiscard]] std::optional<Load> parse_load(std::string_view text);
 
-// One interface's line of /proc/net/dev; `text` is shortened by it. None at the end.
+// One interface's line of /proc/net/dev; `text` is advanced past it. None at the end.
 struct InterfaceCounters {
   std::string_view name;
   int64_t rx_bytes = 0, tx_bytes = 0;
@@ -82,12 +82,12 @@ struct InterfaceCounters {
 [[nodiscard]] std::optional<int64_t> parse_pressure_us(std::string_view text);
 
 // The path of a cgroup in /proc/PID/cgroup: of version 2 ("0::/a/b") for an empty controller, else
-// of the version-1 hierarchy that has it.
+// of the controller's version-1 hierarchy.
 [[nodiscard]] std::optional<std::string> parse_cgroup_path(std::string_view text,
                                                            std::string_view controller);
 
-// One number and nothing else: memory.max, a counter of /sys. "max" is nullopt, and so is what a
-// version-1 memory limit says when there is none.
+// One number and nothing else: memory.max, a counter of /sys. nullopt for "max", and for the value
+// of a version-1 memory limit that is not set.
 [[nodiscard]] std::optional<int64_t> parse_number(std::string_view text);
 [[nodiscard]] std::optional<int64_t> parse_memory_limit(std::string_view text);
 

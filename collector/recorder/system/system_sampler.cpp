@@ -9,14 +9,14 @@
 namespace dprof::recorder {
 namespace {
 
-// Twice a second, so that a round that comes late still leaves one in each second; on a host with
-// so many threads that a round is dear, once.
+// Twice a second, so that a late round still leaves one in each second; once on a host with so many
+// threads that a round is expensive.
 constexpr std::chrono::milliseconds kInterval{500};
 constexpr std::chrono::milliseconds kDearInterval{900};
 constexpr int64_t kDearNs = 3 * kNsPerMs;
 
-// Looks at what the main threads wait for: 20 a second, as long as they cost no more than half a
-// percent of a core.
+// Looks at the main threads' waits: 20 a second, as long as they cost at most half a percent of a
+// core.
 constexpr int64_t kLookNs = 50 * kNsPerMs;
 constexpr int64_t kLookShare = 200;
 constexpr int64_t kMostLookNs = 500 * kNsPerMs;

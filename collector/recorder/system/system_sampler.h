@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what the system says of the recorded processes, from outside: CPU and run-queue delay of
+// Samples the system's view of the recorded processes, from outside: CPU and run-queue delay of
 // their threads, resident memory, the host's load, GPUs (NVML), network counters. docs/system.md
 // lists each kind of sample.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace dprof::recorder {
 
-// A process to look at, and where its samples go.
+// A process to sample, and the destination of its samples.
 struct Sampled {
   int pid = 0;       // in the recorder's namespace
   int pidfd = -1;    // -1 = none
@@ -32,28 +32,28 @@ struct Sampled {
   Deliver deliver;
 };
 
-// What the host has in common goes to the leading process of the lowest rank, so that it is once in
-// a recorder's traces.
+// Host-wide samples go to the leading process of the lowest rank, so that a recorder's traces
+// contain them once.
 //
 // Lifetime   outlives the inboxes that it delivers to: it owns the names of some kinds.
-// Threading  called by the recorder's loop; NVML has a thread of its own.
-// Cost       bounded: kMostThreads threads are looked at in a round, or kLeastThreads of each
-//            process; docs/system.md has figures. interval() is longer after a round that was dear,
-//            and look_interval() after a look that was.
+// Threading  called by the recorder's loop; NVML has its own thread.
+// Cost       bounded: kMostThreads threads are sampled in a round, or kLeastThreads of each
+//            process; docs/system.md has figures. interval() is longer after an expensive round,
+//            and look_interval() after an expensive look.
 class SystemSampler {
  public:
   explicit SystemSampler(const RunClock& clock, SystemRoots roots = {});
 
-  // One round over the processes; what is gone is skipped.
+  // One round over the processes; ended ones are skipped.
   void sample(const std::vector<Sampled>& processes);
 
   // Until the next round: at most a second.
   [[nodiscard]] std::chrono::milliseconds interval() const { return interval_; }
 
-  // What the main threads of the processes do at this moment: those of the last round.
+  // The current waits of the processes' main threads: of the processes in the last round.
   void look(const std::vector<Sampled>& processes);
 
-  // Until the next look: at random, so that looks never go along with the job's own rhythm.
+  // Until the next look: random, so that looks never synchronise with the job's own rhythm.
   [[nodiscard]] std::chrono::microseconds look_interval();
 
  private:

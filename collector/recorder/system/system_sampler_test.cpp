@@ -65,7 +65,7 @@ class FakeSystem {
   TemporaryFolder folder_;
 };
 
-// What one trace was given.
+// The samples delivered to one trace.
 struct Trace {
   std::vector<SystemSample> samples;
   std::vector<schema::MemorySampleRow> memory;
@@ -80,7 +80,7 @@ struct Trace {
       if (const auto* d = std::get_if<RecorderDiagnostic>(&measured)) said.push_back(d->text);
     };
   }
-  // The last value of a kind; nothing when there was none.
+  // The last value of a kind; empty if there was none.
   std::optional<int64_t> last(std::string_view kind,
                               std::optional<int64_t> subject = std::nullopt) const {
     std::optional<int64_t> found;
@@ -125,7 +125,7 @@ TEST_F(SystemSamplerTest, ThreadsMemoryAndFaults) {
   EXPECT_EQ(trace_.memory[0].allocated_bytes, 2000 * 1024);
   EXPECT_EQ(trace_.memory[0].peak_allocated_bytes, 3000 * 1024);
 
-  // Only what changed comes again; memory in every round, its peak where it rose.
+  // Only changed values come again; memory in every round, its peak if it rose.
   trace_ = {};
   system_.thread(40, 40, 3000, 25);
   sampler.sample({sampled(40, trace_)});
@@ -180,7 +180,7 @@ TEST_F(SystemSamplerTest, ThreadsOfANestedNamespaceKeepTheirNumbers) {
   EXPECT_EQ(trace_.last("thread.voluntary_switches", 7), 1);
 }
 
-// Cost is bounded, and nobody is forgotten.
+// The cost is bounded, and every process gets its turn.
 TEST_F(SystemSamplerTest, ManyThreadsTakeTurns) {
   constexpr int kThreads = 2500;
   system_.process(40, "python3", 'R', kThreads);
@@ -198,7 +198,7 @@ TEST_F(SystemSamplerTest, ManyThreadsTakeTurns) {
   EXPECT_EQ(seen.size(), static_cast<size_t>(kThreads));
   EXPECT_EQ(trace_.said.size(), 1u);
 
-  // Idle now, but one: it is in every round.
+  // All but one are idle now: that one is in every round.
   for (int round = 0; round < 15; ++round) sampler.sample({sampled(40, trace_)});
   for (int round = 0; round < 5; ++round) {
     system_.thread(40, 2000, 10'000 + round, 0);
@@ -209,7 +209,7 @@ TEST_F(SystemSamplerTest, ManyThreadsTakeTurns) {
   }
 }
 
-// Threads are not listed in every round: a new one in the place of another is found all the same.
+// Threads are not listed in every round: a new one in the place of another is still found.
 TEST_F(SystemSamplerTest, AThreadThatReplacesAnotherIsFound) {
   system_.process(40, "python3", 'R', 2);
   system_.thread(40, 40, 10, 0);
@@ -247,13 +247,13 @@ TEST_F(SystemSamplerTest, HostGoesToTheLowestRankOnly) {
   EXPECT_EQ(trace_.last("nic.eth0.tx_bytes", 4), 3000);
   EXPECT_EQ(other.count("host.load_1min_milli"), 0);
 
-  // Rank 0 records something now: it gets the host, whole.
+  // Rank 0 records something now: it gets all host samples.
   helper.leads = true;
   trace_ = {};
   sampler.sample({helper, sampled(41, trace_, 1)});
   EXPECT_EQ(other.last("nic.eth0.rx_bytes", 4), 2000);
   EXPECT_EQ(trace_.count("host.load_1min_milli"), 0);
-  // Counters that stand still do not come again.
+  // Unchanged counters do not come again.
   sampler.sample({helper, sampled(41, trace_, 1)});
   EXPECT_EQ(other.count("nic.eth0.rx_bytes"), 1);
   EXPECT_EQ(other.count("host.load_1min_milli"), 2);
@@ -268,19 +268,19 @@ TEST_F(SystemSamplerTest, WhatTheMainThreadWaitsFor) {
   sampler.look(processes);
   EXPECT_EQ(trace_.count("thread.wait"), 0) << "its own number is not known yet";
   sampler.sample(processes);
-  // A thread that has not run since is looked at all the same.
+  // A thread that has not run since is still looked at.
   for (int look = 0; look < 3; ++look) sampler.look(processes);
   EXPECT_EQ(trace_.count("thread.wait"), 3);
   EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kLock));
   system_.waits(40, "0", "running\n");
   sampler.look(processes);
   EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kRunning));
-  // A kernel that keeps its functions to itself.
+  // A kernel that hides its functions.
   system_.waits(40, "0", fmt::format("{} 0x0 0x0\n", SYS_clock_nanosleep));
   sampler.look(processes);
   EXPECT_EQ(trace_.last("thread.wait", 40), static_cast<int64_t>(ThreadWait::kSleep));
   EXPECT_EQ(trace_.count("thread.wait"), 5);
-  // "0" alone may mean either: nothing is made up.
+  // "0" alone can mean either: no guess is made.
   system_.waits(40, "0", "");
   sampler.look(processes);
   system_.remove("proc/40/task/40/wchan");
@@ -298,7 +298,7 @@ TEST_F(SystemSamplerTest, LooksComeAtRandom) {
   EXPECT_GT(*intervals.rbegin() - *intervals.begin(), 40'000);
 }
 
-// Children of this process, by the real /proc: one asleep, one in a futex, one that runs.
+// Children of this process, in the real /proc: one asleep, one in a futex, one running.
 TEST_F(SystemSamplerTest, RealThreadsThatWait) {
   const auto child_that = [](auto&& does) {
     const pid_t child = fork();
@@ -391,7 +391,7 @@ TEST_F(SystemSamplerTest, EnergyOfProcessorsAndMemory) {
   zone("intel-rapl:0", "package-0", 999'000);
   zone("intel-rapl:0:1", "dram", 5'000);
   zone("intel-rapl:1", "psys", 7'000);
-  system_.write("sys/class/powercap/intel-rapl:2/name", "package-1\n");  // for root alone
+  system_.write("sys/class/powercap/intel-rapl:2/name", "package-1\n");  // readable by root only
   SystemSampler sampler(clock_, system_.roots());
   sampler.sample({sampled(40, trace_)});
   EXPECT_EQ(trace_.last("host.package_energy_uj", 0), 0) << "counted from the first sample on";
@@ -403,7 +403,7 @@ TEST_F(SystemSamplerTest, EnergyOfProcessorsAndMemory) {
   EXPECT_EQ(trace_.last("host.package_energy_uj", 1), std::nullopt);
 }
 
-// This process, by the real /proc: a thread with an awkward name that burns CPU.
+// This process, in the real /proc: a thread with an awkward name that burns CPU.
 TEST_F(SystemSamplerTest, ARealThread) {
   std::atomic<bool> stop{false};
   std::atomic<int> tid{0};
@@ -430,14 +430,14 @@ TEST_F(SystemSamplerTest, ARealThread) {
   EXPECT_GT(trace_.memory.back().allocated_bytes.value_or(0), 0);
 }
 
-// The number may have gone to another process since: a pidfd that says so ends the sampling.
+// The number may belong to another process by now: a pidfd of an ended process stops the sampling.
 TEST_F(SystemSamplerTest, AnEndedProcessIsNotTakenForAnother) {
   const pid_t child = fork();
   if (child == 0) _exit(0);
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   waitpid(child, nullptr, 0);
   SystemSampler sampler(clock_);
-  Sampled other = sampled(getpid(), trace_);  // "the same number, somebody else's"
+  Sampled other = sampled(getpid(), trace_);  // the same number, but another process's
   other.pidfd = pidfd;
   sampler.sample({other});
   EXPECT_EQ(trace_.count("thread.cpu_ns"), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 of two GPUs, with NVML's binary interface. FAKE_NVML says how it behaves:
-// "no_driver", "no_power" (a GPU that does not tell it), "hang" (calls do not return).
+// A libnvidia-ml.so.1 with two GPUs and NVML's binary interface. FAKE_NVML selects its behaviour:
+// "no_driver", "no_power" (a GPU that does not report it), "hang" (calls do not return).
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorded process does, by hand: shared memory, rings, texts and the hello. The tests' own
+// A recorded process built by hand: shared memory, rings, texts and the hello. The tests' own
 // writer, so that the recorder is tested against the wire and not against libdprof.so.
 #pragma once
 
@@ -42,7 +42,8 @@ class FakeProcess {
   uint64_t first_event_ticks_ = 0;
 };
 
-// The clock that the recorder told its children of; plain CLOCK_MONOTONIC without one.
+// The clock in the environment that the recorder set for its children; plain CLOCK_MONOTONIC
+// without.
 wire::TickScale scale_of_environment();
 
 // Records with their usual fields filled in.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for libdprof_torch.so, and for what it probes: does what FAKE_TORCH_PROBE says.
+// Stands in for libdprof_torch.so and its probe target: does what FAKE_TORCH_PROBE says.
 #include <unistd.h>
 
 #include <csignal>
@@ -13,7 +13,7 @@ extern "C" __attribute__((visibility("default"))) int dprof_torch_probe(char* se
   const std::string_view act = variable != nullptr ? variable : "";
   snprintf(sentence, bytes, "its numel");
   if (act == "crash") {
-    signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an ordinary exit of it
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an ordinary exit
     raise(SIGSEGV);
   }
   while (act == "hang") pause();

@@ -6,7 +6,7 @@
 
 namespace dprof::recorder {
 
-// A limit of the file size is what a full disk looks like, and can be lifted again.
+// A file size limit simulates a full disk, and can be lifted again.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

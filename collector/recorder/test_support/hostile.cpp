@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that means harm, or writes through wild pointers, in the tests of `dprof record`. Does
-// what its arguments say in their order; its noise is the same in every run. All of it is bounded.
+// A hostile process, or one that writes through wild pointers, for the tests of `dprof record`.
+// Executes its arguments in order; its noise is the same in every run. All of it is bounded.
 //
 //   hello               an honest hello, with the rank variables of its environment
 //   ranges=N            N honest ranges named `work`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process whose NCCL plugin, LibTorch and NVTX speak, by hand.
+// A process with records of NCCL's plugin, LibTorch and NVTX, built by hand.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records with a body, for tests of what CUPTI and NCCL say.
+// Records with a body, for tests of CUPTI's and NCCL's records.
 #pragma once
 
 #include "collector/wire/gpu_records.h"

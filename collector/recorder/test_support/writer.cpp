@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process to be recorded, in the tests of `dprof record`: it speaks the wire by itself, does what
-// its arguments say in their order, and ends with 0.
+// A process to be recorded, for the tests of `dprof record`: it uses the wire directly, executes
+// its arguments in order, and ends with 0.
 //
 //   hello             says hello with the rank variables of its environment
 //   hello-newer       as a process of a newer wire version would
@@ -10,7 +10,7 @@
 //   open              a range that stays open, until `end`
 //   beats=FILE        one range each millisecond, named `beat-N` with its sequence N, until FILE is
 //                     there; prints how many
-//   overflow=N        fills a ring that nobody drains yet (before `hello`), and drops N records
+//   overflow=N        fills a ring that is not drained yet (before `hello`), and drops N records
 //   sleep=MS, print=TEXT, exit=CODE, signal=N, clean (the clean-end word), close (all descriptors)
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ class Writer {
 
   bool ranges(uint32_t name, int count) {
     for (int i = 0; i < count; ++i) {
-      // A full ring is waited for: these ranges are there to be found again, each one.
+      // Waits when the ring is full: each of these ranges must be found again.
       wait_for_room();
       ring_.push(range_begin(name, clock_.now_ticks(), kNvtx));
       ring_.push(range_end(clock_.now_ticks(), kNvtx));
