@@ -149,7 +149,8 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "sort by start_ns where order matters; recording fewer GPU rows per second helps"},
     {"gpu_without_time", Severity::kDataLoss, Scope::kRecorder,
      "CUPTI reported some records without a time; their rows have the time of delivery and no duration.",
-     "the usual cause: CUDA graphs created before recording began"},
+     "the usual causes: CUDA graphs created before recording began, kernels that ran when a hang was "
+     "noticed"},
     {"several_traces", Severity::kInfo, Scope::kRecorder,
      "A rank has several traces (it was restarted or forked).",
      "the report uses the last one; pass a file to read another"},

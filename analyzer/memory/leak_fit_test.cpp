@@ -65,7 +65,7 @@ TEST(LeakFitTest, EveryLeakIsFoundAndItsSlopeIsRight) {
   const auto fast = tried([](int s) { return 2e6 * s; }, 2e6, 15);
   EXPECT_EQ(fast.found, 15);
   EXPECT_EQ(fast.wrong, 0);
-  const auto jumps = tried([](int s) { return 40e6 * (s / 20); }, 2e6, 15);
+  const auto jumps = tried([](int s) { return 40e6 * static_cast<double>(s / 20); }, 2e6, 15);
   EXPECT_EQ(jumps.found, 15);
   EXPECT_NEAR(jumps.slope, 2e6, 0.2e6);
   const auto mixed = tried([](int s) { return 2e6 * s + sawtooth(s); }, 2e6, 15);

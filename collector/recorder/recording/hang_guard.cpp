@@ -55,7 +55,7 @@ void HangGuard::look() {
   if (taker_) receive_stacks();
   enforce(now_ns);
   if (now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + (options_.mode ? kLookNs : kNsPerSecond);
+  next_look_ns_ = now_ns + kLookNs;
   const std::vector<WatchedRank> ranks = recording_.watched();
   switch (watch_.look(now_ns, ranks)) {
     case JobWatch::News::kHangs:
@@ -63,7 +63,6 @@ void HangGuard::look() {
       on_hang(ranks);
       break;
     case JobWatch::News::kGoesOn:
-      if (!options_.mode) break;
       say_(fmt::format("the job continues; the hang lasted {}",
                        format_duration({watch_.lasted_ns()})));
       break;
@@ -77,7 +76,7 @@ void HangGuard::look() {
 }
 
 void HangGuard::on_hang(const std::vector<WatchedRank>& ranks) {
-  if (!options_.mode || ++told_ > kMostTold) return;
+  if (++told_ > kMostTold) return;
   tell_hang(ranks);
   if (options_.mode != OnHang::kReport && !taker_) start_taking(ranks);
 }

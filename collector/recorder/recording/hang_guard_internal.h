@@ -16,7 +16,7 @@
 namespace dprof::recorder {
 
 struct HangOptions {
-  std::optional<OnHang> mode;  // empty = no report or action; the GPUs' records are still flushed
+  OnHang mode = OnHang::kReport;
   std::optional<std::chrono::seconds> after;
   std::chrono::milliseconds grace{};   // between SIGTERM and SIGKILL to the ranks
   std::filesystem::path python_files;  // where the ranks' Pythons write stacks

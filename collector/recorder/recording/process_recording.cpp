@@ -253,9 +253,9 @@ HowFar ProcessRecording::how_far() const {
 }
 
 void ProcessRecording::publish_totals() {
-  HowFar far = drain_.how_far();
-  far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
-  {
+  if (run_.watch_hangs) {
+    HowFar far = drain_.how_far();
+    far.recording = capture_.status().order.state == wire::CaptureState::kRecording;
     const std::lock_guard lock(mutex_);
     how_far_ = std::move(far);
   }

@@ -36,7 +36,8 @@ struct RunFacts {
   std::string cuda;          // cupti, yield, off
   Replaced replaced;         // of other tools
   schema::TraceWriter::Journal journal = schema::TraceWriter::Journal::kWriteAhead;
-  double record_cost_ns = 0;             // see measure_record_cost()
+  double record_cost_ns = 0;  // see measure_record_cost()
+  bool watch_hangs = false;
   std::shared_ptr<TorchVerdicts> torch;  // null = an unknown LibTorch stays unknown
   CaptureSettings capture;               // except for later changes by `dprof ctl`
 };
@@ -89,7 +90,7 @@ class ProcessRecording {
   void request(const CaptureRequest& request);
   [[nodiscard]] CaptureDriver::Status capture() const { return capture_.status(); }
 
-  // The process's progress, as of the last commit.
+  // The process's progress, as of the last commit; with RunFacts::watch_hangs.
   [[nodiscard]] HowFar how_far() const;
 
   // The process ended: drain the rest, then end the thread. Does not wait.

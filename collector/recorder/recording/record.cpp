@@ -87,14 +87,16 @@ class Loop {
         progress_(options.show_progress),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         sampler_(clock),
-        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }),
-        guard_(HangOptions{options.on_hang, options.hang_after, options.grace, server.folder()},
-               clock, recording_, [this](const std::string& text) { say(text); }) {}
+        recording_(clock, std::move(facts), folder, [this] { eventfd_write(wake_fd_.get(), 1); }) {}
 
   Recording& recording() { return recording_; }
   void be_controlled(ControlServer control) { control_.emplace(std::move(control)); }
 
   void run() {
+    if (options_.on_hang)
+      guard_.emplace(
+          HangOptions{*options_.on_hang, options_.hang_after, options_.grace, server_.folder()},
+          clock_, recording_, [this](const std::string& text) { say(text); });
     Steady::time_point next_sample = Steady::now() + kClockInterval;
     Steady::time_point next_system_sample = Steady::now() + sampler_.interval();
     Steady::time_point next_look = Steady::now() + sampler_.look_interval();
@@ -195,7 +197,7 @@ class Loop {
     recording_.watch([this](int pid) { return command_.ending_of(pid); });
     tell_write_gaps();
     recording_.conclude_done();
-    guard_.look();
+    if (guard_) guard_->look();
     if (Steady::now() >= next_system_sample) {
       sampler_.sample(recording_.sampled());
       next_system_sample = Steady::now() + sampler_.interval();
@@ -260,7 +262,7 @@ class Loop {
     std::vector<pollfd> polled{{wake_fd_.get(), POLLIN, 0}};
     for (const int fd : command_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : server_.descriptors()) polled.push_back({fd, POLLIN, 0});
-    if (guard_.descriptor() >= 0) polled.push_back({guard_.descriptor(), POLLIN, 0});
+    if (guard_ && guard_->descriptor() >= 0) polled.push_back({guard_->descriptor(), POLLIN, 0});
     for (const int fd : recording_.descriptors()) polled.push_back({fd, POLLIN, 0});
     for (const int fd : control_ ? control_->descriptors() : std::vector<int>()) {
       polled.push_back({fd, POLLIN, 0});
@@ -371,7 +373,7 @@ class Loop {
   Descriptor wake_fd_;
   SystemSampler sampler_;
   Recording recording_;
-  HangGuard guard_;
+  std::optional<HangGuard> guard_;
   std::optional<ControlServer> control_;
   Steady::time_point started_ = Steady::now();
   int interrupts_ = 0;
@@ -455,6 +457,7 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   facts.ranks = options.ranks;
   facts.record_cost_ns = measure_record_cost(clock);
   facts.cuda = options.cuda;
+  facts.watch_hangs = options.on_hang.has_value();
   if (std::error_code error; !options.library.empty()) {
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     facts.torch = std::make_shared<TorchVerdicts>(
