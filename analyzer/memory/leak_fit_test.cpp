@@ -65,7 +65,11 @@ TEST(LeakFitTest, EveryLeakIsFoundAndItsSlopeIsRight) {
   const auto fast = tried([](int s) { return 2e6 * s; }, 2e6, 15);
   EXPECT_EQ(fast.found, 15);
   EXPECT_EQ(fast.wrong, 0);
-  const auto jumps = tried([](int s) { return 40e6 * static_cast<double>(s / 20); }, 2e6, 15);
+  const auto jump = [](int s) {
+    const int jumps = s / 20;
+    return 40e6 * jumps;
+  };
+  const auto jumps = tried(jump, 2e6, 15);
   EXPECT_EQ(jumps.found, 15);
   EXPECT_NEAR(jumps.slope, 2e6, 0.2e6);
   const auto mixed = tried([](int s) { return 2e6 * s + sawtooth(s); }, 2e6, 15);
